@@ -1,5 +1,7 @@
 # Heads Up in a container, on processors alone:
 #   docker build -t heads-up .          docker run -p 8501:8501 -v heads-up:/data heads-up
+# Reached from other machines, it must be told each name and number by which browsers address it:
+#   docker run -e STREAMLIT_SERVER_ALLOWED_HOSTS="class.example.org 192.168.1.20" …
 # pip's usual torch for Linux carries CUDA. The one without it is a third of that: add
 # --build-arg PIP_EXTRA_INDEX_URL=<the CPU address that pytorch.org's install page gives>
 FROM python:3.11-slim-bookworm AS built
@@ -25,7 +27,7 @@ RUN python -m pip wheel . --no-deps --wheel-dir /wheel \
 FROM python:3.11-slim-bookworm
 
 LABEL org.opencontainers.image.title="Heads Up" \
-      org.opencontainers.image.licenses="MIT"
+      org.opencontainers.image.licenses="MIT AND CC-BY-2.0"
 
 # What is trained is kept in /data; so is what Python compiles, for the next start.
 RUN useradd --uid 1000 --create-home heads && mkdir /data && chown heads /data

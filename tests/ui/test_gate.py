@@ -104,6 +104,7 @@ def test_any_other_host_is_refused(host: str) -> None:
     said = ask({"host": host})
     assert said[0]["status"] == 421
     assert b"--server.allowedHosts" in said[1]["body"]
+    assert b"STREAMLIT_SERVER_ALLOWED_HOSTS" in said[1]["body"]
     assert carried(said).items() >= CARRIED.items()
     closed = ask({"host": host}, kind="websocket")
     assert closed == [{"type": "websocket.close", "code": 1008}]

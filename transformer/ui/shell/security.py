@@ -149,7 +149,8 @@ class Gate:
         if not self._is_ours(host, scope):
             return 421, (
                 "This server does not go by the name that your browser asked for. Whoever started "
-                "it can add the name: --server.allowedHosts NAME."
+                "it can add the name: --server.allowedHosts NAME, or, in a container, the "
+                "environment variable STREAMLIT_SERVER_ALLOWED_HOSTS=NAME."
             )
         if not self._is_from_us(scope, host):
             return (

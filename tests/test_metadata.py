@@ -1,0 +1,39 @@
+"""What a package index and a citation say of the package."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import transformer
+from transformer.house import named_checkpoints
+
+ROOT = Path(__file__).resolve().parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT = PYPROJECT["project"]
+
+
+def test_the_version_is_written_once() -> None:
+    assert PROJECT["dynamic"] == ["version"]
+    assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "transformer/__init__.py"
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {transformer.__version__}\n" in citation
+
+
+def test_the_licences_are_those_of_the_code_and_of_the_checkpoints() -> None:
+    named = set(PROJECT["license"].split(" AND "))
+    assert named == {"MIT", "CC-BY-2.0"}
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert f'image.licenses="{PROJECT["license"]}"' in image
+    for name in ("en-de", "en-fr"):
+        card = named_checkpoints()[name] / "README.md"
+        licence = re.search(r"^license: (\S+)$", card.read_text(encoding="utf-8"), flags=re.M)
+        assert licence is not None
+        assert licence[1].upper() in named
+        assert card.relative_to(ROOT).as_posix() in PROJECT["license-files"]
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (ROOT / "transformer/py.typed").is_file()
+    assert "Typing :: Typed" in PROJECT["classifiers"]
