@@ -22,7 +22,7 @@ def home() -> None:
         frame.lead(glance.LEAD)
         glance.show(model)
         lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
-        st.subheader("Where to go from here")
+        st.header("Where to go from here")
         rooms.show()
         frame.link(CLASS, "In a classroom? Join its class, or open one →")
 

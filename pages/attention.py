@@ -18,11 +18,11 @@ def _checkpoint(model: Model) -> None:
         st.caption(model.about.target)
         translated = st.empty()
         with st.container(horizontal=True):
-            with st.popover("How it is translated"):
+            with st.popover("Decoding settings"):
                 controls.method(model)
-            with st.popover("Compare with …"):
+            with st.popover("Compare"):
                 comparison.controls(model)
-            with st.popover("Open a trace"):
+            with st.popover("Open trace"):
                 opened.controls()
     reading = trace_cache.read(model, state.view())
     translated.markdown(f"**{frame.plain(reading.trace.text)}**")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from transformer.ui import page, state
-from transformer.ui.kit import controls
 from transformer.ui.lab import (
-    LABS,
     Lab,
     align,
     attribution,
     dataset,
     importance,
+    menu,
     query_keys,
     roles,
     sweep,
@@ -30,5 +29,5 @@ SHOWN = {
 
 with page.page("pages/lab.py") as model:
     state.normalise(lab=state.view(Lab).part)
-    controls.one_of("lab", labelled=False, options=[*LABS])
+    menu.show()
     SHOWN[state.view(Lab).lab](model)

@@ -17,4 +17,4 @@ with page.page("pages/translate.py") as model:
     controls.method(model)
     if reading is not None:
         result.steps(model, reading)
-        frame.link("pages/attention.py", "See where the model looked →")
+        frame.link("pages/attention.py", "Show the attention →")

@@ -16,8 +16,6 @@ from transformer import Translator
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
-# Opened by a deep link, Streamlit asks for these two beside the page before it asks at the root.
-ASKED_IN_VAIN = ("/_stcore/health", "/_stcore/host-config")
 # A page lives for seconds: to compile its scripts for speed costs more than it gains. And whatever
 # is asked of anyone but this machine fails at once, which the console says.
 FLAGS = (
@@ -49,8 +47,7 @@ class Windows:
         page.set_default_timeout(PATIENCE)
 
         def heard(message: ConsoleMessage) -> None:
-            probing = message.location["url"].endswith(ASKED_IN_VAIN)
-            if message.type in ("error", "warning") and not probing:
+            if message.type in ("error", "warning"):
                 wrong.append(f"console: {message.text}")
 
         def stopped(dialog: Dialog) -> None:

@@ -118,8 +118,8 @@ def ramp(page: Page) -> Numbers:
 
 
 def taken_text(page: Page, what: str) -> str:
-    """What stands in a file of "Take it with you"."""
-    page.get_by_role("button", name="Take it with you").click()
+    """What stands in a file of "Export"."""
+    page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=what).click()
     return download.value.path().read_text("utf-8-sig")
@@ -127,7 +127,7 @@ def taken_text(page: Page, what: str) -> str:
 
 def taken(page: Page, what: str, folder: Path) -> tuple[str, Path]:
     """The name that a file is given, and where it lies now."""
-    page.get_by_role("button", name="Take it with you").click()
+    page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=what).click()
     path = folder / f"taken{Path(download.value.suggested_filename).suffix}"

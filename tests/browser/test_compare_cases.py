@@ -80,7 +80,7 @@ def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -
     opened(page, tmp_path, A, view="compare")
     expect(page.locator(".hu-compare")).to_contain_text("Choose something to compare with above")
     expect(page.locator(":is(.hu-compare canvas, .hu-option, .hu-sheet):visible")).to_have_count(0)
-    page.get_by_role("button", name="Take it with you").click()
+    page.get_by_role("button", name="Export").click()
     expect(page.get_by_role("button", name="SVG")).to_be_disabled()
     page.get_by_role("tab", name="Heatmap").click()
     expect(page.locator(".hu-title")).to_have_text("Layer 0, head 0")

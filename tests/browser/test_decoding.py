@@ -182,7 +182,7 @@ def test_table_and_picture_hold_the_step(page: Page, tmp_path: Path, made: Made)
     shown = {line[3]: float(line[4]) for line in lines if line[1] == "candidate"}
     for one in step.candidates:
         assert math.isclose(shown[one.token], one.probability, abs_tol=1e-6)
-    cross = [float(line[4]) for line in lines if line[1].startswith("Encoder–decoder")]
+    cross = [float(line[4]) for line in lines if line[1].startswith("Cross-attention")]
     np.testing.assert_allclose(cross, made.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5)
     assert sum(line[1] == "tree" for line in lines) == len(made.tree.nodes)
     written = taken_text(page, "Picture for a paper (SVG)")

@@ -268,7 +268,7 @@ def test_it_fits_and_can_be_scrubbed(
 
 def test_a_picture_of_a_step_can_be_taken_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, step=40)
-    page.get_by_role("button", name="Take it with you").click()
+    page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Picture for a paper (SVG)").click()
     assert "step-40" in download.value.suggested_filename

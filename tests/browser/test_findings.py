@@ -63,6 +63,6 @@ def test_pruned_heads_are_handed_to_the_switches(app: str, new_page: NewPage) ->
     settled(page)
     wide = page.evaluate("document.querySelector('.stMain').scrollWidth")
     assert wide <= 390
-    page.get_by_role("button", name="See what these heads changed").click()
+    page.get_by_role("button", name="Show what changed").click()
     expect(page).to_have_url(re.compile(r"off=c0.0%2Cc0.1.*"))
     assert "lab=matter" not in page.url

@@ -21,7 +21,7 @@ LABELS = """() => {
   const within = [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
   const told = "[title], [data-testid=stTooltipIcon]";
   return [document, ...within.filter(Boolean)]
-    .flatMap((root) => [...root.querySelectorAll("button:not([role=tab]), label, h4")])
+    .flatMap((root) => [...root.querySelectorAll("button:not([role=tab]), label, h3")])
     .filter((one) => one.checkVisibility())
     .map((one) => [one.textContent.trim(), Boolean(one.closest(told) || one.querySelector(told))]);
 }"""

@@ -76,7 +76,7 @@ def test_a_trace_is_looked_at_in_every_view_and_found_again_after_a_reload(
 ) -> None:
     Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).save_npz(tmp_path / "mine.npz")
     page.goto(f"{app}/attention?text=She+hides+books.")
-    page.get_by_role("button", name="Open a trace").click()
+    page.get_by_role("button", name="Open trace").click()
     page.locator("input[type=file]").first.set_input_files(tmp_path / "mine.npz")
     words = page.get_by_role("button", name="pilot", exact=True).first
     expect(words).to_be_visible()

@@ -70,9 +70,9 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page) -> None:
     assert state(heads, "tokens") == "k2,k5"
     point(heads, "q", 3)
     assert quantities(heads) == pytest.approx(weights[:, 3, 2] + weights[:, 3, 5], abs=2 * EXACT)
-    heads.get_by_role("button", name="let go").click()
+    heads.get_by_role("button", name="Unpin").click()
     assert state(heads, "tokens") == ""
-    expect(heads.get_by_role("button", name="let go")).to_be_hidden()
+    expect(heads.get_by_role("button", name="Unpin")).to_be_hidden()
 
 
 def test_the_keyboard_reads_pins_and_lets_go(heads: Page) -> None:
@@ -110,7 +110,7 @@ def test_the_keyboard_reads_pins_and_lets_go(heads: Page) -> None:
 
 def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page) -> None:
     point(heads, "q", 2, click=True)  # it writes "son", of the word "maison"
-    exactly = heads.get_by_role("button", name="Exact", exact=True)
+    exactly = heads.get_by_role("button", name="Show tokens", exact=True)
     exactly.click()
     reads(heads, "maison attends most to")
     weights = TRACE.weights("cross", 1)[2]
@@ -132,7 +132,7 @@ def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page) -> None:
 
 
 def test_what_a_decoder_may_not_see_has_no_line(heads: Page) -> None:
-    heads.get_by_role("button", name="Decoder, masked").click()
+    heads.get_by_role("button", name="Decoder self-attention").click()
     point(heads, "q", 1, most=6, click=True)
     point(heads, "k", 1, most=6)
     assert len(quantities(heads)) == 1

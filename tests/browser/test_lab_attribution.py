@@ -91,7 +91,7 @@ def test_a_rival_from_the_list_goes_into_the_address_and_the_picture(app: str, p
 
 def test_the_cell_is_worked_out_on_the_attention_page(app: str, page: Page) -> None:
     opened(app, page, row="2", column="1")
-    page.get_by_role("button", name="This cell, worked out").click()
+    page.get_by_role("button", name="Calculate this cell step by step").click()
     expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
     shared = {name: value for name, value in SEEN.items() if name != "lab"}
     wait_for_address(page, "/attention", **shared, view="query-key", row="2", column="1")

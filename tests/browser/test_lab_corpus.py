@@ -31,15 +31,15 @@ def bring(page: Page, name: str, text: str) -> None:
 
 def test_a_file_is_brought_traced_and_taken_away(app: str, page: Page, tmp_path: Path) -> None:
     page.goto(f"{app}/lab?lab=dataset&corpus=upload&traced=c1.2")
-    expect(page.get_by_text("Encoder–decoder, layer 2, head 3")).to_have_count(0)
+    expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_have_count(0)
     bring(page, "mine.txt", "Fine.\n\nBooks.\n")
     expect(page.get_by_text("mine.txt, line 2: there is no sentence")).to_be_visible()
     bring(page, "mine.txt", "\n".join(LINES))
     expect(page.get_by_text("mine.txt: 40 sentences")).to_be_visible()
-    expect(page.get_by_text("Encoder–decoder, layer 2, head 3")).to_be_visible()
-    page.get_by_role("button", name="Trace them all").click()
+    expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_be_visible()
+    page.get_by_role("button", name="Trace all sentences").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    taken = page.get_by_role("link", name="Take the dataset")
+    taken = page.get_by_role("link", name="Download")
     expect(taken).to_be_visible()
     settled(page)
     wait_for_address(page, "/lab", lab="dataset", corpus="upload", traced="c1.2")
@@ -63,8 +63,8 @@ def test_a_file_is_brought_traced_and_taken_away(app: str, page: Page, tmp_path:
 def test_a_telephone_in_the_dark_has_it_whole(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     page.goto(f"{app}/lab?lab=dataset&sentences=3")
-    page.get_by_role("button", name="Trace them all").click()
-    expect(page.get_by_role("link", name="Take the dataset")).to_be_visible()
+    page.get_by_role("button", name="Trace all sentences").click()
+    expect(page.get_by_role("link", name="Download")).to_be_visible()
     settled(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
@@ -111,12 +111,16 @@ def test_a_pass_survives_a_reload_and_its_heads_can_be_chosen(app: str, page: Pa
     expect(page.locator(".hu-thumb")).to_have_count(24)
     settled(page)
     page.locator('[data-cell="encoder 1 2"]').click()
-    expect(page.get_by_role("heading", name="Encoder, layer 1, head 2")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="Encoder self-attention, layer 1, head 2")
+    ).to_be_visible()
     wait_for_address(page, "/lab", **SEEN, kind="encoder", layer="1", head="2")
     expect(page.locator('[data-cell="encoder 1 2"]')).to_have_attribute("aria-checked", "true")
     settled(page)
     page.reload()
-    expect(page.get_by_role("heading", name="Encoder, layer 1, head 2")).to_be_visible()
+    expect(
+        page.get_by_role("heading", name="Encoder self-attention, layer 1, head 2")
+    ).to_be_visible()
     page.get_by_role("button", name="· ").first.click()
     expect(page.locator(".hu-view .hu-canvas").first).to_be_visible()
     assert "kind=encoder" in page.url

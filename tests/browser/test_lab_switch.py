@@ -52,7 +52,7 @@ def test_heads_are_switched_by_pointer_and_keys_and_come_back(app: str, page: Pa
         page.keyboard.press("ArrowLeft")  # to the edge: the whole layer
     page.keyboard.press("Enter")
     off(page, "c1")
-    page.get_by_role("switch", name="Decoder, masked", exact=True).click()
+    page.get_by_role("switch", name="Decoder self-attention", exact=True).click()
     off(page, "d0,d1,c1")
     expect(page.get_by_text("12 of 24 heads off")).to_be_visible()
     page.reload()
@@ -69,7 +69,7 @@ def test_the_head_that_moved_is_looked_at_below(app: str, page: Page) -> None:
     opened(app, page, "&off=e0,c0.1")
     moved = page.locator(".st-key-moved-heads [role=radio]")
     expect(moved).to_have_count(24)
-    page.get_by_role("radio", name=re.compile("Encoder–decoder, layer 1, head 2")).click()
+    page.get_by_role("radio", name=re.compile("Cross-attention, layer 1, head 2")).click()
     wait_until(page, "() => /\\blayer=1\\b.*\\bhead=2\\b/.test(location.search)")
     settled(page)
     there = {"kind": "cross", **address(page)[1]}

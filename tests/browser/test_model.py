@@ -228,5 +228,5 @@ def test_the_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
     written = taken_text(page, "SVG")
     assert written.count("<image") == len(KINDS) * LAYERS * HEADS
-    for text in ("Encoder–decoder", ">1.00<", ">L1·H2<", ">−1<"):
+    for text in ("Cross-attention", ">1.00<", ">L1·H2<", ">−1<"):
         assert text in written

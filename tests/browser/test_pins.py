@@ -20,7 +20,11 @@ LAYERS, HEADS = 3, 4
 SRC = ["▁the", "▁red", "▁um", "brella", "?", *HOSTILE[:2], "</s>"]
 TGT = ["<s>", "▁le", "▁para", "pluie", "▁rouge"]
 TRACE = made(SRC, TGT, layers=LAYERS, heads=HEADS)
-NAMES = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
+NAMES = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Decoder self-attention",
+    "cross": "Cross-attention",
+}
 
 
 def umbrella(kind: str, way: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
@@ -48,7 +52,7 @@ def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_pa
     expect(panel).to_be_hidden()
     pin(page, "umbrella")
     expect(panel).to_be_visible()
-    ways = {"Who looks at it": ["to"], "What it looks at": ["from"], "Both": ["to", "from"]}
+    ways = {"Attention to it": ["to"], "Attention from it": ["from"], "Both": ["to", "from"]}
     for label, used in ways.items():
         panel.get_by_role("button", name=label, exact=True).click()
         kinds = ["encoder", "cross"] if "to" in used else ["encoder"]
@@ -151,7 +155,7 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
     page.goto(f"{app}/attention?text=The baker paints a boat.")
     pin(page, "baker")
     expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
-    page.get_by_role("button", name="Who looks at it").click()
+    page.get_by_role("button", name="Attention to it").click()
     page.wait_for_url("**pin=s**")
     page.wait_for_url("**way=to**")
     second = new_page()
@@ -182,7 +186,7 @@ def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> N
     page.goto(f"{app}/translate?text=The baker paints a boat.&exact=1")
     page.locator("button.hu-candidate").first.click()
     page.wait_for_url("**force=0**")
-    expect(page.get_by_role("button", name="Back to it")).to_be_visible()
+    expect(page.get_by_role("button", name="Undo")).to_be_visible()
     expect(page.locator(".hu-steps")).to_contain_text("you took it")
     page.get_by_role("button", name="Where the model looked in step 2", exact=True).press("Enter")
     page.wait_for_url("**/attention?**tokens=q1**")

@@ -78,8 +78,8 @@ def number(text: str) -> float:
 
 
 def titles(page: Page) -> list[str]:
-    expect(page.locator(".hu-work h4").last).not_to_be_empty()
-    return page.locator(".hu-work h4").all_inner_texts()
+    expect(page.locator(".hu-work h3").last).not_to_be_empty()
+    return page.locator(".hu-work h3").all_inner_texts()
 
 
 def last_number(text: str) -> float:
@@ -244,7 +244,7 @@ def test_hostile_tokens_are_text_and_fit(
     )
     expect(page.get_by_label("Key: who is asked").get_by_role("radio")).to_have_text(list(tokens))
     assert HOSTILE[1] in titles(page)[1]
-    assert page.locator(".hu script, .hu-choice b, .hu-work h4 b").count() == 0
+    assert page.locator(".hu script, .hu-choice b, .hu-work h3 b").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

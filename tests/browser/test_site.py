@@ -37,7 +37,7 @@ def test_a_step_is_guessed_and_looked_into(site: Path, new_page: NewPage) -> Non
     page.get_by_text("Look: the answer").click()
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
-    expect(frame.get_by_text("The clearest first")).to_be_visible()
+    expect(frame.get_by_text("Strongest first")).to_be_visible()
     page.get_by_role("navigation", name="Steps").get_by_role("link").last.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Attention is shared out")
 

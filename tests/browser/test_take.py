@@ -239,7 +239,7 @@ def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(
     page: Page, tmp_path: Path
 ) -> None:
     opened(page, tmp_path, TRACE)
-    button = page.get_by_role("button", name="Take it with you")
+    button = page.get_by_role("button", name="Export")
     menu = page.locator(".hu-menu")
     button.press("Enter")
     expect(button).to_have_attribute("aria-expanded", "true")
@@ -267,7 +267,7 @@ def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(
 
 def test_where_there_is_no_picture_none_is_offered(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, made(["</s>"], ["<s>", "a"]), special="hidden")
-    page.get_by_role("button", name="Take it with you").click()
+    page.get_by_role("button", name="Export").click()
     for what in (PNG, SVG):
         expect(page.get_by_role("button", name=what)).to_be_disabled()
 

@@ -95,7 +95,7 @@ def test_help_tells_how_to_read_it_and_gives_the_focus_back(page: Page, tmp_path
 def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
     page = opened(new_page(390, scheme), tmp_path, TRACE, size="large")
     table(page)
-    page.get_by_role("button", name="Take it with you").click()
+    page.get_by_role("button", name="Export").click()
     for box in (page.locator(".hu-menu").bounding_box(), page.locator(".hu-sheet").bounding_box()):
         assert box
         assert box["x"] >= 0
@@ -118,10 +118,10 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
         page.keyboard.press(key)
         expect(title).to_have_text("Layer {}, head {}".format(*shown))
     kinds = page.locator(".hu-kinds [aria-pressed=true]")
-    for kind in ("Encoder", "Decoder, masked", "Encoder–decoder"):
+    for kind in ("Encoder self-attention", "Decoder self-attention", "Cross-attention"):
         page.keyboard.press("k")
         expect(kinds).to_have_text(kind)
-    exactly = page.get_by_role("button", name="Exact", exact=True)
+    exactly = page.get_by_role("button", name="Show tokens", exact=True)
     for value, name in (("false", "Layer 1, head 4"), ("true", "Layer 0, head 3")):
         page.keyboard.press("w")
         expect(exactly).to_have_attribute("aria-pressed", value)
@@ -169,7 +169,7 @@ def test_keys_mean_nothing_where_they_mean_something_else(page: Page, tmp_path: 
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
     expect(title).to_have_text("Layer 1, head 1")
-    expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Encoder–decoder")
+    expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Cross-attention")
 
 
 def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) -> None:
@@ -181,7 +181,7 @@ def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) ->
     page.keyboard.press("h")
     expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 3")
     for what, ending in ((PNG, "png"), (SVG, "svg"), (CSV, "csv")):
-        inside.get_by_role("button", name="Take it with you").click()
+        inside.get_by_role("button", name="Export").click()
         with page.expect_download() as download:
             inside.get_by_role("button", name=what).click()
         assert re.search(rf"-cross-L1-H3\.{ending}$", download.value.suggested_filename)
@@ -221,4 +221,4 @@ def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) ->
     page.keyboard.press("Escape")
     expect(page.locator(".hu-canvas")).to_be_focused()
     assert taken(page, CSV, tmp_path)[0].endswith("-cross-L1-H2.csv")
-    expect(page.get_by_role("button", name="Take it with you")).to_be_focused()
+    expect(page.get_by_role("button", name="Export")).to_be_focused()

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 def turn(page: Page, on: bool) -> None:
-    page.get_by_text("Exact", exact=True).click()
+    page.get_by_text("Show tokens", exact=True).click()
     wait_until(page, "(on) => location.search.includes('exact=1') === on", on)
     settled(page)
 

@@ -69,7 +69,7 @@ def test_a_click_on_a_small_picture_enlarges_its_head(page: Page, tmp_path: Path
 def test_each_kind_shows_its_own_weights(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, kind="encoder", layer=2, head=3)
     np.testing.assert_allclose(weights(page), head("encoder", 2, 3), atol=6e-5)
-    page.get_by_role("button", name="Decoder, masked").click()
+    page.get_by_role("button", name="Decoder self-attention").click()
     expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=2)[3]')
     expect(page.locator(".hu-sheet tbody tr")).to_have_count(5)
     found, wanted = weights(page), head("decoder", 2, 3)

@@ -19,7 +19,11 @@ from transformer.figures.offsets import named, offsets
 from transformer.figures.packing import unpack, weights_of
 from transformer.figures.switchboard import heads_of, switchboard_data
 
-KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
+KINDS = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Decoder self-attention",
+    "cross": "Cross-attention",
+}
 
 
 def test_heads_are_read_once_each_and_a_layer_is_all_of_its_heads() -> None:

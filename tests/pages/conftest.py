@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
 from transformer.figures.packing import unpack
+from transformer.figures.rooms import LAB_PICTURES
 from transformer.jobs import Jobs, Limits, services
 from transformer.training.estimate import Estimate
 from transformer.ui import live_jobs
@@ -41,8 +42,12 @@ def run_program(code: str, space: dict[str, Any] | None = None) -> None:
 
 
 def browser_views(app: AppTest) -> list[Any]:
-    """Those of the page, without the frame's and the lesson's."""
-    others = ("heads_up.copylink", "heads_up.seeit")
+    """Those of the page, without the frame's, the lesson's and the pictures of the lab's menu."""
+    others = (
+        "heads_up.copylink",
+        "heads_up.seeit",
+        *(f"heads_up.lab-{one}" for one in LAB_PICTURES),
+    )
     views = app.get("bidi_component")
     return [view for view in views if not view.proto.component_name.endswith(others)]
 

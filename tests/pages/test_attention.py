@@ -64,7 +64,7 @@ def test_another_sentence_stands_beside_the_first(visit: Visit) -> None:
         "A pilot finds bread.",
     ]
     assert header["versus"] == "other"
-    next(one for one in app.button if one.label == "Nothing to compare").click().run()
+    next(one for one in app.button if one.label == "Stop comparing").click().run()
     assert len(shown(app)[0]["sides"]) == 1
     assert view(app).other == ""
 
@@ -114,7 +114,7 @@ def test_another_model_reads_the_same_sentence(
     assert first["source"] == second["source"]
     app = visit("pages/attention.py", tmp_path, other_model="third")
     assert messages(app) == [
-        "Nothing to compare with: There is no checkpoint 'third'; this app has first, second."
+        "The comparison failed: There is no checkpoint 'third'; this app has first, second."
     ]
     assert len(shown(app)[0]["sides"]) == 1
 
@@ -158,7 +158,7 @@ def test_a_trace_is_opened_kept_for_a_reload_and_left_again(
     assert [side["source"] for side in header["sides"]] == ["The dog sleeps."]
     assert header["sides"][0]["model"] == "<b>mine.npz"
     assert header["sides"][0]["steps"]
-    assert any("no model to compute with" in one.value for one in app.caption)
+    assert any("contains no model" in one.value for one in app.caption)
     named = view(app).trace
     assert app.query_params["trace"] == named
     # A reload is a new session of the same browser; another browser has nothing.

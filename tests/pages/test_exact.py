@@ -110,5 +110,5 @@ def test_a_widget_named_by_a_term_has_its_tooltip(visit: Visit) -> None:
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_explorer_has_them_too(visit: Visit, kind: str) -> None:
     terms = shown(visit("pages/attention.py"))[0]["terms"]
-    names = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Encoder–decoder"}
+    names = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
     assert terms[kind] == tip(names[kind])

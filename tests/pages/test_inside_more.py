@@ -60,7 +60,7 @@ def test_a_batch_has_an_axis_more(visit: Visit, translator: Translator, block: s
 
 def test_where_there_is_neither_nothing_is_offered(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, box="encoder.memory")
-    assert {toggle.label for toggle in app.toggle} == {"Exact"}
+    assert {toggle.label for toggle in app.toggle} == {"Show tokens"}
 
 
 def test_an_example_is_not_read_twice(visit: Visit) -> None:

@@ -42,11 +42,11 @@ def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, A
     app = opened(visit, **HEAD)
     assert not messages(app)
     rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
-    assert "Linked by hand** has real" in told(app)
+    assert "Hand-aligned** has real" in told(app)
     metrics = {metric.label.split(":")[0]: metric.value for metric in app.metric}
     assert metrics["Best head"] == f"{100 * (1 - rates['head']):.1f} %"
-    assert metrics["The diagonal"] == f"{100 * (1 - rates['diagonal']):.1f} %"
-    assert metrics["A word by chance"] == f"{100 * (1 - rates['chance']):.1f} %"
+    assert metrics["Diagonal"] == f"{100 * (1 - rates['diagonal']):.1f} %"
+    assert metrics["Random"] == f"{100 * (1 - rates['chance']):.1f} %"
     data = grid(app)
     assert data["chosen"] == ["norms-input", 1, 2]
     for line in measured["table"]:
@@ -87,7 +87,7 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
         code.value for code in app.code if "leaderboard(" in code.value
     )
     # What the grammar's links are, is said beside them alone.
-    assert "Linked by hand** has real" not in told(app)
+    assert "Hand-aligned** has real" not in told(app)
     chosen = next(box for box in app.selectbox if "with gold links" in box.label)
     assert len(chosen.options) == 12
 
@@ -132,14 +132,14 @@ def test_the_board_and_the_drawing_go_by_the_same_line(
         one for one in heads
         if (one["by"], one["to"], one["layer"], one["head"]) == ("norms", "input", 1, 2)
     )  # fmt: skip
-    assert "Drawn below: **layer 1, head 2**, read by norms, off the row that reads it" in told(app)
+    assert "Shown below: **layer 1, head 2**, read by norms, at the reading position" in told(app)
     assert f"{100 * (1 - own['aer']):.1f} % agreement" in told(app)
-    button(app, "Draw the best").click().run()
+    button(app, "Show the best head").click().run()
     now = view(app)
     assert (now.by, now.to, now.layer, now.head) == tuple(
         heads[0][name] for name in ("by", "to", "layer", "head")
     )
-    assert "Draw the best" not in [one.label for one in app.button]
+    assert "Show the best head" not in [one.label for one in app.button]
     assert grid(app)["chosen"] == [f"{now.by}-{now.to}", now.layer, now.head]
 
 
@@ -163,7 +163,7 @@ def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Tr
              if "name" in trace]  # fmt: skip
     assert names[:2] == ["gold links", "possible gold links"]
     # A click takes one away, and another gives one.
-    pills = next(box for box in app.get("button_group") if box.label == "belongs to")
+    pills = next(box for box in app.get("button_group") if box.label == "Linked source words")
     pills.set_value([2]).run()
     assert view(app).links == "1-1,2-0,2p2,3-3"
     # Another sentence has other words.
@@ -184,7 +184,7 @@ def test_links_that_are_none_are_refused(visit: Visit, typed: str, why: str) -> 
 
 def test_links_of_the_address_that_do_not_fit_are_left_out(visit: Visit) -> None:
     app = opened(visit, sentences="3", links="0-0,9-1", **HEAD)
-    assert "Your links were left out" in messages(app)[0]
+    assert "Your links are ignored" in messages(app)[0]
     assert len(app.get("plotly_chart")) == 2
 
 
@@ -196,14 +196,14 @@ def test_a_sentence_of_the_corpus_brings_its_gold_links(
     box = next(one for one in app.selectbox if f"{len(held)} sentences" in one.label)
     box.set_value(1).run()
     assert (view(app).text, view(app).target) == (held[1].source, held[1].target)
-    assert "Agreement, this head, this sentence" in [metric.label for metric in app.metric]
-    button(app, "Let the model translate").click().run()
+    assert "Agreement of this head on this sentence" in [metric.label for metric in app.metric]
+    button(app, "Use the model's translation").click().run()
     assert (view(app).method, view(app).target) == ("greedy", "")
 
 
 def test_the_shift_tells_of_both_rows(visit: Visit, checkpoints: Path) -> None:
     app = opened(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
-    assert "For **bateau.** the row that writes it" in told(app)
+    assert "For **bateau.**, the predicting position" in told(app)
     bars = charts(app)[1]["data"]
     assert [bar["name"] for bar in bars] == [
         "reads un, writes bateau.",
@@ -212,7 +212,7 @@ def test_the_shift_tells_of_both_rows(visit: Visit, checkpoints: Path) -> None:
     box = next(one for one in app.selectbox if one.label == "Word")
     box.set_value(0).run()
     assert view(app).step == 0
-    assert "For **Elle** the row that writes it" in told(app)
+    assert "For **Elle**, the predicting position" in told(app)
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
@@ -224,4 +224,4 @@ def test_odd_texts_are_answered(visit: Visit, text: str) -> None:
 
 def test_a_text_of_many_words_is_not_drawn(visit: Visit) -> None:
     app = opened(visit, sentences="3", text="the lamp " * 40, **HEAD)
-    assert "More than 64 words" in app.info[-1].value
+    assert "more than 64 words" in app.info[-1].value

@@ -1,4 +1,4 @@
-"""What a weight moves: two pictures of a head, four answers for a token, and the way there."""
+"""Attribution: two pictures of a head, four answers for a token, and the way there."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_address_says_which_two_stand_side_by_side(visit: Visit, beside: str
 
 def test_another_kind_is_another_table_and_lets_go_of_the_cell(visit: Visit) -> None:
     app = opened(visit, layer="0", head="1", row="1", column="1")
-    app.segmented_control[1].set_value("encoder").run()
+    app.segmented_control[0].set_value("encoder").run()
     assert (view(app).kind, view(app).row, view(app).column) == ("encoder", -1, -1)
     header = shown(app)[0]
     assert (header["cell"], header["writes"]) == (None, None)
@@ -86,12 +86,12 @@ def test_the_page_finds_where_they_differ(visit: Visit) -> None:
 def test_a_cell_leads_to_what_blanking_it_changes(visit: Visit) -> None:
     app = opened(visit, layer="0", head="1", row="2", column="1")
     ways = {button.label: button for button in app.button}
-    assert "This cell, worked out" in ways
-    ways["What does blanking it change?"].click().run()
+    assert "Calculate this cell step by step" in ways
+    ways["Blank this cell"].click().run()
     assert not app.exception
     assert (view(app).lab, view(app).row, view(app).column) == ("switch", 2, 1)
     without = opened(visit, layer="0", head="1")
-    assert "This head, worked out" in {button.label for button in without.button}
+    assert "Calculate this head step by step" in {button.label for button in without.button}
 
 
 def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> None:
@@ -104,7 +104,7 @@ def test_an_output_token_beyond_the_translation_is_its_last(visit: Visit) -> Non
 
 
 def rivals(app: AppTest) -> Selectbox[int]:
-    return next(box for box in app.selectbox if box.label.startswith("Why this"))
+    return next(box for box in app.selectbox if box.label.startswith("Compare with token"))
 
 
 def test_a_rival_is_chosen_among_the_candidates_and_kept_in_the_address(visit: Visit) -> None:
@@ -117,7 +117,7 @@ def test_a_rival_is_chosen_among_the_candidates_and_kept_in_the_address(visit: V
     assert view(app).against >= 0
     assert app.query_params["against"] == str(view(app).against)
     told = texts(app)
-    assert "ALTI+, Value zeroing have no answer" in told
+    assert "ALTI+, Value zeroing do not apply" in told
     assert "Integrated gradients share out these" in told
     assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two boards
     space: dict[str, object] = {}
@@ -151,10 +151,10 @@ def test_flow_is_left_out_of_a_longer_text_and_a_long_one_is_refused(visit: Visi
     short = {"method": "forced", "target": "Elle cache la lampe."}
     app = opened(visit, text="hides books the lamp " * 8, **short)
     assert not messages(app)
-    assert "Left out here" in texts(app)
+    assert "Not computed" in texts(app)
     assert shown(app)
     app = opened(visit, text="hides books the lamp " * 16, **short)
-    assert "is worked out for up to 128" in app.info[0].value
+    assert "is computed for up to 128" in app.info[0].value
     assert not shown(app)
 
 
@@ -196,7 +196,7 @@ def test_the_boards_are_those_of_the_token_and_the_program_prints_them(
         src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
         logits = translator.model(src, tgt)[0, 2].double()
     above = float(logits[trace.predicted_ids[2]] - logits.mean())
-    assert f"lies {above:+.2f} above the mean".replace("-", "−") in said
+    assert f"is {above:+.2f} above the mean".replace("-", "−") in said
     parts = [float(one.replace("−", "-")) for one in re.findall(r"[+−]\d+\.\d\d(?=,|:)", said)]
     np.testing.assert_allclose(sum(parts), above, atol=0.005 * (len(parts) + 1))
 
@@ -205,7 +205,7 @@ def test_the_boards_are_those_of_the_token_and_the_program_prints_them(
     for board in boards:
         assert len(board["layout"]["yaxis"]["ticktext"]) == layers
         assert len(board["layout"]["xaxis"]["ticktext"]) == heads
-    believed = next(box.value for box in app.markdown if "How far to believe it?" in box.value)
+    believed = next(box.value for box in app.markdown if "How reliable is this?" in box.value)
     assert re.search(r"correlation [+−][01]\.\d\d over all heads", believed)
 
 

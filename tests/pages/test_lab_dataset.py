@@ -59,10 +59,10 @@ def test_sentences_become_one_file(
     visit: Visit, checkpoints: Path, translator: Translator, tmp_path: Path
 ) -> None:
     app = brought(visit, method="beam", beam_size="2", exact="1")
-    assert any("with a beam of 2" in one.value for one in app.caption)
+    assert any("beam size 2" in one.value for one in app.caption)
     app.multiselect(key="traced").set_value(["c1", "e0.2"]).run()
     assert view(app).traced == "c1,e0.2"
-    button(app, "Trace them all").click().run()
+    button(app, "Trace all sentences").click().run()
     assert not messages(app)
     until_done(app)
     what = question(checkpoints, LINES, "c1,e0.2", method="beam", beam_size=2, length_penalty=0.6)
@@ -73,7 +73,7 @@ def test_sentences_become_one_file(
         stored = np.load(io.BytesIO(packed.read("weights.npz")), allow_pickle=False)
         first = stored["e0.2"][: stored["encoder.offsets"][1]]
         np.testing.assert_allclose(first, traces[0].weights("encoder", 0)[2].ravel(), atol=1e-5)
-    assert "Take the dataset" in download_labels(app)[0]
+    assert "Download" in download_labels(app)[0]
     shown = "".join(element.proto.body for element in app.get("html"))
     assert "weights.npz" in shown
     assert LINES[1] in shown
@@ -92,7 +92,7 @@ def test_given_translations_are_traced_as_they_are(
 ) -> None:
     pairs = ["She paints.\tElle peint.", "Books.\tDes livres."]
     app = brought(visit, pairs, method="beam")
-    button(app, "Trace them all").click().run()
+    button(app, "Trace all sentences").click().run()
     until_done(app)
     with written(tmp_path, question(checkpoints, pairs)) as packed:
         said = pd.read_parquet(packed.open("translations.parquet"))
@@ -103,7 +103,7 @@ def test_given_translations_are_traced_as_they_are(
 def test_one_who_cancels_leaves_nothing(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     lines = [f"The baker sells {n} books." for n in range(1500)]
     app = brought(visit, lines, sentences="1500")
-    button(app, "Trace them all").click().run()
+    button(app, "Trace all sentences").click().run()
     folder = tmp_path / "runs" / FOLDER / question(checkpoints, lines, method="greedy").key
     deadline = time.monotonic() + 180
     while not [*folder.glob(".dataset.zip.*")]:
@@ -116,7 +116,7 @@ def test_one_who_cancels_leaves_nothing(visit: Visit, checkpoints: Path, tmp_pat
         assert time.monotonic() < deadline
         time.sleep(0.05)
     app.run()
-    assert button(app, "Trace them all")
+    assert button(app, "Trace all sentences")
 
 
 def test_what_was_ended_by_force_keeps_no_half_file(
@@ -142,12 +142,12 @@ def test_what_was_ended_by_force_keeps_no_half_file(
 def test_a_bad_line_is_refused_by_its_number(visit: Visit, lines: list[str], why: str) -> None:
     app = brought(visit, lines)
     assert why in messages(app)[0]
-    assert not [one for one in app.button if one.label == "Trace them all"]
+    assert not [one for one in app.button if one.label == "Trace all sentences"]
 
 
 def test_a_sentence_that_is_too_long_is_refused_before_any_is_traced(visit: Visit) -> None:
     app = brought(visit, ["Fine.", "word " * 600])
-    button(app, "Trace them all").click().run()
+    button(app, "Trace all sentences").click().run()
     deadline = time.monotonic() + 180
     while not messages(app):
         assert time.monotonic() < deadline

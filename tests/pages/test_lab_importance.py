@@ -53,12 +53,13 @@ def test_the_game_is_there_before_anything_is_measured(
     assert not messages(app)
     assert view(app).lab == "matter"
     assert "Measure the heads" in [button.label for button in app.button]
-    assert not app.get("plotly_chart")
+    assert len(app.get("plotly_chart")) == 3  # a preview, from a few sentences
+    assert "Preview" in texts(app)
     app.slider[1].set_value(3).run()
     corpus = Corpus.bundled(N)
     few = gradient_importances(translator, spread(corpus, 8))["sentence"].normalised()
     gone = [head for head in few.order() if head[0] == "decoder"][:3]
-    next(b for b in app.button if b.label == "See what these heads changed").click().run()
+    next(b for b in app.button if b.label == "Show what changed").click().run()
     assert sorted(view(app).off.split(",")) == sorted(f"d{layer}.{h}" for _, layer, h in gone)
 
 
@@ -93,10 +94,10 @@ def test_a_button_takes_away_as_many_as_change_the_translation(
         if said(kind, gone) != whole.text:
             broken += 1
             assert gone == 1 or said(kind, gone - 1) == whole.text
-            assert "It says something else" in texts(app)
+            assert "The translation has changed" in texts(app)
         else:
             assert gone == 8
-            assert "Not one word is another" in texts(app)
+            assert "The translation is unchanged" in texts(app)
     assert broken
 
 
@@ -108,7 +109,7 @@ def test_what_was_measured_is_three_pictures_and_curves(
     drawn = charts(app)
     assert len(drawn) == 9  # gradient, left out, curves: three kinds each
     worse = sum(row["loss_low"] > 0 for row in measured["ablation"]["table"])
-    assert f"Without **{worse}** of 24 heads the loss surely grows" in texts(app)
+    assert f"Ablating **{worse}** of 24 heads significantly increases the loss" in texts(app)
     assert "With all heads" in texts(app)
     assert not app.metric  # nothing is gone
 
@@ -117,18 +118,18 @@ def test_importance_has_two_readings(visit: Visit, measured: dict[str, dict[str,
     app = opened(visit, pruned="position", less_encoder="3")
     assert not messages(app)
     assert "equation 2" in texts(app)
-    choice = next(box for box in app.get("button_group") if "A gate for" in box.label)
+    choice = next(box for box in app.get("button_group") if "One gate per" in box.label)
     before = charts(app)[0]["data"][0]
     choice.set_value("position").run()
     assert not app.exception
-    assert "what the program of Michel" in texts(app)
+    assert "what the code of Michel" in texts(app)
     after = charts(app)[0]["data"][0]
     assert before["z"] != after["z"]
     rising = sorted(
         (row for row in measured["importance"]["table"] if row["kind"] == "encoder"),
         key=lambda row: row["position_normalised"],
     )
-    button = next(b for b in app.button if b.label == "See what these heads changed")
+    button = next(b for b in app.button if b.label == "Show what changed")
     button.click().run()
     gone = [f"e{row['layer']}.{row['head']}" for row in rising[:3]]
     assert sorted(view(app).off.split(",")) == sorted(gone)
@@ -147,10 +148,10 @@ def test_pruned_heads_are_those_of_the_address(visit: Visit, translator: Transla
     found = translator.translate(TEXT, hooks=switched_off(config, gone), max_len=most)
     wanted = found.text if found.finished else f"{found.text} …"
     plain = re.sub(r"\\(.)", r"\1", texts(app))
-    assert f"Without 11: **{wanted}" in plain
+    assert f"Without 11 heads: **{wanted}" in plain
     change = float(app.metric[0].delta)
     assert change != 0
-    button = next(b for b in app.button if b.label == "See what these heads changed")
+    button = next(b for b in app.button if b.label == "Show what changed")
     button.click().run()
     off = view(app).off.split(",")
     assert view(app).lab == "switch"
@@ -164,7 +165,7 @@ def test_sliders_write_the_address_and_are_put_back(visit: Visit) -> None:
     assert view(app).less_decoder == 8  # all that there are
     app.slider[0].set_value(2).run()
     assert view(app).less_encoder == 2
-    next(b for b in app.button if b.label == "Put all back").click().run()
+    next(b for b in app.button if b.label == "Restore all heads").click().run()
     assert (view(app).less_encoder, view(app).less_decoder) == (0, 0)
     for text in ("  ", "long " * 1000):
         app.text_input[0].set_value(text).run()

@@ -76,7 +76,7 @@ def test_it_is_measured_once_and_shown_in_four_ways(
             assert [one for one in tokens if "|" in one] == ["…h | …r"]
             assert len(drawn[0]["layout"]["yaxis"]["ticktext"]) == len(wanted[0])
             assert len(drawn[1]["layout"]["xaxis"]["ticktext"]) == len(found.prefix_tokens)
-    assert "brings back" in said(app)
+    assert "restores" in said(app)
 
 
 def test_the_program_that_is_shown_runs(
@@ -101,7 +101,7 @@ def test_lengths_that_differ_are_refused_with_both(visit: Visit, heard: Path) ->
 def test_without_a_second_sentence_there_is_something_to_do(visit: Visit) -> None:
     app = visit(PAGE, lab="sweep", text="She hides a boat.")
     assert not messages(app)
-    assert "Write a second sentence" in said(app)
+    assert "Write a corrupted sentence" in said(app)
     app = visit(PAGE, **{**PAIR, "other": PAIR["text"]})
     assert messages(app) == ["Both sentences are the same; exchange a word of one of them."]
 
@@ -176,5 +176,5 @@ def test_scores_that_are_no_products_are_told(
     save_checkpoint(folder / "additive", Transformer(config).eval(), vocabulary, "# A model\n")
     app = visit(PAGE, folder, **HEAD)
     assert not messages(app)
-    assert "by v·tanh(q + k), which no distance tells" in told(app)
+    assert "by v·tanh(q + k), which distances cannot show" in told(app)
     assert not [one for one in app.button if one.label == "Draw the map"]

@@ -1,4 +1,4 @@
-"""What each head does: the corpus, a pass from its button to its end, the grid and a card."""
+"""Head roles: the corpus, a pass from its button to its end, the grid and a card."""
 
 from __future__ import annotations
 
@@ -58,11 +58,12 @@ def test_a_pass_is_asked_for_waited_for_and_found_again(visit: Visit) -> None:
     assert "paste sentences" in app.info[0].value
     app.text_area(key="corpus-text").set_value("\n".join(LINES)).run()
     assert "Your text: 2 sentences, 2 with gold links." in told(app)
-    assert "Nothing is measured" in app.info[0].value
+    assert "Measures all heads" in app.info[0].value
     button(app, "Measure").click().run()
     assert not messages(app)
     until = time.monotonic() + 100
-    while not any("grids" in one for one in shown(app)) and time.monotonic() < until:
+    assert any("grids" in one for one in shown(app))  # the preview
+    while any(one.label == "Cancel" for one in app.button) and time.monotonic() < until:
         time.sleep(0.3)
         app.run()
     assert "24 heads ha" in told(app)
@@ -156,7 +157,7 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     )
     card = measured["cards"][at]
     written = told(app)
-    assert "Encoder, layer 1, head 3: " in written
+    assert "Encoder self-attention, layer 1, head 3: " in written
     for name, value in card["measures"].items():
         if name in COLOURS and value is not None:
             even = said(name, measured["chance"]["encoder"].get(name))
@@ -192,7 +193,7 @@ def test_where_it_is_strongest_is_a_way_into_the_explorer(
 
 def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict[str, Any]) -> None:
     app = opened(visit, kind="decoder", layer="1", head="3", text="She hides a boat.")
-    button(app, "Switch it off").click().run()
+    button(app, "Switch off this head").click().run()
     assert (view(app).lab, view(app).off) == ("switch", "d1.3")
     assert not messages(app)
 

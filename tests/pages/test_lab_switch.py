@@ -61,7 +61,7 @@ def same(app: AppTest, found: Comparison) -> None:
     if abs(line.after - line.before) >= 0.005:
         assert f"from **{line.before:.0%}** to **{line.after:.0%}**" in said(app)
     if found.original.translation.method == "forced":
-        assert "left to itself, the altered model writes" in said(app)
+        assert "without forced decoding, the changed model writes" in said(app)
     else:
         assert ("the translation becomes" in said(app)) == found.changed
 
@@ -72,11 +72,11 @@ def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
     assert shown(app)[0]["off"] == ""
     assert not moved(app)
     back = {button.label: button for button in app.button}
-    assert back["Put everything back"].disabled
-    back["The last encoder–decoder layer"].click().run()
+    assert back["Restore everything"].disabled
+    back["Last layer of cross-attention"].click().run()
     assert view(app).off == "c1"
     assert moved(app)
-    {button.label: button for button in app.button}["Put everything back"].click().run()
+    {button.label: button for button in app.button}["Restore everything"].click().run()
     assert view(app).off == ""
     assert "Nothing is changed" in said(app)
 
@@ -130,7 +130,7 @@ def test_source_tokens_hidden_and_cut_out(visit: Visit, translator: Translator) 
     same(app, compare(translator, TEXT, altered=shorter, original=whole(translator)))
     assert list(moved(app)) == ["decoder"]
     app = opened(visit, away="1,2", gone="cut", paint="c0.1.2:1x30")
-    assert "it waits while tokens are cut out" in " ".join(messages(app))
+    assert "it is ignored while tokens are removed" in " ".join(messages(app))
     assert list(moved(app)) == ["decoder"]
 
 
@@ -153,7 +153,7 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     site = "decoder.layers.0.ffn_norm.hook_output"
     app = opened(visit, off="d0.1", means="mean", away="1", paint="e0.1.0:0x1", patch=f"{site}:1:1")
     assert not messages(app)
-    assert "with a token of the source hidden, with a row painted by hand and with" in said(app)
+    assert "with a token of the source masked, with an edited row and with" in said(app)
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_program(app.code[0].value, space)
@@ -197,11 +197,11 @@ def test_what_cannot_be_compared_leaves_the_switches(
 
 def test_a_long_text_and_an_odd_one(visit: Visit) -> None:
     app = opened(visit, text="hides books the lamp " * 16)
-    assert "Heads are switched for up to 128" in said(app)
+    assert "heads can be switched off for up to 128" in said(app)
     app = opened(visit, text="hides books the lamp " * 6, off="c1", blank="all")
-    assert "All cells are blanked of up to 48 pieces" in said(app)
-    assert "left to itself, the altered model writes" in said(app)
-    assert "None did: no head comes after" in said(app)
+    assert "All cells can be blanked for up to 48 tokens" in said(app)
+    assert "without forced decoding, the changed model writes" in said(app)
+    assert "None: no head comes after" in said(app)
     app = opened(visit, text="<b>x</b> 👩🏽‍🚀", off="c1", kind="encoder", row="0", column="0")
     assert not messages(app)
     assert moved(app)
@@ -243,7 +243,7 @@ def test_what_the_address_writes_is_read_back() -> None:
 
 def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, lab="switch", text=TEXT)
-    next(b for b in app.button if b.label == "The least that changes a word").click().run()
+    next(b for b in app.button if b.label == "Fewest heads that change a word").click().run()
     assert not app.exception
     assert "nothing is changed" not in said(app).lower()
     config = translator.model.config

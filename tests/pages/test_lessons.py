@@ -142,7 +142,7 @@ def test_from_the_first_to_the_end(visit: Visit, walk: tuple[Lesson, ...]) -> No
         assert ("lesson-before" in [b.key for b in app.button]) == (one is not walk[0])
         app.button("lesson-next").click().run()
     assert following(walk[-1].name) == "end"
-    assert "End of the course" in [box.value for box in app.subheader]
+    assert "End of the course" in [box.value for box in app.header]
     assert all(one.takeaway in words(app) for one in CORE)
     assert "**0 correct at the first attempt**" in words(app)
 

@@ -207,7 +207,7 @@ def test_a_candidate_is_taken_on_translate_and_given_back(
     assert table["live"]
     assert [step.get("forced", False) for step in table["steps"]].index(True) == 1
     assert [step["takes"] for step in table["steps"]][:3] == [True, True, False]
-    next(button for button in app.button if button.label == "Back to it").click().run()
+    next(button for button in app.button if button.label == "Undo").click().run()
     assert shown(app)[0]["text"] == plain.text
     assert view(app).force == ""
     app = visit("pages/translate.py", text=text, force=f"1:{taken.id}")

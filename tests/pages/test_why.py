@@ -31,7 +31,7 @@ from transformer.ui.why import PARTS
 from transformer.ui.why.sizes import NAMES, short
 
 PAGE = "pages/why.py"
-words = partial(told, kinds=("markdown", "caption", "subheader"))
+words = partial(told, kinds=("markdown", "caption", "header"))
 PICTURES = {"table": 1, "time": 1, "paths": 3, "scores": 3, "results": 1}
 
 

@@ -51,13 +51,14 @@ TERMS = (
         "Encoder",
         "The part of the model that reads the source sentence, by self-attention over it.",
         "inside",
+        ("Encoder self-attention",),
     ),
     Term(
         "Decoder",
         "The part of the model that writes the translation, by self-attention over what is written "
         "so far and cross-attention over the source.",
         "inside",
-        ("Decoder, masked",),
+        ("Decoder self-attention",),
     ),
     Term(
         "Encoder–decoder",
@@ -185,7 +186,7 @@ TERMS = (
         "Beam search keeps the best hypotheses at every step and returns the one with the highest "
         "score; the beam size is how many.",
         "translate?method=beam",
-        ("Beam search", "Beam size", "Beginnings carried along"),
+        ("Beam search", "Beam size"),
     ),
     Term(
         "Length penalty",
@@ -210,13 +211,11 @@ TERMS = (
         "Top-k",
         "Sample only from the k most probable tokens; 0 means from all tokens.",
         "translate?method=sample",
-        ("Only the k most probable",),
     ),
     Term(
         "Top-p",
         "Sample only from the smallest set of tokens whose probabilities sum to at least p.",
         "translate?method=sample",
-        ("Only the top share p",),
     ),
     Term(
         "Seed",

@@ -20,10 +20,23 @@ def room_picture(name: str) -> str:
     Raises:
         KeyError: for a room without a picture.
     """
+    return _svg(PICTURES[name]())
+
+
+def lab_picture(name: str) -> str:
+    """Return the picture of a group of the lab's experiments, one of `LAB_PICTURES`.
+
+    Raises:
+        KeyError: for a group without a picture.
+    """
+    return _svg(LAB_PICTURES[name]())
+
+
+def _svg(shapes: Iterable[str]) -> str:
     return (
         f'<svg class="hu-room" viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true" focusable="false" '
         'fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round">'
-        f"{''.join(PICTURES[name]())}</svg>"
+        f"{''.join(shapes)}</svg>"
     )
 
 
@@ -107,6 +120,26 @@ def _findings() -> Iterable[str]:
         yield _box(44, y - 3, long, 7, False, 0.3)
 
 
+def _attribution() -> Iterable[str]:
+    """Bars for the tokens of a sentence, all leading to one output token."""
+    for i, share in enumerate((0.25, 0.9, 0.15, 0.5, 0.1)):
+        x = 10 + 20 * i
+        yield _box(x, 42 - 34 * share, 13, 34 * share, i == 1, 0.3)
+        yield _line([(x, 44), (x + 13, 44)], "opacity='0.5'")
+        colour = f'stroke="{ACCENT}"' if i == 1 else 'opacity="0.3"'
+        way = f"M{x + 6} 47C{x + 6} 55 132 56 132 32"
+        yield f'<path d="{way}" stroke-width="{5 * share:g}" {colour}/>'
+    yield _box(118, 20, 28, 12, True, 0.3)
+
+
+def _corpus() -> Iterable[str]:
+    """Many heads as cells of a grid, coloured by what they do."""
+    strengths = (0.15, 0.5, 0.2, 0.8, 0.3, 0.15, 0.6, 0.25, 0.4, 0.15, 0.7, 0.2)
+    for i in range(36):
+        row, column = divmod(i, 12)
+        yield _box(9 + 12 * column, 6 + 16 * row, 10, 13, i in (5, 19, 26), strengths[(7 * i) % 12])
+
+
 PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "lessons": _lessons,
     "translate": _translate,
@@ -119,6 +152,12 @@ PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "findings": _findings,
 }
 """By the room's name in the address."""
+LAB_PICTURES: dict[str, Callable[[], Iterable[str]]] = {
+    "interventions": _lab,
+    "attribution": _attribution,
+    "corpus": _corpus,
+}
+"""Pictures of the lab's groups, by name."""
 
 _KNOB = 'fill="var(--st-background-color, #fff)" stroke="none"'
 

@@ -14,7 +14,11 @@ from transformer.figures.views import EXPLORER
 from transformer.measures import MEASURES
 
 State = dict[str, int | str]
-KINDS = {"encoder": "Encoder", "decoder": "Decoder, masked", "cross": "Encoder–decoder"}
+KINDS = {
+    "encoder": "Encoder self-attention",
+    "decoder": "Decoder self-attention",
+    "cross": "Cross-attention",
+}
 _HEADS = r"(none|\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?"
 _TOKENS = r"([qk]\d{1,4}(,[qk]\d{1,4})*)?"
 OLD = {"units": {"pieces": ("exact", "1"), "words": ("exact", "0")}}
@@ -88,7 +92,7 @@ FIELDS: dict[str, Field] = {
     "row": Field(-1, bounds=(-1, 9999)),
     "column": Field(-1, bounds=(-1, 9999)),
     "zoom": Field(0, bounds=(0, 6)),
-    "exact": Field(0, "Exact", bounds=(0, 1)),
+    "exact": Field(0, "Show tokens", bounds=(0, 1)),
     "special": Field("shown", choices=("shown", "dimmed", "hidden")),
     "renormalise": Field(0, bounds=(0, 1)),
     "word_row": Field(

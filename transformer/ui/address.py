@@ -13,12 +13,12 @@ from typing import Any
 
 from transformer.figures.state import DEFAULTS, FIELDS, Field, State
 
-METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Your own"}
+METHODS = {"greedy": "Greedy", "beam": "Beam", "sample": "Sampling", "forced": "Forced decoding"}
 CORPORA = {
-    "run": "The run's validation set",
-    "ours": "Our sentences",
-    "linked": "Linked by hand",
-    "upload": "Your own",
+    "run": "Validation set of the run",
+    "ours": "Bundled sentences",
+    "linked": "Hand-aligned",
+    "upload": "Your own sentences",
 }
 EXAMPLE = "I am a student."
 EXAMPLES = (
@@ -62,13 +62,13 @@ class View:
 
     model: str = field(label="Model")
     text: str = field(EXAMPLE)
-    method: str = field("greedy", "How is the next piece chosen?", choices=METHODS)
+    method: str = field("greedy", "Decoding method", choices=METHODS)
     target: str = field()
-    beam_size: int = field(4, "Beginnings carried along", bounds=(2, 12))
+    beam_size: int = field(4, "Beam size", bounds=(2, 12))
     length_penalty: float = field(0.6, "Length penalty", bounds=(0.0, 2.0))
     temperature: float = field(1.0, "Temperature", bounds=(0.1, 2.0))
-    top_k: int = field(0, "Only the k most probable", bounds=(0, 100))
-    top_p: float = field(0.9, "Only the top share p", bounds=(0.05, 1.0))
+    top_k: int = field(0, "Top-k", bounds=(0, 100))
+    top_p: float = field(0.9, "Top-p", bounds=(0.05, 1.0))
     seed: int = field(1, "Seed", bounds=(0, 2**31 - 1))
     other: str = field(label="Another sentence")
     other_model: str = field(label="Another model")
@@ -81,7 +81,7 @@ class View:
     size: str = explored("size")
     exact: int = explored("exact")
     corpus: str = field("", "Measured over", choices=CORPORA)
-    sentences: int = field(300, "Sentences, at most", bounds=(1, 5000))
+    sentences: int = field(300, "Maximum sentences", bounds=(1, 5000))
     lesson: str = field(form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"'))
 
     @classmethod

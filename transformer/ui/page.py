@@ -23,6 +23,8 @@ from transformer.ui.shell import downloads
 from transformer.ui.trace_cache import WhileWanted
 
 _STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
+MODEL_WIDTH = {False: 124, True: 190}
+"""Pixels of the box in which the model is chosen, by whether everything is drawn larger."""
 
 
 @contextmanager
@@ -100,11 +102,16 @@ def _navigation_bar(file: str) -> Iterator[None]:
             "Larger",
             icon=":material/present_to_all:",
             type="primary" if state.is_large() else "secondary",
-            help="Everything larger, over the whole width, for a projector. No link carries it.",
+            help="Makes everything larger and uses the full width, for a projector. Not part of "
+            "shared links.",
             key="larger",
             on_click=state.turn_larger,
         )
-        link_data = {"page": PAGES[file].title, "pages": [path(other) for other in PAGES]}
+        link_data = {
+            "page": PAGES[file].title,
+            "pages": [path(other) for other in PAGES],
+            "large": state.is_large(),
+        }
         views.component("copylink")(key="copylink", data=link_data)
 
 
@@ -145,7 +152,7 @@ def _choose_model(offered: dict[str, str]) -> None:
         options=list(offered),
         format_func=lambda name: offered.get(name, name),
         label_visibility="collapsed",
-        width=124,
+        width=MODEL_WIDTH[state.is_large()],
         **{**state.bound("model"), "on_change": _turned_to},
     )
 
@@ -189,19 +196,16 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
 
 
 def _no_model() -> None:
-    st.header("There is no model yet")
+    st.header("No model found")
     folder = models.public(str(models.folder()))
     st.markdown(
-        f"This app looks into a trained model, and found none in `{folder}`. Train a small one, or "
-        "put a checkpoint there: a folder with `config.json`, `model.safetensors` and "
-        "`vocabulary.model`."
+        f"The app found no trained model in `{folder}`. Train a small one, or put a checkpoint "
+        "there: a folder with `config.json`, `model.safetensors` and `vocabulary.model`."
     )
     st.code(
         "python -m transformer train pairs.tsv --preset small --run-folder runs/mine\n"
         f"cp -r runs/mine/checkpoint {folder}/mine",
         language="bash",
     )
-    st.markdown(
-        f"Checkpoints that lie elsewhere are found with the environment variable `{models.FOLDER}`."
-    )
-    st.button("Look again")
+    st.markdown(f"To use another folder, set the environment variable `{models.FOLDER}`.")
+    st.button("Search again")

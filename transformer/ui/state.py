@@ -21,6 +21,8 @@ from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, valu
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
 _BY_LINK = "by link"
+SIZE_COOKIE = "heads_up_size"
+"""Cookie that keeps the larger drawing until the browser is closed, whatever address is opened."""
 _drawing = threading.local()
 """Of the thread that draws: the views made of the session's values, which are asked for forty times
 and put anew as a whole."""
@@ -151,6 +153,12 @@ def turn_larger() -> None:
     st.session_state[_VISIT] = visit() + 1
 
 
+def _restore_size() -> None:
+    """Keep a new session as large as the browser's last one; `copylink.js` sets the cookie."""
+    if st.context.cookies.get(SIZE_COOKIE) == "large":
+        normalise(size="large")
+
+
 def visit() -> int:
     """Grows when the view came from the page's opening or from the address, not from a widget."""
     count: int = st.session_state.get(_VISIT, 0)
@@ -173,6 +181,8 @@ def open_address(page: str) -> list[str]:
     acted, turned = actor is not None, before != page
     st.session_state[_BY_LINK] = not acted and not turned
     known = _VIEW in st.session_state
+    if not known:
+        _restore_size()
     if before and turned and actor == page:
         # A widget of a page that the user has just left spoke last, and took the browser back
         # with it. Go on to where the user went. (If it spoke together with the click on the link,

@@ -18,8 +18,8 @@ import { makeStage } from "./stage.js";
 const LISTED = 8; // heads that differ most
 const DIFFERS = 0.00005; // what is shown as 0.0001
 const NOTHING = "Choose something to compare with above: a second sentence, another checkpoint, or a forced token.";
-const ON_THEIR_WAY = "The weights of this layer are on their way …";
-const ALL_HIDDEN = "Nothing is left to compare: all tokens of a side are hidden.";
+const ON_THEIR_WAY = "Loading the weights of this layer …";
+const ALL_HIDDEN = "Nothing to compare: all tokens of one side are hidden.";
 
 /** @param {Context} ctx @returns {View} */
 function compareView(ctx) {
@@ -29,7 +29,7 @@ function compareView(ctx) {
   const texts = el("div", { class: "hu-texts" });
   const list = el("div", { class: "hu-most" });
   const mosaic = makeMosaic((layer, head) => ctx.set({ layer, head }));
-  const mosaicTitle = el("h4", {}, "B − A, all heads");
+  const mosaicTitle = el("h3", {}, "B − A, all heads");
   const panels = [0, 1, 2].map((which) => comparePanel(which));
   const shown = el("div", { class: "hu-panels" }, ...panels.map((panel) => panel.node));
   const legends = [makeLegend(), makeDifferenceLegend()];
@@ -66,7 +66,7 @@ function compareView(ctx) {
   function drawTexts() {
     texts.replaceChildren(...ctx.sides.map((side, which) => el(
       "div", {},
-      el("h4", {}, sideTitle(side, which)),
+      el("h3", {}, sideTitle(side, which)),
       el("p", { dir: "auto" }, side.source),
       el("p", { class: "hu-muted", dir: "auto" }, side.text),
     )));
@@ -126,7 +126,7 @@ function compareView(ctx) {
         ? paintSide(pen, place, table(), ctx, own(cell))
         : paintDifferences(pen, place, found, ctx, cell)),
     });
-    const heading = el("h4", {});
+    const heading = el("h3", {});
     const { canvas } = stage;
 
     function paint() {
@@ -177,7 +177,7 @@ function compareView(ctx) {
     get kinds() { return ctx.sides.length > 1; },
     get options() { return ctx.sides.length > 1 ? ["special", "combine", "scale"] : []; },
     title: () => (ctx.sides.length > 1 ? ctx.title() : "Two sides, one head"),
-    keys: [["arrow keys", "read the weights of both, cell by cell"], ["Esc", "let go of the cell"]],
+    keys: [["arrow keys", "read the weights of both, cell by cell"], ["Esc", "deselect the cell"]],
     note: () => (nothingToCompare(ctx) ? "" : clampedNote(ctx)),
     figure: () => found && compareFigure(ctx, found, panels),
     get table() { return found ? () => compareTable(ctx, found) : undefined; },

@@ -1,11 +1,12 @@
 // A button that copies the page's address, and says in words what stands in it; and beside it the
-// views that the visitor keeps. `.show(data)` takes `{ page, pages }`: what the page is called, and
-// the addresses of all pages.
+// views that the visitor keeps. `.show(data)` takes `{ page, pages, large }`: the page's name, the
+// addresses of all pages, and whether everything is drawn larger.
 
 import { el } from "./base.js";
 import { makeSavedViews } from "./saved-views.js";
 
 const SAID_FOR = 6000; // ms
+const SIZE_COOKIE = "heads_up_size"; // read by `ui/state.py` when a session begins
 
 export function copylinkView(root) {
   let [page, timer] = ["", 0];
@@ -44,9 +45,28 @@ export function copylinkView(root) {
   function show(data) {
     page = data.page;
     saved.show(data.pages);
+    document.cookie = `${SIZE_COOKIE}=${data.large ? "large; Path=/" : "; Path=/; Max-Age=0"}; SameSite=Lax`;
   }
 
-  return { show, close: hush };
+  document.addEventListener("click", skipToHeading, true);
+  return {
+    show,
+    close() {
+      hush();
+      document.removeEventListener("click", skipToHeading, true);
+    },
+  };
+}
+
+// Streamlit's "Skip to main content" leads to the top of the main area, which begins with our
+// navigation. Take the keyboard to the page's heading, behind it.
+function skipToHeading(event) {
+  const heading = document.querySelector(".stMain h1");
+  if (!heading || !event.target.closest?.("[data-testid=stSkipToContent]")) return;
+  event.preventDefault();
+  event.stopPropagation();
+  heading.tabIndex = -1;
+  heading.focus();
 }
 
 // Of the page, and what of its view the address tells beyond a first visit.

@@ -17,9 +17,9 @@ export function candidatesOf(side, step) {
 }
 
 const ROW_NAMES = {
-  decoder: "Decoder: over what was written",
-  cross: "Encoder–decoder: over the source",
-  encoder: "Encoder: of the source piece looked at most",
+  decoder: "Decoder self-attention: over the tokens written so far",
+  cross: "Cross-attention: over the source",
+  encoder: "Encoder self-attention: of the source token with the greatest weight",
 };
 
 // The head of each kind that is looked at: the chosen one of the chosen kind, of the others the clearest.
@@ -56,19 +56,19 @@ export function rowsOf(ctx, side, step) {
 // `force(step, id)` is called for "take this instead"; null where nobody can translate again.
 /** @param {Context} ctx */
 export function makeStepPanel(ctx, force) {
-  const name = el("h4", {});
+  const name = el("h3", {});
   const list = el("div", { class: "hu-candidates" });
   const rows = new Map();
   const attention = el("div", { class: "hu-rows" });
-  const ended = el("p", { class: "hu-label" }, "This translation has ended before this step.");
-  const heading = el("h5", {});
+  const ended = el("p", { class: "hu-label" }, "This translation ended before this step.");
+  const heading = el("h4", {});
   const node = el("section", { class: "hu-panel" }, name, ended, heading, list, attention);
 
   // `note` says which translation it is; `forced` is whether the piece of this step was given.
   function draw(side, step, note, forced) {
     name.textContent = note;
     name.hidden = !note;
-    heading.textContent = force && !note ? "What could come next: take another, and see what the model makes of it" : "What could come next";
+    heading.textContent = force && !note ? "Next-token candidates: click one to continue from it" : "Next-token candidates";
     const over = step >= side.steps.length;
     ended.hidden = !over;
     heading.hidden = list.hidden = attention.hidden = over;
@@ -98,7 +98,7 @@ function candidateRow({ token, id, p, taken }, forced, take) {
   const row = el(take && !taken ? "button" : "div", {
     class: taken ? "hu-candidate hu-taken" : "hu-candidate",
     "data-id": id,
-    title: take || taken ? null : "To take this instead and see what the model makes of it, open this sentence in the app.",
+    title: take || taken ? null : "To continue from this token, open this sentence in the app.",
   },
     el("span", { class: "hu-name" }, tokenText(token)), el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, chanceOf(p)), el("span", { class: "hu-told" }, told));
@@ -114,11 +114,11 @@ function candidateRow({ token, id, p, taken }, forced, take) {
 // One row of attention: each key with its weight as a colour, and the number where there is room.
 /** @param {Context} ctx @param {Kind} kind */
 function makeWeightRow(ctx, kind) {
-  const title = el("h5", {});
+  const title = el("h4", {});
   const told = el("span", { class: "hu-read", role: "status" });
   const open = el("button", { type: "button", class: "hu-link" }, "in the heatmap");
   const cells = el("div", { class: "hu-weights", role: "group" });
-  const away = el("p", { class: "hu-label" }, "on its way …");
+  const away = el("p", { class: "hu-label" }, "loading …");
   const node = el("div", { class: "hu-weightrow" }, el("div", { class: "hu-rowhead" }, title, told, open), away, cells);
   let key = "";
   let now = null;

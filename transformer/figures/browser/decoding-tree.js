@@ -68,10 +68,10 @@ export function makeTree(ctx) {
   const told = el("div", { class: "hu-branch", role: "status" });
   const ends = el("ol", { class: "hu-ends" });
   const body = el("div", {},
-    el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Strong: the way to the translation returned. Framed: finished. Thin: discarded."),
-    fold, box, told, el("h5", {}, "Finished, best score first"), ends);
-  const none = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose Beam on the Translate page to see the tree of what was tried.");
-  const title = el("h4", {});
+    el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Bold: the path to the returned translation. Framed: finished. Thin: discarded."),
+    fold, box, told, el("h4", {}, "Finished, best score first"), ends);
+  const none = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose Beam under “Decoding settings” to see the search tree.");
+  const title = el("h3", {});
   const node = el("section", { class: "hu-tree" }, title, none, body);
 
   const chosen = (tree) => (ctx.state.node >= 0 ? within(ctx.state.node, tree.token.length) : bestEnd(tree));
@@ -87,7 +87,7 @@ export function makeTree(ctx) {
     if (tree.status[now] === "discarded") folded = false; // what is chosen is to be seen
     const discarded = tree.status.filter((status) => status === "discarded").length;
     fold.hidden = !discarded;
-    fold.textContent = folded ? `+${discarded} discarded` : "Hide what was discarded";
+    fold.textContent = folded ? `+${discarded} discarded` : "Hide discarded hypotheses";
     fold.setAttribute("aria-pressed", String(!folded));
     placed = layTree(tree, folded, ctx.state.size === "large");
     field.style.width = `${placed.width}px`;

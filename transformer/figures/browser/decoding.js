@@ -36,7 +36,7 @@ function decodingView(ctx) {
   const stepped = el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Arrow keys step, Space plays." },
     player.node, line, ...outputs.map((row) => row.node));
   const all = [stepped, both, tree.node];
-  const empty = el("p", { class: "hu-empty" }, "How this text was written is not in this trace: it was given as attention alone.");
+  const empty = el("p", { class: "hu-empty" }, "This trace contains only attention weights, so its decoding steps are unknown.");
   const node = el("div", { class: "hu-decoding" }, ...all);
   back.addEventListener("click", () => {
     ctx.set({ force: "" });
@@ -74,8 +74,8 @@ function decodingView(ctx) {
     if (!line.hidden) told.textContent = altered
       ? `In step ${forced.step + 1} you took another piece; after it the model went on by itself. What only one of both has is marked.`
       : ctx.versus === "refused"
-        ? "This piece cannot be put there; the message above the tabs says why."
-        : "The model is translating again, with the piece you chose …";
+        ? "This token cannot be forced; the message above the tabs says why."
+        : "Translating again with the token you chose …";
     const differing = altered ? differingOf(ctx.pairs, side, altered) : [new Set(), new Set()];
     outputs[0].draw(side, altered ? "Original" : "", step, differing[0], -1);
     outputs[1].node.hidden = panels[1].node.hidden = !altered;
@@ -178,7 +178,7 @@ function makeOutputRow(go) {
         return chip;
       }));
     }
-    label.textContent = name || "The decoder has read what is filled, and writes the marked piece";
+    label.textContent = name || "The decoder has read the filled tokens and writes the marked one";
     [...chips.children].slice(1).forEach((chip, i) => {
       const state = i < step ? "read" : i === step ? "now" : "later";
       setIfNew(chip, "data-state", state);

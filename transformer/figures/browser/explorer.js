@@ -48,17 +48,17 @@ export function explorerView(root, report, views, live = false) {
   const controls = makeControls((changes) => set("kind" in changes ? view().turn?.(changes.kind) || changes : changes));
   const mosaic = makeMosaic((layer, head) => (view().choose || set)({ layer, head }));
   const aside = el("section", { class: "hu-mosaic" }, mosaic.node);
-  const title = el("h3", { class: "hu-title" });
+  const title = el("h2", { class: "hu-title" });
   const code = el("code", { class: "hu-code" });
   const note = el("p", { class: "hu-note" });
   const place = el("div", { class: "hu-view", role: "tabpanel" });
-  const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "The weights of this layer are on their way …");
+  const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "Loading the weights of this layer …");
   const sheet = makeSheet(() => view());
   const story = makeStory((changes) => set(changes));
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, place, sheet.node);
   const frame = el(
     "div", { class: "hu hu-explorer" },
-    story.node, el("div", { class: "hu-top" }, tabs, tools), controls.node, el("div", { class: "hu-split" }, aside, main),
+    el("div", { class: "hu-top" }, tabs, tools), el("div", { class: "hu-split" }, controls.node, aside, main), story.node,
   );
   root.append(frame);
 
@@ -93,7 +93,7 @@ export function explorerView(root, report, views, live = false) {
     },
   };
   const pins = makePins(ctx);
-  story.node.after(pins.node);
+  frame.prepend(pins.node);
   const take = makeTake(ctx, () => view());
   const help = makeHelp(ctx, () => view());
   const larger = makeLarger(ctx);
@@ -237,7 +237,7 @@ function fitted(state, side, views) {
 function titleOf(side, state) {
   if (state.combine === "one") return sentenceCase(headName(state));
   const heads = combined(side, state);
-  const name = state.combine === "mean" ? "Mean" : "Greatest";
+  const name = state.combine === "mean" ? "Mean" : "Maximum";
   const of = state.heads
     ? heads.map(shortName).join(", ")
     : `all heads of ${layerName(state.layer)}`;

@@ -53,7 +53,7 @@ export function headgridView(place, report) {
       ...cells.flatMap((line, r) => [el("span", { class: "hu-row" }, rows[r]), ...line]));
     grid.style.setProperty("--hu-heads", columns.length);
     grid.addEventListener("keydown", (event) => walk(event, cells));
-    return { name, cells, node: el("section", {}, el("h4", {}, label), grid) };
+    return { name, cells, node: el("section", {}, el("h2", {}, label), grid) };
   }
 
   function paint(grid, cells, look) {

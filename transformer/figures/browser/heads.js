@@ -29,7 +29,7 @@ function headsView(ctx) {
   stage.node.append(anchor);
   const chips = makeHeadChips(ctx);
   const words = el("div", { role: "status" });
-  const free = el("button", { type: "button", class: "hu-button" }, "let go");
+  const free = el("button", { type: "button", class: "hu-button" }, "Unpin");
   const reading = el("div", { class: "hu-reading" }, words, free);
   const empty = el("p", { class: "hu-empty", role: "status" });
   const legend = el("figcaption", { class: "hu-legend" });
@@ -60,9 +60,9 @@ function headsView(ctx) {
     const away = here.filter(([, m]) => !m).map(([one]) => shortName(one));
     const nothing = ms[0] && (!ms[0].nRows || !ms[0].nColumns);
     const ready = on.length > 0 && !away.length && !nothing;
-    empty.textContent = nothing ? "Nothing is left: start and end are hidden."
-      : away.length ? `On their way: the weights of ${away.join(", ")} …`
-        : on.length ? "" : "No head is on. Choose one above, or a small picture of one.";
+    empty.textContent = nothing ? "Nothing to draw: start and end are hidden."
+      : away.length ? `Loading the weights of ${away.join(", ")} …`
+        : on.length ? "" : "No head is selected. Choose one above, or click a small picture.";
     for (const part of [reading, stage.node, legend]) part.hidden = !ready;
     if (!ready) return;
     const heads = `${keptFor} ${writeHeads(on)}`;
@@ -75,7 +75,7 @@ function headsView(ctx) {
   // Of the picture what depends on the pointer: quick, since the lines at rest are left as they are.
   function redraw() {
     const [m] = ms;
-    stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Arrow keys go through the tokens, Enter pins one.`);
+    stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Use the arrow keys to move through the tokens, Enter to pin one.`);
     const focus = focused();
     if (stage.placed) {
       const [from, to] = lineEnds(stage.placed, focus);
@@ -151,8 +151,8 @@ function headsView(ctx) {
 
   function read(focus) {
     if (!focus) return [el("p", { class: "hu-hint" }, ctx.state.exact
-      ? "Point at a token to follow its lines; click to pin it. Pinned tokens are added up."
-      : "Point at a word to follow its lines; click it, and it is pinned in every head.")];
+      ? "Hover over a token to follow its lines; click to pin it. Pinned tokens are summed."
+      : "Hover over a word to follow its lines; click to pin it in all heads.")];
     if (between(pinned())) return readBetween(ms, on, styles(), focus, at);
     return readFocus(ms, on, styles(), focus);
   }
@@ -161,8 +161,8 @@ function headsView(ctx) {
     const { left, below } = drawn;
     const dashed = styles().some(({ round }) => round);
     legend.replaceChildren(...[
-      `The stronger and wider a line, the greater the weight; small ones are drawn beyond their share, so that they show.${dashed ? ` Where a colour comes again, it is dashed.` : ""}`,
-      left ? `${left.toLocaleString("en")} weaker lines are not drawn, of weights up to ${below.toPrecision(2)}. Point at a token to see all of its own.` : "",
+      `The stronger and wider a line, the greater the weight; small weights are exaggerated to stay visible.${dashed ? ` Dashed lines reuse a colour.` : ""}`,
+      left ? `${left.toLocaleString("en")} weaker lines with weights up to ${below.toPrecision(2)} are not drawn. Hover over a token to see all of its lines.` : "",
     ].filter(Boolean).map((text) => el("span", {}, text)));
   }
 
@@ -264,10 +264,10 @@ function headsView(ctx) {
     },
     options: ["word_row", "special", "renormalise"],
     keys: [
-      ["↑ and ↓", "go through the tokens"],
-      ["← and →", "to the queries, to the keys"],
-      ["Enter or Space", "pin a token; with Shift one more, and they are added up"],
-      ["Esc", "let go of them"],
+      ["↑ and ↓", "move through the tokens"],
+      ["← and →", "switch to the queries or the keys"],
+      ["Enter or Space", "pin a token; with Shift, pin another and sum them"],
+      ["Esc", "unpin them"],
     ],
     figure,
     table: () => (stage.node.hidden ? null : tableOfHeads(title(), on, ms, pinned())),

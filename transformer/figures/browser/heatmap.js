@@ -86,7 +86,7 @@ export function heatmapView(ctx) {
     node,
     draw,
     options: ["word_row", "special", "renormalise", "combine", "scale", "zoom"],
-    keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "look closer, or from farther away"], ["Esc", "let go of the cell"]],
+    keys: [["arrow keys", "read the weights, cell by cell"], ["+ and −", "zoom in, zoom out"], ["Esc", "deselect the cell"]],
     figure: () => (m && m.nRows && m.nColumns
       ? withLegend({ title: ctx.title(), ...stage.figure() }, ctx.look, ctx.state.scale)
       : null),

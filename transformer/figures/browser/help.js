@@ -4,25 +4,25 @@ import { el } from "./base.js";
 import { KINDS, TERMS } from "./options.js";
 
 const HELP_TEXTS = [
-  ["Who looks at whom", "Rows look at columns; where lines are drawn, the left looks at the right. The stronger the colour, the more of the attention goes there."],
-  ["A row sums to 1", "A head shares out one whole among the tokens it sees, and takes a mean of what they hold, weighted by these shares."],
-  ["a → b", "The decoder had just read a and wrote b next. So its attention shows where it looked to write b."],
-  ["start and end", "Signs of the model's own: one begins every translation, the other ends every sentence. A head with nothing to do often rests on one of them. Exactly they are <s> and </s>."],
-  ["Pieces", "The model reads pieces of words; long or rare words are several. A word's weight is the sum of what its pieces get; what it gives is their mean. Exactly each piece is shown, and ▁ begins a word."],
-  ["A pinned word", "All heads of all layers are coloured by the greatest weight between it and another word: that looks at it, or that it looks at."],
-  ["Hatched: masked", "The decoder may not look at what it has not written yet. That is no weight of zero, but nothing to look at."],
+  ["Queries and keys", "In a table, rows are queries and columns are keys; lines go from a query to its keys. The stronger the colour, the greater the weight."],
+  ["A row sums to 1", "A head distributes a total weight of 1 over the tokens it may see, and returns the mean of their values, weighted accordingly."],
+  ["a → b", "The decoder had just read a and wrote b next, so this row shows where it looked to write b."],
+  ["start and end", "The special tokens <s> and </s>: one begins every translation, the other ends every sentence. Many heads give them most of their weight (attention sinks)."],
+  ["Tokens", "The model reads pieces of words; long or rare words are split into several tokens. The weight of a word is the sum over its tokens as keys, and their mean as queries. With “Show tokens” on, every token is shown, and ▁ marks the beginning of a word."],
+  ["A pinned word", "All heads of all layers are coloured by the greatest weight between it and another word, in either direction."],
+  ["Hatched: masked", "The decoder may not look at tokens that it has not written yet: the causal mask removes them before the softmax."],
 ];
 
 // What the keys do: [key, what is told, changes(state, side)]. A capital is told with its small letter.
 const cycle = (list, now, step = 1) => list[(list.indexOf(now) + step + list.length) % list.length];
 /** @type {[string, string | null, (state: State, side: Side) => Partial<State>][]} */
 const SHORTCUTS = [
-  ["h", "next head; H: the one before", (state, side) => ({ head: (state.head + 1) % side.n_heads })],
+  ["h", "next head; H: previous head", (state, side) => ({ head: (state.head + 1) % side.n_heads })],
   ["H", null, (state, side) => ({ head: (state.head + side.n_heads - 1) % side.n_heads })],
-  ["l", "next layer; L: the one below", (state, side) => ({ layer: (state.layer + 1) % side.depths[state.kind] })],
+  ["l", "next layer; L: previous layer", (state, side) => ({ layer: (state.layer + 1) % side.depths[state.kind] })],
   ["L", null, (state, side) => ({ layer: (state.layer + side.depths[state.kind] - 1) % side.depths[state.kind] })],
   ["k", "next kind of attention", (state, side) => ({ kind: cycle(side.kinds, state.kind) })],
-  ["w", "exact: the model's pieces and numbers from 0, or whole words and numbers from 1", (state) => ({ exact: 1 - state.exact })],
+  ["w", "show tokens and numbers from 0, or whole words and numbers from 1", (state) => ({ exact: 1 - state.exact })],
   ["s", "start and end shown, dimmed or hidden", (state) => ({ special: cycle(["shown", "dimmed", "hidden"], state.special) })],
   ["p", "larger, for a projector", (state) => ({ size: cycle(["normal", "large"], state.size) })],
 ];
@@ -36,11 +36,11 @@ export function makeHelp(ctx, current) {
 
   function open() {
     const views = [`1 to ${ctx.views.length}`, "choose a view"];
-    const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["Esc", "let go of the pinned word"], ["?", "this help"]];
+    const general = [views, ...SHORTCUTS.filter(([, told]) => told), ["Esc", "unpin the word"], ["?", "this help"]];
     body.replaceChildren(
-      el("h3", {}, "How to read the picture"), helpTerms([...HELP_TEXTS, ...Object.entries(KINDS).map(([kind, label]) => [label, TERMS[kind]])], "dfn"),
-      el("h3", {}, "Keys"), helpTerms(general, "kbd"),
-      ...((current().keys || []).length ? [el("h3", {}, "Keys in this view"), helpTerms(current().keys, "kbd")] : []),
+      el("h2", {}, "How to read the picture"), helpTerms([...HELP_TEXTS, ...Object.entries(KINDS).map(([kind, label]) => [label, TERMS[kind]])], "dfn"),
+      el("h2", {}, "Keys"), helpTerms(general, "kbd"),
+      ...((current().keys || []).length ? [el("h2", {}, "Keys in this view"), helpTerms(current().keys, "kbd")] : []),
     );
     dialog.showModal(); // holds the focus, and gives it back
     body.scrollTop = 0;
@@ -67,8 +67,8 @@ export function makeLarger(ctx) {
 // One button that shows and sets whether names are exact, where no page around has such a switch.
 /** @param {Context} ctx */
 export function makeExact(ctx) {
-  const title = "Pieces of words, signs, code, and layers and heads from 0, as in Python";
-  const node = el("button", { type: "button", class: "hu-button", title }, "Exact");
+  const title = "Show tokens, special tokens and code, and count layers and heads from 0, as in Python";
+  const node = el("button", { type: "button", class: "hu-button", title }, "Show tokens");
   node.addEventListener("click", () => ctx.set({ exact: 1 - ctx.state.exact }));
   return { node, draw: () => node.setAttribute("aria-pressed", String(Boolean(ctx.state.exact))) };
 }

@@ -34,7 +34,7 @@ function modelView(ctx) {
           ctx.set({ kind, layer, head, view: "heatmap" });
         },
       );
-      const heading = el("h4", {}, KINDS[kind]);
+      const heading = el("h3", {}, KINDS[kind]);
       sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, heading, mosaic.node) });
     }
     return sections.get(kind);
@@ -78,7 +78,7 @@ function modelView(ctx) {
     const measure = MEASURES[state.measure];
     bar.node.hidden = !measure;
     if (!measure) {
-      words.textContent = "Every head of the model for this sentence: queries go down, keys across, the darker the more attention. A click enlarges one.";
+      words.textContent = "All heads of the model for this sentence: one row per query, one column per key, darker for more attention. Click a head to enlarge it.";
       return;
     }
     bar.draw(look.ramp, measureTicks(top));

@@ -2,28 +2,28 @@
 
 import { el } from "./base.js";
 
-export const KINDS = { encoder: "Encoder", decoder: "Decoder, masked", cross: "Encoder–decoder" };
+export const KINDS = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
 
 // Explanations of terms, by what they are here; the data bring them from figures/glossary.py.
 export const TERMS = {};
 
 const OPTIONS = {
-  word_row: { label: "Row of a word", choices: { output: "the one that writes it", input: "the one that has just read it" } },
+  word_row: { label: "Row of a word", choices: { output: "predicting position", input: "reading position" } },
   special: { label: "Start and end", choices: { shown: "shown", dimmed: "dimmed", hidden: "hidden" } },
-  renormalise: { label: "Rows", choices: { 0: "as they are", 1: "back to a sum of 1" } },
-  combine: { label: "Heads", choices: { one: "the chosen one", mean: "mean", max: "greatest" } },
-  scale: { label: "Colour", choices: { sqrt: "square root", linear: "linear", row: "each row to its greatest" } },
+  renormalise: { label: "Rows", choices: { 0: "as computed", 1: "renormalised to sum 1" } },
+  combine: { label: "Heads", choices: { one: "selected head", mean: "mean", max: "maximum" } },
+  scale: { label: "Colour", choices: { sqrt: "square root", linear: "linear", row: "relative to row maximum" } },
   measure: { label: "Number below each head", choices: { none: "none" } },
-  order: { label: "Order", choices: { layers: "by layer", measure: "by number, greatest first" } },
+  order: { label: "Order", choices: { layers: "by layer", measure: "by number, descending" } },
   zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
 };
 
-// What a newcomer has a use for; the others are one click away, and there if they are set already.
+// Always shown. The others are one click away, unless they are set already or there is only one.
 const FIRST = ["measure", "order", "zoom"];
 
 // `set(changes)` is called with what the user chose.
 export function makeControls(set) {
-  const kinds = el("div", { class: "hu-kinds", role: "group", "aria-label": "Who looks at whom?" });
+  const kinds = el("div", { class: "hu-kinds", role: "group", "aria-label": "Kind of attention" });
   const options = el("div", { class: "hu-options" });
   const more = el("button", { type: "button", class: "hu-button hu-moreoptions" });
   more.addEventListener("click", () => set({ more: more.getAttribute("aria-expanded") === "true" ? 0 : 1 }));
@@ -55,7 +55,8 @@ export function makeControls(set) {
     kinds.hidden = present.length < 2;
     const without = { renormalise: state.special !== "hidden", word_row: state.kind !== "cross" || state.exact };
     const usable = offered.filter((name) => !without[name]);
-    const rest = usable.filter((name) => !FIRST.includes(name) && state[name] === defaults[name]);
+    const unset = usable.filter((name) => !FIRST.includes(name) && state[name] === defaults[name]);
+    const rest = unset.length > 1 ? unset : [];
     const wanted = usable.filter((name) => state.more || !rest.includes(name));
     more.hidden = !rest.length;
     more.setAttribute("aria-expanded", String(Boolean(state.more)));

@@ -9,17 +9,17 @@ import { KINDS, TERMS } from "./options.js";
 import { clearest, glances, pinnable, pinnedWord, pinOf, saidOf, seenBy } from "./pins.js";
 
 /** @type {[State["way"], string][]} */
-const WAYS = [["both", "Both"], ["to", "Who looks at it"], ["from", "What it looks at"]];
+const WAYS = [["both", "Both"], ["to", "Attention to it"], ["from", "Attention from it"]];
 const UNSEEN = {
-  s: "The decoder's masked attention is not here: it sees the translation alone.",
-  t: "The encoder's attention is not here: it sees the sentence alone.",
+  s: "Decoder self-attention is not shown: it sees only the translation.",
+  t: "Encoder self-attention is not shown: it sees only the source sentence.",
 };
-const COUNTED = "A word of several pieces: what goes to them is added up, what comes from them averaged. The number is the greatest weight between it and another word; signs of punctuation and the ends of the sentence are left out.";
+const COUNTED = "For a word of several tokens, weights to them are summed and weights from them averaged. The number is the greatest weight between it and another word, without punctuation, start and end.";
 
 /** @param {Context} ctx */
 export function makePins(ctx) {
   const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
-  const ways = el("div", { class: "hu-ways", role: "group", "aria-label": "Which way it looks" });
+  const ways = el("div", { class: "hu-ways", role: "group", "aria-label": "Direction" });
   const free = el("button", { type: "button", class: "hu-button" }, "Unpin");
   const said = el("p", { class: "hu-pinsaid", role: "status" });
   const grids = el("div", { class: "hu-kindrow" });
@@ -29,8 +29,8 @@ export function makePins(ctx) {
   const found = el("div", { class: "hu-pinned" },
     el("div", { class: "hu-pinhead" }, said, ways, free),
     el("div", { class: "hu-pinbody" },
-      el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "the greatest weight between it and another word")), unseen),
-      el("section", {}, el("h4", {}, "The clearest first"), list)));
+      el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "greatest weight between it and another word")), unseen),
+      el("section", {}, el("h3", {}, "Strongest first"), list)));
   const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, found);
   const sections = new Map(); // kind → { mosaic, node }
   let [built, stop] = ["", 0]; // the sentences whose words stand here, and the one that Tab enters
@@ -72,7 +72,7 @@ export function makePins(ctx) {
   function section(kind) {
     if (!sections.has(kind)) {
       const mosaic = makeMosaic((layer, head) => ctx.set({ kind, layer, head, heads: "" }), (layer, head) => open({ kind, layer, head }));
-      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, el("h4", { title: TERMS[kind] }, KINDS[kind]), mosaic.node) });
+      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, el("h3", { title: TERMS[kind] }, KINDS[kind]), mosaic.node) });
     }
     return sections.get(kind);
   }
@@ -143,7 +143,7 @@ export function makePins(ctx) {
     said.title = COUNTED;
     said.replaceChildren(...(best.length
       ? [...saidAs(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in ${headName(best[0])}.`]
-      : ["No other word and ", el("strong", {}, el("bdi", {}, pinned.label)), " look at each other this way. Choose the other."]));
+      : ["There is no attention between ", el("strong", {}, el("bdi", {}, pinned.label)), " and another word in this direction. Choose the other direction."]));
     list.replaceChildren(...best.map((one) => {
       const button = el("button", { type: "button", "data-head": `${one.kind} ${one.layer}.${one.head}` },
         el("span", { class: "hu-pinweight" }, shownWeight(one)),

@@ -65,18 +65,18 @@ export function workSteps(w, side) {
   const apart = greatestGap(w.output, w.traced.output);
   const words = isExact() ? "" : " There is one for each piece, so pieces are shown here, not whole words; one that goes on with a word begins with “…”.";
   return [
-    { title: ["The query of “", query, "”: what it is looking for"], text: `This head makes d_k = ${w.d} numbers of the piece with its matrix W^Q: q. They are drawn in step 3, blue above zero, orange below.${words}` },
-    { title: ["The key of “", key, "”: what it has"], text: `With another matrix, W^K, it makes as many numbers of every piece that can be looked at: k.` },
+    { title: ["The query of “", query, "”"], text: `This head multiplies the token's vector by its matrix W^Q and gets d_k = ${w.d} numbers: q. They are drawn in step 3, blue above zero, orange below.${words}` },
+    { title: ["The key of “", key, "”"], text: `With another matrix, W^K, it computes as many numbers for every token that may be attended to: k.` },
     ...comparing(w, side, traced, compare),
     {
-      title: masked ? ["Mask: −∞, and so a weight of 0"] : ["Softmax over all keys: a weight of ", fixed(share)],
+      title: masked ? ["Mask: −∞, so the weight is 0"] : ["Softmax over all keys: a weight of ", fixed(share)],
       text: (w.kind === "decoder"
         ? `A piece may not see those after it, which are not written yet: ${w.count - w.seen ? `${w.count - w.seen} keys get the score −∞ (hatched).` : "none here, since this is the last."} `
-        : "No key is masked here: all of the source may be seen. ") + "Then e to the power of each score, divided by their sum, so that the weights of the row sum to 1.",
+        : "No key is masked here: the whole source is visible. ") + "Then the exponential of each score is divided by their sum, so that the weights of the row sum to 1.",
       check: { text: `softmax computed here ${fixed(share)}, in the trace ${showWeight(w.traced.weights[w.column], w.traced.top)}; greatest difference in the row ${gap.toExponential(0)}`, same: gap < Math.max(SHARP, 2 / w.traced.top) },
     },
     {
-      title: ["The values, weighed and added: what “", query, "” gets"],
+      title: ["The weighted sum of the values: the output for “", query, "”"],
       text: `Every key has a value, v: what it says if chosen. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is what leaves the head.`,
       check: { text: `Σ α·v computed here and in the trace: greatest difference ${apart.toExponential(0)}`, same: apart < SHARP * mostOf([w.traced.output]) + SHARP },
     },
@@ -88,18 +88,18 @@ export function workSteps(w, side) {
 function comparing(w, side, traced, compare) {
   if (side.score === "additive") {
     return [
-      { title: ["Add them, and tanh of each number"], text: "This model compares by an additive score, vᵀ·tanh(W q + U k) (Bahdanau et al. 2015): no product. W and U are the projections W^Q and W^K, so tanh(q + k) is what is drawn here." },
+      { title: ["Add q and k, then apply tanh"], text: "This model compares by an additive score, vᵀ·tanh(W q + U k) (Bahdanau et al. 2015): no product. W and U are the projections W^Q and W^K, so tanh(q + k) is what is drawn here." },
       { title: ["The score, from the trace: ", fixed(traced)], text: "A vector v, learned for each head, weighs these numbers and adds them up. It is a parameter of the model and not in the trace; no division by √d_k belongs to this score." },
     ];
   }
-  const multiply = { title: ["Multiply number by number, and add up: q·k = ", fixed(w.dot)], text: "Where both are large with the same sign the product is large: they fit. Opposite signs count against it." };
+  const multiply = { title: ["Dot product: q·k = ", fixed(w.dot)], text: "The product is large where both numbers are large and have the same sign; opposite signs lower the score." };
   if (side.score === "dot") {
     return [multiply, { title: ["The score is q·k itself"], text: "This model was trained without the division by √d_k, so there is nothing to divide.", check: compare("q·k", w.dot, traced) }];
   }
   const root = Math.sqrt(w.d);
   return [multiply, {
     title: [`Divide by √d_k = √${w.d} = ${fixed(root)}: the score is `, fixed(w.score)],
-    text: "The more numbers are added, the larger sums get, and softmax would give nearly everything to one key; the division keeps it moderate.",
+    text: "The more numbers are added, the larger the sums, and softmax would give nearly all weight to one key. The division prevents that.",
     check: compare("q·k/√d_k", w.score, traced),
   }];
 }

@@ -20,8 +20,8 @@ function queryKeyView(ctx) {
   const strips = makeStrips(ctx, () => pairLines(w, ctx.side), point);
   const values = makeStrips(ctx, () => valueLines(w), point);
   const bars = makeKeyBars(ctx, () => w, (column) => ctx.set({ row: w.row, column }));
-  const queries = makeTokenList("Query: who asks", (row) => ctx.set({ row, column: -1 }));
-  const keys = makeTokenList("Key: who is asked", (column) => ctx.set({ row: w.row, column }));
+  const queries = makeTokenList("Query", (row) => ctx.set({ row, column: -1 }));
+  const keys = makeTokenList("Key", (column) => ctx.set({ row: w.row, column }));
   const steps = el("ol", { class: "hu-work" });
   const body = el("div", {},
     el("p", { class: "hu-paper" }, "Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V is eq. (1) of the paper, section 3.2.1. Here it is worked out for one query and one key, with the numbers of this head. Read Q as “what I am looking for”, K as “what I have”, V as “what I say if chosen”."),
@@ -30,7 +30,7 @@ function queryKeyView(ctx) {
   const node = el("div", { class: "hu-querykey" }, empty, body);
   const places = [null, null, strips.node, null, bars.node, values.node];
   const parts = places.map((place) => {
-    const one = { title: el("h4", {}), text: el("p", {}), check: el("p", { class: "hu-check" }) };
+    const one = { title: el("h3", {}), text: el("p", {}), check: el("p", { class: "hu-check" }) };
     steps.append(el("li", {}, one.title, one.text, place, one.check));
     return one;
   });
@@ -104,8 +104,8 @@ const SITE_NAMES = {
 /** @param {Context} ctx */
 function absence(ctx, held) {
   const here = held.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
-  if (ctx.live || here) return ["The vectors of this head are on their way …"];
-  if (!held.length) return ["The vectors of the heads are not in this file: they are many numbers. The app shows those of every head."];
+  if (ctx.live || here) return ["Loading the vectors of this head …"];
+  if (!held.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];
   const [, kind, layer] = held[0];
   const go = el("button", { type: "button", class: "hu-button" }, `Show ${layerName(Number(layer))}, ${KINDS[kind]}`);
   go.addEventListener("click", () => ctx.set({ kind, layer: Number(layer) }));

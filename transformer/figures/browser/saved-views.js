@@ -43,7 +43,7 @@ export function viewsOf(text, pages) {
   try {
     found = JSON.parse(text);
   } catch {
-    throw new Error("This file is no list of views: it is no JSON.");
+    throw new Error("This file is not valid JSON, so it contains no list of views.");
   }
   if (found?.format !== FORMAT || !Array.isArray(found.views)) throw new Error(`This file is no list of views: its format must be “${FORMAT}”.`);
   if (found.views.length > MOST_VIEWS) throw new Error(`This list has ${found.views.length} views; at most ${MOST_VIEWS} are kept.`);
@@ -77,7 +77,7 @@ export function movedView(views, place, step) {
   return [...others.slice(0, place + step), views[place], ...others.slice(place + step)];
 }
 
-const EMPTY = "Nothing is kept yet. Save this view, and it stands here the next time that this browser opens the app.";
+const EMPTY = "There are no saved views yet. Save this view to find it here again in this browser.";
 
 // Asked for when it is used: where a browser allows none, the mere word is refused.
 const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name, value) => localStorage.setItem(name, value) };
@@ -93,13 +93,13 @@ export function makeSavedViews(titled) {
     one.addEventListener("click", run);
     return one;
   };
-  const [save, html, json] = [act("Save this view", add), act("As a page (HTML)", takeHtml), act("As JSON", takeJson)];
+  const [save, html, json] = [act("Save this view", add), act("Export as HTML", takeHtml), act("Export as JSON", takeJson)];
   const acts = el("div", { class: "hu-saved-acts" }, save, html, json,
-    act("Open a list …", choose, "A list that was taken away as JSON; what is here stays"), act("Close", () => dialog.close()));
+    act("Import JSON …", choose, "Adds the views of an exported JSON file to this list"), act("Close", () => dialog.close()));
   const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
-    el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "In this browser alone: nobody else sees them, and the server does not know them."),
+    el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
     acts, said, list);
-  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: keep what you see, with a note, to come back to or to take away" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
+  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: keep the current view with a note, or export the list" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
   save.classList.add("hu-saved-first");
 
   button.addEventListener("click", () => {
@@ -137,7 +137,7 @@ export function makeSavedViews(titled) {
 
   function keep(now) {
     views = now;
-    tell(keepViews(storage, views) ? "" : "This browser keeps nothing for this page; take the list away as JSON before you leave.");
+    tell(keepViews(storage, views) ? "" : "This browser does not allow storage for this page; export the list as JSON before you leave.");
     draw();
   }
 
@@ -153,10 +153,10 @@ export function makeSavedViews(titled) {
   function entry(view, place) {
     const change = (name) => (event) => {
       views = views.map((one, i) => (i === place ? { ...one, [name]: event.target.value } : one));
-      if (!keepViews(storage, views)) tell("This browser keeps nothing for this page.");
+      if (!keepViews(storage, views)) tell("This browser does not allow storage for this page.");
     };
     const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
-    const note = el("textarea", { rows: 2, maxlength: 2000, placeholder: "A note: what is to be seen here?", "aria-label": `Note on ${view.title}` });
+    const note = el("textarea", { rows: 2, maxlength: 2000, placeholder: "Note", "aria-label": `Note on ${view.title}` });
     note.value = view.note;
     title.addEventListener("input", change("title"));
     note.addEventListener("input", change("note"));

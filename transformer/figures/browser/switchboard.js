@@ -88,7 +88,7 @@ export function switchboardView(place, report) {
     }, ...cells.flat());
     grid.style.setProperty("--hu-heads", header.n_heads);
     grid.addEventListener("keydown", (event) => walk(event, cells));
-    return { kind, cells, node: el("section", {}, el("h4", {}, kind.label), grid) };
+    return { kind, cells, node: el("section", {}, el("h2", {}, kind.label), grid) };
   }
 
   const edgeText = (row, column) => (!row && !column ? "all" : !row ? counted(column - 1) : !column ? counted(row - 1) : "");

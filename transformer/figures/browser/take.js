@@ -17,8 +17,8 @@ const TAKE_MARGIN = 16;
 /** @param {Context} ctx */
 export function makeTake(ctx, current) {
   const made = {
-    png: { label: "Picture (PNG)", of: (figure) => pngOf(ctx, figure, current()), from: "figure" },
-    svg: { label: "Picture for a paper (SVG)", of: () => svgOf(ctx, current()), from: "figure" },
+    png: { label: "Image (PNG)", of: (figure) => pngOf(ctx, figure, current()), from: "figure" },
+    svg: { label: "Vector image (SVG)", of: () => svgOf(ctx, current()), from: "figure" },
     csv: { label: "Table (CSV)", of: (table) => csvOf(table), from: "table" },
   };
   const items = Object.entries(made).map(([ending, { label, of, from }]) => {
@@ -30,8 +30,8 @@ export function makeTake(ctx, current) {
     });
     return button;
   });
-  const menu = el("div", { class: "hu-menu", role: "group", "aria-label": "Take it with you", hidden: "" }, ...items);
-  const button = el("button", { type: "button", class: "hu-button", "aria-expanded": "false" }, "Take it with you");
+  const menu = el("div", { class: "hu-menu", role: "group", "aria-label": "Export", hidden: "" }, ...items);
+  const button = el("button", { type: "button", class: "hu-button", "aria-expanded": "false" }, "Export");
   const node = el("div", { class: "hu-take" }, button, menu);
 
   function open() {

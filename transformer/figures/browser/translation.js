@@ -56,8 +56,8 @@ function stepTable(steps, report) {
   };
   more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FEW : most));
   fill(FEW);
-  const next = isExact() ? "Most probable next pieces" : "Words that came close";
-  const heads = ["Step", "The decoder has read", next, "Taken"];
+  const next = isExact() ? "Most probable next tokens" : "Alternatives";
+  const heads = ["Step", "The decoder has read", next, "Chosen"];
   const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
   if (most > FEW) row.children[2].append(" ", more);
   return el("table", { class: "hu-steps" }, el("thead", {}, row), body);
@@ -94,7 +94,7 @@ function notesOf({ last, forced, tail }) {
 }
 
 function lookButton({ step, first }, report) {
-  const button = el("button", { type: "button", class: "hu-more", "aria-label": `Where the model looked in step ${step}` }, "where it looked");
+  const button = el("button", { type: "button", class: "hu-more", "aria-label": `Attention in step ${step}` }, "attention");
   button.addEventListener("click", () => report({ step: first ?? step - 1 }));
   return button;
 }

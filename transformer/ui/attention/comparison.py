@@ -39,10 +39,10 @@ def controls(model: Model) -> None:
         live="400ms",
         **{
             **state.bound("other"),
-            "help": "Its attention stands beside that of the first in the Compare view.",
+            "help": "The Compare view shows its attention next to that of the first sentence.",
         },
     )
-    labels = {"": "the same", **models.offered()}
+    labels = {"": "the same model", **models.offered()}
     if len(labels) > 2:
         st.selectbox(
             options=list(labels),
@@ -50,13 +50,13 @@ def controls(model: Model) -> None:
             **state.bound("other_model"),
         )
     st.caption(
-        "Two sentences, or two models, side by side in **Compare**, which begins with one word "
-        "changed. To force another word, take "
-        "one of the candidates in **Decoding**."
+        "The **Compare** view shows two sentences or two models side by side. It starts with one "
+        "word of the sentence changed. To force another word, click one of the candidates in "
+        "**Decoding**."
     )
     view = state.view(Attention)
     st.button(
-        "Nothing to compare",
+        "Stop comparing",
         disabled=not (view.other or view.other_model or view.force),
         on_click=state.change,
         kwargs={"other": "", "other_model": "", "force": ""},
@@ -85,7 +85,7 @@ def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
         if view.view == "compare" and (text := suggested(model)):
             return trace_cache.other(model, replace(view, other=text)), "other"
     except (OSError, ValueError) as error:
-        st.warning(frame.plain(f"Nothing to compare with: {error}"))
+        st.warning(frame.plain(f"The comparison failed: {error}"))
         return None, "refused"
     return None, ""
 

@@ -101,17 +101,16 @@ def buttons(
     name = file_name("attention", model.name, reading.trace.source)
     with st.container(horizontal=True, vertical_alignment="center"):
         download(
-            "This view as a page (.html)",
+            "Export as web page (.html)",
             _page(model, reading, second, versus),
             f"{name}.html",
-            about="One file that opens without this app and without a network; all heads are in "
-            "it.",
+            about="One file with all heads that opens without this app and without a network.",
         )
         download(
-            "Every number (.npz)",
+            "Export all tensors (.npz)",
             _npz(model, reading),
             f"{name}.npz",
-            about="For Python: `Trace.load_npz(file)`, or numpy alone.",
+            about="For Python: open it with `Trace.load_npz(file)`, or with NumPy alone.",
         )
 
 

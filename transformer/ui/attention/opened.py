@@ -41,7 +41,7 @@ def field(label: str, name: str) -> None:
     """Where a trace file is chosen; it becomes the view's `name`, "trace" or "other_trace"."""
     key = f"{name}-file"
     st.file_uploader(
-        f"{label}, at most {FILE_BYTES / 1e6:g} MB",
+        f"{label}, up to {FILE_BYTES / 1e6:g} MB",
         type=["npz"],
         max_upload_size=FILE_BYTES // 1_000_000,
         key=key,
@@ -52,11 +52,11 @@ def field(label: str, name: str) -> None:
 
 def controls() -> None:
     st.caption(
-        "A file that **Every number (.npz)** below or `Trace.save_npz` made, also of another "
-        "model (`Trace.from_weights`). It is looked at here in place of the checkpoint, and no "
-        "other visitor sees it."
+        "Open a file made by **Export all tensors (.npz)** or `Trace.save_npz`, or attention of "
+        "another model (`Trace.from_weights`). This page then shows the file instead of the "
+        "checkpoint. No other visitor sees it."
     )
-    field("A trace, .npz", "trace")
+    field("Trace file (.npz)", "trace")
     _say_refused()
 
 
@@ -66,19 +66,17 @@ def show() -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.press("Back to the checkpoint", "arrow_back", _turn, "")
         with st.popover("Open another trace"):
-            field("A trace, .npz", "trace")
+            field("Trace file (.npz)", "trace")
         if reading is not None:
-            with st.popover("Compare with …"):
-                field("A second trace, .npz", "other_trace")
-                frame.turn(
-                    "Nothing to compare", "", {"other_trace": ""}, disabled=not view.other_trace
-                )
+            with st.popover("Compare"):
+                field("Second trace file (.npz)", "other_trace")
+                frame.turn("Stop comparing", "", {"other_trace": ""}, disabled=not view.other_trace)
     _say_refused()
     if reading is None:
         st.warning(
-            "The trace of this address is not here: a link carries no trace, and the server keeps "
-            "one for the browser that opened it only while there is room. Open the file again, or "
-            "go back to the checkpoint."
+            "The trace of this link is not available. Links do not contain traces, and the server "
+            "keeps one only for the browser that opened it, while there is memory. Open the file "
+            "again, or go back to the checkpoint."
         )
         return
     _shown(reading, view.other_trace)
@@ -89,24 +87,24 @@ def _shown(reading: Reading, beside: str) -> None:
     named = f"**{frame.plain(reading.model)}** · {trace.n_layers} layers of {trace.n_heads} heads"
     st.markdown(f"{named}  \n{frame.plain(trace.source)} → **{frame.plain(trace.text)}**")
     st.caption(
-        "A trace has no model to compute with: nothing can be forced, switched off or translated "
-        "anew. The other pages go on with the checkpoint. A link to this page does not carry the "
-        "trace; send the file with it."
+        "A trace contains no model, so you cannot force words, switch off heads or translate "
+        "another sentence. The other pages still use the checkpoint. Links to this page do not "
+        "contain the trace: send the file as well."
     )
     second = _of(beside)
     if beside and second is None:
-        st.warning("The second trace is no longer here; open its file again to compare.")
+        st.warning("The second trace is no longer available; open its file again to compare.")
     for problem in state.clamp(trace.n_layers, trace.n_heads):
         st.warning(frame.plain(problem))
     if state.view(Attention).force:
         state.normalise(force="")
-        st.warning("Another word cannot be forced in a trace: that takes its model.")
+        st.warning("You cannot force another word in a trace: that needs the model.")
     explorer.show(None, reading, second, "other" if second else "")
     download(
-        "This view as a page (.html)",
+        "Export as web page (.html)",
         _page(reading, second),
         f"{file_name('attention', reading.model, trace.source)}.html",
-        about="One file that opens without this app and without a network; all heads are in it.",
+        about="One file with all heads that opens without this app and without a network.",
     )
 
 

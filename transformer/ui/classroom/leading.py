@@ -65,9 +65,9 @@ def show(room: Classroom) -> None:
 def _members(room: Classroom) -> None:
     members = room.members()
     if not members:
-        st.subheader("Nobody is here yet")
+        st.header("Nobody is here yet")
         return
-    st.subheader("1 is here" if len(members) == 1 else f"{len(members)} are here")
+    st.header("1 is here" if len(members) == 1 else f"{len(members)} are here")
     st.markdown(" · ".join(frame.plain(one.label) for one in members))
 
 

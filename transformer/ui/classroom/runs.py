@@ -60,7 +60,7 @@ def _runs(room: Classroom) -> None:
     if not found:
         st.caption("What your students train will stand here, by first name.")
         return
-    st.subheader("What the class trains")
+    st.header("What the class trains")
     wall(found)
     waiting = [info for _, info in found if info.status == "queued"]
     if waiting:

@@ -42,7 +42,7 @@ def show(model: Model) -> None:
 
 
 def _rate() -> None:
-    st.subheader("How far it steps")
+    st.header("How far it steps")
     st.latex(
         r"\mathrm{lrate} = d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\ "
         r"step \cdot warmup^{-1.5}\right)"
@@ -85,7 +85,7 @@ def _rates(width: int, warmup: int) -> Rates:
 
 
 def _dropout(model: Model, trace: Trace, layer: int) -> None:
-    st.subheader("What is hidden from it: dropout")
+    st.header("What is hidden from it: dropout")
     st.latex(r"y = \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{FFN}(x))\big)")
     view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -129,7 +129,7 @@ def _hidden(found: Dropped) -> str:
 
 
 def _smoothing(model: Model, trace: Trace) -> None:
-    st.subheader("How sure it is asked to be: label smoothing")
+    st.header("How sure it is asked to be: label smoothing")
     st.latex(r"q(k) = (1 - \varepsilon)\,[k = y_t] + \varepsilon / V,\qquad "
              r"\mathcal{L} = -\textstyle\sum_k q(k) \ln P(k)")  # fmt: skip
     view = state.view(Inside)

@@ -40,7 +40,7 @@ def show(model: Model) -> None:
             trace, model.translator, stop.box.name, stop.head if stop.box.by_head else None
         )
         with st.container(key="inside-top"):
-            st.subheader(_title(stop), anchor=False)
+            st.header(_title(stop), anchor=False)
         if stop.attention:
             figure.attention(model, stop, trace)
         st.latex(stop.box.equation)

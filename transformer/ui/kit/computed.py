@@ -8,6 +8,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings.finding import spread
+from transformer.analysis.reports import report
 from transformer.jobs import Computation
 from transformer.jobs.computation import of_report
 from transformer.jobs.results import Standing
@@ -19,6 +21,10 @@ from transformer.ui.live_jobs import computing
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
 
+PREVIEW = 24
+"""Sentences of a preview; the checkpoint en-fr takes about a second for them."""
+PREVIEW_LETTERS = 200
+"""Characters of a sentence and its translation in a preview, at most."""
 PASS = "pass"
 """What `refusal` calls a question."""
 
@@ -60,7 +66,7 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
         if now.mine:
             cancel(now, who)
         else:
-            st.caption("Somebody else asked for this; you will see it as well.")
+            st.caption("Another visitor started this measurement; you will see the result too.")
     else:
         if now.status == "failed":
             st.warning(frame.plain(frame.sentence(f"This could not be measured: {now.reason}")))
@@ -80,7 +86,7 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
 def progress(now: Standing) -> None:
     if now.status == "waiting":
         before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
-        text = f"In line: {before} before this one …"
+        text = f"Waiting: {before} before this one …"
     else:
         text = f"{now.stage.capitalize()}: {now.progress:.0%} …"
     st.progress(min(max(now.progress, 0.0), 1.0), text=text)
@@ -114,6 +120,56 @@ def measured(
     After `corpus.chosen`, which knows who is asking. Draws as `computed`.
     """
     return computed(question(model, corpus, what, options), button=button, about=about)
+
+
+def measured_or_preview(
+    model: Model, corpus: Corpus, what: str, *, about: str = "", linked: bool = False
+) -> dict[str, Any] | None:
+    """Return the measurement over `corpus`; until it is done, one over a few of its sentences.
+
+    Args:
+        linked: whether only sentences with gold links count.
+
+    Returns:
+        None if the sentences are too long for a preview, or it fails.
+    """
+    found = measured(model, corpus, what, about=about)
+    if found is not None:
+        return found
+    few = preview_of(corpus, linked=linked)
+    if few is None:
+        return None
+    try:
+        preview = _preview(model, few, what)
+    except ValueError:  # asked over the whole corpus, the message is shown
+        return None
+    preview_caption(few, corpus)
+    return preview
+
+
+def preview_of(corpus: Corpus, *, linked: bool = False) -> Corpus | None:
+    """Return a few short sentences of `corpus`; None if there are none."""
+    short = tuple(
+        each
+        for each in corpus.sentences
+        if len(each.source) + len(each.target) <= PREVIEW_LETTERS
+        and (each.gold is not None or not linked)
+    )
+    return spread(Corpus(corpus.name, short), PREVIEW) if short else None
+
+
+def preview_caption(few: Corpus, corpus: Corpus) -> None:
+    """Say that what follows is a preview."""
+    if len(few) < len(corpus):
+        st.caption(
+            f"Preview from {len(few)} of {len(corpus):,} sentences. Measure all of them for "
+            "reliable figures."
+        )
+
+
+@remembered("Measuring a few sentences …")
+def _preview(model: Model, few: Corpus, what: str) -> dict[str, Any]:
+    return report(model.translator, few, what).to_dict()
 
 
 def question(

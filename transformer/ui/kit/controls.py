@@ -41,7 +41,8 @@ def sentence(model: Model) -> None:
             st.caption(frame.plain(state.view().text))
     if unknown := _unknown_words(model.hash, state.view().text, model.translator.vocabulary):
         st.caption(
-            f"It never saw {frame.plain(', '.join(unknown[:5]))} and reads {_unknown()} there."
+            f"Not in the vocabulary: {frame.plain(', '.join(unknown[:5]))}. The model reads "
+            f"{_unknown()} instead."
         )
     toy.told(model)
 
@@ -62,9 +63,9 @@ def target_language(model: Model) -> None:
     st.selectbox(
         "Into",
         ["", *codes],
-        format_func=lambda code: called(code) if code else "(nothing said)",
-        help="This model writes several languages. Which one, the sentence's first token says: "
-        "`>>fra<<` asks for the one with the code fra.",
+        format_func=lambda code: called(code) if code else "(not specified)",
+        help="This model can write several languages. The first token of the sentence selects one: "
+        "`>>fra<<` selects the language with the code fra.",
         key="into",
         width=240,
         on_change=_into,
@@ -78,7 +79,7 @@ def _into(model: Model) -> None:
 
 
 def _unknown() -> str:
-    return "`<unk>`" if exact.on() else "“▯”, an unknown piece,"
+    return "`<unk>`" if exact.on() else "“▯” (an unknown token)"
 
 
 def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
@@ -113,13 +114,15 @@ def _turned(_: str, key: str) -> None:
 
 
 def method(model: Model) -> None:
-    """How the next piece is chosen, with what can be set about it."""
+    """Draw the choice of a decoding method and its settings."""
     one_of("method")
     chosen = state.view().method
     if chosen == "greedy":
-        st.caption("Always the most probable one.")
+        st.caption("Chooses the most probable token at every step.")
     elif chosen == "beam":
-        st.caption("Several beginnings are carried along; the one with the best score wins.")
+        st.caption(
+            "Keeps the best hypotheses at every step and returns the one with the highest score."
+        )
         left, right = st.columns(2)
         left.slider(**state.bounded("beam_size"))
         right.slider(
@@ -127,7 +130,7 @@ def method(model: Model) -> None:
             **state.bounded("length_penalty"),
         )
     elif chosen == "sample":
-        st.caption("By chance, in proportion to the probabilities.")
+        st.caption("Draws each token at random, in proportion to its probability.")
         columns = st.columns(4)
         columns[0].slider(
             step=0.1,
@@ -140,7 +143,7 @@ def method(model: Model) -> None:
         )
         columns[3].number_input(**state.bounded("seed"))
     else:
-        st.caption("You write the translation; the model says how probable it finds each piece.")
+        st.caption("You write the translation; the model gives the probability of each token.")
         st.text_input(
             "Your translation",
             placeholder=suggested(model),
@@ -151,7 +154,7 @@ def method(model: Model) -> None:
 
 def suggested(model: Model) -> str:
     """What may stand where a translation is to be written: a right one if we know it."""
-    return model.about.translation(state.view().text) or "The right translation"
+    return model.about.translation(state.view().text) or "A correct translation"
 
 
 def _example() -> None:

@@ -27,15 +27,15 @@ from transformer.ui.server import visitor
 BYTES = 1_000_000
 """Most of one upload."""
 EXAMPLES = 8
-FORMS = """One sentence a line; or pairs, `source TAB target`; or these with a third column of links
-in Pharaoh's format, which word alignment is scored by:
+FORMS = """One sentence per line; or pairs, `source TAB target`; or pairs with a third column of
+gold links in Pharaoh's format, which word alignment is scored against:
 
 ```text
 I sleep .	je dors .	0-0 1-1 2-2
 ```
 
-A link is the number of a source word, a hyphen, the number of a target word; words are what stands
-between blanks, counted from 0. `1?2` is a link that may be there and need not."""
+A link is the number of a source word, a hyphen, and the number of a target word. Words are
+separated by spaces and counted from 0. `1?2` is a possible link, neither required nor wrong."""
 
 
 def chosen(model: Model) -> Corpus | None:
@@ -104,7 +104,7 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
         return _of_run(str(models.checkpoints()[model.name].parent), model, most)
     brought = uploads().of(owner)
     if brought is None:
-        st.info("Upload a file or paste sentences, a line each. No other visitor sees them.")
+        st.info("Upload a file or paste sentences, one per line. No other visitor sees them.")
         return None
     return _cut(brought.name, brought, most)
 
@@ -123,12 +123,12 @@ def _bring(owner: str) -> None:
     """A file or a text of the visitor's own; what is refused is said."""
     with st.expander("Your sentences", expanded=uploads().of(owner) is None):
         st.caption(
-            "No other visitor sees them, their links or their name; they are gone when the server "
-            "ends."
+            "No other visitor sees your sentences, links or file name. They are deleted when the "
+            "server stops."
         )
         left, right = st.columns(2)
         left.file_uploader(
-            f"A .txt or .tsv file, UTF-8, at most {BYTES / 1e6:g} MB",
+            f"A .txt or .tsv file, UTF-8, up to {BYTES / 1e6:g} MB",
             type=["txt", "tsv"],
             max_upload_size=BYTES // 1_000_000,
             key="corpus-file",
@@ -139,7 +139,7 @@ def _bring(owner: str) -> None:
             "or paste them here",
             key="corpus-text",
             height=110,
-            placeholder="A sentence a line",
+            placeholder="One sentence per line",
             on_change=_take_text,
             args=(owner,),
         )
@@ -185,10 +185,10 @@ def _told(corpus: Corpus, which: str) -> None:
     parts = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
     parts.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
     if own:
-        parts.append(f"{own:,} without a translation, where the model's own is taken")
+        parts.append(f"{own:,} without a translation (the model's own is used)")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(", ".join(parts) + ".", width="content")
-        with st.popover("See some", type="tertiary"):
+        with st.popover("Show examples", type="tertiary"):
             some = corpus.sentences[:: max(1, many // EXAMPLES)][:EXAMPLES]  # from all over it
             lines = [f"{s.source}\n    {s.target}".rstrip() for s in some]
             st.code("\n".join(lines), language=None, wrap_lines=True)

@@ -11,10 +11,10 @@ from transformer.figures import naming
 from transformer.ui import state
 
 HELP = (
-    "The model's own pieces of words and signs, layers and heads counted from 0, and the code that "
-    "reads them in Python. Off: whole words, and numbers from 1."
+    "Show the model's tokens and special tokens, count layers and heads from 0, and show the "
+    "matching Python code. Off: whole words, and numbers from 1."
 )
-PIECES = "These numbers belong to pieces of words: one that goes on with a word begins with “…”."
+PIECES = "These numbers belong to tokens, which may be parts of words: “…” marks a continuation."
 """Said where whole words cannot be shown."""
 
 

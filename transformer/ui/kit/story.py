@@ -11,7 +11,7 @@ from transformer.figures.state import State
 from transformer.ui.trace_cache import Reading
 
 _kept: WeakKeyDictionary[Reading, dict[object, list[StandsOut]]] = WeakKeyDictionary()
-_ENDS = {"</s>": "the sign that ends the sentence", "<s>": "the sign that begins the translation"}
+_ENDS = {"</s>": "the end-of-sentence token", "<s>": "the start token"}
 
 
 def first_look(reading: Reading, asked: State, measured: AlignerHead | None = None) -> State:
@@ -63,24 +63,27 @@ def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
         return _aligner_said(one)
     if one.what == "aligns":
         more = (
-            f" with {_written(one.weight)} of its attention. So do {one.count} of the {one.of} "
-            "words written, each at its own with more than half:"
+            f" with weight {_written(one.weight)}. {one.count} of {one.of} words give their source "
+            "word more than half:"
         )
         return (
-            ("To write ", False), (one.word, True), (", this head looks at ", False),
+            ("To write ", False), (one.word, True), (", this head attends to ", False),
             (one.other, True), (more, False),
         )  # fmt: skip
     if one.what == "back":
-        more = f", with {_written(one.weight)}; so do {one.count} of {one.of} with more than half:"
+        more = (
+            f", with weight {_written(one.weight)}. {one.count} of {one.of} words give the word "
+            "before them more than half:"
+        )
         return (
-            ("Here ", False), (one.word, True), (" looks one word back, at ", False),
+            (one.word, True), (" attends to the word before it, ", False),
             (one.other, True), (more, False),
         )  # fmt: skip
-    end = _ENDS.get(one.other, "a sign that is no word")
+    end = _ENDS.get(one.other, "punctuation")
     return (
         (
-            f"{one.count} of {one.of} heads rest: they give most of their attention to {end}, "
-            f"which says nothing; this one {_written(one.share)}:", False,
+            f"{one.count} of {one.of} heads are attention sinks: they give most of their weight to "
+            f"{end}. This one gives it {_written(one.share)}:", False,
         ),
     )  # fmt: skip
 

@@ -11,7 +11,7 @@ from transformer.ui.pages import PAGES, path
 
 def heading(text: str, name: str = "") -> None:
     """A heading with the tooltip of the term `name`, by default of the term `text`."""
-    st.subheader(text, help=tip(name or text))
+    st.header(text, help=tip(name or text))
 
 
 def everything() -> None:

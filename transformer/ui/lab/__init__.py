@@ -8,14 +8,14 @@ from transformer.measures import MEASURES
 from transformer.ui.address import View, field
 
 LABS = {
-    "matter": "The pruning game",
-    "switch": "Switch heads off",
+    "matter": "Pruning",
+    "switch": "Switch off heads",
     "sweep": "Activation patching",
-    "moves": "What a weight moves",
-    "cards": "What each head does",
-    "map": "Queries and keys",
+    "moves": "Attribution",
+    "cards": "Head roles",
+    "map": "Query–key map",
     "align": "Word alignment",
-    "dataset": "A dataset",
+    "dataset": "Export a dataset",
 }
 BESIDE = {
     "weight-norm": "Weight | norm",
@@ -26,16 +26,16 @@ BESIDE = {
     "gradient-product": "Gradient | gradient × weight",
 }
 MEANS = {
-    "zero": "writes nothing",
-    "uniform": "looks at all alike",
-    "mean": "writes its mean",
+    "zero": "Zero ablation",
+    "uniform": "Uniform attention",
+    "mean": "Mean ablation",
 }
-GONE = {"hidden": "Hidden: nobody can look at them", "cut": "Cut out: the rest moves up"}
-BLANK = {"cell": "The chosen cell", "all": "All cells of the head"}
+GONE = {"hidden": "Masked: no head can attend to them", "cut": "Removed: later tokens move up"}
+BLANK = {"cell": "Selected cell", "all": "All cells of the head"}
 ORDERS = {
-    "sentence": "Least important, by sentences",
-    "position": "Least important, by positions",
-    "random": "By chance",
+    "sentence": "Least important first, by sentences",
+    "position": "Least important first, by positions",
+    "random": "Random",
 }
 SWEPT = {
     "stream": "Residual stream",
@@ -43,9 +43,9 @@ SWEPT = {
     "ffn": "Feed-forward outputs",
     "heads": "Heads",
 }
-DOTS = {"side": "Query or key", "position": "Place", "kind": "Kind of piece"}
+DOTS = {"side": "Query or key", "position": "Position", "kind": "Kind of token"}
 BY = {"weights": "by weights", "norms": "by norms"}
-TO = {"output": "off the row that writes it", "input": "off the row that reads it"}
+TO = {"output": "at the predicting position", "input": "at the reading position"}
 COLOURS = {one.name: one.label for one in MEASURES.values()}
 _HEAD, _WEIGHT = r"[edc]\d{1,3}(\.\d{1,3})?", r"\d{1,4}x(100|[1-9]\d?)"
 _NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"
@@ -95,27 +95,27 @@ class Lab(View):
             visitor's own.
     """
 
-    lab: str = field("", "What to look at", choices={"": "What fits", **LABS})
+    lab: str = field("", "Experiment", choices={"": "Default", **LABS})
     beside: str = field("weight-norm", "Side by side", choices=BESIDE)
-    against: int = field(-1, "Why this and not …?", bounds=(-1, 2**31 - 1))
+    against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
     off: str = field(form=OFF)
-    means: str = field("zero", "A head that is off …", choices=MEANS)
+    means: str = field("zero", "Ablation", choices=MEANS)
     paint: str = field(form=PAINT)
     away: str = field(form=AWAY)
-    gone: str = field("hidden", "How", choices=GONE)
+    gone: str = field("hidden", "Method", choices=GONE)
     patch: str = field(form=PATCH)
-    swept: str = field("stream", "What is put in", choices=SWEPT)
+    swept: str = field("stream", "Patch activations", choices=SWEPT)
     blank: str = field("cell", "Blank", choices=BLANK)
     less_encoder: int = field(0, bounds=(0, 4096))
     less_decoder: int = field(0, bounds=(0, 4096))
     less_cross: int = field(0, bounds=(0, 4096))
-    pruned: str = field("sentence", "Who goes first?", choices=ORDERS)
+    pruned: str = field("sentence", "Pruning order", choices=ORDERS)
     colour: str = field("entropy", "Coloured by", choices=COLOURS)
     dots: str = field("side", "Coloured by", choices=DOTS)
     point: str = field(form=POINT)
     traced: str = field(form=OFF)
     by: str = field("weights", "Scores", choices=BY)
-    to: str = field("output", "Of a word", choices=TO)
+    to: str = field("output", "Row", choices=TO)
     links: str = field(form=LINKS)
 
     @property

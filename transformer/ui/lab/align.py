@@ -1,4 +1,4 @@
-"""Word alignment read from heads, held against gold links: a leaderboard, then one sentence."""
+"""Word alignment read from heads, compared with gold links: a leaderboard, then one sentence."""
 
 from __future__ import annotations
 
@@ -21,27 +21,26 @@ from transformer.ui.lab import BY, TO, Lab, align_sentence
 from transformer.ui.models import Model
 
 ABOUT = (
-    "Every head of the encoder–decoder attention is scored as a word aligner over the sentences "
-    "with gold links: a few seconds for every hundred."
+    "Scores every cross-attention head as a word aligner over the sentences with gold links. This "
+    "takes a few seconds per hundred sentences."
 )
 _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
     frame.lead(
-        "Attention between two languages looks like a dictionary: each word points at the one it "
-        "is translated from. Does it? **Gold links**, made by someone who knows, can tell."
+        "Cross-attention often points from each word to the word it is translated from. How often? "
+        "Compare it with **gold links**, word alignments made by hand."
     )
     align_sentence.open_aligner(model)
     texts = corpus.chosen(model)
     found = None
     if texts is not None and texts.n_gold:
-        found = computed.measured(model, texts, "alignment", about=ABOUT)
+        found = computed.measured_or_preview(model, texts, "alignment", about=ABOUT, linked=True)
     elif texts is not None:
         st.info(
             "These sentences have no gold links, so heads cannot be scored over them. "
-            f"{own_sentences.with_links(model)} One sentence can be looked at below, with links of "
-            "your own."
+            f"{own_sentences.with_links(model)} You can add links for one sentence below."
         )
     if texts is not None and found is not None:
         _board(model, found, texts)
@@ -61,11 +60,11 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     rates = table.set_index("aligner")["aer"]
     told = {
         f"Best head: {exact.head(int(best['layer']), int(best['head']))}": best["aer"],
-        f"Best layer, all heads together: {exact.number(int(layer['layer']))}": layer["aer"],
+        f"Best layer, mean of its heads: {exact.number(int(layer['layer']))}": layer["aer"],
         "IBM model 1": rates.get("model 1"),  # results of before have none
         "IBM model 1, diagonal prior": rates["statistical"],
-        "The diagonal": rates["diagonal"],
-        "A word by chance": rates["chance"],
+        "Diagonal": rates["diagonal"],
+        "Random": rates["chance"],
     }
     with st.container(horizontal=True, key="figures"):
         for name, rate in told.items():
@@ -74,22 +73,22 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             st.metric(name, f"{100 * (1 - rate):.1f} %", width="content", help=tip("AER"))
     left_out = len(found["left_out"])
     st.caption(
-        "How far its links agree with the gold links: 100 % less the alignment error rate (AER, "
-        "Och and Ney 2003). Each target word is linked to the source word that gets most, over "
+        "Agreement with the gold links: 100 % minus the alignment error rate (AER, Och and Ney "
+        "2003). Each target word is linked to the source word with the highest score, over "
         f"{found['counted']:,} sentences with gold links"
         + (
-            f"; {left_out:,} were left out, spelled otherwise than their links. "
+            f"; {left_out:,} were left out because their spelling differs from their links. "
             if left_out
             else ". "
         )
-        + f"IBM model 1, alone and with a diagonal prior, learned from {found['taught']:,} pairs "
+        + f"IBM model 1, alone and with a diagonal prior, trained on {found['taught']:,} pairs "
         "without their links. "
         f"The best head is read {BY[best['by']]}, {TO[best['to']]}."
     )
     if texts.target == "fr" and view.corpus != "linked" and not model.about.kind:
         st.caption(
-            "The links are those of our grammar, whose words stand in nearly the same order in "
-            "both languages. **Linked by hand** has real sentences, with more that crosses."
+            "These sentences come from templates with nearly the same word order in both "
+            "languages. **Hand-aligned** has real sentences with more reordering."
         )
     _grids(model, heads)
     _drawn(heads)
@@ -128,8 +127,8 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         grids,
         low=0.0,
         high=max(float(grid.values.max()) for grid in grids) or 1.0,
-        legend="Agreement with the gold links, in percent in the cell: the more colour, the "
-        "better; layers down, heads across. Choose one for the sentence below",
+        legend="Agreement with the gold links in percent, darker for better; one row per layer, "
+        "one column per head. Click a cell to use that head for the sentence below",
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
         exact=exact.on(),
@@ -138,7 +137,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
 
 
 def _drawn(heads: pd.DataFrame) -> None:
-    """Which line of the board is drawn below, and a way to the best."""
+    """Say which head is shown below, with a button for the best one."""
     view, best = state.view(Lab), heads.iloc[0]
     lines = heads[(heads["by"] == view.by) & (heads["to"] == view.to)]
     own = lines[(lines["layer"] == view.layer) & (lines["head"] == view.head)]
@@ -147,13 +146,13 @@ def _drawn(heads: pd.DataFrame) -> None:
     right = 100 * (1 - own.iloc[0]["aer"])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f"Drawn below: **{exact.head(view.layer, view.head)}**, read {BY[view.by]}, "
+            f"Shown below: **{exact.head(view.layer, view.head)}**, read {BY[view.by]}, "
             f"{TO[view.to]}: {right:.1f} % agreement.",
             width="content",
         )
         if int(own.index[0]) != int(heads.index[0]):
             frame.turn(
-                "Draw the best",
+                "Show the best head",
                 "trophy",
                 {
                     "layer": int(best["layer"]),

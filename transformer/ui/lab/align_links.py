@@ -31,20 +31,17 @@ def given(made: Aligned, known: Gold | None) -> Gold | None:
     try:
         return _gold(made, links.replace(",", " "))
     except ValueError as error:
-        st.warning(frame.plain(f"{frame.sentence(error)} Your links were left out."))
+        st.warning(frame.plain(f"{frame.sentence(error)} Your links are ignored."))
         return known
 
 
 def show(made: Aligned, gold: Gold | None, known: Gold | None) -> None:
     """The agreement, the links as a table, and how to give others."""
     if gold is None:
-        st.info(
-            "Nobody has said yet which words belong together here. Say it below, and the head is "
-            "scored."
-        )
+        st.info("This sentence has no gold links yet. Add them below to score the head.")
     else:
         st.metric(
-            "Agreement, this head, this sentence",
+            "Agreement of this head on this sentence",
             f"{100 * (1 - made.error(gold)):.1f} %",
             help=_formula(made, gold),
         )
@@ -53,12 +50,12 @@ def show(made: Aligned, gold: Gold | None, known: Gold | None) -> None:
         _type(made, gold)
         if state.view(Lab).links:
             st.button(
-                "Back to the corpus's links" if known is not None else "Remove all",
+                "Restore the links of the corpus" if known is not None else "Remove all",
                 on_click=state.change,
                 kwargs={"links": ""},
             )
-    with st.expander("The links in words"):
-        tables.show("A line a target word", ["Target", "The head", "Gold"], _lines(made, gold))
+    with st.expander("Links as a table"):
+        tables.show("One row per target word", ["Target", "Head", "Gold"], _lines(made, gold))
 
 
 def _formula(made: Aligned, gold: Gold) -> str:
@@ -101,7 +98,7 @@ def _click(made: Aligned, gold: Gold | None) -> None:
         state.change(links=_written(kept | chosen, possible - sure))
 
     st.pills(
-        "belongs to",
+        "Linked source words",
         range(len(made.source)),
         format_func=lambda i: f"{i}: {frame.plain(made.source[i])}",
         selection_mode="multi",
@@ -126,7 +123,7 @@ def _type(made: Aligned, gold: Gold | None) -> None:
             state.change(links=_written(typed.sure, typed.possible))
 
     st.text_input(
-        "or all of them, source-target, counted from 0",
+        "All links as source-target, counted from 0",
         placeholder="0-0 1-2 2?1",
         max_chars=2000,
         key=key,

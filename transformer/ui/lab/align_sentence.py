@@ -30,13 +30,15 @@ UNASKED = "align-unasked"
 
 def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) -> None:
     """The visitor's sentence or one of the corpus; `found` is the leaderboard, if there is one."""
-    st.subheader("One sentence")
+    st.header("One sentence")
     controls.sentence(model)
     _of_corpus(texts)
     if state.view(Lab).method == "forced":
-        st.text_input("Its translation, given", live="400ms", **state.bound("target"))
+        st.text_input("Translation", live="400ms", **state.bound("target"))
         frame.turn(
-            "Let the model translate", "translate", {"method": "greedy", "target": "", "links": ""}
+            "Use the model's translation",
+            "translate",
+            {"method": "greedy", "target": "", "links": ""},
         )
     reading = trace_cache.read(model, state.view(Lab))
     _choose(model)
@@ -50,9 +52,7 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     words = None if known is None else (known.source_words, known.target_words)
     made = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
     if max(len(made.source), len(made.target)) > MAX_WORDS:
-        st.info(
-            f"More than {MAX_WORDS} words cannot be drawn side by side: take a shorter sentence."
-        )
+        st.info(f"Sentences of more than {MAX_WORDS} words cannot be drawn; choose a shorter one.")
         return
     align_links.hold(trace)
     gold = align_links.given(made, known)
@@ -82,7 +82,7 @@ def _of_corpus(texts: Corpus | None) -> None:
         state.change(text=held[at].source, method="forced", target=held[at].target, links="")
 
     st.selectbox(
-        f"or one of the {len(held)} sentences with gold links",
+        f"Or one of the {len(held)} sentences with gold links",
         range(len(held)),
         format_func=lambda at: held[at].source,
         placeholder="Choose, or type to search",
@@ -141,7 +141,7 @@ def _away(
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.go(
             "pages/attention.py",
-            "This head in the explorer",
+            "Open this head",
             "visibility",
             kind="cross",
             word_row=view.to,
@@ -170,12 +170,12 @@ print(found.to_frame())""",
 
 def _shift(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
     """The row that writes a word against the row that reads it."""
-    st.subheader("Shifted by one")
+    st.header("Shifted by one")
     st.markdown(
-        "The decoder is always one word behind itself: the row that **reads** a word is the row "
-        "that **writes** the next one. So a word has two rows, and either may know where it comes "
-        "from: the one that writes it, looking for what to say next, or the one that has just "
-        "read it. Taken from the wrong row, a good aligner looks as if it were off by one word."
+        "The decoder input is shifted right by one token: the position that **reads** a word "
+        "**predicts** the next one. A word therefore has two rows of attention, one at the "
+        "predicting and one at the reading position. Read from the wrong row, a good aligner seems "
+        "to be off by one word."
     )
     view = state.view(Lab)
     now = made.owners[min(view.step, len(made.owners) - 1)]
@@ -193,12 +193,12 @@ def _shift(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
         (f"reads {before}, writes {word}", made.scores["output"][now]),
         (f"reads {word}, writes {after}", made.scores["input"][now]),
     ]
-    unit = "attention weight" if by == "weights" else "norm of what is moved, ‖α f(x)‖"
+    unit = "attention weight" if by == "weights" else "norm of the contribution, ‖α f(x)‖"
     chart(two_rows(made.source, rows, unit, dark=dark()), "shift")
     writes, reads = (made.source[int(values.argmax())] for _, values in rows)
     st.markdown(
-        f"For **{frame.plain(word)}** the row that writes it looks most at "
-        f"**{frame.plain(writes)}**, the row that has read it at **{frame.plain(reads)}**."
+        f"For **{frame.plain(word)}**, the predicting position gives most weight to "
+        f"**{frame.plain(writes)}**, the reading position to **{frame.plain(reads)}**."
     )
     if found is not None:
         _over_corpus(found)
@@ -213,10 +213,10 @@ def _over_corpus(found: Mapping[str, Any]) -> None:
         == ("head", view.by, view.layer, view.head)
     }
     better = max(agreement, key=agreement.__getitem__)
-    told = {"output": "what it is about to write", "input": "what it has just read"}
+    told = {"output": "the word it is about to write", "input": "the word it has just read"}
     st.markdown(
-        f"Over the whole corpus this head's links agree to **{agreement['output']:.1f} %** read "
-        f"off the row that writes a word, **{agreement['input']:.1f} %** off the row that reads "
-        f"it: it aligns {told[better]}. Chen et al. (2020, section 3) found low layers better at "
-        "the word that came in, and higher ones at the word that goes out."
+        f"Over the corpus this head agrees with the gold links in **{agreement['output']:.1f} %** "
+        f"at the predicting position and **{agreement['input']:.1f} %** at the reading position: "
+        f"it aligns {told[better]}. Chen et al. (2020, section 3) found that low layers align the "
+        "input word better and higher layers the output word."
     )

@@ -1,4 +1,4 @@
-"""Beside every weight what it moves: norms, rollout, flow, ALTI+, value zeroing and gradients."""
+"""Attribution: weights, norms, rollout, flow, ALTI+, value zeroing and gradients."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ READ = (
 )
 """What norms and ALTI+ read besides the weights."""
 PARTS = {
-    "cross": "encoder–decoder heads",
-    "decoder": "decoder heads",
+    "cross": "cross-attention heads",
+    "decoder": "decoder self-attention heads",
     "ffn": "feed-forward networks",
-    "embedding": "the token before it",
-    "position": "its place",
+    "embedding": "embedding of the previous token",
+    "position": "position",
     "bias": "LayerNorms and biases",
 }
 
@@ -46,8 +46,9 @@ PARTS = {
 def show(model: Model) -> None:
     """The visitor's sentence, one head of it, and one output token of it."""
     frame.lead(
-        "A weight says how much a query *takes* from a key. It does not say how large that is, "
-        "nor what becomes of it. So here is, beside every weight, what it **moves**."
+        "A weight says which share of its attention a query gives to a key. It does not say how "
+        "large the vector is or whether the model uses it. Compare every weight with its "
+        "**contribution**."
     )
     controls.sentence(model)
     reading = trace_cache.read(model, state.view())
@@ -55,8 +56,8 @@ def show(model: Model) -> None:
     longest = max(len(reading.trace.src_tokens), len(reading.trace.tgt_tokens))
     if longest > MAX_PIECES:
         st.info(
-            f"The text or its translation has {longest} pieces. What weights move is worked out "
-            f"for up to {MAX_PIECES}: take a sentence of it. The Attention page takes longer texts."
+            f"The text or its translation has {longest} tokens; attribution is computed for up to "
+            f"{MAX_PIECES}. Choose one sentence of it. The Attention page accepts longer texts."
         )
         return
     names = [name for name in model.translator.model.hook_names if name.endswith(READ)]
@@ -69,18 +70,17 @@ def show(model: Model) -> None:
 
 def board(model: Model, trace: Trace, step: int, against: int | None = None) -> None:
     """A board of the decoder's heads, what else adds to the logit, and how far to believe it."""
-    st.subheader("Which heads wrote it?")
+    st.header("Direct logit attribution")
     found = _direct(model, trace, step, against)
     written = piece(trace.predicted_tokens[step])
-    over = "the mean of all pieces" if against is None else (
+    over = "the mean of all tokens" if against is None else (
         f"“{piece(model.translator.vocabulary.token(against))}”"
     )  # fmt: skip
     sums = found.table.groupby("part")["adds"].sum()
     parts = ", ".join(f"{called} {_signed(sums[part])}" for part, called in PARTS.items())
     st.markdown(
-        f"The logit of “**{written}**” lies {_signed(found.value)} above {over}. Everything that "
-        f"was written into the decoder's stream at this place adds its share: {parts}. Head by "
-        "head:"
+        f"The logit of “**{written}**” is {_signed(found.value)} above {over}. It is the sum of "
+        f"everything written to the decoder's residual stream at this position: {parts}. By head:"
     )
     charts.head_boards(
         {kind: found.heads(kind) for kind in ("cross", "decoder")},
@@ -89,13 +89,13 @@ def board(model: Model, trace: Trace, step: int, against: int | None = None) -> 
         lambda head, best: f", most by {head} ({_signed(best)})" if best > 0 else "",
     )
     st.caption(
-        "Blue speaks for the token, orange, below 0, against it, in logits: 0.7 more doubles its "
-        "odds. Only the straight way counts, with every LayerNorm's deviation as it was; what a "
-        "head says to the layers above it is counted as theirs."
+        "In logits: blue raises the token's logit, orange lowers it; 0.7 more doubles its odds. "
+        "Only the direct path counts, with the LayerNorm scales held fixed. What later layers make "
+        "of a head's output is counted as theirs."
     )
     st.markdown(_believed(found))
     tables.csv(
-        "What every part adds (.csv)",
+        "Logit contributions (.csv)",
         lambda: _lines(found),
         file_name("adds-to-logit", model.name, trace.source, exact.number(step)),
     )
@@ -104,12 +104,12 @@ def board(model: Model, trace: Trace, step: int, against: int | None = None) -> 
         "The same numbers from Python",
         f"""{opening(model, trace, ["attribution.direct_logits import direct_logits"])}
 found = direct_logits(translator.model, trace, {step}{rival})
-print(found.value, found.table)  # a line a part; they sum to the value
+print(found.value, found.table)  # one row per part; they sum to the value
 print(found.heads("cross"), found.removed("cross"), found.agreement)""",
     )
 
 
-@remembered("Following the stream down …")
+@remembered("Computing direct contributions …")
 def _direct(model: Model, trace: Trace, step: int, against: int | None) -> DirectLogits:
     return direct_logits(model.translator.model, trace, step, against)
 
@@ -118,12 +118,12 @@ def _believed(found: DirectLogits) -> str:
     """How far the straight way is the whole one, measured here."""
     agreement = found.agreement
     if np.isnan(agreement):
-        return "No head of this model changes anything here, on the straight way or any other."
+        return "Ablating heads of this model changes nothing here, so there is nothing to compare."
     how = "closely" if agreement >= 0.8 else "roughly" if agreement >= 0.5 else "hardly"
     return (
-        "**How far to believe it?** Each head was also really taken away, at this place alone: "
-        f"what then goes follows the boards **{how}** (correlation {_signed(agreement)} over all "
-        "heads). Where they part, the layers above answered."
+        "**How reliable is this?** Each head was also ablated at this position: the measured "
+        f"change agrees **{how}** with the direct contributions (correlation {_signed(agreement)} "
+        "over all heads). They differ where later layers react to the head."
     )
 
 

@@ -24,7 +24,7 @@ from transformer.ui.trace_cache import Reading
 
 def show(model: Model, reading: Reading, trace: Trace) -> None:
     """The chosen head, the ranks of its cells, and the numbers to take away."""
-    st.subheader("One head, cell by cell")
+    st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.head(model, reading)
         st.selectbox(width=250, **state.chosen("beside"))
@@ -42,7 +42,7 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
     _ways_on(model, trace, found)
 
 
-@remembered("Following the gradients back …")
+@remembered("Computing gradients …")
 def _slopes(model: Model, trace: Trace) -> Gradients:
     """Gradients of the whole translation, by every weight; at most 19 MB each."""
     return gradients(model.translator.model, trace)
@@ -74,8 +74,8 @@ def _ranks(found: Contribution, left: str, right: str) -> None:
             if (a, b) != (left, right)
         ]
         st.caption(
-            f"Spearman's, over the {cells} cells of this head, each put in its place by size: 1 is "
-            "the same order, 0 no relation, −1 the other way around.  \n" + " · ".join(others)
+            f"Spearman's rank correlation over the {cells} cells of this head: 1 is the same "
+            "order, 0 no relation, −1 the reverse order.  \n" + " · ".join(others)
         )
         frame.turn(
             "Show the cell where the two differ most", "my_location", {"row": row, "column": column}
@@ -90,9 +90,9 @@ def _parting(model: Model, trace: Trace) -> None:
     kind, layer, head, rank = table.iloc[0]
     left, right = st.columns([5, 2], vertical_alignment="center")
     left.markdown(
-        f"**Where do weights and norms part?** Of all {len(table)} heads they agree least in "
-        f"{exact.head(layer, head)} ({KINDS[kind]}): {_number(rank)}. Half of the heads have "
-        f"{_number(table['correlation'].median())} or more."
+        f"**Where do weights and norms differ?** Of all {len(table)} heads they agree least in "
+        f"{exact.head(layer, head)} ({KINDS[kind]}): {_number(rank)}. The median over all heads is "
+        f"{_number(table['correlation'].median())}."
     )
     right.button(
         "Show that head",
@@ -116,11 +116,11 @@ def _agreement(model: Model, trace: Trace) -> pd.DataFrame:
 
 def _said(rank: float) -> str:
     if math.isnan(rank):
-        return "none, for one of them is the same everywhere"
+        return "undefined, because one of them is constant"
     words = {0.9: "almost the same order", 0.5: "a similar order", 0.2: "loosely similar"}
     words |= {-0.2: "no common order"}
     fitting = (word for least, word in words.items() if rank >= least)
-    return f"{_number(rank)}, {next(fitting, 'rather the other way around')}"
+    return f"{_number(rank)}, {next(fitting, 'rather the reverse order')}"
 
 
 def _number(rank: float) -> str:
@@ -134,7 +134,7 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.go(
             "pages/attention.py",
-            "This cell, worked out" if chosen else "This head, worked out",
+            "Calculate this cell step by step" if chosen else "Calculate this head step by step",
             "calculate",
             view="query-key",
             layer=layer,
@@ -142,7 +142,7 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
             special="shown",
         )
         if chosen:
-            frame.turn("What does blanking it change?", "backspace", {"lab": "switch"})
+            frame.turn("Blank this cell", "backspace", {"lab": "switch"})
         name = file_name("moves", model.name, trace.source, kind, exact.in_file(layer, head))
         tables.csv("These numbers (.csv)", found.to_frame, name)
     names = ["contribution import contribution", "gradients import gradients"]
@@ -151,7 +151,7 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
         f"""{opening(model, trace, [f"attribution.{name}" for name in names])}
 slopes = gradients(translator.model, trace)  # of the whole translation's log-probability
 found = contribution(translator.model, trace, {kind!r}, {layer}, {head}, slopes)
-print(found.to_frame())  # a line a cell
+print(found.to_frame())  # one row per cell
 print(found.correlations())""",
     )
 

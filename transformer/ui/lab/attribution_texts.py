@@ -26,36 +26,36 @@ class Explanation:
 CELLS = {
     "weight": Explanation(
         "Weight α",
-        "How much of the key's vector the query takes. A row sums to 1.",
+        "The share of its attention that the query gives to the key. A row sums to 1.",
         "Vaswani et al. 2017, section 3.2.1",
-        "it does not know how long the vector is that it takes, nor whether anyone above needs it.",
+        "it ignores how long the value vector is, and whether later layers use it.",
         "weight",
         "share of the row",
     ),
     "norm": Explanation(
         "Norm ‖α·f(x)‖",
-        "The length of the vector that really arrives: the weight times the key's value, sent "
-        "through this head's part of $W^O$.",
+        "The length of the vector that is added: the weight times the key's value, multiplied "
+        "by this head's part of $W^O$.",
         "Kobayashi et al. 2020, section 3",
-        "long vectors may cancel one another, and it sees this layer only, not what is made of it.",
+        "long vectors may cancel each other, and it covers this layer only.",
         "norm",
         "length of the vector",
     ),
     "gradient": Explanation(
         "Gradient ∂ log p / ∂α",
-        "How the log-probability of the whole translation begins to change if this one weight "
-        "grows, everything above it following. In nats: 0.7 more of them doubles a probability.",
+        "How the log-probability of the whole translation changes with this weight, in nats: "
+        "0.7 nats more doubles a probability.",
         "Compared with attention weights by Serrano & Smith 2019",
-        "it holds for tiny changes, and a weight near 0 may have a steep slope that nobody uses.",
+        "it holds for small changes only, and a weight near 0 may have a large gradient.",
         "gradient",
         "nats for each 1 of weight",
         signed=True,
     ),
     "product": Explanation(
         "Gradient × weight",
-        "A guess at what the weight is worth: how much log-probability would go if it went to 0.",
+        "An estimate of how much log-probability would be lost if the weight were set to 0.",
         "Compared with attention weights by Serrano & Smith 2019",
-        "a straight line laid along a curve. Blanking the cell may do something else.",
+        "it is a linear approximation. Blanking the cell can have another effect.",
         "gradient × weight",
         "nats",
         signed=True,
@@ -65,51 +65,51 @@ CELLS = {
 TOKENS = {
     "rollout": Explanation(
         "Rollout",
-        "The weights of all layers multiplied, half of each position kept by the residual "
-        "connection every time, heads averaged.",
+        "The weights of all layers multiplied, with heads averaged and half of each position "
+        "kept in every layer for the residual connection.",
         "Abnar & Zuidema 2020, “Attention rollout and attention flow”",
-        "as the kept half is the same everywhere, the source gets {level:.1%} of every token "
-        "($1-0.5^{{{layers}}}$), whatever the weights. It says which tokens, not how much source.",
+        "because the kept half is constant, the source always gets {level:.1%} of every token "
+        "($1-0.5^{{{layers}}}$). It shows which tokens matter, not how much the source does.",
     ),
     "flow": Explanation(
         "Flow",
-        "Every weight is a pipe of that width: the most that can run from a token to this output.",
+        "The maximum flow from a token to this output, with every weight as a capacity.",
         "Abnar & Zuidema 2020, “Attention rollout and attention flow”",
-        "{layers} layers leave so many ways around that nearly everything gets through: the "
-        "pictures of all output tokens look alike.",
+        "{layers} layers offer so many paths that nearly everything gets through: the figures "
+        "of all output tokens look alike.",
     ),
     "alti": Explanation(
         "ALTI+",
-        "How much nearer each token's vector brings a layer's output, values, residual connection "
-        "and LayerNorm included, multiplied through the layers.",
+        "How much closer each token's vector brings the output of a layer, including values, "
+        "residual connection and LayerNorm, multiplied over the layers.",
         "Ferrando et al. 2022 (ALTI; for translation ALTI+), section 3 of both",
-        "the feed-forward networks are left out, and near is not the same as needed: it never "
-        "asks what the model says in the end.",
+        "it ignores the feed-forward networks, and it measures similarity, not the effect on "
+        "the prediction.",
     ),
     "zeroing": Explanation(
         "Value zeroing",
-        "How far each layer's output turns when one token has nothing to say there, feed-forward "
-        "network included, multiplied through the layers; the residual connection is weighed so "
-        "too.",
+        "How far the output of each layer changes when the value of one token is set to 0, "
+        "including the feed-forward network and the residual connection, multiplied over the "
+        "layers.",
         "Mohebbi et al. 2023; the residual connection's part is added here",
-        "where either of two tokens would do, both seem of little use; and it never asks what the "
-        "model says in the end.",
+        "if either of two tokens is enough, both seem unimportant; and it does not measure the "
+        "effect on the prediction.",
     ),
     "gradient": Explanation(
         "Gradient",
-        "How the log-probability of this token hangs on each token's embedding: gradient × "
-        "embedding. The other colour speaks against it.",
+        "How the log-probability of this token depends on each token's embedding: gradient × "
+        "embedding. The other colour lowers it.",
         "Simonyan et al. 2014, Denil et al. 2014",
-        "it holds for small changes, jumps from token to token, and is faint where the model is "
-        "sure: near probability 1 nothing much can change.",
+        "it holds for small changes only, is noisy, and is small where the model is confident, "
+        "because a probability near 1 can hardly change.",
     ),
     "integrated": Explanation(
         "Integrated gradients",
-        "The same gradients, gathered along the way from no words at all (every word embedding 0, "
-        "positions kept) to this sentence. All tokens together sum to what the words brought.",
+        "The same gradients, integrated along a straight path from a baseline (all word "
+        "embeddings 0, positions kept) to this sentence. They sum to the total change.",
         "Sundararajan, Taly & Yan 2017",
-        "no sentence along that way was ever seen in training, and another beginning than zero "
-        "would give other numbers.",
+        "inputs along this path never occur in training, and another baseline would give other "
+        "numbers.",
     ),
 }
 
@@ -122,4 +122,4 @@ def explain(measure: Explanation, **numbers: float) -> None:
     """Below its picture."""
     but = measure.but.format(**numbers)
     st.markdown(f"**{measure.title}.** {measure.what}")
-    st.caption(f"{measure.source}.  \n**But** {but}")
+    st.caption(f"{measure.source}.  \n**Limitation:** {but}")

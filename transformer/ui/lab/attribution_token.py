@@ -33,7 +33,7 @@ CURVE = "moves-curve"
 
 def show(model: Model, trace: Trace) -> None:
     """The chosen output token's bars, the curve over all of them, and the numbers to take away."""
-    st.subheader("The whole model: what was this token made of?")
+    st.header("Attribution of one output token")
     with st.container(horizontal=True, gap="medium"):
         step = _choose(trace)
         against, other = _rival(trace, step)
@@ -75,7 +75,7 @@ def _rival(trace: Trace, step: int) -> tuple[int | None, str]:
     # Of another token or model, or of an address written by hand.
     if state.view(Lab).against not in {-1, *found}:
         state.normalise(against=-1)
-    names = {-1: "no other: what made it at all?"}
+    names = {-1: "none"}
     names |= {key: f"{exact.token(c.token)} · {c.probability:.1%}" for key, c in found.items()}
     st.selectbox(
         options=list(names), format_func=names.__getitem__, width=300, **state.bound("against")
@@ -87,20 +87,19 @@ def _rival(trace: Trace, step: int) -> tuple[int | None, str]:
 def _asked(trace: Trace, step: int, other: str) -> None:
     token = piece(trace.predicted_tokens[step])
     read = " ".join(piece(one) for one in trace.tgt_tokens[: step + 1])
-    had = f"the model had the whole source, and {read} of its own."
+    had = f"the model had the whole source and the prefix {read}."
     if not other:
         st.markdown(
-            f"To write “**{token}**” {had} Four methods say what the vector behind it was made of, "
-            "two what spoke for the token itself:"
+            f"To predict “**{token}**”, {had} Four methods attribute the decoder's vector at this "
+            "position, two the log-probability of the token:"
         )
         return
     st.markdown(f"Why “**{token}**” and not “**{piece(other)}**”? To choose, {had}")
     names = ", ".join(TOKENS[name].title for name in OF_VECTORS)
     st.caption(
-        f"{names} have no answer: they follow how vectors mix and do not know which token was "
-        "written. The other two are asked for the difference of the two tokens' logits (Yin & "
-        f"Neubig 2022): what speaks for “{token}” is on the right of the line, what speaks for "
-        f"“{piece(other)}” on the left."
+        f"{names} do not apply: they follow how vectors mix and ignore which token was chosen. "
+        "The other two explain the difference of the two logits (Yin & Neubig 2022): positive "
+        f"values favour “{token}”, negative ones “{piece(other)}”."
     )
 
 
@@ -116,9 +115,8 @@ def _answers(
     figure = _bars(model, trace, step, there, against, dark(), exact.on(), table)
     chart(figure, "moves-answers" if methods == OF_VECTORS else "moves-speaks")
     st.caption(
-        "Above the gap the tokens of the source, below it what had been written so far. Each "
-        "column is made to sum to 100 %, drawn to one scale; the numbers as they are stand in the "
-        "file below."
+        "Above the gap: source tokens; below it: the tokens written so far. Each column is "
+        "normalised to 100 %; the file below has the original numbers."
     )
 
 
@@ -129,7 +127,7 @@ def _explained(
         with column:
             explain(TOKENS[name], level=share["rollout"].iloc[0], layers=model.n_layers)
             if name not in methods:
-                st.caption(f"Left out here: it takes {SHORT[name]} pieces at most.")
+                st.caption(f"Not computed: limited to {SHORT[name]} tokens.")
 
 
 def _summed(trace: Trace, step: int, other: str, sums: dict[str, float]) -> None:
@@ -143,19 +141,20 @@ def _summed(trace: Trace, step: int, other: str, sums: dict[str, float]) -> None
         for number in (sums["baseline"], sums["value"], sums["value"] - sums["baseline"])
     )
     st.markdown(
-        f"The words brought {what} from {low} to {high} nats. Integrated gradients share out these "
-        f"{total} and miss {abs(sums['gap']):.2f}, with {sums['steps']:.0f} steps."
+        f"From the baseline to this sentence, {what} changes from {low} to {high} nats. Integrated "
+        f"gradients distribute this change of {total} up to an error of {abs(sums['gap']):.2f}, "
+        f"with {sums['steps']:.0f} steps."
     )
 
 
-@remembered("Asking all methods …")
+@remembered("Computing all methods …")
 def _made_of(
     model: Model, trace: Trace, step: int, methods: tuple[str, ...], against: int | None
 ) -> pd.DataFrame:
     return token_attribution(model.translator.model, trace, step, methods, against)
 
 
-@remembered("Following source and prefix …")
+@remembered("Computing the source share …")
 def _source_share(model: Model, trace: Trace) -> pd.DataFrame:
     return source_share(model.translator.model, trace)
 
@@ -191,16 +190,16 @@ def _line(
 
 
 def _curve(share: pd.DataFrame, figure: Figure) -> None:
-    st.subheader("How much came from the source?")
+    st.header("Source or prefix?")
     low = share.iloc[[int(share["alti"].to_numpy().argmin())]]
     token, least = str(low["token"].iloc[0]), float(low["alti"].iloc[0])
     st.markdown(
-        "A translator listens to the source **and** to what it has just written. ALTI+ weighs the "
-        f"two at every output token. Here the source has the least say in "
+        "The decoder uses the source **and** the prefix it has written. ALTI+ measures the share "
+        "of both at every output token. Here the source contributes least to "
         f"“**{piece(token)}**”: {least:.0%}."
     )
     chart(figure, CURVE, _picked)
-    st.caption("Click a point to ask about that token above.")
+    st.caption("Click a point to select that token above.")
 
 
 def _picked() -> None:
@@ -220,7 +219,7 @@ def _ways_on(
     others = () if against is None else (f"against-{against}",)
     with st.container(horizontal=True):
         for label, frame_of, name, *more in (
-            ("This token's answers (.csv)", table, "made-of", exact.number(step), *others),
+            ("Attributions of this token (.csv)", table, "made-of", exact.number(step), *others),
             ("Share of the source (.csv)", share, "source-share"),
         ):
             tables.csv(label, frame_of.copy, file_name(name, model.name, trace.source, *more))

@@ -1,4 +1,4 @@
-"""A file of sentences traced whole, and taken away as one dataset."""
+"""Trace a file of sentences and export the result as one dataset."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from transformer.jobs.computation import Computation, of_dataset
 from transformer.ui import frame, models, state
 from transformer.ui.kit import corpus, exact, tables
 from transformer.ui.kit.callbacks import follows
-from transformer.ui.kit.computed import computed
+from transformer.ui.kit.computed import PREVIEW_LETTERS, computed
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.tables import download
 from transformer.ui.lab import Lab
 from transformer.ui.live_jobs import computing
 from transformer.ui.models import Model
 
 HOLDS = {
-    "translations.parquet": "a line a sentence: its translation, score, tokens",
-    "steps.parquet": "a line a piece written: its probability and the candidates",
-    "measures.parquet": "a line a sentence and head: every measure that one sentence has",
-    "weights.npz": "the attention weights of the heads that you chose",
-    "about.json": "which model, which options, what each measure says",
+    "translations.parquet": "one row per sentence: its translation, score, tokens",
+    "steps.parquet": "one row per output token: its probability and the candidates",
+    "measures.parquet": "one row per sentence and head: every measure",
+    "weights.npz": "the attention weights of the selected heads",
+    "about.json": "the model, the options, and a description of each measure",
 }
+PREVIEW = 4
+"""Sentences of the preview."""
 READ = """import zipfile
 
 import numpy as np
@@ -48,8 +51,8 @@ print(stored[{head!r}][offsets[0] : offsets[1]].reshape(shapes[0]))  # the first
 
 def show(model: Model) -> None:
     frame.lead(
-        "Every sentence of a file, translated and looked into, as **one file** to take away: for "
-        "pandas, R, or whatever you count with."
+        "Translates and traces every sentence of a file, and exports the numbers as **one "
+        "dataset** for pandas, R or another tool."
     )
     texts = corpus.chosen(model)
     if texts is None:
@@ -61,29 +64,49 @@ def show(model: Model) -> None:
     what = of_dataset(models.checkpoints()[model.name], model.hash, texts, heads, options)
     found = computed(
         what,
-        button="Trace them all",
-        about="Nothing is traced yet. The checkpoint en-fr takes some seconds for every hundred "
-        "sentences.",
+        button="Trace all sentences",
+        about="The checkpoint en-fr takes a few seconds per hundred sentences.",
     )
     if found is not None:
-        _taken(model, texts, heads, what, found)
+        _download(model, texts, heads, what, found)
+    else:
+        _preview(model, texts, heads)
+
+
+def _preview(model: Model, texts: Corpus, heads: str) -> None:
+    """Show what the dataset will hold, and its first translations."""
+    files = [(file, holds) for file, holds in HOLDS.items() if heads or file != "weights.npz"]
+    tables.show("Files of the dataset", ["File", "Contents"], files)
+    short = [each for each in texts.sentences if len(each.source) <= PREVIEW_LETTERS][:PREVIEW]
+    rows = [(each.source, each.target or _translated(model, each.source)) for each in short]
+    tables.show("Preview: the first sentences", ["Sentence", "Translation"], rows)
+
+
+@remembered()
+def _translated(model: Model, text: str) -> str:
+    try:
+        return model.translator.translate(text, candidates=1).text
+    except ValueError as error:
+        return f"({error})"
 
 
 def _how(given: bool) -> None:
     """Where the translations come from."""
     if given:
         st.caption(
-            "These sentences have translations: each is traced as it stands, with the probability "
-            "that the model gives it. Bring sentences alone, and the model translates them."
+            "These sentences have translations, which are traced as given, with the probability "
+            "that the model assigns to them. Without translations, the model translates them."
         )
         return
     method = _searched()["method"]
     how = {
-        "greedy": "greedily, the most probable next piece each time",
-        "beam": f"with a beam of {state.view().beam_size}",
-        "sample": f"by chance, with the seed {state.view().seed}",
+        "greedy": "greedily",
+        "beam": f"by beam search with beam size {state.view().beam_size}",
+        "sample": f"by sampling with seed {state.view().seed}",
     }
-    st.caption(f"The model translates each sentence {how[method]}; the page Translate sets that.")
+    st.caption(
+        f"The model translates each sentence {how[method]}. Change this on the page Translate."
+    )
 
 
 def _searched() -> dict[str, Any]:
@@ -105,25 +128,25 @@ def _heads(model: Model) -> str:
     asked = [one for one in state.view(Lab).traced.split(",") if one in names]
     state.normalise(traced=",".join(asked))
     st.multiselect(
-        "Keep the weights of",
+        "Include attention weights of",
         list(names),
         format_func=names.__getitem__,
-        placeholder="No head: tables alone",
-        help=f"At most {PAGE_BYTES / 1e6:.0f} MB of weights: some 300 sentences of 25 pieces, if "
-        "all heads of the checkpoint en-fr are kept. Measures are of all heads always.",
+        placeholder="None: tables only",
+        help=f"Up to {PAGE_BYTES / 1e6:.0f} MB of weights: about 300 sentences of 25 tokens for "
+        "all heads of the checkpoint en-fr. Measures always cover all heads.",
         **follows("traced", asked, lambda chosen: state.change(traced=",".join(chosen))),
     )
     return state.view(Lab).traced
 
 
-def _taken(
+def _download(
     model: Model, texts: Corpus, heads: str, what: Computation, found: Mapping[str, Any]
 ) -> None:
     """What is in it, the way to take it, and how to read it."""
     name = f"{file_name('dataset', model.name, texts.name)}.zip"
     path = computing().file(what)
     download(
-        f"Take the dataset ({_size(found['bytes'])})",
+        f"Download ({_size(found['bytes'])})",
         path.read_bytes,
         name,
         key="dataset",
@@ -133,7 +156,7 @@ def _taken(
         for file, holds in HOLDS.items()
         if file in found["files"]
     ]
-    tables.show("What is in the file", ["File", "Holds", "Size"], rows)
+    tables.show("Files of the dataset", ["File", "Contents", "Size"], rows)
     shown = "The first sentences" if len(texts) > len(found["first"]) else "The sentences"
     tables.show(shown, ["Sentence", "Translation"], found["first"])
     chosen = named_heads(model.translator.model.config, heads)

@@ -1,4 +1,4 @@
-"""Which heads matter over a corpus, and how many can go."""
+"""Pruning: which heads matter over a corpus, and how many can be removed."""
 
 from __future__ import annotations
 
@@ -31,27 +31,28 @@ COLUMNS = {
 }
 ABOUT = {
     "sentence": "E|∂L/∂ξ| of a gate ξ on each head, mean over sentences (Michel et al. 2019, "
-    "equation 2). What a head does for one word of a sentence and against another cancels.",
+    "equation 2). Effects of a head on different words of a sentence can cancel.",
     "position": "E|∂L/∂ξ| of a gate ξ on what each head writes at each position, mean over "
-    "positions: what the program of Michel et al. 2019 computes. Nothing cancels.",
+    "positions: what the code of Michel et al. 2019 computes. Nothing cancels.",
 }
 FEW = 8
-"""Sentences that the game goes by until all are measured: en-fr takes 0.2 s for them."""
+"""Sentences for the pruning order until all are measured; en-fr takes 0.2 s for them."""
 ONE_BY_ONE = 40
-"""Sentences of the corpus over which every head is left out in its turn."""
+"""Sentences of the corpus over which each head is ablated in turn."""
 
 
 def show(model: Model) -> None:
-    """The pruning game, then what it goes by: the importance of all heads over a corpus."""
+    """Draw the pruning of one sentence, then the importance of all heads over a corpus."""
     frame.lead(
-        "A head may look busy and change nothing. Take heads away, the least important first, "
-        "until the translation **breaks**: which kind can spare most?"
+        "A head may have a clear pattern and still change nothing. Prune heads, the least "
+        "important first, until the translation **changes**. Which kind of attention needs its "
+        "heads most?"
     )
     game = st.container()
-    st.subheader("Which heads matter?")
+    st.header("Which heads matter?")
     st.markdown(
-        "Two ways to ask: how steeply the loss would move if a head were turned down a little, and "
-        "what happens if it really goes."
+        "There are two ways to measure this: the gradient of the loss with respect to a gate on "
+        "the head, and the loss after the head is ablated."
     )
     corpus = chosen(model)
     if corpus is None:
@@ -61,63 +62,61 @@ def show(model: Model) -> None:
         corpus,
         "importance",
         button="Measure the heads",
-        about="Every head of the model gets a number, from one pass forward and back over the "
-        "sentences: about half a minute of one core for 300 sentences and the checkpoint en-fr.",
+        about="One forward and backward pass over the sentences gives a number for every head. For "
+        "300 sentences and the checkpoint en-fr this takes about half a minute on one core.",
     )
-    table = pd.DataFrame(found["table"]) if found else None
+    table = pd.DataFrame(found["table"]) if found else _estimate(model, spread(corpus, FEW))
     with game:
-        pruning.show(
-            model, corpus, _guessed(model, spread(corpus, FEW)) if table is None else table
+        pruning.show(model, corpus, table)
+    if found is None:
+        st.caption(
+            f"Preview: the importance of the heads, and so the pruning order above, is estimated "
+            f"from {min(FEW, len(corpus))} sentences. **Measure the heads** to use all of them."
         )
-        if table is None:
-            st.caption(
-                f"Who goes first was worked out just now, over {min(FEW, len(corpus))} sentences. "
-                "**Measure the heads** below and it goes by all of them."
-            )
-    if table is not None:
-        _gradients(model, corpus, table)
+    _gradients(model, corpus, table)
+    if found is not None:
         _left_out(model, corpus, table)
         pruning.curves(model, corpus)
         pruning.gates(model)
 
 
 @remembered()
-def _guessed(model: Model, corpus: Corpus) -> pd.DataFrame:
-    """Importance over a few sentences, a fraction of a second."""
+def _estimate(model: Model, corpus: Corpus) -> pd.DataFrame:
+    """Return the importance of all heads over a few sentences, in a fraction of a second."""
     table, _ = REPORTS["importance"](model.translator, corpus, silent)
     return table
 
 
 def _gradients(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
-    terms.heading("By the gradient", "Importance")
+    terms.heading("Importance by gradient", "Importance")
     within = st.toggle(
         "Compare within each layer",
         key="matter-within",
-        help="Gradients grow from layer to layer, which says nothing of the heads. So the paper "
-        "divides each layer's heads by the root of the sum of their squares.",
+        help="Gradients differ in size between layers for reasons unrelated to the heads. The "
+        "paper therefore divides the values of each layer by their Euclidean norm.",
     )
     by = st.segmented_control(
-        "A gate for each head and", list(GATES), format_func=GATES.__getitem__,
+        "One gate per head and", list(GATES), format_func=GATES.__getitem__,
         default="sentence", required=True, key="matter-by",
     )  # fmt: skip
     whole, part = COLUMNS[by]
     shown = table[part] if within else table[whole] / table[whole].max()
-    what = f"{'in the layer' if within else 'of the greatest'}, by {by}s"
+    what = f"{'within its layer' if within else 'relative to the maximum'}, by {by}s"
     _three(model, corpus, table.assign(shown=shown), what, weights=True)
-    st.caption(f"{ABOUT[by]} It is a guess at what happens without the head, from one pass.")
+    st.caption(f"{ABOUT[by]} It estimates the effect of removing the head, from one pass.")
     _csv(table, "importance", model)
 
 
 def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
-    st.subheader("One head left out at a time")
+    st.header("Importance by ablation")
     some = spread(corpus, ONE_BY_ONE)
     found = measured(
         model,
         some,
         "ablation",
-        button="Leave out each head in its turn",
-        about=f"{len(table)} heads over {len(some)} sentences, evenly from the corpus: for the "
-        "checkpoint en-fr about 90 seconds of one core.",
+        button="Ablate each head in turn",
+        about=f"Measures the loss without each of {len(table)} heads over {len(some)} sentences. "
+        "For the checkpoint en-fr this takes about 90 seconds on one core.",
     )
     if found is None:
         return
@@ -126,7 +125,7 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
         f"{row.loss_change:+.4f} ({row.loss_low:+.4f} to {row.loss_high:+.4f})".replace("-", "−")
         for row in left.itertuples()
     ]
-    _three(model, some, left.assign(shown=left["loss_change"], hover=hover), "nats a token")
+    _three(model, some, left.assign(shown=left["loss_change"], hover=hover), "nats per token")
     both = table.merge(left, on=["kind", "layer", "head"])
     ranks = {
         by: float(both[whole].corr(both["loss_change"], method="spearman"))
@@ -135,18 +134,17 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     worse = int((left["loss_low"] > 0).sum())
     better = int((left["loss_high"] < 0).sum())
     told = (
-        f"Without **{worse}** of {len(left)} heads the loss surely grows, without **{better}** it "
-        f"surely falls; of the other {len(left) - worse - better} these {len(some)} sentences "
-        "cannot tell."
+        f"Ablating **{worse}** of {len(left)} heads significantly increases the loss, ablating "
+        f"**{better}** significantly decreases it. For the other {len(left) - worse - better} "
+        f"these {len(some)} sentences are not enough to tell."
     )
     if not any(map(math.isnan, ranks.values())):
         each = " and ".join(f"**{rank:.2f}** by {by}s" for by, rank in ranks.items())
-        told += f" Rank correlation with the gradient's importance: {each}."
+        told += f" Rank correlation with the importance by gradient: {each}."
     st.markdown(told.replace("-", "−"))
     st.caption(
-        "Blue: worse without the head, the darker the worse (in dark colours, the "
-        "brighter); orange: better without it. Intervals of 95% (paired "
-        "bootstrap over sentences), in the hover text."
+        "Blue: the loss is higher without the head; orange: it is lower. The hover text has 95% "
+        "intervals (paired bootstrap over sentences)."
     )
     _csv(left, "left-out", model)
 
@@ -154,7 +152,7 @@ def _left_out(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
 def _three(
     model: Model, corpus: Corpus, table: pd.DataFrame, what: str, *, weights: bool = False
 ) -> None:
-    """A picture a kind of the column `shown`, all with the same colours."""
+    """Draw the column `shown` as one figure per kind, all with the same colour scale."""
     limit = float(table["shown"].abs().max()) or 1.0
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         own = table[table["kind"] == kind]

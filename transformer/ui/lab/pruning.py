@@ -1,4 +1,4 @@
-"""The pruning game: how many heads of each kind can go before the translation breaks."""
+"""Pruning: how many heads of each kind can be removed before the translation changes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ CURVES = 60
 """Sentences of the curves and of BLEU."""
 LONGER = 12
 """Pieces by which a pruned model's translation may be longer; some never come to an end."""
-CHART = Chart("off", "loss", "heads gone", "loss (nats a token)", by="order")
-CURVES_NAMES = {"sentence": "by sentences", "position": "by positions", "random": "by chance"}
+CHART = Chart("off", "loss", "heads pruned", "loss (nats per token)", by="order")
+CURVES_NAMES = {"sentence": "by sentences", "position": "by positions", "random": "random"}
 
 
 def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
@@ -59,12 +59,10 @@ def _order(importance: pd.DataFrame) -> list[Head]:
 def _find(model: Model, order: Sequence[Head]) -> None:
     """A button for each kind: as many heads of it as change this sentence's translation."""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            "Where does it break? Take away, until the translation changes:", width="content"
-        )
+        st.markdown("Prune until the translation changes:", width="content")
         for kind, label in KINDS.items():
             st.button(
-                f"{label} heads",
+                label,
                 key=f"break-{kind}",
                 type="primary" if kind == "cross" else "secondary",
                 icon=":material/search:",
@@ -100,18 +98,18 @@ def _choose(model: Model, order: Sequence[Head]) -> list[Head]:
         if getattr(state.view(Lab), name) > most:
             state.normalise(**{name: most})
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        column.slider(f"{label}: heads gone", 0, most, **state.bound(f"less_{kind}"))
+        column.slider(f"{label}: heads pruned", 0, most, **state.bound(f"less_{kind}"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.one_of(
             "pruned",
-            help="Importance is the gradient's, compared within each layer, as in the paper; by "
-            "its equation for each sentence, or by its program for each position.",
+            help="Importance by gradient, normalised within each layer as in the paper: with one "
+            "gate per sentence (its equation) or per position (its code).",
         )
         view = state.view(Lab)
         if view.pruned == "random":
-            frame.turn("Draw again", "casino", {"seed": view.seed + 1})
+            frame.turn("New random order", "casino", {"seed": view.seed + 1})
         frame.turn(
-            "Put all back",
+            "Restore all heads",
             "undo",
             dict.fromkeys(names, 0),
             disabled=not any(getattr(view, name) for name in names),
@@ -130,16 +128,18 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     pruned = _translated(model, text, tuple(heads), len(whole.ids) + LONGER)
     left, right = st.columns(2)
     left.markdown(f"With all heads: **{_said(whole)}**")
-    right.markdown(f"Without {len(heads)}: **{_said(pruned)}**")
+    right.markdown(
+        f"Without {len(heads)} {'head' if len(heads) == 1 else 'heads'}: **{_said(pruned)}**"
+    )
     if heads:
         same = whole.text == pruned.text
-        right.caption("Not one word is another." if same else "It says something else.")
+        right.caption("The translation is unchanged." if same else "The translation has changed.")
     frame.turn(
-        "See what these heads changed",
+        "Show what changed",
         "toggle_off",
         {"lab": "switch", "off": written(heads), "means": "zero"},
         disabled=not heads,
-        help="Opens “Switch heads off” with the same heads.",
+        help="Opens “Switch off heads” with the same heads.",
     )
 
 
@@ -152,7 +152,7 @@ def _translated(model: Model, text: str, heads: tuple[Head, ...], most: int | No
 
 def _said(found: Translation) -> str:
     if is_blank(found.text):
-        return "nothing at all"
+        return "(empty)"
     return frame.plain(found.text) + ("" if found.finished else " …")
 
 
@@ -170,14 +170,14 @@ def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
         found = _without(model, few, tuple(heads))
     change = found.loss_changes[0]
     st.metric(
-        f"Loss over {len(few)} sentences (nats a token)",
+        f"Loss over {len(few)} sentences (nats per token)",
         f"{found.loss + change.value:.3f}",
         f"{change.value:+.3f}",
         delta_color="inverse",
     )
     st.caption(
-        f"{found.loss:.3f} with all heads; the change is {apart(change, 3)}, by bootstrap over the "
-        "sentences."
+        f"{found.loss:.3f} with all heads. The change is {apart(change, 3)} (bootstrap over the "
+        "sentences)."
     )
     some = spread(corpus, CURVES)
     more = measured(
@@ -205,14 +205,14 @@ def _without(model: Model, corpus: Corpus, heads: tuple[Head, ...]) -> Ablation:
 def curves(model: Model, corpus: Corpus) -> None:
     """Every kind pruned alone, held against chance."""
     some = spread(corpus, CURVES)
-    st.markdown("**Each kind alone, the least important first, by either measure, and by chance**")
+    st.markdown("**Each kind pruned alone, in order of importance and in random order**")
     found = measured(
         model,
         some,
         "pruning-kinds",
         button="Draw the curves",
-        about=f"Loss over {len(some)} sentences as the heads of one kind go: for the checkpoint "
-        "en-fr about 80 seconds of one core.",
+        about=f"Measures the loss over {len(some)} sentences as the heads of one kind are pruned. "
+        "For the checkpoint en-fr this takes about 80 seconds on one core.",
     )
     if found is None:
         return
@@ -227,8 +227,8 @@ def curves(model: Model, corpus: Corpus) -> None:
             st.markdown(label)
             chart(figure, f"prune-{kind}")
     st.caption(
-        "Bars: of the two orders of importance the 95% interval over sentences, of chance the "
-        "least and the greatest of three orders. The line is where your slider stands."
+        "Bars: the 95% interval over sentences for the two orders by importance, and the range of "
+        "three orders for random. The vertical line marks your slider."
     )
     tables.csv("These curves (.csv)", lambda: table, file_name("pruning", model.name))
 
@@ -247,11 +247,11 @@ def gates(model: Model) -> None:
     """How a model chooses by itself which heads it needs."""
     if not exact.on():
         return
-    with st.expander("Let the model choose: learned gates"):
+    with st.expander("Learned gates"):
         st.markdown(
-            "Voita et al. 2019 give every head a gate that learns to be 0 or 1, and every open "
-            "gate a price; at the end each is rounded, to 0 or 1. The 300 steps below take about "
-            "ten minutes of two cores for the checkpoint en-fr, so this is for Python, or `python "
+            "Voita et al. 2019 give every head a gate that learns to be 0 or 1, with a penalty on "
+            "open gates; at the end the gates are rounded. The 300 steps below take about ten "
+            "minutes on two cores for the checkpoint en-fr, so run them in Python, or with `python "
             "-m transformer gates … --round` in a shell:"
         )
         st.code(

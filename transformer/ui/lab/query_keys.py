@@ -13,7 +13,7 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
-from transformer.analysis.roles.query_key_map import POINTS
+from transformer.analysis.roles.query_key_map import POINTS, query_key_map
 from transformer.figures.naming import file_name
 from transformer.figures.query_key_map import AttentionLink, query_key_figure
 from transformer.figures.state import KINDS
@@ -22,7 +22,8 @@ from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import controls, corpus, exact, tables
 from transformer.ui.kit.charts import chart, dark
-from transformer.ui.kit.computed import computed
+from transformer.ui.kit.computed import computed, preview_caption, preview_of
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
 from transformer.ui.models import Model
 
@@ -36,8 +37,8 @@ Place = tuple[str, int, int]  # "query" or "key", sentence, position
 def show(model: Model) -> None:
     """The head, the corpus, the picture, and the sentence of the point that is clicked."""
     frame.lead(
-        "A head compares what a token asks (its **query**) with what every token offers (its "
-        "**key**). Here are both, of one head, over many sentences: near means attended."
+        "A head compares the **query** of a token with the **key** of every token. This map shows "
+        "both for one head over many sentences: a query is close to the keys it attends to."
     )
     texts = corpus.chosen(model)
     if texts is None:
@@ -45,24 +46,33 @@ def show(model: Model) -> None:
     view = state.view(Lab)
     if view.layer < 0 or view.head < 0:
         state.normalise(layer=0, head=0)
+        view = state.view(Lab)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.one_of("kind")
         controls.layer_and_head(model)
         controls.one_of("dots")
     if model.translator.model.config.score == "additive":
         st.info(
-            "This model compares queries and keys by v·tanh(q + k), which no distance tells. Take "
-            "one whose scores are dot products."
+            "This model scores by v·tanh(q + k), which distances cannot show. Choose a model whose "
+            "scores are dot products."
         )
         return
     some = spread(texts, SENTENCES)
     found = computed(
         _question(model, some),
         button="Draw the map",
-        about=f"One pass over {len(some)} sentences, evenly from the corpus: a few seconds.",
+        about=f"One pass over {len(some)} sentences of the corpus takes a few seconds.",
     )
+    if found is None and (few := preview_of(some)) is not None:
+        found = _preview(model, few, view.kind, view.layer, view.head)
+        preview_caption(few, some)
     if found:
         _draw(model, found, len(texts))
+
+
+@remembered("Mapping a few sentences …")
+def _preview(model: Model, few: Corpus, kind: str, layer: int, head: int) -> dict[str, Any]:
+    return query_key_map(model.translator, few, kind, layer, head).to_dict()
 
 
 def _question(model: Model, some: Corpus) -> Computation:
@@ -93,7 +103,7 @@ def _draw(model: Model, found: dict[str, Any], n_corpus: int) -> None:
     )
     st.markdown(f"**{KINDS[view.kind]}, {exact.head(view.layer, view.head)}**{_agreement(found)}")
     if chosen is None:
-        st.info("Click a disc, a query, to see which keys of its sentence it attends to.")
+        st.info("Click a disc (a query) to see which keys of its sentence it attends to.")
     else:
         _sentence(found, places[chosen])
     taken = partial(_picked, [[_written(places[at]) for at in own] for own in curves])
@@ -101,10 +111,10 @@ def _draw(model: Model, found: dict[str, Any], n_corpus: int) -> None:
     n = len(found["sentences"])
     st.caption(
         f"{len(places):,} points of {n} of {n_corpus} sentences (at most {POINTS:,} points). All "
-        "keys are moved by the same vector, so that both clouds have one centre: a row of scores "
-        "grows by one number, and softmax does not see it. Queries are scaled by a number that "
-        "keys are divided by, so that both are spread alike (after Yeh et al. 2023). "
-        "The plane is that of the greatest variance (PCA); what lies across it cannot be seen."
+        "keys are shifted by one vector so that both clouds have the same centre, and queries and "
+        "keys are scaled by c and 1/c so that both have the same spread. Neither changes any "
+        "attention weight (after Yeh et al. 2023). The plane shows the two directions of greatest "
+        "variance (PCA)."
     )
     tables.csv(
         "All points (.csv)",
@@ -139,10 +149,10 @@ def _group(found: dict[str, Any], place: Place) -> str:
         length = len(found["sentences"][number]["queries" if side == "query" else "keys"])
         return QUARTERS[4 * at // length]
     if token in CONTROL:
-        return "start, end or unknown"
+        return "special token"
     if is_punctuation(token):
         return "punctuation"
-    return "begins a word" if token.startswith(BEGIN) else "goes on with a word"
+    return "beginning of a word" if token.startswith(BEGIN) else "continuation of a word"
 
 
 def _told(found: dict[str, Any], place: Place) -> str:
@@ -159,8 +169,8 @@ def _agreement(found: dict[str, Any]) -> str:
         return ""
     numbers = [f"{one:.2f}".replace("-", "−") for one in (whole, plane)]
     return (
-        f": nearness goes with the score at a correlation of {numbers[0]} in all dimensions and "
-        f"**{numbers[1]}** in this picture, within rows"
+        f": within rows, closeness and score correlate with {numbers[0]} in all dimensions and "
+        f"**{numbers[1]}** on this map"
     )
 
 

@@ -1,4 +1,4 @@
-"""What every head does over a corpus: a grid of all, and the one that is chosen."""
+"""Head roles over a corpus: a grid of all heads, and the selected one."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from transformer.ui.lab.roles_head import said
 from transformer.ui.models import Model
 
 ABOUT = (
-    "Nothing is measured over these sentences yet. All heads of all three kinds are looked at in "
-    "one pass, which takes a few seconds for every hundred sentences."
+    "Measures all heads of all three kinds in one pass. This takes a few seconds per hundred "
+    "sentences."
 )
 DO = {
-    "positional": "look at one offset",
+    "positional": "attend to a fixed offset",
     "backwards": "read backwards",
-    "aligner": "align words with their translation",
-    "syntactic": "find a word by its grammar",
+    "aligner": "align words with their source words",
+    "syntactic": "follow a grammatical relation",
     "pieces": "join the pieces of a word",
-    "rare": "look at the rarest token",
-    "duplicate": "look for the same token",
-    "punctuation": "look at punctuation",
-    "sink": "rest on the ends of the sentence or on punctuation",
+    "rare": "attend to the rarest token",
+    "duplicate": "attend to the same token",
+    "punctuation": "attend to punctuation",
+    "sink": "are attention sinks",
 }
 _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
     frame.lead(
-        "One sentence shows what a head did once. Measured over many, some heads turn out to have "
-        "a **role**; most do not, and that is an answer too."
+        "One sentence shows what a head did once. Measured over many sentences, some heads have a "
+        "clear **role**; most do not."
     )
     texts = corpus.chosen(model)
     if texts is None:
         return
-    found = computed.measured(model, texts, "heads", about=ABOUT)
+    found = computed.measured_or_preview(model, texts, "heads", about=ABOUT)
     if found is None:
         return
     _first_choice(found)
@@ -76,12 +76,12 @@ def _summary(found: Mapping[str, Any]) -> None:
     if roles:
         st.markdown(
             f"**{n - none} of {n} heads have a role here:** {'; '.join(roles)}. The other {none} "
-            "meet no rule; what each does more of than others, the grid shows."
+            "meet no rule; the grid shows how they compare on each measure."
         )
     else:
         st.markdown(
-            f"**None of the {n} heads has a role here.** That is no failure: none does one thing "
-            "most of the time, and the grid shows what each does more of than others."
+            f"**None of the {n} heads has a role here.** No head does one thing most of the time. "
+            "The grid shows how they compare on each measure."
         )
 
 
@@ -100,9 +100,9 @@ def _heads(found: Mapping[str, Any]) -> None:
             - {("·", "none")}
         )
     )
-    legend = [f"{measure.label}, {measure.unit or 'share'}; layers down, heads across"]
+    legend = [f"{measure.label}, {measure.unit or 'share'}; one row per layer, one column per head"]
     if np.isnan(values).any():
-        legend.append("Without colour: not measured for this kind")
+        legend.append("No colour: not measured for this kind")
     if marks:
         legend.append("Roles: " + ", ".join(f"{mark} {text}" for mark, text in marks.items()))
     data = headgrid_data(
@@ -146,7 +146,7 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     table = pd.DataFrame(found["table"])
     with st.expander(f"All {len(table)} heads as a table"):
         st.dataframe(table, hide_index=True, height=420)
-        st.caption("A click on a column's name sorts by it.")
+        st.caption("Click a column name to sort by it.")
     tables.csv("All heads (.csv)", lambda: table, file_name("heads", model.name))
     exact.program(
         "The same numbers from Python",

@@ -31,7 +31,7 @@ NAMES = {
     "rare": "Rare words",
     "duplicate": "Same token",
     "punctuation": "Punctuation",
-    "sink": "Sink",
+    "sink": "Attention sink",
     "none": "None",
 }
 SENTENCE = 70
@@ -51,7 +51,7 @@ def show(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             controls.one_of("kind")
             controls.layer_and_head(model)
         _role(card, found)
-        with st.expander("The rules, and this head's numbers"):
+        with st.expander("Rules and numbers of this head"):
             _rules(card, found)
         left, right = st.columns([3, 2], gap="large")
         with left:
@@ -66,7 +66,7 @@ def _ways_on(card: HeadRole) -> None:
     with st.container(horizontal=True):
         frame.go(
             "pages/attention.py",
-            "This head on your sentence",
+            "Show this head on your sentence",
             "visibility",
             view="heatmap",
             tokens="",
@@ -74,7 +74,7 @@ def _ways_on(card: HeadRole) -> None:
             column=-1,
         )
         frame.turn(
-            "Switch it off",
+            "Switch off this head",
             "toggle_off",
             {"lab": "switch", "off": f"{LETTERS[card.kind]}{card.layer}.{card.head}"},
         )
@@ -83,18 +83,18 @@ def _ways_on(card: HeadRole) -> None:
 def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
     where = f"{KINDS[card.kind]}, {exact.head(card.layer, card.head)}"
     if card.met:
-        st.subheader(f"{where}: {frame.plain(exact.retold(card.role.text))}")
+        st.header(f"{where}: {frame.plain(exact.retold(card.role.text))}")
         even = found["chance"][card.kind].get(card.measure)
         told = f"{COLOURS[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
-        told += f", by chance {said(card.measure, even)}" if even is not None else ""
+        told += f", uniform attention {said(card.measure, even)}" if even is not None else ""
         told += f"{_by_offset(card.measure, found)}."
         if card.met[1:]:
             also = "; and ".join(exact.retold(role.text) for role in card.met[1:])
             told += f" It also {frame.plain(also)}."
         st.markdown(told)
         return
-    st.subheader(f"{where}: no role")
-    line = "No rule is met: it does no one thing most of the time, as most heads do not. "
+    st.header(f"{where}: no role")
+    line = "It meets no rule: like most heads, it does no single thing most of the time. "
     more = [
         (value / even, name)
         for name, even in found["chance"][card.kind].items()
@@ -106,8 +106,8 @@ def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
     if more and max(more)[0] > 1.2:
         times, name = max(more)
         line += (
-            "What it does most of, against a head that looks everywhere alike: "
-            f"**{COLOURS[name].lower()}** gets {said(name, card.measures[name])}, {times:.1f} "
+            "Compared with uniform attention it stands out in "
+            f"**{COLOURS[name].lower()}**: {said(name, card.measures[name])}, {times:.1f} "
             "times as much."
         )
     st.markdown(line)
@@ -140,7 +140,11 @@ def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
         told = ", ".join(numbers) or "not measured for this kind, or over this corpus"
         rows.append([NAMES[group], rule, told, "met" if group in met else "not met"])
     heads = ["Role", "Rule", "This head", ""]
-    tables.show("Tried in this order; the first that is met names the head", heads, rows)
+    tables.show(
+        "Rules in the order in which they are applied; the first one met gives the role",
+        heads,
+        rows,
+    )
 
 
 def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
@@ -153,8 +157,8 @@ def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
         even = found["chance"][card.kind].get(name)
         place = 1 + sum((other[name] or 0.0) > value for other in others)
         rows.append([label, said(name, value), said(name, even), f"{place} of {len(others)}"])
-    heads = ["Measure", "This head", "Chance", "Place"]
-    about = "Chance is a head that looks everywhere alike; place is among the heads of its kind"
+    heads = ["Measure", "This head", "Uniform", "Rank"]
+    about = "Uniform: uniform attention; rank: among the heads of this kind"
     tables.show(about, heads, rows)
 
 
@@ -163,17 +167,17 @@ def said(measure: str, value: float | None) -> str:
 
 
 def _offsets(counts: list[list[int]]) -> None:
-    st.markdown("**How far away it looks**")
+    st.markdown("**Offset of the greatest weight**")
     chart(offsets([(at, rows) for at, rows in counts], MAX_OFFSET, dark=dark()), "offsets")
     st.caption(
-        "Of each row the offset of its greatest weight: −1 is the token before, 0 the same place."
+        "The offset of each row's greatest weight: −1 is the previous token, 0 the same position."
     )
 
 
 def _strongest(card: HeadRole, found: Mapping[str, Any], texts: Corpus) -> None:
-    st.markdown(f"**Where it is strongest** (by {COLOURS[card.measure].lower()})")
+    st.markdown(f"**Sentences where it is strongest** (by {COLOURS[card.measure].lower()})")
     if not card.strongest:
-        st.caption("In no sentence of this corpus.")
+        st.caption("No sentence of this corpus.")
     with st.container(horizontal=True, gap="small"):
         for number, value in card.strongest:
             _sentence(card, number, value, found, texts)

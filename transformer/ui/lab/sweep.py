@@ -8,7 +8,12 @@ import numpy as np
 import streamlit as st
 from jaxtyping import Float
 
-from transformer.analysis.interventions.patching_sweep import STACKS, PatchingSweep, check_pair
+from transformer.analysis.interventions.patching_sweep import (
+    STACKS,
+    PatchingSweep,
+    check_pair,
+    patching_sweep,
+)
 from transformer.figures.naming import file_name
 from transformer.figures.positions import table
 from transformer.figures.state import KINDS
@@ -17,6 +22,7 @@ from transformer.ui import frame, models, state
 from transformer.ui.kit import charts, controls, exact, own_sentences, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.computed import computed
+from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
@@ -28,45 +34,50 @@ PAIRS = (
     ("Where is the key?", "Where is the book?"),
     ("I saw her yesterday.", "I saw him yesterday."),
 )
-"""Of as many pieces each, for the checkpoints that come with the app; the word that is exchanged
-changes another one in French or in German."""
+"""Pairs with equally many tokens, for the bundled checkpoints; the replaced word changes one word
+of the French or German translation."""
 ABOUT = (
-    "The corrupted sentence is read again and again, each time with one activation of the clean "
-    "one in its place: some 400 passes, side by side; a few seconds for a short sentence."
+    "The corrupted sentence is read about 400 times, each time with one activation replaced by "
+    "that of the clean sentence. This takes a few seconds for a short sentence."
 )
 HELP = {
-    "stream": "What is known at a token after each sublayer. It is put in whole: whatever the "
-    "layers above will make of it comes along.",
-    "attention": "What each attention adds to the stream of a token, and nothing else.",
-    "ffn": "What each feed-forward network adds to the stream of a token, and nothing else.",
-    "heads": "What one head hands on, at all tokens together.",
+    "stream": "The residual stream of a token after each sublayer: everything the model knows "
+    "there.",
+    "attention": "Only what each attention sublayer adds to the residual stream of a token.",
+    "ffn": "Only what each feed-forward network adds to the residual stream of a token.",
+    "heads": "The output of one head, at all tokens at once.",
 }
 SUBLAYERS = {
     "embed": "embedding",
     "self_attn": "self-attention",
-    "cross_attn": "encoder–decoder attention",
+    "cross_attn": "cross-attention",
     "ffn": "feed-forward",
 }
-RESTORED = "brought back"
+RESTORED = "restored"
 
 
 def show(model: Model) -> None:
-    """Two sentences, a button, and where the clean answer comes back."""
+    """Draw the two sentences, a button, and how much each patch restores."""
     frame.lead(
-        "Two sentences a word apart, two translations. Where on its way through the model does "
-        "that word make the difference? Put activations of the one into the other, **one at a "
-        "time**, and see how far the answer turns."
+        "Two sentences that differ in one word get two translations. Where in the model does that "
+        "word make the difference? Patch activations of the clean sentence into the corrupted one, "
+        "**one at a time**, and see the effect on the prediction."
     )
     controls.sentence(model)
     st.text_input(
-        **{**state.bound("other"), "label": "The same with one word exchanged"},
-        placeholder="As long as the first one",
+        **{**state.bound("other"), "label": "Corrupted sentence: the same with one word replaced"},
+        placeholder="With as many tokens as the sentence above",
         live="400ms",
     )
-    _pairs(model)
+    pairs = _pairs(model)
     view = state.view(Lab)
     if not view.other:
-        st.info("Write a second sentence, the first one with a word exchanged, or take a pair.")
+        st.info(
+            "Write a corrupted sentence, or choose a pair."
+            + (f" Example: “{pairs[0][0]}” and “{pairs[0][1]}”" if pairs else "")
+        )
+        if pairs and (example := _example(model, *pairs[0])):
+            _draw(model, example, *pairs[0])
         return
     try:
         check_pair(model.translator, view.text, view.other)
@@ -74,21 +85,32 @@ def show(model: Model) -> None:
         st.warning(frame.plain(frame.sentence(error)))
         return
     visitor.owner()
-    told = computed(_question(model, view), button="Patch every site", about=ABOUT)
-    if told:
-        _draw(model, PatchingSweep.from_dict(told))
+    result = computed(_question(model, view), button="Patch every site", about=ABOUT)
+    if result:
+        _draw(model, PatchingSweep.from_dict(result), view.text, view.other)
 
 
-def _pairs(model: Model) -> None:
-    """Ours, as far as this model reads them with as many pieces each."""
+@remembered("Patching every site of an example …")
+def _example(model: Model, clean: str, corrupted: str) -> PatchingSweep | None:
+    """Return the sweep over a bundled pair; None if the model translates both alike."""
+    try:
+        return patching_sweep(model.translator, clean, corrupted)
+    except ValueError:
+        return None
+
+
+def _pairs(model: Model) -> list[tuple[str, str]]:
+    """Draw buttons for the bundled pairs that have equally many tokens; return those pairs."""
     if own_sentences.spelling(model) != "text":
-        return
+        return []
+    fitting = []
     with st.container(horizontal=True, gap="small"):
         for clean, corrupted in PAIRS:
             try:
                 check_pair(model.translator, clean, corrupted)
             except ValueError:
                 continue
+            fitting.append((clean, corrupted))
             words = zip(clean.split(), corrupted.split(), strict=True)
             both = next((a.strip(".?"), b.strip(".?")) for a, b in words if a != b)
             st.button(
@@ -98,6 +120,7 @@ def _pairs(model: Model) -> None:
                 on_click=state.change,
                 kwargs={"text": clean, "other": corrupted},
             )
+    return fitting
 
 
 def _question(model: Model, view: Lab) -> Computation:
@@ -110,7 +133,7 @@ def _question(model: Model, view: Lab) -> Computation:
     )
 
 
-def _draw(model: Model, found: PatchingSweep) -> None:
+def _draw(model: Model, found: PatchingSweep, clean: str, corrupted: str) -> None:
     view = state.view(Lab)
     _said(found)
     controls.one_of("swept")
@@ -120,13 +143,13 @@ def _draw(model: Model, found: PatchingSweep) -> None:
     else:
         _maps(found, view.swept)
     st.caption(
-        "0, the colour of the ground: nothing changes. 1, blue: the answer is wholly that of the "
-        "clean sentence. Orange, below 0: it is pushed further away."
+        "0, the background colour: no effect. 1, blue: the prediction of the clean sentence is "
+        "fully restored. Orange, below 0: the prediction moves further away from it."
     )
     tables.csv(
         "All patches (.csv)",
         lambda: found.table,
-        file_name("patching", model.name, view.text, "patched"),
+        file_name("patching", model.name, clean, "patched"),
     )
     exact.program(
         "The same from Python",
@@ -134,9 +157,9 @@ def _draw(model: Model, found: PatchingSweep) -> None:
 from transformer.analysis.interventions.patching_sweep import patching_sweep
 
 translator = Translator.load({str(models.written(model.name))!r})
-found = patching_sweep(translator, {view.text!r}, {view.other!r})
+found = patching_sweep(translator, {clean!r}, {corrupted!r})
 print(found.prefix_tokens, found.answers, found.clean, found.corrupted)
-print(found.table)  # a line a patch
+print(found.table)  # one row per patch
 print(found.map("stream", "encoder"), found.heads("cross"))""",
     )
 
@@ -145,13 +168,13 @@ def _said(found: PatchingSweep) -> None:
     """The two answers, and the numbers that 1 and 0 stand for."""
     clean, corrupted = (frame.plain(exact.token(one)) for one in found.answers)
     begun = frame.plain(" ".join(exact.tokens(found.prefix_tokens)[1:]))
-    alike = f"Both translations begin with “{begun}”; then" if begun else "Of both translations"
+    alike = f"Both translations begin with “{begun}”. Then" if begun else "At the first token,"
     numbers = [f"{one:+.2f}".replace("-", "−") for one in (found.clean, found.corrupted)]
     st.markdown(
-        f"{alike} the clean sentence's goes on with **{clean}** and the corrupted one's with "
-        f"**{corrupted}**: the logit of “{clean}” minus that of “{corrupted}” is {numbers[0]} for "
-        f"the one and {numbers[1]} for the other. Shown is how much of that difference each patch "
-        "brings back."
+        f"{alike} the clean sentence gives **{clean}** and the corrupted one **{corrupted}**. The "
+        f"logit of “{clean}” minus that of “{corrupted}” is {numbers[0]} for the clean sentence "
+        f"and {numbers[1]} for the corrupted one. The figures show which share of this difference "
+        "each patch restores."
     )
 
 
@@ -168,7 +191,7 @@ def _maps(found: PatchingSweep, part: str) -> None:
                 rows,
                 columns[stack],
                 down="after layer and sublayer",
-                across="token of the source" if stack == "encoder" else "token that was read",
+                across="source token" if stack == "encoder" else "target token read",
                 what=RESTORED,
                 limit=limit,
                 dark=dark(),
@@ -200,9 +223,9 @@ def _strongest(
     best = float(values.max())
     row, column = np.argwhere(values >= best - 0.005)[-1]
     return (
-        f"{best:.0%} at “{frame.plain(columns[column])}” after {rows[row]}"
+        f"at most {best:.0%}, at “{frame.plain(columns[column])}” after {rows[row]}"
         if best >= 0.005
-        else "nothing comes back anywhere"
+        else "no patch restores anything"
     )
 
 
@@ -213,4 +236,4 @@ def _heads(found: PatchingSweep) -> None:
         "sweep-heads",
         lambda head, best: f", most in {head} ({best:.0%})" if best >= 0.005 else "",
     )
-    st.caption(f"The colours of the heads end at ±{limit:.2f}.")
+    st.caption(f"The colour scale of the heads ends at ±{limit:.2f}.")

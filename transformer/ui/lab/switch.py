@@ -1,4 +1,4 @@
-"""Heads, rows and tokens taken away or changed, the original beside the altered."""
+"""Switch off heads, change rows and tokens, and compare with the original."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _board = component("switchboard")
 def show(model: Model) -> None:
     """The switchboard, what it changes, and one head of it."""
     frame.lead(
-        "Is a head needed? Take it away and see. Everything you change here holds for this page "
-        "alone, and stands in its address."
+        "Is a head needed? Switch it off and see. Changes apply to this page only and are part of "
+        "its link."
     )
     controls.sentence(model)
     reading = trace_cache.read(model, state.view(Lab))
@@ -49,8 +49,8 @@ def show(model: Model) -> None:
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
     if longest > MAX_PIECES:
         st.info(
-            f"This text has {longest} pieces. Heads are switched for up to {MAX_PIECES}: take a "
-            "sentence of it."
+            f"This text has {longest} tokens; heads can be switched off for up to {MAX_PIECES}. "
+            "Choose one sentence of it."
         )
         return
     view = state.view(Lab)
@@ -83,14 +83,14 @@ def _heads(reading: Reading) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.one_of(
             "means",
-            help="**Writes nothing**: its output is 0. **Looks at all alike**: it still writes, "
-            "from all tokens evenly. **Writes its mean**: the same everywhere, what it writes on "
-            "average over the examples above; the layers behind it have learned to expect that.",
+            help="**Zero ablation**: the output of the head is 0. **Uniform attention**: it "
+            "attends to all tokens equally. **Mean ablation**: its output is its mean over the "
+            "examples above.",
         )
         first = Lab()
         changes = {name: getattr(first, name) for name in ("off", "paint", "away", "patch")}
         frame.turn(
-            "Put everything back",
+            "Restore everything",
             "undo",
             changes,
             disabled=all(getattr(view, name) == value for name, value in changes.items()),
@@ -108,24 +108,24 @@ def _nothing_yet(model: Model, reading: Reading) -> None:
     last = model.n_layers - 1
     layer, head = reading.side.clearest("cross")
     st.info(
-        f"Nothing is changed: the translation is **{frame.plain(reading.trace.text)}** "
-        "Switch a head off above, or begin with one of these."
+        f"Nothing is changed yet: the translation is **{frame.plain(reading.trace.text)}** "
+        "Switch off a head above, or start with one of these."
     )
     with st.container(horizontal=True):
         if state.view(Lab).method == "greedy":
             st.button(
-                "The least that changes a word",
+                "Fewest heads that change a word",
                 type="primary",
                 icon=":material/search:",
-                help="Looks for it: the six encoder–decoder heads that this sentence needs most, "
-                "each alone, then whole layers, then all of that kind.",
+                help="Searches the six most important cross-attention heads one by one, then whole "
+                "layers, then all of them.",
                 on_click=_change_a_word,
                 args=(model,),
             )
         for label, off in (
-            (f"The clearest encoder–decoder head, {exact.short(layer, head)}", f"c{layer}.{head}"),
-            ("The last encoder–decoder layer", f"c{last}"),
-            ("The whole masked decoder", ",".join(f"d{n}" for n in range(model.n_layers))),
+            (f"Strongest cross-attention head, {exact.short(layer, head)}", f"c{layer}.{head}"),
+            ("Last layer of cross-attention", f"c{last}"),
+            ("All decoder self-attention", ",".join(f"d{n}" for n in range(model.n_layers))),
         ):
             frame.turn(label, "toggle_off", {"off": off})
 
@@ -135,7 +135,7 @@ def _change_a_word(model: Model) -> None:
     state.change(off=_telling(model, state.view(Lab).text), means="zero")
 
 
-@remembered("Looking for heads that this sentence needs …")
+@remembered("Searching for important heads …")
 def _telling(model: Model, text: str) -> str:
     """Heads as the address has them. For a text that has been translated."""
     translator, config = model.translator, model.translator.model.config
@@ -157,10 +157,10 @@ def _telling(model: Model, text: str) -> str:
 
 def _one_head(model: Model, reading: Reading, made: Plan, found: Comparison | None) -> None:
     """The chosen head; `found` is nothing while nothing is changed."""
-    st.subheader("One head")
+    st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.head(model, reading)
-        frame.go("pages/attention.py", "This head in the explorer", "visibility", view="heatmap")
+        frame.go("pages/attention.py", "Open this head", "visibility", view="heatmap")
     view = state.view()
     head = (view.kind, view.layer, view.head)
     if found is not None:

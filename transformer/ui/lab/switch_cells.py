@@ -35,9 +35,10 @@ def show(model: Model, reading: Reading, head: Head) -> None:
     """The chosen cell in numbers, or all cells of the head and how their orders agree."""
     terms.heading("Is attention an explanation?", "Blanking")
     st.markdown(
-        "A weight says how much a query takes; the **norm** ‖α·f(x)‖ how large the vector is that "
-        "arrives. **Blanking** sets one weight to 0, leaves all else as it is, and asks what the "
-        "translation loses. If weights explained, the three would put the cells in one order."
+        "The weight is the share of attention; the **norm** ‖α·f(x)‖ is the length of the vector "
+        "that is added. **Blanking** sets one weight to 0, leaves the rest unchanged, and measures "
+        "the change in log-probability. If weights were explanations, all three would rank the "
+        "cells alike."
     )
     controls.one_of("blank")
     read = [site(head[0], head[1], point) for point in ("value", "heads")]  # by the norms
@@ -49,7 +50,9 @@ def show(model: Model, reading: Reading, head: Head) -> None:
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
     every = state.view(Lab).blank == "all" and longest <= MAX_PIECES
     if state.view(Lab).blank == "all" and not every:
-        st.caption(f"All cells are blanked of up to {MAX_PIECES} pieces; here are {longest}.")
+        st.caption(
+            f"All cells can be blanked for up to {MAX_PIECES} tokens; this sentence has {longest}."
+        )
     queries = list(rows) if every else [chosen[0]] if chosen else []
     found = _blanked(model, trace, head, queries)
     _draw(model, trace, head, found if every else None, chosen)
@@ -62,7 +65,7 @@ def show(model: Model, reading: Reading, head: Head) -> None:
 def _blanked(model: Model, trace: Trace, head: Head, queries: Sequence[int]) -> Cells | None:
     """The cells of these rows, a row at a time: what is done is kept if a visitor goes on."""
     parts = []
-    bar = st.progress(0.0, "Blanking cell after cell …") if len(queries) > 1 else None
+    bar = st.progress(0.0, "Blanking all cells …") if len(queries) > 1 else None
     for done, query in enumerate(queries):
         parts.append(_row(model, trace, head, query))
         if bar:
@@ -98,7 +101,7 @@ def _draw(
         i, j = np.array(found.cells).T
         blanked[i, j] = found.total
         quantities.append(
-            CellValues("effect", "change when blanked, nats", "What blanking changes",
+            CellValues("effect", "change when blanked, nats", "Effect of blanking",
                      "nats of the translation’s log-probability",
                      blanked, signed=True)
         )  # fmt: skip
@@ -125,8 +128,8 @@ def _cell(trace: Trace, found: Cells, chosen: tuple[int, int]) -> None:
         ):
             column.metric(label, value)
         st.caption(
-            f"Without this cell the whole translation is {math.exp(total):.3f} times as probable. "
-            f"It matters most for “{piece(found.tokens[most])}” "
+            f"Without this cell the translation is {math.exp(total):.3f} times as probable. "
+            f"The effect is greatest for “{piece(found.tokens[most])}” "
             f"({effects_of[most]:+.4f} nats)."
         )
 
@@ -154,12 +157,10 @@ def _orders(model: Model, trace: Trace, found: Cells, chosen: tuple[int, int] | 
             )
     st.markdown(_answer(ranks, len(found.cells)))
     st.caption(
-        "One cell at a time is taken away, in one sentence, and everything else stays: what other "
-        "heads can make up for counts as not needed, and cells that matter only together are not "
-        "seen. So a high number says that large weights are often those that are used, in this "
-        "head and here; a low one does not say that the head is useless. Effects count by their "
-        "size. Blanking after Kobayashi et al. 2020; the question after Jain & Wallace 2019 and "
-        "Wiegreffe & Pinter 2019."
+        "One cell is blanked at a time, in one sentence. Effects that other heads compensate for, "
+        "and cells that matter only together, are not measured. A low number therefore does not "
+        "mean that the head is useless. Effects are ranked by size. Blanking after Kobayashi et "
+        "al. 2020; the question after Jain & Wallace 2019 and Wiegreffe & Pinter 2019."
     )
     _ways_on(model, trace, found)
 
@@ -175,15 +176,15 @@ def _answer(ranks: dict[str, float], count: int) -> str:
     """The three rank correlations in a sentence."""
     by_weight, by_norm = ranks["weight_effect"], ranks["norm_effect"]
     if math.isnan(by_weight) or math.isnan(by_norm):
-        return "One of the three is the same for all cells, so there is no order to compare."
+        return "One of the three is constant over all cells, so there is no order to compare."
     closer = "norms are" if by_norm > by_weight else "weights are"
     if abs(by_norm - by_weight) < 0.02:
         closer = "neither is"
     return (
-        f"Over the {count} cells of this head Spearman’s rank correlation with what blanking does "
-        f"is **{_number(by_weight)}** for weights and **{_number(by_norm)}** for norms "
-        f"({_number(ranks['weight_norm'])} between the two): {closer} closer. 1 would be the "
-        "same order, 0 none."
+        f"Over the {count} cells of this head, Spearman’s rank correlation with the effect of "
+        f"blanking is **{_number(by_weight)}** for weights and **{_number(by_norm)}** for norms "
+        f"({_number(ranks['weight_norm'])} between the two): {closer} closer. 1 is the same order, "
+        "0 no relation."
     )
 
 
@@ -199,6 +200,6 @@ def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
         "These cells from Python",
         f"""{opening(model, trace, ["interventions import blank_cells"])}
 cells = blank_cells(translator, trace, ({kind!r}, {layer}, {head}))
-print(cells.to_frame())  # a line a cell
+print(cells.to_frame())  # one row per cell
 print(cells.correlations())""",
     )

@@ -21,9 +21,9 @@ def show(model: Model, reading: Reading) -> None:
     """Two expanders; what is chosen in them stands in the address."""
     view = state.view(Lab)
     left, right = st.columns(2)
-    with left.expander("Take source tokens away", expanded=bool(view.away)):
+    with left.expander("Remove source tokens", expanded=bool(view.away)):
         _away(reading.trace)
-    with right.expander("Put in activations of another sentence", expanded=bool(view.patch)):
+    with right.expander("Patch activations from another sentence", expanded=bool(view.patch)):
         _patch(model, reading)
 
 
@@ -44,7 +44,7 @@ def _away(trace: Trace) -> None:
 def _patch(model: Model, reading: Reading) -> None:
     view = state.view(Lab)
     st.text_input(
-        placeholder="The same one, if this is empty",
+        placeholder="Empty: the same sentence",
         live="400ms",
         **state.bound("other"),
     )
@@ -52,7 +52,7 @@ def _patch(model: Model, reading: Reading) -> None:
     patch = patch_of(view.patch) or Patch(_first(model))
     st.session_state[SITE] = patch.site if patch.site in sites else _first(model)
     st.selectbox(
-        "What is put in: the vectors that leave",
+        "Site: output of",
         list(sites),
         format_func=sites.__getitem__,
         key=SITE,
@@ -65,18 +65,15 @@ def _patch(model: Model, reading: Reading) -> None:
         return
     encoder = st.session_state[SITE].startswith("encoder")
     for label, trace, chosen, key in (
-        ("Here at", reading.trace, patch.here, HERE),
-        ("Taken from there at", donor, patch.there, THERE),
+        ("Positions here", reading.trace, patch.here, HERE),
+        ("Positions in the other sentence", donor, patch.there, THERE),
     ):
         tokens = trace.src_tokens if encoder else trace.tgt_tokens
         _choice(label, tokens, [at for at in chosen if at < len(tokens)], key, _put)
     if len(patch.here) != len(patch.there):
-        st.caption("Choose as many tokens there as here; the first goes to the first.")
+        st.caption("Choose equally many tokens in both sentences; they are paired in order.")
     elif not encoder:
-        st.caption(
-            "These are tokens that were written. What is put in works from the moment they are "
-            "read."
-        )
+        st.caption("These are output tokens. A patch takes effect when the decoder reads them.")
 
 
 def _put() -> None:
@@ -95,7 +92,7 @@ def _sites(model: Model) -> dict[str, str]:
     said = {
         "embed": "the embedding",
         "self_attn_norm": "self-attention",
-        "cross_attn_norm": "encoder–decoder attention",
+        "cross_attn_norm": "cross-attention",
         "ffn_norm": "the feed-forward network",
     }
     found = {}

@@ -1,4 +1,4 @@
-"""One row of the chosen head, painted by hand."""
+"""Edit the weights of one row of the selected head."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ KEYS, QUERY = "switch-keys", "switch-query"
 
 
 def show(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> None:
-    """A row of the head as the visitor wants it: the tokens it may look at, and how much."""
+    """Draw the widgets that edit one row of the head: its keys and their weights."""
     painted = row_of(state.view(Lab).paint)
     kind, layer, number = head
-    with st.expander("Paint one of its rows by hand", expanded=painted is not None):
+    with st.expander("Edit a row of weights", expanded=painted is not None):
         if painted is not None and painted.head != head:
             st.caption(
                 f"Row {exact.number(painted.query)} of {exact.head(*painted.head[1:])} "
-                f"({KINDS[painted.head[0]]}) is painted now. Painting here lets go of it."
+                f"({KINDS[painted.head[0]]}) is edited now. An edit here replaces that one."
             )
         here = painted if painted is not None and painted.head == head else None
         query = _choose_row(trace, kind, here)
@@ -47,10 +47,10 @@ def show(trace: Trace, made: Plan, found: Comparison | None, head: Head) -> None
             return
         _preview(keys, trace.weights(kind, layer)[number, query, : len(keys)], weights)
         if head in made.heads:
-            st.caption("This head is off: nobody hears what its painted row would say.")
+            st.caption("This head is switched off, so the edited row has no effect.")
         if found is not None:
             st.markdown(said(made, found))
-        frame.turn("Let go of it", "undo", {"paint": ""})
+        frame.turn("Undo this edit", "undo", {"paint": ""})
 
 
 def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
@@ -74,13 +74,13 @@ def _choose_keys(keys: Sequence[str], weights: Mapping[int, int], head: Head) ->
     now = exact.on()
     st.session_state[KEYS] = list(weights)
     st.multiselect(
-        "The tokens it may look at",
+        "Keys with weight",
         range(len(keys)),
         format_func=lambda at: place(at, keys[at], now),
         key=KEYS,
         on_change=_repaint,
         args=(head,),
-        placeholder="Choose one, and the row is painted",
+        placeholder="Choose at least one key",
     )
     columns = st.columns(4) * len(keys) if weights else []
     for at, column in zip(weights, columns, strict=False):

@@ -89,10 +89,10 @@ def _off(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
         made.what.append(f"without {these}")
         made.add(switched_off(config, heads), "switched_off", f"switched_off(config, {heads})")
     elif view.means == "uniform":
-        made.what.append(f"with {these} looking at all tokens alike")
+        made.what.append(f"with {these} attending uniformly")
         made.add(uniform(config, heads), "uniform", f"uniform(config, {heads})")
     else:
-        made.what.append(f"with {these} always writing the same")
+        made.what.append(f"with {these} replaced by their mean output")
         texts = model.about.examples or (reading.trace.source,)
         traces = _examples(model, texts)
         made.program.append(f"known = [translator.trace(text) for text in {list(texts)}]")
@@ -115,19 +115,19 @@ def _away(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     tokens = "a token" if len(away) == 1 else f"{len(away)} tokens"
     if view.gone == "cut":
         made.text = without_pieces(model.translator, trace.source, away)
-        made.what.append(f"with {tokens} of the source cut out")
+        made.what.append(f"with {tokens} of the source removed")
         made.imports.add("without_pieces")
         made.program.append(f"shorter = without_pieces(translator, text, {away})")
     else:
         made.add(hidden(trace, away), "hidden", f"hidden(trace, {away})")
-        made.what.append(f"with {tokens} of the source hidden")
+        made.what.append(f"with {tokens} of the source masked")
 
 
 def _paint(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     row = row_of(view.paint)
     if row is None:
         return
-    _whole(made, "A painted row")
+    _whole(made, "An edited row")
     n_keys = row.query + 1 if row.head[0] == "decoder" else len(reading.trace.src_tokens)
     weights = row.whole(n_keys)
     made.add(
@@ -135,7 +135,7 @@ def _paint(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
         "painted",
         f"painted(trace, {row.head}, {row.query}, {[round(weight) for weight in weights]})",
     )
-    made.what.append("with a row painted by hand")
+    made.what.append("with an edited row")
 
 
 def _patch(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
@@ -156,14 +156,14 @@ def _patch(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     own = view.method == "forced" and view.other  # a translation of one's own is of its sentence
     made.program.append(f"donor = translator.trace({other!r}{'' if own else _given(view)})")
     count = "an activation" if len(patch.here) == 1 else f"{len(patch.here)} activations"
-    made.what.append(f"with {count} of another sentence")
+    made.what.append(f"with {count} patched from another sentence")
 
 
 def _whole(made: Plan, what: str) -> None:
     if made.text is not None:
         raise ValueError(
-            f"{what} belongs to the whole sentence; it waits while tokens are cut out. "
-            "Hide them instead, and both can be seen together"
+            f"{what} belongs to the whole sentence; it is ignored while tokens are removed. "
+            "Mask them instead to use both changes together"
         )
 
 

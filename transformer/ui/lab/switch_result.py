@@ -44,14 +44,14 @@ def fits(text: object, form: str) -> bool:
 
 def show(model: Model, reading: Reading, made: Plan, found: Comparison) -> None:
     """In words, as bars, and as a picture of all heads."""
-    st.subheader("What changes")
+    st.header("What changes")
     st.markdown(said(made, found))
     st.html(_beside(found.original.translation, found.translation))
     table = found.probabilities
     tokens = exact.tokens(table["token"].to_list())
     left, right = st.columns([3, 2], gap="large")
     with left:
-        st.markdown("**How probable the model finds the original translation, token by token**")
+        st.markdown("**Probability of each token of the original translation**")
         chart(
             pairs(
                 tokens,
@@ -64,8 +64,8 @@ def show(model: Model, reading: Reading, made: Plan, found: Comparison) -> None:
             "switch-pairs",
         )
         st.caption(
-            "Each given the original's tokens before it, so that the two can be compared. In bold: "
-            "another token would now be taken."
+            "Each token is predicted from the original prefix, so that both can be compared. Bold: "
+            "another token is now the most probable."
         )
     with right:
         _overturned(found)
@@ -88,9 +88,9 @@ def said(made: Plan, found: Comparison) -> str:
     else:
         way = "falls" if after < before else "rises"
         effect = f"{begun}, “{token}” {way} from **{before:.0%}** to **{after:.0%}**"
-    written = frame.plain(found.translation.text) or "nothing at all"
+    written = frame.plain(found.translation.text) or "(empty)"
     if found.original.translation.method == "forced":
-        return f"{effect}; left to itself, the altered model writes **{written}**"
+        return f"{effect}; without forced decoding, the changed model writes **{written}**"
     if found.changed:
         return f"{effect}; the translation becomes **{written}**"
     return f"{effect}; the translation stays **{frame.plain(found.translation.text)}**"
@@ -126,7 +126,7 @@ def _chip(token: str) -> str:
 
 
 def _overturned(found: Comparison) -> None:
-    st.markdown("**Where another token wins now**")
+    st.markdown("**Steps with a new most probable token**")
     best = found.candidates[found.candidates["rank"] == 0]
     rows = [
         (
@@ -143,7 +143,7 @@ def _overturned(found: Comparison) -> None:
             rows,
         )
     else:
-        st.caption("Nowhere: at every step of the original the same candidate comes first.")
+        st.caption("None: the most probable token is the same at every step.")
 
 
 def moved(found: Comparison) -> dict[str, Shares]:
@@ -163,12 +163,12 @@ def moved_table(shares: dict[str, Shares]) -> pd.DataFrame:
 
 
 def _attention(reading: Reading, found: Comparison) -> None:
-    st.markdown("**How far the attention of every head moved**, in percent")
+    st.markdown("**Change in the attention of every head**, in percent")
     view = state.view(Lab)
     shares = moved(found)
     if len(shares) < len(KINDS):
         st.caption(
-            "With tokens cut out only the decoder's own attention is still over the same tokens."
+            "With tokens removed, only decoder self-attention is still over the same tokens."
         )
     now = reading.side.resolved(view.explorer())
     data = switchboard_data(
@@ -184,13 +184,13 @@ def _attention(reading: Reading, found: Comparison) -> None:
     table = moved_table(shares)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     most = (
-        f"Most in {exact.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its weight lies "
-        "elsewhere, on average over the rows."
+        f"Greatest in {exact.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its weight has "
+        "moved, averaged over the rows."
     )
     st.caption(
-        (most if share >= 0.005 else "None did: no head comes after what was changed.")
-        + " Click a head to see it below. Total variation, ½ Σ |a − b|, while the original "
-        "translation is being written."
+        (most if share >= 0.005 else "None: no head comes after the change.")
+        + " Click a head to see it below. Measured as total variation, ½ Σ |a − b|, along the "
+        "original translation."
     )
 
 
@@ -207,11 +207,11 @@ def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
         for label, name, table in (
             ("Probabilities (.csv)", "probabilities", lambda: found.probabilities),
             ("Candidates (.csv)", "candidates", lambda: found.candidates),
-            ("Attention moved (.csv)", "attention-moved", lambda: moved_table(moved(found))),
+            ("Attention changes (.csv)", "attention-moved", lambda: moved_table(moved(found))),
         ):
             tables.csv(label, table, file_name(f"altered-{name}", model.name, source))
         download(
-            "Both in the explorer (.html)",
+            "Comparison as web page (.html)",
             lambda: explorer_page(
                 [ExplorerData(found.original, "original"), ExplorerData(found.forced, "altered")],
                 {

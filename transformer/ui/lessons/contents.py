@@ -34,7 +34,7 @@ def show(current: str) -> None:
         go((remaining or course.CORE)[0].name, label, "begin", primary=True)
     with st.container(key="course"), st.expander("All lessons", expanded=not current):
         _lessons(course.CORE)
-        st.markdown(f"#### Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
+        st.markdown(f"## Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
         _lessons(course.EXTRA)
         sheet.downloads()
 
@@ -66,7 +66,7 @@ def _details(lesson: Lesson) -> str:
 def end() -> None:
     """The last page of the course: a summary, the visitor's result and where to go next."""
     done, right = progress.count(course.CORE)
-    st.subheader("End of the course", anchor=False)
+    st.header("End of the course", anchor=False)
     remaining = [lesson for lesson in course.CORE if not progress.over(lesson.name)]
     st.markdown(
         f"{done} of {len(course.CORE)} lessons done, **{right} correct at the first attempt**."

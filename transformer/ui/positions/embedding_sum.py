@@ -50,7 +50,7 @@ def sizes(model: Model) -> None:
     for which, column in zip(SIDES, st.columns(2, gap="large"), strict=True):
         found = added(trace, which)
         with column:
-            st.subheader(titles[which])
+            st.header(titles[which])
             labels = [f"{at} {token}" for at, token in enumerate(found["token"])]
             groups = {
                 called: found["embedding"].to_numpy(),

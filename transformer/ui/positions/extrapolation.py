@@ -39,7 +39,7 @@ def show(model: Model) -> None:
     visitor.owner()
     if not model.about.kind:
         far_sentences(model)
-    st.subheader("Longer sequences")
+    st.header("Longer sequences")
     first, same = _compared(model)
     if {"learned", "sinusoidal"} - {one.positions for one in same}:
         st.markdown(
@@ -143,7 +143,7 @@ def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
 
 def far_sentences(model: Model) -> None:
     """Sentences moved along, and sentences joined."""
-    st.subheader("The same sentences, further on")
+    st.header("The same sentences, further on")
     st.markdown(
         "Two ways to reach far places. **Moved**: single sentences whose places begin at a later "
         "number; nothing else changes. **Joined**: more and more sentences as one long text. How "

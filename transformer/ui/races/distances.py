@@ -18,7 +18,7 @@ from transformer.ui.kit.charts import chart, dark
 
 def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     """The picture, the table beside it and the file; of the newest look at every run."""
-    st.subheader("How far it carries")
+    st.header("How far it carries")
     table = by_distance(jobs, runs)
     if table.empty:
         st.caption("The first look comes with the first run’s first step.")

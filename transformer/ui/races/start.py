@@ -23,7 +23,7 @@ _SEEDS = "race-seeds"
 
 def section(jobs: Jobs, owner: str) -> None:
     """All races as cards, then those that have been started."""
-    st.subheader("Races")
+    st.header("Races")
     st.write(
         "Several settings of one thing, on the same data for the same number of steps. Chance has "
         "its say in every run, so each setting runs with several seeds, and the table at the end "
@@ -96,7 +96,7 @@ def listed(
     newest_first = sorted(found.values(), key=lambda runs: runs[0].info.created, reverse=True)
     order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
     if heading and order:
-        st.subheader(heading)
+        st.header(heading)
     for runs in order[:LISTED]:
         first = runs[0]
         with st.container(horizontal=True, vertical_alignment="center"):

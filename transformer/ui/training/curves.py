@@ -92,6 +92,6 @@ def _data(path: str, steps: tuple[tuple[int, str], ...], first: int, exactly: bo
 
 def moments(folder: JobFolder) -> None:
     """One matrix's last update, in the symbols of the notes."""
-    st.subheader("How one matrix moves")
+    st.header("How one matrix moves")
     data = moments_data(folder.inspect())
     _moments(key=f"moments-{folder.name}", data=data)

@@ -163,13 +163,13 @@ def listed(owner: str) -> None:
     infos = [info for info in live_jobs.runs() if info.race is None]  # those have a list
     mine = [info for info in infos if info.held_by(owner)]
     others = [info for info in infos if not info.held_by(owner)]
-    st.subheader("Your runs")
+    st.header("Your runs")
     if not mine:
         st.info("Nothing trained yet: press **Train** on one of the cards above.")
     for info in mine:
         _row(info)
     if others:
-        st.subheader("Runs of others")
+        st.header("Runs of others")
         st.caption("To look at; whoever began a run controls it.")
         for info in others[:OTHERS]:
             _row(info)
@@ -182,7 +182,7 @@ def shipped() -> None:
     infos = live_jobs.jobs().shipped()
     if not infos:
         return
-    st.subheader("Already trained")
+    st.header("Already trained")
     st.caption(
         "These came with the app: open one for its curves and the film of its heads, or choose it "
         "as the model on any other page."

@@ -33,7 +33,7 @@ def run(name: str, owner: str) -> None:
     except JobError as error:
         st.warning(frame.plain(frame.sentence(error)))
         return
-    st.subheader(frame.plain(info.title))
+    st.header(frame.plain(info.title))
     live = info.live
     if not live:
         _status(info, [])
@@ -235,7 +235,7 @@ def _made_with(folder: JobFolder) -> None:
 
 
 def _examples(folder: JobFolder) -> None:
-    st.subheader("What it writes")
+    st.header("What it writes")
     looks = folder.examples()
     if not looks:
         st.caption("A few held-out sentences, written anew as it learns, will stand here.")

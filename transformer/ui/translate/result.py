@@ -1,5 +1,4 @@
-"""The translation of the visitor's sentence, how each piece of it was chosen, and what becomes of
-it when another is taken."""
+"""The translation of the visitor's sentence, its decoding steps, and forced tokens."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ def show(model: Model) -> Reading | None:
     """The translation; None, with what to do, where the visitor is to write one and has not."""
     view = state.view(Translate)
     if view.method == "forced" and is_blank(view.target):
-        st.info("Write a translation of your own below, and see how probable the model finds it.")
+        st.info("Write your own translation below to see how probable the model finds it.")
         return None
     reading = _with_the_piece(model, view, trace_cache.read(model, view))
     views.translation(reading, model.about.writes)
@@ -103,16 +102,16 @@ def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
     try:
         altered = trace_cache.altered(model, view, reading, view.force)
     except ValueError as error:
-        st.warning(frame.plain(f"That piece cannot be taken: {error}"))
+        st.warning(frame.plain(f"That token cannot be forced: {error}"))
         state.normalise(force="")
         return reading
     step = int(view.force.split(":")[0])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            f"In step {step + 1} you took another piece. The model's own translation: "
+            f"You changed step {step + 1}. The model's own translation: "
             f"**{frame.plain(reading.trace.text)}**"
         )
-        frame.turn("Back to it", "", {"force": ""})
+        frame.turn("Undo", "", {"force": ""})
     return altered
 
 

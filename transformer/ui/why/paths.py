@@ -32,13 +32,13 @@ def show() -> None:
     found = pd.concat([_lengths(size, view.k, view.r) for size in sorted({*SHOWN, n})])
     _waiting(found, n)
     _layers(found, n, view)
-    st.subheader(f"What position {n} has heard of")
+    st.header(f"What position {n} has heard of")
     _picture(n, view)
     _rivals(view)
 
 
 def _waiting(found: pd.DataFrame, n: int) -> None:
-    st.subheader("Operations that wait for each other")
+    st.header("Operations that wait for each other")
     see("One line climbs: the recurrent layer's steps wait for each other. The others lie flat.")
     layers = found[found["chain"].notna()]
     drawn = [
@@ -66,7 +66,7 @@ def _waiting(found: pd.DataFrame, n: int) -> None:
 
 
 def _layers(found: pd.DataFrame, n: int, view: Why) -> None:
-    st.subheader("Layers until the last position hears of the first")
+    st.header("Layers until the last position hears of the first")
     see(
         "The lower, the fewer layers a signal must pass. Self-attention stays at 1 for any length, "
         "contiguous kernels climb with n, dilated ones only with its logarithm."
@@ -135,7 +135,7 @@ def _picture(n: int, view: Why) -> None:
 
 
 def _rivals(view: Why) -> None:
-    st.subheader("ByteNet and ConvS2S")
+    st.header("ByteNet and ConvS2S")
     linear, logarithmic = (path_length(name, view.n, view.k, view.r)
                            for name in ("convolutional", "dilated"))  # fmt: skip
     st.markdown(

@@ -64,7 +64,7 @@ def _table() -> None:
 
 
 def _reckoned() -> None:
-    st.subheader("Where the cost comes from")
+    st.header("Where the cost comes from")
     st.markdown(
         "The paper estimates it: hours of training, times eight GPUs, times what one of them does "
         f"in a second, {P100 / 1e12:g} TFLOPS for a P100 (footnote 5)."

@@ -55,7 +55,7 @@ def show() -> None:
 
 def _row(d_k: int, seed: int) -> None:
     """One row by each score function, from the score to the gradient."""
-    st.subheader(f"One query and {KEYS} keys")
+    st.header(f"One query and {KEYS} keys")
     see(
         "From top to bottom: the scores, the weights that a softmax makes of them, and how far "
         "each weight moves when the query does. Draw d_k to the right: under q·k one weight takes "
@@ -112,7 +112,7 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
 
 
 def _curves(at: int) -> None:
-    st.subheader("From narrow to wide")
+    st.header("From narrow to wide")
     see(
         "The wider a head, the larger the scores of q·k vary, the nearer the largest weight is to "
         "1, and the smaller the gradient; divided by √d_k, nothing depends on the width."
@@ -147,7 +147,7 @@ def _heads() -> None:
     if model is None:
         st.info("With a checkpoint, or a run of your own, its heads are measured here.")
         return
-    st.subheader(f"In the heads of {frame.plain(model.name)}")
+    st.header(f"In the heads of {frame.plain(model.name)}")
     st.write(
         "A trained model has chosen its queries and keys with the scale in place: their components "
         "are not independent, and their scores vary more than by 1, where a head has made up its "

@@ -49,7 +49,7 @@ def show() -> None:
         "dotted line at your n."
     )
     chart(_costs(view), "costs")
-    st.subheader("Counted in the real layers")
+    st.header("Counted in the real layers")
     _counted(view)
     with st.expander("Does the constant stay when a size doubles?"):
         _doubled()

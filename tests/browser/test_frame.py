@@ -1,0 +1,119 @@
+"""The frame of every page: navigation on a phone, the size for a projector, keyboard, headings."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+from transformer.ui.pages import PAGES, path
+
+pytestmark = pytest.mark.browser
+IN_NAVIGATION = [one.title for one in PAGES.values() if one.in_way]
+LARGE = "20.8px"
+MENU = "[data-testid=stMainMenu], [data-testid=stMainMenuButton]"
+OUTLINE = """() => {
+  const found = [];
+  const walk = (root) => {
+    for (const node of root.querySelectorAll("*")) {
+      const level = /^H([1-6])$/.exec(node.tagName);
+      if (level && node.checkVisibility()) found.push(Number(level[1]));
+      if (node.shadowRoot) walk(node.shadowRoot);
+    }
+  };
+  walk(document.querySelector(".stMain"));
+  return found;
+}"""
+PLACES = [
+    *(path(file) for file in PAGES),
+    *(f"lab?lab={part}" for part in ("switch", "sweep", "moves", "map", "align", "dataset")),
+]
+
+
+def opened(page: Page, address: str) -> Page:
+    page.goto(address)
+    page.get_by_role("heading", level=1).wait_for()
+    settled(page)
+    return page
+
+
+@pytest.mark.parametrize("place", ["", "findings"])
+def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, place: str) -> None:
+    page = opened(new_page(390), f"{app}/{place}")
+    boxes = [
+        page.locator(".st-key-way-around").get_by_role("link", name=name, exact=True).bounding_box()
+        for name in IN_NAVIGATION
+    ]
+    menu = page.locator(MENU).first.bounding_box()
+    assert menu
+    for name, box in zip(IN_NAVIGATION, boxes, strict=True):
+        assert box, name
+        assert 0 <= box["x"] <= 390 - box["width"], name
+        beside = box["x"] + box["width"] <= menu["x"] or box["y"] >= menu["y"] + menu["height"]
+        assert beside, f"Streamlit's menu covers {name}"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_larger_size_stays_when_an_address_is_opened(app: str, new_page: NewPage) -> None:
+    page = opened(new_page(1400, alone=True), f"{app}/translate")
+    page.get_by_role("button", name="Larger").click()
+    expect(page.locator("html")).to_have_css("font-size", LARGE)
+    settled(page)
+    opened(page, f"{app}/attention?layer=1&head=1")
+    expect(page.locator("html")).to_have_css("font-size", LARGE)
+    page.get_by_role("button", name="Larger").click()
+    expect(page.locator("html")).to_have_css("font-size", "16px")
+    settled(page)
+    opened(page, f"{app}/translate")
+    expect(page.locator("html")).to_have_css("font-size", "16px")
+
+
+def test_the_larger_size_does_not_cut_the_models_name(shipped: str, new_page: NewPage) -> None:
+    page = opened(new_page(1400, alone=True), f"{shipped}/translate?model=en-fr")
+    page.get_by_role("button", name="Larger").click()
+    expect(page.locator("html")).to_have_css("font-size", LARGE)
+    settled(page)
+    name = page.locator(".st-key-way-around .stSelectbox input")
+    expect(name).to_have_value(re.compile("en-fr"))
+    assert name.evaluate("(node) => node.scrollWidth <= node.clientWidth")
+
+
+def test_a_wide_screen_is_used(app: str, new_page: NewPage) -> None:
+    page = opened(new_page(1920), f"{app}/attention")
+    width = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
+    assert width >= 0.85 * 1920
+
+
+def test_the_skip_link_leads_behind_the_navigation(app: str, page: Page) -> None:
+    opened(page, f"{app}/glossary")
+    page.get_by_role("button", name="Share").wait_for()  # whose script moves the focus
+    page.keyboard.press("Tab")
+    skip = page.get_by_test_id("stSkipToContent")
+    expect(skip).to_be_focused()
+    expect(skip).to_have_css("background-color", "rgb(0, 101, 158)")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_be_focused()
+    page.keyboard.press("Tab")
+    assert page.evaluate("!document.activeElement.closest('.st-key-way-around')")
+
+
+def test_a_page_opened_by_its_address_asks_for_nothing_that_fails(
+    app: str, new_page: NewPage
+) -> None:
+    page = new_page()
+    failed: list[str] = []
+    page.on("response", lambda one: failed.append(one.url) if one.status >= 400 else None)
+    opened(page, f"{app}/attention")
+    assert not failed
+
+
+def test_headings_leave_out_no_level(app: str, page: Page) -> None:
+    for place in PLACES:
+        levels = opened(page, f"{app}/{place}").evaluate(OUTLINE)
+        assert levels[0] == 1, place
+        steps = pairwise(levels)
+        assert all(after <= before + 1 for before, after in steps), (place, levels)
