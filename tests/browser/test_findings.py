@@ -17,10 +17,10 @@ pytestmark = pytest.mark.browser
 
 def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page: Page) -> None:
     page.goto(f"{app}/findings?sentences=11")
-    run_over = "have been run over these sentences."
+    run_over = "measured over these sentences."
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
     settled(page)
-    expect(page.get_by_text("not yet run here")).to_have_count(len(FINDINGS))
+    expect(page.get_by_text("not measured yet")).to_have_count(len(FINDINGS))
     page.get_by_role("button", name="Some encoder heads look at one fixed place").click()
     expect(page).to_have_url(re.compile("finding=positional"))
     page.get_by_role("button", name="Run", exact=True).click()
@@ -30,12 +30,12 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     page.reload()
     expect(page.get_by_text(f"1 of {len(FINDINGS)} {run_over}")).to_be_visible()
     expect(page.get_by_text("None of 8 encoder heads is surely positional")).to_be_visible()
-    expect(refuted).to_have_count(2)  # in its row, and on its card
+    expect(refuted).to_have_count(3)  # in the summary, in its row, and on its card
     expect(page.get_by_text("The claim needs > 90% of the rows")).to_be_visible()
-    expect(page.get_by_role("img", name="the claim needs above 90")).to_be_visible()
+    expect(page.get_by_role("img", name="the claim needs above 90")).to_have_count(2)
     expect(page.locator(".js-plotly-plot")).to_have_count(1)
     with page.expect_download() as download:
-        page.get_by_role("link", name="These figures (.csv)").click()
+        page.get_by_role("link", name="Figures (.csv)").click()
     head = download.value.path().read_text().splitlines()[0]
     assert head.startswith("place,layer,head,offset,share,low,high,positional")
     settled(page)
@@ -43,8 +43,10 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     page.goto(f"{app}/findings?sentences=10")
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
     today = time.strftime("%b %Y, 11 sentences of", time.gmtime())
+    expect(page.get_by_text(today)).to_have_count(0)
+    page.get_by_text("Show figures").click()
     expect(page.get_by_text(today)).to_have_count(1)
-    expect(refuted).to_have_count(1)
+    expect(refuted).to_have_count(2)
     settled(page)
     page.get_by_role("button", name="Run all").click()
     page.get_by_role("button", name="Cancel all").click()

@@ -56,7 +56,7 @@ def test_nothing_is_known_beforehand(visit: Visit) -> None:
     assert "Run" not in labels  # no card is open
     assert not app.get("plotly_chart")
     told = texts(app)
-    assert told.count("not yet run here") == len(FINDINGS)
+    assert told.count("not measured yet") == len(FINDINGS)
     for published in FINDINGS.values():
         assert published.claim in labels
         assert published.source in told
@@ -68,7 +68,7 @@ def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
         app.button(key=f"open-{name}").click().run()
         told, published = texts(app), FINDINGS[name]
         assert published.rule in told
-        assert f"{min(N, published.most)} sentences, about" in told
+        assert f"{min(N, published.most)} sentences; takes about" in told
         assert [button.label for button in app.button].count("Run") == 1
         assert app.query_params["finding"] == name
     app.button(key="open-rare").click().run()
@@ -83,8 +83,12 @@ def test_verdicts_with_reason_figures_and_files(
         put(checkpoints, tmp_path / "runs", name, made)
     app = visit(PAGE, sentences=str(N), exact="1")
     assert not messages(app)
+    assert "the claim needs" not in texts(app)  # figures are shown on request
+    pictures = [one for one in app.get("html") if 'hu-effect hu-effect-small' in one.proto.body]
+    assert len(pictures) == sum(one["value"] is not None for one in results.values())
+    app.toggle(key="findings-figures").set_value(True).run()
     told = texts(app)
-    assert f"{len(DONE)} of {len(FINDINGS)} have been run" in told
+    assert f"{len(DONE)} of {len(FINDINGS)} measured over" in told
     verdicts = [made["verdict"] for made in results.values()]
     assert verdicts == ["refuted", *verdicts[1:2], *["can't be tested here"] * 2]
     for word in verdicts:
@@ -92,8 +96,8 @@ def test_verdicts_with_reason_figures_and_files(
     assert "the claim needs > 90" in told
     assert results["norms-input"]["reason"] in told  # no figures: why there are none
     assert f"{N} sentences of {results['positional']['corpus']['name']}" in told
-    assert told.count("not yet run here") == len(FINDINGS) - len(DONE)
-    assert f"Run the other {len(FINDINGS) - len(DONE)}" in [b.label for b in app.button]
+    assert told.count("not measured yet") == len(FINDINGS) - len(DONE)
+    assert f"Run the remaining {len(FINDINGS) - len(DONE)}" in [b.label for b in app.button]
     assert download_labels(app) == ["All verdicts (.csv)"]
     app.button(key="open-last-cross").click().run()
     made, told = results["last-cross"], texts(app)
@@ -105,7 +109,7 @@ def test_verdicts_with_reason_figures_and_files(
     rows = pd.DataFrame(made["table"])
     assert [trace["name"] for trace in chart["data"]] == list(rows["kind"].unique())
     files = download_labels(app)
-    assert files == ["All verdicts (.csv)", "These figures (.csv)"]
+    assert files == ["All verdicts (.csv)", "Figures (.csv)"]
     app.button(key="open-norms-input").click().run()
     assert not app.get("plotly_chart")  # what cannot be tested has nothing to draw
 
@@ -120,8 +124,9 @@ def test_the_last_figures_are_shown_with_their_day_whatever_is_chosen_now(
     (noted,) = (runs / ".last").iterdir()
     write_json(noted, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
     app = visit(PAGE, sentences=str(N + 1))  # another question
+    app.toggle(key="findings-figures").set_value(True).run()
     told = texts(app)
-    assert f"0 of {len(FINDINGS)} have been run over these sentences" in told
+    assert f"0 of {len(FINDINGS)} measured over these sentences" in told
     assert f"1 Feb 1970, {N} sentences of {results[name]['corpus']['name']}" in told
     assert f"{BADGES['refuted'][1]} Refuted" in told
     assert "Run all" in [b.label for b in app.button]
@@ -136,7 +141,7 @@ def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -
         FAILED,
     )
     app = visit(PAGE, sentences=str(N))
-    assert "could not be measured: open it for the reason" in texts(app)
+    assert "failed; open it for the reason" in texts(app)
     app.button(key="open-single").click().run()
     (message,) = messages(app)
     assert "sentence 3 of runs/x.arrow is" in message.replace("\\", "")
@@ -212,14 +217,15 @@ def effects(app: AppTest) -> list[Any]:
 def test_its_row_has_figures_and_says_where_they_are_from(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder)
     assert not messages(app)
+    app.toggle(key="findings-figures").set_value(True).run()
     told = texts(app)
-    assert f"Came with the app: 1 Feb 1970, {N} sentences of our own" in told
+    assert f"Shipped with the app: 1 Feb 1970, {N} sentences of our own" in told
     assert f"{BADGES['refuted'][1]} Refuted" in told
-    assert told.count("not yet run here") == len(FINDINGS) - 1
-    assert f"0 of {len(FINDINGS)} have been run over these sentences" in told
+    assert told.count("not measured yet") == len(FINDINGS) - 1
+    assert f"0 of {len(FINDINGS)} measured over these sentences" in told
     assert "Run all" in [button.label for button in app.button]
     app.button(key="open-positional").click().run()
-    assert texts(app).count("Came with the app: 1 Feb 1970") == 2
+    assert texts(app).count("Shipped with the app: 1 Feb 1970") == 2
     assert len(effects(app)) == 1
     assert "Run" in [button.label for button in app.button]
 
@@ -229,4 +235,4 @@ def test_they_vanish_for_other_weights(visit: Visit, folder: Path) -> None:
     write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
     told = texts(visit(PAGE, folder, finding="positional"))
     assert "Came with the app" not in told
-    assert told.count("not yet run here") == len(FINDINGS)
+    assert told.count("not measured yet") == len(FINDINGS)

@@ -124,7 +124,19 @@ def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> N
 def interval(
     name: str, unit: str, bounds: tuple[float, float, float], floor: float, *, below: bool = False
 ) -> str:
-    """One effect: its name and numbers in words, and a line that shows the same.
+    """Return one effect as HTML: its name and numbers in words, and `interval_line`."""
+    return (
+        f'<div class="hu-effect"><p>{escape(name[0].upper() + name[1:])}: '
+        f"<b>{_numbers(unit, bounds)}</b></p>{interval_line(unit, bounds, floor, below=below)}"
+        f"<p>The claim needs {'&lt;' if below else '&gt;'} {text(floor)}{_unit(unit)}: the shaded "
+        "side.</p></div>"
+    )
+
+
+def interval_line(
+    unit: str, bounds: tuple[float, float, float], floor: float, *, below: bool = False
+) -> str:
+    """Return an effect's interval as a line in HTML, with its numbers for screen readers.
 
     The line runs over 0, the floor and the interval; the side on which the claim holds is shaded.
 
@@ -141,20 +153,21 @@ def interval(
         return f"{100 * (number - first) / (last - first):.2f}%"
 
     start, end = (first, floor) if below else (floor, last)
-    side, needed = ("below", "<") if below else ("above", ">")
-    numbers = f"{text(value)}{_unit(unit)} (95%: {text(low)} to {text(high)})"
     zero = f'<i class="zero" style="left:{at(0)}"></i>' if floor else ""
+    side = "below" if below else "above"
     return (
-        f'<div class="hu-effect"><p>{escape(name[0].upper() + name[1:])}: <b>{numbers}</b></p>'
-        f'<div class="line" role="img" aria-label="{escape(numbers)}, the claim needs {side} '
-        f'{text(floor)}">'
+        f'<div class="line" role="img" aria-label="{_numbers(unit, bounds)}, the claim needs '
+        f'{side} {text(floor)}">'
         f'<i class="side" style="left:{at(start)};right:calc(100% - {at(end)})"></i>{zero}'
         f'<i class="floor" style="left:{at(floor)}"></i>'
         f'<i class="bar" style="left:{at(low)};right:calc(100% - {at(high)})"></i>'
         f'<i class="dot" style="left:{at(value)}"></i></div>'
-        f"<p>The claim needs {escape(needed)} {text(floor)}{_unit(unit)}: the shaded side.</p>"
-        "</div>"
     )
+
+
+def _numbers(unit: str, bounds: tuple[float, float, float]) -> str:
+    low, value, high = bounds
+    return f"{text(value)}{_unit(unit)} (95%: {text(low)} to {text(high)})"
 
 
 def text(number: float) -> str:

@@ -3,9 +3,12 @@
 
 import { colours, el, SVG } from "./base.js";
 import { bandsOf, wholePercent, strongest } from "./glance-said.js";
+import { linesOf, wayOf } from "./glance-way.js";
 
 const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // by the number of words
-const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band that is a whole look
+const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band of weight 1
+const WRAPPED_UNIT = 7; // px of the same where bands pass between the words of a line
+const MANY = 24; // words from which on only the strongest band of each word is drawn, unless one is pointed at
 
 const svg = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
@@ -100,15 +103,16 @@ export function makeGlanceStage({ go, point }) {
       return { x: found.left - frame.left + found.width / 2, top: found.top - frame.top, bottom: found.bottom - frame.top, wide: found.width };
     };
     const boxes = { read: tiles.read.map(box), word: tiles.word.map(box) };
-    const unit = Math.min(UNITS[size], node.clientWidth / 24);
+    const lined = { read: linesOf(boxes.read), word: linesOf(boxes.word) };
+    const wraps = lined.read.length > 1 || lined.word.length > 1;
+    const unit = Math.min(wraps ? WRAPPED_UNIT : UNITS[size], node.clientWidth / 24);
     const most = bands.reduce((sums, { read, weight }) => sums.set(read, (sums.get(read) || 0) + weight), new Map());
     for (const { path, read, word, weight, above, below } of bands) {
       const [from, to] = [boxes.read[read], boxes.word[word]];
       const tight = Math.min(1, (from.wide * 0.9) / (most.get(read) * unit));
       const [x, end] = [from.x + above * unit * tight, to.x + below * Math.min(unit, to.wide * 0.9)];
       const [y, foot] = [from.bottom - 2, to.top + 2];
-      const middle = (y + foot) / 2;
-      path.setAttribute("d", `M${x.toFixed(1)} ${y.toFixed(1)}C${x.toFixed(1)} ${middle.toFixed(1)} ${end.toFixed(1)} ${middle.toFixed(1)} ${end.toFixed(1)} ${foot.toFixed(1)}`);
+      path.setAttribute("d", wayOf([x, y], [end, foot], lined.read, lined.word));
       path.style.strokeWidth = String(Math.max(weight * unit, 1.4));
     }
   }
@@ -121,10 +125,13 @@ export function makeGlanceStage({ go, point }) {
     const whole = step >= data.written.length;
     const at = over || (whole ? null : { row: "word", i: step });
     const looks = at && at.row === "word" ? data.written[at.i].looks : null;
+    const many = data.written.length > MANY;
     for (const band of bands) {
       const meant = at && band[at.row] === at.i;
       const hidden = playing && band.word > step && !(over && meant);
-      const state = hidden ? "away" : meant ? "now" : at ? (over ? "faint" : band.word < step ? "past" : "faint") : "whole";
+      const weaker = many && band.read !== strongest(data.written[band.word].looks)[0];
+      const rest = at ? (over ? "faint" : band.word < step ? "past" : "faint") : many ? "past" : "whole";
+      const state = hidden || (weaker && !meant) ? "away" : meant ? "now" : many && at ? "faint" : rest;
       band.path.setAttribute("class", state);
     }
     tiles.word.forEach((one, i) => {

@@ -57,14 +57,14 @@ def show(model: Model, corpus: Corpus, published: Published, before: KeptFinding
     Args:
         before: what the checkpoint brings; shown until it has been run over these sentences.
     """
-    st.markdown(f"**The rule.** {frame.plain(published.rule)}")
+    st.markdown(f"**Rule.** {frame.plain(published.rule)}")
     what = asked(model, corpus, published.name)
     n = min(len(corpus), published.most)
     seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
     if computing().look(what.key).status != "done":
         if before:
             _brought(before)
-        st.caption(f"{n} sentences, about {seconds} seconds for the checkpoint en-fr")
+        st.caption(f"{n} sentences; takes about {seconds} seconds for the checkpoint en-fr")
     found = computed(what, button="Run")
     if found is not None:
         _verdict(model, published, what.key, found)
@@ -75,7 +75,7 @@ def _brought(before: KeptFinding) -> None:
     found = before.result
     with st.container(horizontal=True, vertical_alignment="center"):
         verdicts.badge(found["verdict"])
-        st.caption(f"Came with the app: {measured_over(found, before.when)}.", width="content")
+        st.caption(f"Shipped with the app: {measured_over(found, before.when)}.", width="content")
     if found["value"] is not None:
         verdicts.effect(found)
     st.markdown(frame.plain(exact.retold(found["reason"])))
@@ -99,7 +99,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
     table = pd.DataFrame(found["table"])
     with beside:
         st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
-        tables.csv("These figures (.csv)", lambda: table, file_name(published.name, model.name))
+        tables.csv("Figures (.csv)", lambda: table, file_name(published.name, model.name))
     with picture:
         named = table.map(lambda cell: exact.retold(cell) if isinstance(cell, str) else cell)
         chart(_picture(key, published.name, dark(), exact.on(), named), f"chart-{published.name}")

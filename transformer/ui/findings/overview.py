@@ -1,8 +1,10 @@
-"""All findings for the chosen model as a table, and one button to run them."""
+"""All findings for the selected model: verdicts with a picture each, and figures on request."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -26,40 +28,63 @@ from transformer.ui.live_jobs import computing
 from transformer.ui.models import Model
 from transformer.ui.server import visitor
 
-COLUMNS = {"What was claimed": 6, "Here": 2, "Measured": 4, "When, and over what": 3}
+COLUMNS = {"Verdict": 2, "Claim": 6, "Effect": 4}
+FIGURES = "findings-figures"
 
 
 def show(model: Model) -> None:
     frame.lead(
-        "What papers say about heads was measured on *their* models. Does it hold for this one? "
-        "**Run all**, then open a row for its rule and its figures: a finding that fails tells as "
-        "much as one that holds."
+        "Published claims about attention heads, tested on this model. Click a claim for its rule "
+        "and figures."
     )
-    corpus = chosen(model)
+    before = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
+    summary = st.container()
+    with st.expander("Measure again or on other sentences", expanded=_is_asking(before)):
+        corpus = chosen(model)
+        run_all = st.container()
     if corpus is None:
         return
     asked = {name: card.asked(model, corpus, name) for name in FINDINGS}
     who = visitor.known()
     standings = {name: computing().look(what.key, who) for name, what in asked.items()}
     done = [name for name, now in standings.items() if now.status == "done"]
-    _all(model, asked, standings, done)
+    with run_all:
+        _all(model, asked, standings, done)
     live = any(now.live for now in standings.values())
     fragment(_watched, "findings-watch", EVERY if live else None)(asked, done, live)
-    before = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
+    results = {name: _result(model, name, now, before.get(name)) for name, now in standings.items()}
+    with summary:
+        _summary([one for one in results.values() if one])
     with st.container(key="findings", gap="small"):
         _heads()
         for name, published in FINDINGS.items():
-            _row(model, published, standings[name], before.get(name))
+            _row(published, standings[name], results[name])
             if state.here().finding == name:
                 with st.container(border=True):
                     card.show(model, corpus, published, before.get(name))
     st.caption(
-        "A claim **holds** if all of the effect's 95% interval lies on its side of a floor, the "
-        "smallest effect that would matter. It is **refuted** if all of it lies on the other "
-        "side. While the floor is inside, nothing is **shown**, and more sentences may tell. "
-        "Figures are those that were measured last on this server; until then, those that came "
-        "with the checkpoint, as did what early saves of its training scored."
+        "The dashed line is a threshold, the smallest effect that would matter; the bar is the 95% "
+        "interval of the effect. A claim **holds** if the interval lies on the shaded side of the "
+        "threshold, and is **refuted** if it lies on the other side. If the interval contains the "
+        "threshold, the claim is **not shown**; more sentences may decide. Results are the latest "
+        "of this server, or else those shipped with the checkpoint."
     )
+
+
+def _is_asking(before: Mapping[str, KeptFinding]) -> bool:
+    """Whether the visitor has chosen sentences, or nothing is known about this checkpoint."""
+    return not before or state.view().corpus != ""
+
+
+def _summary(found: list[FindingResult]) -> None:
+    """How many claims got which verdict, and a switch for the figures."""
+    counts = Counter(one.values["verdict"] for one in found)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for word in verdicts.BADGES:
+            if counts[word]:
+                st.markdown(f"**{counts[word]}**", width="content")
+                verdicts.badge(word)
+        st.toggle("Show figures", key=FIGURES)
 
 
 def _all(
@@ -68,7 +93,7 @@ def _all(
     standings: Mapping[str, Standing],
     done: list[str],
 ) -> None:
-    """A button for all that are left, and all verdicts as a file."""
+    """Draw a button for all findings that are left, and all verdicts as a file."""
     who = visitor.known()
     mine = [look.key for look in standings.values() if look.live and look.mine]
     left = [name for name, now in standings.items() if now.status != "done" and not now.live]
@@ -76,12 +101,12 @@ def _all(
     with st.container(horizontal=True, vertical_alignment="center"):
         if left:
             st.button(
-                "Run all" if len(left) == len(FINDINGS) else f"Run the other {len(left)}",
+                "Run all" if len(left) == len(FINDINGS) else f"Run the remaining {len(left)}",
                 key="run-all",
                 type="primary",
                 icon=":material/playlist_play:",
-                help=f"About {minutes} min of one core for the checkpoint that "
-                "comes with this app; you may leave the page meanwhile.",
+                help=f"Takes about {minutes} minutes on one core for the bundled checkpoint. You "
+                "can leave the page meanwhile.",
                 on_click=_ask,
                 args=([asked[name] for name in left],),
             )
@@ -93,13 +118,13 @@ def _all(
                 "All verdicts (.csv)", lambda: _verdicts(keys), file_name("findings", model.name)
             )
         st.caption(
-            f"{len(done)} of {len(FINDINGS)} have been run over these sentences.", width="content"
+            f"{len(done)} of {len(FINDINGS)} measured over these sentences.", width="content"
         )
     refusal("findings")
 
 
 def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
-    """The one that is being measured, and the page anew whenever one has been."""
+    """Show the progress of the running measurement; redraw the page when one has ended."""
     who = visitor.known()
     now = {name: computing().look(what.key, who) for name, what in asked.items()}
     ended = [name for name, one in now.items() if one.status == "done"]
@@ -124,13 +149,13 @@ def _cancel(keys: list[str], who: str) -> None:
 
 
 def _verdicts(keys: list[str]) -> pd.DataFrame:
-    """A line a finding that has been run."""
+    """Return one row per finding that has been measured."""
     names = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
     return pd.DataFrame([computing().result(key) for key in keys])[names]
 
 
 def _heads() -> None:
-    """What the columns hold; on a phone they stand one below the other, and need no names."""
+    """Draw the column titles; a phone, where columns are stacked, hides them."""
     with st.container(key="findings-head"):
         for name, column in zip(
             COLUMNS, st.columns(list(COLUMNS.values()), gap="medium"), strict=True
@@ -138,38 +163,59 @@ def _heads() -> None:
             column.markdown(f"**{name}**")
 
 
-def _row(model: Model, published: Published, now: Standing, before: KeptFinding | None) -> None:
-    """The row; its claim opens the card, or closes it.
+@dataclass(frozen=True)
+class FindingResult:
+    """A result as it is shown.
 
-    Args:
-        before: what the checkpoint brings; shown while nothing was measured on this server.
+    Attributes:
+        values: as `Finding.to_dict` has it.
+        about: when and over which sentences it was measured.
     """
-    last = computing().last(card.subject(model, published.name))
-    found = last.result if last else None
+
+    values: Mapping[str, Any]
+    about: str
+
+
+def _result(
+    model: Model, name: str, now: Standing, before: KeptFinding | None
+) -> FindingResult | None:
+    """Return the latest result of this server, else the one shipped with the checkpoint."""
+    last = computing().last(card.subject(model, name))
     if now.status == "done" and not (last and last.key == now.key):
-        found, last = computing().result(now.key), None  # kept from before anything was noted
-    brought = before if found is None else None
-    if brought:
-        found = brought.result
+        found = computing().result(now.key)  # from before the latest one was noted
+        return FindingResult(found, card.measured_over(found))
+    if last and last.result:
+        return FindingResult(last.result, card.measured_over(last.result, last.when))
+    if before:
+        over = card.measured_over(before.result, before.when)
+        return FindingResult(before.result, f"Shipped with the app: {over}")
+    return None
+
+
+def _row(published: Published, now: Standing, result: FindingResult | None) -> None:
+    """Draw one finding: verdict, claim and picture, and the figures if they are wanted."""
+    opened = state.here().finding == published.name
     with st.container(key=f"finding-{published.name}"):
-        claim, verdict, figures, when = st.columns(list(COLUMNS.values()), gap="medium")
+        verdict, claim, effect = st.columns(list(COLUMNS.values()), gap="medium")
         with claim:
             _claim(published)
         if now.live:
-            verdict.caption("in line …" if now.status == "waiting" else "being measured …")
+            verdict.caption("waiting …" if now.status == "waiting" else "measuring …")
         elif now.status == "failed":
-            verdict.caption("could not be measured: open it for the reason")
-        elif found is None:
-            verdict.caption("not yet run here")
-        if found is None:
+            verdict.caption("failed; open it for the reason")
+        elif result is None:
+            verdict.caption("not measured yet")
+        if result is None:
             return
         if not now.live and now.status != "failed":
             with verdict:
-                verdicts.badge(found["verdict"])
-        figures.markdown(_figures(found))
-        noted = last or brought
-        over = card.measured_over(found, noted.when if noted else 0)
-        when.caption(f"Came with the app: {over}" if brought else over)
+                verdicts.badge(result.values["verdict"])
+        with effect:
+            if result.values["value"] is not None:
+                verdicts.picture(result.values)
+            if opened or st.session_state.get(FIGURES):
+                st.markdown(_figures(result.values))
+                st.caption(result.about)
 
 
 def _claim(published: Published) -> None:

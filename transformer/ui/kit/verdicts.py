@@ -8,7 +8,7 @@ from typing import Any, Literal
 import streamlit as st
 
 from transformer.analysis.evidence.verdicts import Word
-from transformer.figures.interval_chart import interval
+from transformer.figures.interval_chart import interval, interval_line
 
 BADGES: dict[Word, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),
@@ -22,6 +22,18 @@ def badge(word: Word) -> None:
     """The word with a sign of its own, so that nobody needs its colour."""
     colour, icon = BADGES[word]
     st.badge(word.capitalize(), color=colour, icon=icon)
+
+
+def picture(found: Mapping[str, Any]) -> None:
+    """Draw the effect's interval and the side on which the claim holds, without figures.
+
+    Args:
+        found: as for `effect`.
+    """
+    bounds = found["low"], found["value"], found["high"]
+    below = found["needs"] == "below"
+    line = interval_line(found["unit"], bounds, found["floor"], below=below)
+    st.html(f'<div class="hu-effect hu-effect-small">{line}</div>')
 
 
 def effect(found: Mapping[str, Any]) -> None:

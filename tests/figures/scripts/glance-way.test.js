@@ -1,0 +1,60 @@
+// The paths of bands where sentences wrap: between the words of a line, never behind one.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { gapNear, linesOf, wayOf } from "../../../transformer/figures/browser/glance-way.js";
+
+const HIGH = 20;
+const box = (x, top, wide = 40) => ({ x, top, bottom: top + HIGH, wide });
+const read = [box(30, 0), box(80, 0), box(130, 0), box(40, 30), box(100, 30, 60), box(60, 60, 90)];
+const word = [box(50, 200), box(100, 200), box(60, 230, 80), box(130, 230)];
+
+// Points along an SVG path of M, C and L.
+function pointsOf(path) {
+  const points = [];
+  let at = null;
+  for (const [, command, numbers] of path.matchAll(/([MCL])([^MCL]*)/g)) {
+    const n = numbers.trim().split(/\s+/).map(Number);
+    if (command === "M") at = n;
+    const [a, b, c, d] = command === "C" ? [at, n.slice(0, 2), n.slice(2, 4), n.slice(4)] : [at, at, n.slice(-2), n.slice(-2)];
+    for (let t = 0; t <= 1; t += 0.02) {
+      const [p, q] = [0, 1].map((i) => (1 - t) ** 3 * a[i] + 3 * (1 - t) ** 2 * t * b[i] + 3 * (1 - t) * t * t * c[i] + t ** 3 * d[i]);
+      points.push([p, q]);
+    }
+    at = n.slice(-2);
+  }
+  return points;
+}
+
+test("words of one line belong together", () => {
+  assert.deepEqual(linesOf(read).map(({ words }) => words.length), [3, 2, 1]);
+  assert.deepEqual(linesOf([]), []);
+});
+
+test("the nearest gap lies between two words or beside all of them", () => {
+  const [line] = linesOf(read);
+  assert.equal(gapNear(line, 54), 55);
+  assert.equal(gapNear(line, 0), 4);
+  assert.equal(gapNear(line, 500), 156);
+});
+
+test("no band passes behind another word", () => {
+  const lines = [linesOf(read), linesOf(word)];
+  for (const from of read) {
+    for (const to of word) {
+      const points = pointsOf(wayOf([from.x, from.bottom], [to.x, to.top], ...lines));
+      for (const other of [...read, ...word].filter((one) => one !== from && one !== to)) {
+        const behind = points.some(([x, y]) => (
+          y > other.top + 0.5 && y < other.bottom - 0.5 && Math.abs(x - other.x) < other.wide / 2
+        ));
+        assert.ok(!behind, `from ${from.x},${from.top} to ${to.x},${to.top} behind ${other.x},${other.top}`);
+      }
+      assert.ok(Math.abs(points.at(-1)[0] - to.x) < 2);
+    }
+  }
+});
+
+test("without a line in between it is one curve", () => {
+  assert.equal(wayOf([0, 0], [10, 100], linesOf([box(0, -20)]), linesOf([box(10, 100)])), "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0");
+});
