@@ -61,7 +61,7 @@ export function copylinkView(root) {
 // Streamlit's "Skip to main content" leads to the top of the main area, which begins with our
 // navigation. Take the keyboard to the page's heading, behind it.
 function skipToHeading(event) {
-  const heading = document.querySelector(".stMain h1");
+  const heading = /** @type {HTMLElement | null} */ (document.querySelector(".stMain h1"));
   if (!heading || !event.target.closest?.("[data-testid=stSkipToContent]")) return;
   event.preventDefault();
   event.stopPropagation();
