@@ -84,7 +84,7 @@ def test_verdicts_with_reason_figures_and_files(
     app = visit(PAGE, sentences=str(N), exact="1")
     assert not messages(app)
     assert "the claim needs" not in texts(app)  # figures are shown on request
-    pictures = [one for one in app.get("html") if 'hu-effect hu-effect-small' in one.proto.body]
+    pictures = [one for one in app.get("html") if "hu-effect hu-effect-small" in one.proto.body]
     assert len(pictures) == sum(one["value"] is not None for one in results.values())
     app.toggle(key="findings-figures").set_value(True).run()
     told = texts(app)
