@@ -56,7 +56,7 @@ PAGES = {
         "Translate",
         Translate,
         way="**Translate** a sentence of your own →",
-        what="Every decoding step: the prefix, the candidates with their probabilities, and the choice.",
+        what="Every decoding step: the prefix, the candidates and the choice.",
     ),
     "pages/attention.py": Page(
         "Attention",
