@@ -168,7 +168,7 @@ def test_a_trace_is_opened_kept_for_a_reload_and_left_again(
     again.query_params["trace"] = named
     assert shown(again.run())[0]["sides"][0]["source"] == "The dog sleeps."
     other = visit("pages/attention.py", trace=named)
-    assert any("a link carries no trace" in one for one in messages(other))
+    assert any("Links do not contain traces" in one for one in messages(other))
     assert shown(other) == []
     next(one for one in app.button if one.label == "Back to the checkpoint").click().run()
     assert view(app).trace == ""
