@@ -1,8 +1,16 @@
-"""Memory of the app after many visits: python -m benchmarks.memory [--visits 50 500]
+"""Memory of the app after many visits, one after another and several at once.
 
-Opens page after page of the app as new sessions in this process, each with a sentence of its own
-and every page's parts in turn, and prints the resident memory after the first and the last count
-of visits. What is kept for later is bounded, so the second is to be within a tenth of the first.
+    python -m benchmarks.memory [--visits 50 500]
+    python -m benchmarks.memory --at-once 8 [--visits 32 128]
+
+Opens page after page of the app as new sessions, each with a sentence of its own and every page's
+parts in turn, and prints the resident memory after each of these counts of visits. What is kept for
+later is bounded, so the last is to be within a tenth of the first.
+
+Without `--at-once` all visits run in this process, one after another. With it a real server is
+visited by so many at a time: every script thread then allocates for itself, and the memory grows
+far more unless the allocator is told otherwise (`transformer/allocator.py`). The greatest memory in
+between is printed too, and is to stay below 1,000 MB.
 """
 
 from __future__ import annotations
@@ -11,15 +19,23 @@ import argparse
 import gc
 import os
 import tempfile
+import threading
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlencode
 
 import psutil
 from streamlit.testing.v1 import AppTest
 
+from benchmarks.browser import served
+from benchmarks.sessions import Session
 from transformer.figures.views import EXPLORER
 from transformer.jobs import services
-from transformer.ui.pages import PAGES
+from transformer.ui.pages import PAGES, path
 
 ROOT = Path(__file__).resolve().parents[1]
 VISITS: list[tuple[str, dict[str, str]]] = [
@@ -74,11 +90,61 @@ def measured(counts: list[int]) -> list[tuple[int, float, float]]:
     return found
 
 
+def visit_server(address: str, number: int) -> None:
+    """Open the page of `visit(number)` on a server, as a new session that is then closed."""
+    page, params = VISITS[number % len(VISITS)]
+    if page not in ("app.py", "pages/lessons.py", "pages/train.py"):
+        params = {"text": sentence(number), **params}
+    with Session(address, path(page), urlencode(params)):
+        pass
+
+
+@contextmanager
+def peak_of(process: psutil.Process) -> Iterator[Callable[[], float]]:
+    """Watch a process; yields what returns its greatest resident memory so far, in MB."""
+    seen, over = [0.0], threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            seen[0] = max(seen[0], process.memory_info().rss / 1e6)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield lambda: seen[0]
+    finally:
+        over.set()
+        watcher.join()
+
+
+def at_once(visitors: int, counts: list[int]) -> None:
+    """Print a server's memory after each of these counts of visits, and the greatest so far."""
+    with (
+        tempfile.TemporaryDirectory() as runs,
+        served(ROOT / "checkpoints", HEADS_UP_RUNS=runs) as (address, server),
+        ThreadPoolExecutor(visitors) as pool,
+        peak_of(psutil.Process(server.pid)) as peak,
+    ):
+        done = 0
+        for count in counts:
+            for _ in pool.map(partial(visit_server, address), range(done, count)):
+                pass
+            done = count
+            resident = psutil.Process(server.pid).memory_info().rss / 1e6
+            print(f"{done:6,} visits {resident:8.0f} MB, greatest {peak():8.0f} MB", flush=True)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--visits", type=int, nargs="+", default=[50, 500])
-    counts = sorted(parser.parse_args().visits)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--visits", type=int, nargs="+")
+    parser.add_argument("--at-once", type=int, default=0, help="visitors at the same time")
+    options = parser.parse_args()
     os.chdir(ROOT)
+    if options.at_once:
+        return at_once(options.at_once, sorted(options.visits or [32, 128]))
+    counts = sorted(options.visits or [50, 500])
     with tempfile.TemporaryDirectory() as runs:
         os.environ["HEADS_UP_RUNS"] = runs
         found = measured(counts)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from transformer.jobs import services
+from transformer.ui.shell import asgi
 
 PROGRAM = """
 import threading, torch
@@ -46,3 +52,18 @@ def test_the_server_sets_it_before_there_is_a_session() -> None:
         [sys.executable, "-c", SERVER], env=environment, capture_output=True, text=True, check=True
     )
     assert found.stdout.split() == ["1"]
+
+
+def test_the_server_returns_freed_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+    monkeypatch.setattr(asgi, "return_freed_memory", lambda: called.append("memory"))
+    for name in ("_resume_runs", "_announce", "_prepare_first_visit"):
+        monkeypatch.setattr(asgi, name, lambda: None)
+    monkeypatch.setattr(services, "close_all", lambda: called.append("closed"))
+
+    async def live() -> None:
+        async with asgi.lifespan(None):
+            assert called == ["memory"]
+
+    asyncio.run(live())
+    assert called == ["memory", "closed"]

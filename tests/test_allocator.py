@@ -1,0 +1,48 @@
+"""How much freed memory a process with many threads may keep."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+import sys
+
+import pytest
+
+from transformer import allocator
+
+GLIBC = platform.libc_ver()[0] == "glibc"
+# Twelve threads take memory at the same time; prints how many arenas they were given.
+PROGRAM = """
+import ctypes, sys, threading
+from transformer import allocator
+if sys.argv[1] == "bounded":
+    assert allocator.return_freed_memory()
+barrier = threading.Barrier(12)
+def take():
+    barrier.wait()
+    blocks = [bytearray(50_000) for _ in range(100)]
+    barrier.wait()
+threads = [threading.Thread(target=take) for _ in range(12)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+libc = ctypes.CDLL(None)
+libc.fopen.restype = ctypes.c_void_p
+stream = ctypes.c_void_p(libc.fopen(b"/dev/stdout", b"w"))
+libc.malloc_info(0, stream)
+libc.fclose(stream)
+"""
+
+
+@pytest.mark.skipif(not GLIBC, reason="only glibc has arenas")
+@pytest.mark.parametrize("setting", ["default", "bounded"])
+def test_threads_share_two_arenas(setting: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, setting], capture_output=True, text=True, check=True
+    )
+    arenas = done.stdout.count("<heap nr=")
+    assert (arenas <= 2) == (setting == "bounded"), arenas
+
+
+def test_elsewhere_nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert not allocator.return_freed_memory()
