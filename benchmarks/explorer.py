@@ -17,6 +17,7 @@ import tempfile
 from pathlib import Path
 from statistics import median
 from typing import Any
+from urllib.request import urlopen
 
 import torch
 from playwright.sync_api import Browser, Page, Route
@@ -101,6 +102,19 @@ def bertviz(trace: Trace) -> str:
     return f"<!doctype html><html><meta charset='utf-8'><body>{page.data}</body></html>"
 
 
+def missing_scripts(html: str, folder: Path | None) -> str | None:
+    """One sentence on the scripts that BertViz' page could not load; None if it can load them."""
+    if folder is not None:
+        lacking = [name for name in SCRIPTS.values() if not (folder / name).is_file()]
+        return f"{folder} has no {', '.join(lacking)}" if lacking else None
+    for url in re.findall(r"""["'](https://[^"']+\.js)["']""", html):
+        try:
+            urlopen(url, timeout=5).close()
+        except OSError as error:
+            return f"{url} cannot be loaded ({error}); --scripts FOLDER measures without a network"
+    return None
+
+
 def painted(browser: Browser, file: Path, done: str, scripts: Path | None) -> tuple[float, Page]:
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     page = context.new_page()
@@ -161,6 +175,9 @@ def main(arguments: Any) -> None:
     translator = Translator.load(arguments.checkpoint, device="cpu")
     config = translator.model.config
     heads = config.n_layers * config.n_heads
+    lacking = missing_scripts(bertviz(traced(translator, LENGTHS[0])), arguments.scripts)
+    if lacking:
+        print(f"BertViz is left out: {lacking}.")
     print(f"Model view: ours all three kinds ({3 * heads} heads), BertViz' one of them ({heads}).")
     print(f"{'':>6}  {'ours':>8} {'':>8}  {'BertViz':>9} {'':>9}  {'BertViz / ours':>17}")
     print(f"{'tokens':>6}  {'MB':>8} {'ms':>8}  {'MB':>9} {'ms':>9}  {'MB':>9} {'ms':>7}")
@@ -170,7 +187,7 @@ def main(arguments: Any) -> None:
             html = ours(trace, "model")
             mine = [len(html) / 1e6, opened(browser, html, OURS_DONE, arguments.rounds)]
             theirs = None
-            if n <= BERTVIZ_LONGEST:
+            if n <= BERTVIZ_LONGEST and not lacking:
                 other = bertviz(trace)
                 done = BERTVIZ_DONE % (heads * n * n)
                 rounds = min(arguments.rounds, 3)
