@@ -23,12 +23,11 @@ from torch.nn import functional
 from transformer.allocator import keep_freed_memory
 from transformer.config import ModelConfig
 from transformer.model import Transformer
-from transformer.model.attention import MultiHeadAttention
-from transformer.model.layers import Dropout
 from transformer.model.positions import sinusoidal
 from transformer.text.batching import Batch
 from transformer.training import learner as learner_module
 from transformer.training.distributed import World
+from transformer.training.fast import ByteDropout
 from transformer.training.learner import Learner
 
 PAIRS, LENGTH, VOCABULARY = 128, 16, 8000
@@ -58,7 +57,7 @@ def our_step(dtype: torch.dtype) -> Step:
     return step
 
 
-def plain_dropout(self: Dropout, x: Tensor) -> Tensor:
+def plain_dropout(self: ByteDropout, x: Tensor) -> Tensor:
     return functional.dropout(x, self.p, self.training)
 
 
@@ -86,10 +85,7 @@ def ours() -> dict[str, Step]:
     return {
         "bf16": bf16,
         "fp32": our_step(torch.float32),
-        "nn.Dropout": without(lambda: mock.patch.object(Dropout, "forward", plain_dropout)),
-        "fused attention": without(
-            lambda: mock.patch.object(MultiHeadAttention, "_fused", return_value=True)
-        ),
+        "nn.Dropout": without(lambda: mock.patch.object(ByteDropout, "forward", plain_dropout)),
         "F.cross_entropy": without(
             lambda: mock.patch.object(learner_module, "smoothed_cross_entropy", whole_cross_entropy)
         ),

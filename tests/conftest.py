@@ -12,8 +12,10 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 # One thread, here and in every process a test starts: tiny tensors gain nothing from more, and sums
-# come out the same on every machine. OpenMP reads it when torch is first imported.
+# come out the same on every machine. Where a test asks for two, they sleep while they wait for each
+# other (see `transformer/__init__.py`). OpenMP reads both when torch is first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import jaxtyping
 

@@ -22,6 +22,13 @@ DOORS = {"transformer", "transformer.cli", "transformer.__main__"}
 OF_PAGES = {"transformer.cli.site"}
 # May be imported here alone.
 ONLY_IN = {"streamlit": {"app", "pages", "transformer.ui"}}
+# Packages that these rooms or modules alone may import: figures draw, everything else computes.
+# `Trace.explore()` opens the explorer in a notebook; `cli.site` writes pages.
+PRIVATE = {
+    "transformer.figures": {"app", "pages", "transformer.ui", "transformer.inference.trace"},
+    # Optional: without it every translation is the same, later.
+    "transformer.inference.fast": {"transformer.inference.acceleration"},
+}
 # May not be reached from here, not even through another room.
 NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
 # Folders of transformer/ui that are one page's, by its file; all else there is shared.
@@ -76,6 +83,12 @@ def faults(root: Path) -> list[str]:
                 found.append(f"{module} imports {name}")
             if not ours(name):
                 continue
+            for private, allowed in PRIVATE.items():
+                inside = f"{module}.".startswith(f"{private}.")
+                if not f"{name}.".startswith(f"{private}.") or inside:
+                    continue
+                if not {module, here} & allowed:
+                    found.append(f"{module} imports {name}, which is not for it")
             if between_pages(module, name):
                 found.append(f"{module} imports {name}, of another page")
             there = room(name)
@@ -157,6 +170,14 @@ BROKEN = {
         {"analysis/x/a.py": "from transformer.analysis.y import a", "analysis/y/a.py": ""}
         | {"analysis/y/b.py": "from transformer.analysis.x import b", "analysis/x/b.py": ""},
         "circle: transformer.analysis.x > transformer.analysis.y > transformer.analysis.x",
+    ),
+    "a figure in the analysis": (
+        {"figures/words.py": "", "analysis/a.py": "from transformer.figures import words"},
+        "transformer.analysis.a imports transformer.figures.words, which is not for it",
+    ),
+    "what is only fast, outside": (
+        {"inference/fast/a.py": "", "inference/b.py": "from transformer.inference.fast import a"},
+        "transformer.inference.b imports transformer.inference.fast.a, which is not for it",
     ),
     "a page into another's folder": (
         {"ui/lab/a.py": "from transformer.ui.training import b", "ui/training/b.py": ""},

@@ -1,12 +1,19 @@
 """Heads Up: an encoder–decoder Transformer to translate with, inspect and modify.
 
-The few names a user types. They are imported when first asked for, so that a room which needs no
-torch does not wait for it.
+The few names a user types are imported on first use, so that modules without torch do not wait
+for it.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
+
+# Between two operations the threads of OpenMP sleep instead of spinning. A spinning thread keeps
+# its core from the thread it waits for as soon as anything else runs on the machine: one sentence
+# then takes seconds (`python -m benchmarks.threads`). OpenMP reads this when torch is loaded, and
+# every process started from here inherits it. A policy that the user has set is kept.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 if TYPE_CHECKING:
     from transformer.hooks import Hooks

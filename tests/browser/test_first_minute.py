@@ -11,7 +11,7 @@ from benchmarks.browser import settled, wait_until
 from tests.browser.glance import opened, tile, wanted, whole, words
 from transformer import Translator
 from transformer.figures.glossary import TERMS
-from transformer.figures.naming import head_name
+from transformer.measures.naming import head_name
 
 TEXT = "Where is my red umbrella?"
 TRADE = r"▁|</?s>|<unk>|trace\.|\blogit|softmax|\btoken|residual|\btensor|d_model"

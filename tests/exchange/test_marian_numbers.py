@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,6 @@ from transformer.inference import Translator
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.sessions import CachedSession
-from transformer.inference.speculative import SingleSession
-from transformer.inference.weights import DecoderWeights, ExactCopy
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
 
@@ -162,9 +161,17 @@ def test_the_cached_decoders_say_the_same(ours: Translator) -> None:
     src, tgt = rows(config, 9, 4, 18), rows(config, 25, 25, 25, seed=6)
     tgt[:, 0] = config.bos_id
     mask = padding_mask(src, config.pad_id)
-    many = CachedSession(DecoderWeights(model), model.encode(src, mask), mask, 25)
-    found = models.stepped(many, tgt, config.vocab_size)
-    torch.testing.assert_close(found, model(src, tgt), atol=2e-5, rtol=1e-5)
-    one = SingleSession(DecoderWeights(model, ExactCopy), model.encode(src[2:]), 25)
-    found = models.stepped(one, tgt[2:], config.vocab_size)
-    torch.testing.assert_close(found, model(src[2:], tgt[2:]), atol=2e-5, rtol=1e-5)
+    sessions = [CachedSession(model, model.encode(src, mask), mask)]
+    if importlib.util.find_spec("transformer.inference.fast"):
+        from transformer.inference.fast.batch_session import BatchSession
+        from transformer.inference.fast.speculative import SingleSession
+        from transformer.inference.fast.weights import DecoderWeights, ExactCopy
+
+        weights = DecoderWeights(model)
+        sessions.append(BatchSession(weights, model.encode(src, mask), mask, 25))
+        one = SingleSession(DecoderWeights(model, ExactCopy), model.encode(src[2:]), 25)
+        found = models.stepped(one, tgt[2:], config.vocab_size)
+        torch.testing.assert_close(found, model(src[2:], tgt[2:]), atol=2e-5, rtol=1e-5)
+    for many in sessions:
+        found = models.stepped(many, tgt, config.vocab_size)
+        torch.testing.assert_close(found, model(src, tgt), atol=2e-5, rtol=1e-5)

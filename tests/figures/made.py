@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from transformer.figures.explorer_sides import SITES, VECTORS
 from transformer.figures.headgrid import Grid
 from transformer.measures import KINDS
+from transformer.measures.registry import SITES, VECTORS
 
 Weights = npt.NDArray[np.float32]
 

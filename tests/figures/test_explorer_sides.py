@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from tests.figures.made import HOSTILE, Made, made
 from transformer.figures import explorer_sides as module
 from transformer.figures.explorer_sides import (
-    SITES,
-    VECTORS,
     ExplorerData,
     header,
     pool,
@@ -23,6 +21,7 @@ from transformer.figures.explorer_sides import (
 )
 from transformer.figures.packing import COARSE, FINE, rounding_error, weights_of
 from transformer.figures.state import DEFAULTS
+from transformer.measures.registry import SITES, VECTORS
 
 TGT = ["<s>", "▁a", "b", "▁c", "▁d"]
 

@@ -15,10 +15,10 @@ from transformer.figures.film import (
     film_data,
     film_page,
     film_state,
-    film_steps,
 )
 from transformer.figures.packing import COARSE, rounding_error, unpack, weights_of
-from transformer.figures.roles import Role, roles
+from transformer.measures.film_steps import film_steps
+from transformer.measures.role_rules import Role, roles
 
 STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
 KEYS = [f"k{i}" for i in range(7)]

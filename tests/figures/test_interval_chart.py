@@ -6,7 +6,8 @@ import re
 import pandas as pd
 import pytest
 
-from transformer.figures.interval_chart import Chart, interval, measured, text
+from transformer.figures.interval_chart import interval, measured, text
+from transformer.measures.chart import Chart
 
 TABLE = pd.DataFrame(
     {

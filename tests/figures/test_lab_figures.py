@@ -17,7 +17,8 @@ from transformer.figures.contributions import CellValues, answers, contributions
 from transformer.figures.headgrid import headgrid_data, headgrid_page
 from transformer.figures.offsets import named, offsets
 from transformer.figures.packing import unpack, weights_of
-from transformer.figures.switchboard import heads_of, switchboard_data
+from transformer.figures.switchboard import switchboard_data
+from transformer.measures.head_codes import heads_of
 
 KINDS = {
     "encoder": "Encoder self-attention",

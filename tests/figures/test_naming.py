@@ -11,11 +11,12 @@ import pytest
 
 from tests.figures.made import HOSTILE
 from tests.figures.node import node
-from transformer.figures import naming
-from transformer.figures.naming import token_name, token_names
+from transformer import figures
 from transformer.figures.state import state_of
-from transformer.figures.words import words
+from transformer.measures import naming
+from transformer.measures.naming import token_name, token_names
 from transformer.measures.pieces import join_bytes
+from transformer.measures.words import words
 
 TOKENS = [
     "<s>",
@@ -32,7 +33,7 @@ TOKENS = [
     "<0xC3>",
     *HOSTILE,
 ]
-BROWSER = Path(naming.__file__).parent / "browser"
+BROWSER = Path(figures.__file__).parent / "browser"
 
 
 def printed(script: str) -> Any:

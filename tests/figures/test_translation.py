@@ -15,10 +15,10 @@ from transformer import Translator
 from transformer.figures import steps_data
 from transformer.figures.glance import BLANK, agreeing, glance_data
 from transformer.figures.steps import word_steps
-from transformer.figures.words import words
 from transformer.inference import Trace
 from transformer.inference.results import Candidate, Step
 from transformer.inference.rivals import rival_words
+from transformer.measures.words import words
 
 SRC = ("▁The", "▁um", "brella", ".", "</s>")
 TGT = ("<s>", "▁Le", "▁para", "pluie", ".")

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from tests.figures.made import HOSTILE, made
 from transformer.figures.explorer_sides import ExplorerData
 from transformer.figures.packing import FINE, rounding_error, weights_of
-from transformer.figures.words import (
+from transformer.figures.pins import pin_parts
+from transformer.measures.words import (
     looks,
     merge,
-    pin_parts,
     plain_words,
     special,
     word_labels,

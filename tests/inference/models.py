@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch.nn import functional
 
@@ -20,7 +21,6 @@ from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.sessions import Session
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
-from transformer.inference.weights import DecoderWeights
 from transformer.model.transformer import Transformer
 
 VOCABULARY = 20
@@ -126,9 +126,7 @@ def stepped(session: Session, tgt: torch.Tensor, size: int = VOCABULARY) -> torc
     """The logits after every step of a session."""
     logits = torch.empty(*tgt.shape, size)
     for t in range(tgt.shape[1]):
-        out = torch.empty(len(tgt), size)
-        session.step(tgt[:, t], out)
-        logits[:, t] = out
+        logits[:, t] = session.step(tgt[:, t])
     return logits
 
 
@@ -144,10 +142,15 @@ def greedy_by_hand(model: Transformer, source: list[int], limit: int) -> list[in
     return output
 
 
-def with_draft(model: Transformer, weights: DecoderWeights) -> SequenceDecoder:
-    """A decoder that drafts with `weights`, as if that had been measured to be faster."""
+def with_draft(model: Transformer, weights: Any = None) -> SequenceDecoder:
+    """A decoder that drafts with `weights`, of eight bits if left out, as if that had been measured
+    to be faster. Skips the test where `inference/fast` is missing."""
+    fast = pytest.importorskip("transformer.inference.fast.weights")
     decoder = SequenceDecoder(model)
-    decoder.engine._worth_it, decoder.engine._one = True, [weights]
+    backend: Any = decoder.backend
+    if weights is None:
+        weights = fast.DecoderWeights(model, fast.Int8, fast.Exact)
+    backend._tuned, backend._draft = True, [weights]
     return decoder
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.inference import models
 from transformer import Hooks, Translator
 from transformer.inference import Trace
-from transformer.inference.beam import Hypotheses, _at_home
+from transformer.inference.beam import Hypotheses, _keep_rows_in_place
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamTree, length_penalty
@@ -125,7 +125,7 @@ def test_a_finished_hypothesis_that_none_can_overtake_ends_the_search() -> None:
 
 @given(st.lists(st.integers(0, 7), min_size=8, max_size=8))
 def test_whoever_can_takes_the_place_of_its_parent(parents: list[int]) -> None:
-    order = _at_home(parents)
+    order = _keep_rows_in_place(parents)
     assert sorted(order) == list(range(8)), "everybody has one place"
     at_home = {place for place, child in enumerate(order) if parents[child] == place}
     assert at_home == set(parents)
@@ -144,7 +144,7 @@ def test_a_search_again_with_another_penalty_is_the_search_with_that_penalty(
         return found
 
     first, wanted = search(alpha), search(other)
-    again = first.again(other)
+    again = first.with_length_penalty(other)
     if len(first.steps) < len(wanted.steps):
         assert again is None, "it ended before the other did"
         return
@@ -152,7 +152,7 @@ def test_a_search_again_with_another_penalty_is_the_search_with_that_penalty(
     assert again.nodes == wanted.nodes
     assert again.finished == wanted.finished
     assert again.decoded().ids == wanted.decoded().ids
-    back = again.again(alpha)
+    back = again.with_length_penalty(alpha)
     assert back is not None, "what was found once is not lost"
     assert back.nodes == first.nodes
 
@@ -163,7 +163,7 @@ def test_a_search_with_another_penalty_may_end_later_and_with_another_winner() -
         for alpha, other in ((0.0, 3.0), (3.0, -2.0)):
             options = Decoding(beam_size=4, length_penalty=alpha, max_len=15)
             search = decoder.run([source], options)[0].search
-            again = search and search.again(other)
+            again = search and search.with_length_penalty(other)
             seen.add(again and again.decoded().ids == search.decoded().ids)
     assert seen == {None, True, False}, "the test above tells little otherwise"
 

@@ -11,9 +11,9 @@ import transformers
 
 from transformer import Trace
 from transformer.analysis.attribution import flow, rollout
-from transformer.figures.words import word_labels
 from transformer.inference.given_weights import spelled
 from transformer.inference.trace import WEIGHTS
+from transformer.measures.words import word_labels
 
 SMALL: dict[str, Any] = {"vocab_size": 40, "attn_implementation": "eager"}
 SRC = ["▁a", "▁b", "c", "▁d", "</s>"]

@@ -11,7 +11,6 @@ from tests.inference import models
 from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding
 from transformer.inference.results import length_penalty
-from transformer.inference.weights import DecoderWeights, Exact, Int8
 
 LIMIT = 12
 GREEDY, BEAM = Decoding(max_len=LIMIT), Decoding(max_len=LIMIT, beam_size=3)
@@ -25,11 +24,11 @@ ways = pytest.mark.parametrize("way", ["cached", "drafted", "hooked"])
 
 
 def decode(way: str, source: list[int], options: Decoding, prefix: list[int]) -> Output:
-    """One output by one of the engines that a sentence can take."""
+    """One output by one of the ways that a sentence can take."""
     model = models.copier()
     decoder = SequenceDecoder(model)
     if way == "drafted":
-        decoder = models.with_draft(model, DecoderWeights(model, Int8, Exact))
+        decoder = models.with_draft(model)
     hooks = models.LOOK if way == "hooked" else None
     return decoder.run([source], options, hooks, prefix=prefix)[0]
 

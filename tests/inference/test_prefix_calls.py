@@ -12,7 +12,6 @@ from tests.inference import models
 from transformer.hooks import Hooks
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
-from transformer.inference.weights import DecoderWeights, Exact, Int8
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
@@ -60,7 +59,7 @@ def test_a_trace_shows_the_pass_over_the_whole_output(
 ) -> None:
     translator = Translator(tiny_model, vocabulary)
     if drafting:
-        translator._decoder = models.with_draft(tiny_model, DecoderWeights(tiny_model, Int8, Exact))
+        translator._decoder = models.with_draft(tiny_model)
     prefix = vocabulary.encode("Un pilote")[:-1]
     trace = translator.trace(TEXT, prefix=prefix, max_len=12, **options)
     assert list(trace.predicted_ids[: len(prefix)]) == prefix

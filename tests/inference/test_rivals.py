@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from transformer import Translator
-from transformer.figures.words import words
 from transformer.inference.rivals import LONGEST, ROWS, rival_words
 from transformer.measures.pieces import join_bytes
+from transformer.measures.words import words
 
 TEXTS = ("The baker hides books.", "She sells the boat today.", "A pilot")
 

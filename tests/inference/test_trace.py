@@ -14,7 +14,6 @@ from tests.inference import models
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
-from transformer.inference.weights import DecoderWeights, Exact, Int8
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
 
@@ -126,8 +125,7 @@ def test_a_checked_draft_is_its_own_traced_pass(
 ) -> None:
     """The pass that confirms a draft is recorded; the decoder does not run once more."""
     translator = Translator(tiny_model, vocabulary)
-    engine = translator._decoder.engine
-    engine._worth_it, engine._one = True, [DecoderWeights(tiny_model, Int8, Exact)]
+    translator._decoder = models.with_draft(tiny_model)
     calls: list[int] = []
     decode, encode = tiny_model.decode, tiny_model.encode
     monkeypatch.setattr(tiny_model, "decode", lambda *a, **k: calls.append(1) or decode(*a, **k))

@@ -1,21 +1,17 @@
-"""One attention and many heads, against loops written by hand and the fused kernel against ours."""
+"""One attention and many heads, against loops written by hand and PyTorch's own kernel."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
-from unittest import mock
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
-from torch.nn import functional
 
-from tests.model.small import SRC, TGT, capture, make_config, make_model
+from tests.model.small import SRC, TGT, make_config, make_model
 from transformer.config import Score
-from transformer.hooks import Hooks
 from transformer.model.attention import (
     MultiHeadAttention,
     ScoreFunction,
@@ -98,36 +94,6 @@ def test_one_projection_for_self_attention_equals_three() -> None:
     attention, x = MultiHeadAttention(make_config()).double(), torch.randn(2, 5, 24).double()
     for once, apart in zip(attention.project(x, x), attention.project(x, x.clone()), strict=True):
         torch.testing.assert_close(once, apart)
-
-
-def fused_calls(model: Any, hooks: Hooks | None = None) -> int:
-    kernel = functional.scaled_dot_product_attention
-    with mock.patch.object(functional, "scaled_dot_product_attention", wraps=kernel) as spy:
-        model(SRC, TGT, hooks=hooks)
-    return spy.call_count
-
-
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-@pytest.mark.parametrize("kind", ["scaled_dot", "dot"])
-@torch.no_grad()
-def test_the_fused_kernel_equals_the_explicit_form(kind: Score, dtype: torch.dtype) -> None:
-    model = make_model(dtype=dtype, score=kind)
-    weights = [name for name in model.hook_names if name.endswith("hook_weights")]
-    tolerance = 1e-10 if dtype == torch.float64 else 1e-4
-    explicit = capture(model, SRC, TGT, weights)["logits"]
-    torch.testing.assert_close(model(SRC, TGT), explicit, rtol=0, atol=tolerance)
-
-
-def test_the_fused_kernel_runs_where_nobody_looks_inside() -> None:
-    model = make_model()
-    assert fused_calls(model) == 0  # gradients on a CPU: the explicit form is faster
-    with torch.no_grad():
-        assert fused_calls(model) == 6  # 2 layers of encoder and decoder, the latter's have two
-        assert fused_calls(make_model(score="additive")) == 0
-        for name in model.hook_names:
-            inside = name.endswith(("hook_scores", "hook_weights"))
-            looking = Hooks({name: lambda tensor, name: None})
-            assert fused_calls(model, looking) == (5 if inside else 6)
 
 
 @pytest.mark.parametrize("d_k", [1, 8, 64, 512])

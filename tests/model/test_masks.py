@@ -73,7 +73,6 @@ def test_every_logit_depends_on_every_real_source_token() -> None:
 @pytest.mark.parametrize("score", SCORES)
 @torch.no_grad()
 def test_a_changed_future_leaves_the_past_alone(score: Score) -> None:
-    """By the fused kernel, which runs without gradients."""
     model, tgt = make_model(score=score), make_ids(9)
     before = model(SRC[:1], tgt)
     for t in range(1, 9):

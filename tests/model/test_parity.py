@@ -107,7 +107,7 @@ def reference_logits(
 def test_equals_torch_in_numbers_and_gradients(
     seed: int, shape: dict[str, Any], positions: str, tolerance: float
 ) -> None:
-    model = make_model(seed, positions=positions, **shape).train()  # no dropout, no fused kernel
+    model = make_model(seed, positions=positions, **shape).train()  # no dropout
     reference = make_reference(**shape)
     table = copy_weights(model, reference)
     ours, theirs = model(SRC, TGT), reference_logits(reference, table, SRC, TGT, positions)
@@ -127,7 +127,7 @@ def test_equals_torch_in_numbers_and_gradients(
 
 
 @torch.no_grad()
-def test_equals_torch_in_float32_by_the_fused_kernel() -> None:
+def test_equals_torch_in_float32() -> None:
     model, reference = make_model(5, positions="none"), make_reference()
     table = copy_weights(model, reference)
     theirs = reference_logits(reference, table, SRC, TGT, "none")

@@ -9,8 +9,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, shown, view
 from transformer.figures.glossary import TERMS, tip
-from transformer.figures.words import merge, words
 from transformer.inference import Translator
+from transformer.measures.words import merge, words
 from transformer.ui.address import View
 from transformer.ui.pages import PAGES
 

@@ -12,8 +12,8 @@ import torch
 
 from tests.pages.conftest import Visit, charts, messages, numbers, shown, told, view
 from transformer import Translator
-from transformer.figures.naming import token_name
 from transformer.figures.places import STOPS
+from transformer.measures.naming import token_name
 from transformer.training.schedule import paper_rate
 from transformer.ui.about import About
 from transformer.ui.address import View

@@ -18,8 +18,8 @@ from transformer.analysis.interventions.comparison import Comparison, compare
 from transformer.analysis.interventions.patches import hidden, painted, patched, without_pieces
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
 from transformer.figures.packing import unpack
-from transformer.figures.switchboard import heads_of
 from transformer.inference import Trace
+from transformer.measures.head_codes import heads_of
 from transformer.ui.address import EXAMPLES
 from transformer.ui.lab import MEANS, switch, switch_written
 

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 
 from transformer.analysis.positions import ORDER_PAIR
-from transformer.figures.words import words
+from transformer.measures.words import words
 from transformer.ui.address import View
 from transformer.ui.lessons.course import (
     BY_NAME,

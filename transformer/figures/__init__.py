@@ -16,7 +16,6 @@ from transformer.figures.moments import moments_data, moments_page
 from transformer.figures.steps import steps_data, translation_data
 from transformer.figures.token_diff import align, difference
 from transformer.figures.views import module, style, translation_page
-from transformer.figures.words import merge, special, word_labels, words
 
 if TYPE_CHECKING:
     from transformer.figures.curves import curves
@@ -35,18 +34,14 @@ __all__ = [
     "film_data",
     "film_page",
     "heatmap",
-    "merge",
     "module",
     "moments_data",
     "moments_page",
     "prefixed",
-    "special",
     "steps_data",
     "style",
     "translation_data",
     "translation_page",
-    "word_labels",
-    "words",
 ]
 
 

@@ -16,20 +16,15 @@ from jaxtyping import Float, Integer
 from transformer import measures
 from transformer.figures.glossary import tip
 from transformer.figures.packing import COARSE, FINE, Part, quantize
+from transformer.figures.pins import pin_parts
 from transformer.figures.state import DEFAULTS, State
 from transformer.figures.state import KINDS as CALLED
 from transformer.figures.steps import choices, tree_data
 from transformer.figures.token_diff import align
-from transformer.figures.words import pin_parts, plain_words, special, word_labels, words
 from transformer.measures import KINDS, MEASURES
-from transformer.measures.registry import AttentionTrace, layers_of
+from transformer.measures.registry import SITES, VECTORS, AttentionTrace, layers_of
+from transformer.measures.words import plain_words, special, word_labels, words
 
-SITES = {
-    "encoder": "encoder.layers.{}.self_attn.",
-    "decoder": "decoder.layers.{}.self_attn.",
-    "cross": "decoder.layers.{}.cross_attn.",
-}
-VECTORS = ("query", "key", "value", "scores", "heads")
 THUMB = 64
 """Cells a side of a small picture, at most."""
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from transformer.figures.explorer_sides import labels_of
-from transformer.figures.naming import retold
 from transformer.figures.packing import COARSE, Part, pack, quantize
-from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
 from transformer.figures.state import Field, State
 from transformer.figures.views import packed_page
 from transformer.measures import KINDS
-
-FRAMES = 100
-"""Most steps in a film."""
+from transformer.measures.film_steps import FRAMES, film_steps
+from transformer.measures.naming import retold
+from transformer.measures.role_rules import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
 
 CELLS = 24_000_000
 """Most weights in a film, a byte each: long probes leave room for fewer steps."""
@@ -43,24 +41,6 @@ DOES = {
 _LABELS = ("src", "tgt", "predicted")
 Frame = Mapping[str, npt.NDArray[np.floating]]
 Labels = Mapping[str, Sequence[str]]
-
-
-def film_steps(steps: Iterable[int], most: int = FRAMES) -> list[int]:
-    """At most `most` of these steps, in order: the first, the last, and between them about evenly
-    many for every doubling, since most happens early."""
-    found = sorted(set(steps))
-    if len(found) <= most:
-        return found
-    if most < 3:
-        return [found[0], found[-1]][-most:]
-    places = np.log1p(np.array(found, float) - found[0])
-    kept = [0]
-    for nth in range(1, most - 1):
-        # The nearest one to its even place that is left, with one left for each that follows.
-        wanted = places[-1] * nth / (most - 1)
-        low, high = kept[-1] + 1, len(found) - (most - nth)
-        kept.append(low + int(np.abs(places[low : high + 1] - wanted).argmin()))
-    return [found[place] for place in [*kept, len(found) - 1]]
 
 
 def film_data(

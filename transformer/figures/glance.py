@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.figures.explorer_sides import Traced
-from transformer.figures.words import merge, rows_of_written, word_labels, words
 from transformer.measures.pieces import CONTROL, is_punctuation
+from transformer.measures.words import merge, rows_of_written, word_labels, words
 
 END = "</s>"
 UNKNOWN = "<unk>"

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from transformer.figures.naming import counted
 from transformer.figures.views import view_page
+from transformer.measures.naming import counted
 
 
 @dataclass(frozen=True)

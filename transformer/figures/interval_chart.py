@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from html import escape
 
 import pandas as pd
@@ -10,35 +9,10 @@ import plotly.graph_objects as go
 
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
 from transformer.figures.theme import theme
+from transformer.measures.chart import Chart
 
 MARGIN = 0.08
 """Share of the line, left free at both ends."""
-
-
-@dataclass(frozen=True)
-class Chart:
-    """How a table is drawn: which column is what.
-
-    Attributes:
-        x, y: columns; an x of words is put at the places 0, 1, 2 …
-        across, down: titles of the axes, with units.
-        by: the column whose values are told apart by colour and sign; "" for none.
-        low, high: columns with the ends of the interval of y; left out where they are missing.
-        mark: where a line is drawn that the rule speaks of, and its name.
-        joined: whether the points of one colour are joined.
-        percent: whether y is a share, written in percent.
-    """
-
-    x: str
-    y: str
-    across: str
-    down: str
-    by: str = ""
-    low: str = "low"
-    high: str = "high"
-    mark: tuple[float, str] | None = None
-    joined: bool = True
-    percent: bool = False
 
 
 def measured(

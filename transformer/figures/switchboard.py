@@ -9,8 +9,8 @@ from jaxtyping import Float
 
 from transformer.figures.explorer_sides import ExplorerData, pool
 from transformer.figures.packing import COARSE, Part, pack, quantize
+from transformer.measures.head_codes import LETTERS
 
-LETTERS = {"encoder": "e", "decoder": "d", "cross": "c"}
 PICTURE = 24
 """Cells a side of a head's picture, at most."""
 
@@ -62,22 +62,3 @@ def switchboard_data(
         "exact": exact,
     }
     return pack(header, parts)
-
-
-def heads_of(off: str, n_layers: int, n_heads: int) -> tuple[list[tuple[str, int, int]], list[str]]:
-    """Heads written as "e3.2,c5": encoder layer 3, head 2, and all of layer 5's cross heads.
-
-    Returns:
-        The heads, none twice, and what was named that is not in the model.
-    """
-    names = {letter: kind for kind, letter in LETTERS.items()}
-    found: list[tuple[str, int, int]] = []
-    missing = []
-    for one in filter(None, off.split(",")):
-        layer, _, head = one[1:].partition(".")
-        heads = [int(head)] if head else list(range(n_heads))
-        if int(layer) < n_layers and heads[0] < n_heads:
-            found += [(names[one[0]], int(layer), number) for number in heads]
-        else:
-            missing.append(one)
-    return list(dict.fromkeys(found)), missing

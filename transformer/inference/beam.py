@@ -10,9 +10,9 @@ import numpy as np
 import torch
 
 from transformer.config import ModelConfig
-from transformer.inference.choosing import Allowed
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamNode, BeamTree, NodeStatus, length_penalty
+from transformer.inference.search import Allowed
 from transformer.inference.sessions import Session
 from transformer.inference.step_logits import Decoded
 
@@ -92,7 +92,7 @@ class Hypotheses:
                 places.append(place)
             self.nodes.append(node)
         if len(places) == len(self.alive):
-            order = _at_home(places)
+            order = _keep_rows_in_place(places)
             places, alive = [places[n] for n in order], [alive[n] for n in order]
         self.alive = alive
         return places, [self.nodes[index].id for index in alive]
@@ -114,7 +114,7 @@ class Hypotheses:
         best_alive = max(self.nodes[index].total for index in self.alive) / bound
         return max(self.nodes[index].score for index in self.finished) >= best_alive
 
-    def again(self, penalty: float) -> Hypotheses | None:
+    def with_length_penalty(self, penalty: float) -> Hypotheses | None:
         """This search with another length penalty: that decides when a search ends and which end
         is best, never what a step finds. None if it goes on past what was found."""
         options = replace(self.options, length_penalty=penalty)
@@ -169,7 +169,7 @@ class Hypotheses:
         return BeamTree(tuple(nodes), self.options.beam_size, self.options.length_penalty)
 
 
-def _at_home(parents: list[int]) -> list[int]:
+def _keep_rows_in_place(parents: list[int]) -> list[int]:
     """In which order these children stand, so that as many as can be have their parent's place:
     what the session keeps of a place need not be moved then."""
     first = {parent: child for child, parent in reversed([*enumerate(parents)])}
@@ -195,9 +195,7 @@ def beam_search(
     ids = torch.full((len(limits),), config.bos_id, device=device)
     k = min(max(2 * options.beam_size, options.candidates), config.vocab_size - 3)
     for step in itertools.count():
-        logits = torch.empty(len(ids), config.vocab_size, device=device)
-        session.step(ids, logits)
-        every = logits.log_softmax(dim=-1)
+        every = session.step(ids).log_softmax(dim=-1)
         best = allowed(every, [0]).topk(k, dim=-1)
         given: list[tuple[int, float]] = []
         if step < len(prefix):

@@ -6,21 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer.hooks import Hooks
+from transformer.inference.acceleration import backend_of, fast_products
+from transformer.inference.backend import Memory
 from transformer.inference.beam import Hypotheses, beam_search
-from transformer.inference.choosing import (
-    Choose,
-    Prefixed,
-    Sampler,
-    forced,
-    greedy,
-    new_seed,
-    search,
-)
-from transformer.inference.engine import Engine
 from transformer.inference.options import (
     EXTRA_LENGTH,
     Decoding,
@@ -29,12 +21,18 @@ from transformer.inference.options import (
     output_limit,
     source_limit,
 )
-from transformer.inference.sessions import CachedSession, PlainSession, Session
-from transformer.inference.speculative import SingleSession, speculative
+from transformer.inference.search import (
+    Choose,
+    Prefixed,
+    Sampler,
+    forced,
+    greedy,
+    new_seed,
+    search,
+)
+from transformer.inference.sessions import Session, UncachedSession
 from transformer.inference.step_logits import Decoded
-from transformer.inference.weights import DecoderWeights
 from transformer.model import Transformer
-from transformer.model.attention import padding_mask
 from transformer.text.batching import by_length, pad, shift_right
 
 MAX_ROWS = 128
@@ -42,17 +40,6 @@ MAX_ROWS = 128
 
 MAX_POSITIONS = 8192
 """Most source positions side by side, padding included."""
-
-
-@dataclass(frozen=True)
-class Memory:
-    """What the encoder made of some sources, and with which products to go on: exact if None."""
-
-    src: Int[Tensor, "rows src"]
-    src_mask: Bool[Tensor, "rows 1 1 src"]
-    states: Float[Tensor, "rows src d_model"]
-    lengths: list[int]
-    half: DecoderWeights | None = None
 
 
 @dataclass(frozen=True)
@@ -72,18 +59,13 @@ class SequenceDecoder:
     def __init__(self, model: Transformer, precision: str = "auto") -> None:
         self.model, self.config = model, model.config
         self.device = model.embedding.weight.device
-        self.engine = Engine(model, precision)
+        self.backend = backend_of(model, precision)
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[list[int]], hooks: Hooks | None = None) -> Memory:
         """One pass of the encoder over sources padded to the longest."""
         src = pad(sources, self.config.pad_id, self.device)
-        mask = padding_mask(src, self.config.pad_id)
-        lengths = [len(source) for source in sources]
-        half = None if hooks else self.engine.half(len(sources))
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=half is not None):
-            states = self.model.encode(src, mask, hooks)
-        return Memory(src, mask, states.float(), lengths, half)
+        return self.backend.encode(src, [len(source) for source in sources], hooks)
 
     @torch.inference_mode()
     def decode(
@@ -118,7 +100,7 @@ class SequenceDecoder:
         if prefix:
             choose = Prefixed(prefix, choose)
         if len(limits) == 1 and (not hooks or hooks.causal):
-            output = self._drafted(memory, choose, limits[0], options, min_len, watch or hooks)
+            output = self._speculative(memory, choose, limits[0], options, min_len, watch or hooks)
             if output is not None:
                 return [replace(output, seed=seeds[0])]
         found = search(
@@ -176,8 +158,9 @@ class SequenceDecoder:
     ) -> Float[Tensor, "rows tgt vocab"]:
         """One teacher-forced pass: row i are the logits that `outputs[…][i]` was chosen from."""
         tgt = self.inputs(outputs)
-        states = self.model.decode(tgt, memory.states, memory.src_mask, hooks=hooks)
-        return self.model.project(states, hooks)
+        with fast_products():
+            states = self.model.decode(tgt, memory.states, memory.src_mask, hooks=hooks)
+            return self.model.project(states, hooks)
 
     def _forced(
         self, memory: Memory, options: Decoding, hooks: Hooks | None, targets: Sequence[list[int]]
@@ -188,7 +171,7 @@ class SequenceDecoder:
             for row, ids in zip(rows, targets, strict=True)
         ]
 
-    def _drafted(
+    def _speculative(
         self,
         memory: Memory,
         choose: Choose,
@@ -197,32 +180,20 @@ class SequenceDecoder:
         min_len: int,
         watch: Hooks | None,
     ) -> Output | None:
-        """One output by drafting and checking, or None where that does not pay."""
-        weights = self.engine.draft()
-        if weights is None:
-            return None
+        """One output by drafting and verifying, or None where the backend does not draft."""
         passed: list[int] = []
 
         def verify(ids: list[int]) -> Float[Tensor, "tgt vocab"]:
             passed[:] = ids
             return self.logits(memory, [ids], watch)[0]
 
-        decoded = speculative(
-            SingleSession(weights, memory.states, limit),
-            verify,
-            choose,
-            limit,
-            self.config,
-            candidates=options.candidates,
-            min_len=min_len,
-        )
+        decoded = self.backend.decode_speculatively(memory, verify, choose, limit, options, min_len)
         return None if decoded is None else Output(decoded, passed=passed)
 
     def _session(self, memory: Memory, max_len: int, hooks: Hooks | None) -> Session:
         if hooks:
-            return PlainSession(self.model, memory.states, memory.src_mask, hooks)
-        weights = memory.half or self.engine.exact()
-        return CachedSession(weights, memory.states, memory.src_mask, max_len)
+            return UncachedSession(self.model, memory.states, memory.src_mask, hooks)
+        return self.backend.session(memory, max_len)
 
 
 def _batches(lengths: Sequence[int], beam_size: int) -> list[list[int]]:

@@ -16,11 +16,10 @@ from typing import Any, get_args
 import numpy as np
 
 from transformer.config import Score
-from transformer.figures.explorer_sides import SITES, VECTORS
 from transformer.inference.given_weights import trace_parts
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.inference.trace_files import HEADER, UNREADABLE, Array, checked
-from transformer.measures.registry import layers_of
+from transformer.measures.registry import SITES, VECTORS, layers_of
 
 FILE_BYTES = 5_000_000
 """Of a file, packed: as much as the server takes of any upload."""

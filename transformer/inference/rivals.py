@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from transformer.figures.words import words
 from transformer.inference.results import Translation
 from transformer.inference.translator import Translator
 from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
+from transformer.measures.words import words
 
 LONGEST = 8
 """Pieces that a rival may go on for; what is no whole word by then is shown as far as it came."""

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from torch import Tensor
 
 from transformer.hooks import Hooks
-from transformer.inference.decoding import Memory, Output, SequenceDecoder
+from transformer.inference.backend import Memory
+from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.results import Translation
 from transformer.inference.trace import Trace
 from transformer.model import Transformer

@@ -14,9 +14,9 @@ from transformer.checkpoint import checkpoint_hash, load_checkpoint
 from transformer.device import choose_device
 from transformer.hooks import Hooks
 from transformer.house import find_checkpoint
+from transformer.inference.backend import Precision
 from transformer.inference.beam import Hypotheses
 from transformer.inference.decoding import Output, SequenceDecoder
-from transformer.inference.engine import Precision
 from transformer.inference.options import Decoding, DecodingOptions, check_source
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
 from transformer.inference.trace import Trace
@@ -174,7 +174,7 @@ class Translator:
         search, done = trace.translation.search, trace.translation
         if not isinstance(search, Hypotheses):
             raise ValueError("only what a beam search found, without hooks, can be ended otherwise")
-        ended = search.again(length_penalty)
+        ended = search.with_length_penalty(length_penalty)
         if ended is None:
             return None
         output = Output(ended.decoded(), search=ended)

@@ -19,8 +19,8 @@ import numpy as np
 
 from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.figures.film import film_steps
 from transformer.languages import Languages
+from transformer.measures.film_steps import film_steps
 from transformer.run_config import FilmRun, RunConfig, TrainingRun
 from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.run import RunFolder

@@ -32,6 +32,16 @@ MEASURES: dict[str, Measure] = _found()
 """Every measure by its name."""
 
 
+SITES = {
+    "encoder": "encoder.layers.{}.self_attn.",
+    "decoder": "decoder.layers.{}.self_attn.",
+    "cross": "decoder.layers.{}.cross_attn.",
+}
+VECTORS = ("query", "key", "value", "scores", "heads")
+"""Where a trace keeps what attention reads and gives: `SITES[kind].format(layer)`, then "hook_" and
+one of `VECTORS`."""
+
+
 def layers_of(config: Mapping[str, Any], kind: str) -> int:
     """How many layers a trace with this config has of a kind: "n_layers", which is the greatest
     depth, unless "depths" says another for the kind (`Trace.from_weights`)."""

@@ -15,7 +15,6 @@ from torch.nn import functional
 
 from transformer.config import ModelConfig, Score
 from transformer.hooks import HookPoint, Hooks
-from transformer.model.products import linear
 
 
 def padding_mask(ids: Int[Tensor, "batch length"], pad_id: int) -> Bool[Tensor, "batch 1 1 length"]:
@@ -142,14 +141,21 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Query, Key, Key]:
         """Queries from `x`, keys and values from `memory`; the same tensor for self-attention."""
         if memory is x:
-            parts = linear(x, self.w_qkv, self.b_qkv).chunk(3, dim=-1)
-        else:
-            d, bias = self.d_model, self.b_qkv
-            query = linear(x, self.w_q, None if bias is None else bias[:d])
-            both = linear(memory, self.w_qkv[d:], None if bias is None else bias[d:])
-            parts = (query, *both.chunk(2, dim=-1))
-        query, key, value = (split_heads(part, self.n_heads) for part in parts)
-        return query, key, value
+            parts = functional.linear(x, self.w_qkv, self.b_qkv).chunk(3, dim=-1)
+            query, key, value = (split_heads(part, self.n_heads) for part in parts)
+            return query, key, value
+        return self.project_query(x), *self.project_memory(memory)
+
+    def project_query(self, x: Float[Tensor, "batch query d_model"]) -> Query:
+        bias = None if self.b_qkv is None else self.b_qkv[: self.d_model]
+        return split_heads(functional.linear(x, self.w_q, bias), self.n_heads)
+
+    def project_memory(self, memory: Float[Tensor, "batch key d_model"]) -> tuple[Key, Key]:
+        """Keys and values."""
+        bias = None if self.b_qkv is None else self.b_qkv[self.d_model :]
+        both = functional.linear(memory, self.w_qkv[self.d_model :], bias)
+        key, value = (split_heads(part, self.n_heads) for part in both.chunk(2, dim=-1))
+        return key, value
 
     def forward(
         self,
@@ -160,28 +166,22 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "batch query d_model"]:
         """`mask` broadcasts to (batch, heads, query, key), True = may attend; None = all may. Each
         query needs at least one key it may attend to."""
-        query, key, value = self.project(x, memory)
+        return self.attend(*self.project(x, memory), mask, hooks)
+
+    def attend(
+        self,
+        query: Query,
+        key: Key,
+        value: Key,
+        mask: Bool[Tensor, "..."] | None,
+        hooks: Hooks | None = None,
+    ) -> Float[Tensor, "batch query d_model"]:
+        """All that follows the projections: scores, softmax, weighted values, W^O."""
         query = self.hook_query(query, hooks)
         key = self.hook_key(key, hooks)
         value = self.hook_value(value, hooks)
-        if self._fused(query, hooks):
-            heads = functional.scaled_dot_product_attention(
-                query, key, value, attn_mask=mask, scale=self.score.scale
-            )
-        else:
-            scores = self.hook_scores(self.score(query, key), hooks)
-            weights = self.hook_weights(attention_weights(scores, mask), hooks)
-            heads = weights @ value
-        heads = self.hook_heads(heads, hooks)
-        output = linear(merge_heads(heads), self.w_o, self.b_o)
+        scores = self.hook_scores(self.score(query, key), hooks)
+        weights = self.hook_weights(attention_weights(scores, mask), hooks)
+        heads = self.hook_heads(weights @ value, hooks)
+        output = functional.linear(merge_heads(heads), self.w_o, self.b_o)
         return self.hook_output(output, hooks)  # type: ignore[no-any-return]
-
-    def _fused(self, query: Query, hooks: Hooks | None) -> bool:
-        """Whether the one fused kernel may run: nobody looks at scores or weights, and it pays.
-
-        It knows dot products only. With gradients on a CPU the explicit form is about six times
-        faster at sentence length (`python -m benchmarks.training` prints both).
-        """
-        looked_at = self.hook_scores.watched(hooks) or self.hook_weights.watched(hooks)
-        slow_here = query.device.type == "cpu" and query.requires_grad
-        return self.score.kind != "additive" and not looked_at and not slow_here

@@ -13,42 +13,6 @@ from transformer.config import Activation, ModelConfig
 from transformer.hooks import HookPoint, Hooks
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.positions import POSITIONS
-from transformer.model.products import Linear
-
-
-class Dropout(nn.Module):
-    """Srivastava et al. 2014, inverted: x · mask / (1 - p) in training, x otherwise.
-
-    Drawing one random float a number takes 29% of a training step on a CPU (`torch.nn.Dropout`).
-    Here eight numbers share one 64-bit draw, a byte each, so the probability is a multiple of 1/256
-    (0.1 becomes 26/256 = 0.1016; 255/256 is the most); the scale uses that very probability, so the
-    mean stays exact.
-    """
-
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-        self.threshold = min(round(p * 256), 255)
-
-    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        if not self.training or self.p == 0:
-            return x
-        if x.device.type != "cpu":
-            return nn.functional.dropout(x, self.p)
-        return x * byte_mask(x, self.threshold)
-
-
-def byte_mask(
-    x: Float[Tensor, "*shape"], threshold: int, generator: torch.Generator | None = None
-) -> Float[Tensor, "*shape"]:
-    """0 with probability threshold/256, else 256/(256 - threshold), from torch's generator or a
-    given one."""
-    words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64)
-    words.random_(-(2**63), None, generator=generator)
-    drawn = words.view(torch.uint8)[: x.numel()].view(x.shape)
-    keep = torch.empty(x.shape, dtype=x.dtype)  # not through bool, which is slower
-    return torch.ge(drawn, threshold, out=keep).mul_(256 / (256 - threshold))
-
 
 Sequence = Float[Tensor, "batch length d_model"]
 
@@ -61,13 +25,15 @@ ACTIVATIONS: dict[Activation, Callable[[Tensor], Tensor]] = {
 
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position alike (section 3.3, eq. 2).
-    `activation` is the max(0, ·), or what a model of others has in its place."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, the same at each position (section 3.3, eq. 2).
+
+    `activation` is the paper's max(0, ·) unless an imported model has another function.
+    """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.w_1 = Linear(config.d_model, config.d_ff)
-        self.w_2 = Linear(config.d_ff, config.d_model)
+        self.w_1 = nn.Linear(config.d_model, config.d_ff)
+        self.w_2 = nn.Linear(config.d_ff, config.d_model)
         self.activation = ACTIVATIONS[config.activation]
         nn.init.xavier_uniform_(self.w_1.weight)
         nn.init.xavier_uniform_(self.w_2.weight, gain=config.branch_gain)
@@ -86,7 +52,7 @@ class AddAndNorm(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.norm = nn.LayerNorm(config.d_model)
         self.hook_sum = HookPoint()  # (batch, length, d_model), before the norm
         self.hook_output = HookPoint()  # (batch, length, d_model), the residual stream
@@ -102,7 +68,7 @@ class AddPositions(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.positions = POSITIONS[config.positions](config)
-        self.dropout = Dropout(config.dropout)
+        self.dropout = nn.Dropout(config.dropout)
         self.hook_tokens = HookPoint()  # (batch, length, d_model), embedding × √d_model
         self.hook_positions = HookPoint()  # (1, length, d_model)
         self.hook_output = HookPoint()  # (batch, length, d_model)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
+from torch.nn import functional
 
 from transformer.cancellation import check_cancelled
 from transformer.config import ModelConfig
 from transformer.hooks import HookPoint, Hooks
 from transformer.model.attention import padding_mask, target_mask
 from transformer.model.layers import Decoder, Encoder
-from transformer.model.products import linear
 
 Ids = Int[Tensor, "batch length"]
 Mask = Bool[Tensor, "..."]
@@ -96,7 +96,7 @@ class Transformer(nn.Module):
     ) -> Float[Tensor, "batch tgt vocab"]:
         """Decoder states to logits, with the embedding matrix again (section 3.4)."""
         self._check(hooks)
-        logits = linear(states, self.embedding.weight, self.output_bias)
+        logits = functional.linear(states, self.embedding.weight, self.output_bias)
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
 
     def _check(self, hooks: Hooks | None) -> None:

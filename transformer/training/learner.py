@@ -15,6 +15,7 @@ from transformer.model import Transformer
 from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
 from transformer.training.distributed import World
+from transformer.training.fast import use_byte_dropout
 from transformer.training.loss import AttentionPrice, smoothed_cross_entropy
 
 
@@ -40,6 +41,7 @@ class MixedPrecision(Generic[Model]):
     def __init__(self, model: Model, dtype: torch.dtype) -> None:
         self.model = model
         self.working = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
+        use_byte_dropout(self.working)
         self._exact: list[Tensor] = list(model.parameters())
         self._copies: list[Tensor] = list(self.working.parameters())
         self._device = self._exact[0].device

@@ -14,16 +14,17 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures import ExplorerData
-from transformer.figures.explorer_sides import SITES, VECTORS, vectors_of
+from transformer.figures.explorer_sides import vectors_of
 from transformer.figures.packing import Part
 from transformer.inference import Trace
+from transformer.measures.registry import SITES, VECTORS
 from transformer.ui.address import View
 from transformer.ui.kit.remembered import Kept
 from transformer.ui.models import Model
 
 ROOM = 96_000_000
 """Bytes of readings that are kept. The newest is kept even if it is larger alone."""
-SECONDS = 30
+SECONDS = 10
 """Seconds of a processor that one rerun of a page may take. The search for a translation of 500
 pieces, with four beginnings carried along, takes 2 for the checkpoint en-fr."""
 

@@ -16,7 +16,7 @@ from transformer.analysis.corpora.gold import words_of
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.analysis.roles.head_roles import head_roles
 from transformer.config import ModelConfig
-from transformer.figures.words import merge
+from transformer.measures.words import merge
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS

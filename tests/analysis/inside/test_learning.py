@@ -13,7 +13,6 @@ from transformer.analysis.inside import shifted
 from transformer.analysis.inside.learning import dropped, smoothed
 from transformer.inference import Trace
 from transformer.model import Transformer
-from transformer.model.layers import AddAndNorm
 from transformer.text import Vocabulary
 
 TEXT, TARGET = "The baker paints a boat at night.", "Elle cache un bateau."
@@ -29,19 +28,15 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
 def test_it_is_what_the_layer_does_in_training(
     tiny_model: Transformer, trace: Trace, p: float
 ) -> None:
-    """The first mask that torch's generator gives after the same seed is the same."""
+    """Of this mask; that it is dropout of this p is tested below."""
     found = dropped(tiny_model, trace, BLOCK, 2, p=p, seed=7)
-    theirs = tiny_model.get_submodule(f"{BLOCK}_norm")
-    assert isinstance(theirs, AddAndNorm)
-    layer = AddAndNorm(tiny_model.config)
-    layer.load_state_dict(theirs.state_dict())
-    layer.dropout.p, layer.dropout.threshold = p, round(p * 256)
-    row = torch.tensor(trace[f"{BLOCK}.hook_output"])[2][None, None]
-    stream = torch.tensor(found.stream, dtype=torch.float32)[None, None]
-    torch.manual_seed(7)
+    norm = tiny_model.get_submodule(f"{BLOCK}_norm.norm")
+    assert isinstance(norm, torch.nn.LayerNorm)
+    total = torch.tensor(found.stream + found.said * found.mask, dtype=torch.float32)
     with torch.no_grad():
-        wanted = layer.train()(stream, row)[0, 0].numpy()
+        wanted = norm(total).numpy()
     np.testing.assert_allclose(found.normed_dropped, wanted, atol=1e-5)
+    assert {*np.unique(found.mask)} <= {0.0, np.float32(1 / (1 - p))}
     handed_on = trace[f"{BLOCK}_norm.hook_output"][2]
     np.testing.assert_allclose(found.normed, handed_on, atol=1e-5)
 

@@ -18,8 +18,8 @@ from transformer.analysis.roles.sentence_heads import (
     stand_out,
     strongest_pairs,
 )
-from transformer.figures.words import plain_words
 from transformer.inference import Trace
+from transformer.measures.words import plain_words
 
 LAYERS, HEADS = 2, 3
 SRC = ("▁the", "▁red", "▁um", "brella", ".", "</s>")

@@ -25,10 +25,10 @@ from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Linked
 from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent, watch
-from transformer.figures.words import merge
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
+from transformer.measures.words import merge
 from transformer.model.attention import MultiHeadAttention
 
 By = Literal["weights", "norms"]
@@ -76,7 +76,7 @@ def word_scores(
             column for every source piece, `</s>` last; `trace.weights("cross", layer)` or
             `norms.contributions(...)`.
         source, target: the word of every piece, without `</s>`, never falling: `gold.words_of`, or
-            `figures.words.words` without its last. A word without a piece has no row or column.
+            `measures.words.words` without its last. A word without a piece has no row or column.
         to: "output": word i from the rows that write it. "input": from those that read it.
     """
     first = 1 if to == "input" else 0

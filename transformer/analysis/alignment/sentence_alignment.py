@@ -19,8 +19,8 @@ from transformer.analysis.alignment.error_rate import alignment_error
 from transformer.analysis.alignment.leaderboard import By, To, word_scores
 from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.corpora.gold import Gold, Link, words_of
-from transformer.figures.words import word_labels, words
 from transformer.inference import Trace
+from transformer.measures.words import word_labels, words
 from transformer.model import Transformer
 
 

@@ -14,6 +14,7 @@ from torch.nn import functional
 from transformer.analysis.corpora.corpus import Corpus
 from transformer.hooks import Hooks
 from transformer.inference import Decoding, Translator
+from transformer.inference.acceleration import fast_products
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import check_source
 from transformer.model import Transformer
@@ -137,8 +138,9 @@ def watch(
     for batch in batches(translator, pairs):
         progress(done / len(pairs), "measuring")
         looking, mask = hooks(batch), padding_mask(batch.src, pad_id)
-        memory = model.encode(batch.src, mask, looking)
-        model.decode(batch.tgt_in, memory, mask, hooks=looking)
+        with fast_products():
+            memory = model.encode(batch.src, mask, looking)
+            model.decode(batch.tgt_in, memory, mask, hooks=looking)
         done += len(batch.numbers)
     progress(1.0, "measured")
 
@@ -163,9 +165,10 @@ def losses(
     """
     pad_id = model.config.pad_id
     mask = padding_mask(batch.src, pad_id)
-    if memory is None:
-        memory = model.encode(batch.src, mask, hooks)
-    logits = model.project(model.decode(batch.tgt_in, memory, mask, hooks=hooks), hooks)
+    with fast_products():
+        if memory is None:
+            memory = model.encode(batch.src, mask, hooks)
+        logits = model.project(model.decode(batch.tgt_in, memory, mask, hooks=hooks), hooks)
     # In rows of one vocabulary each, which is six times faster; padding has loss 0.
     each = functional.cross_entropy(
         logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=pad_id, reduction="none"

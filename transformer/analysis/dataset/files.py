@@ -25,10 +25,10 @@ import pyarrow.parquet as pq
 from transformer.analysis.corpora.passes import Progress, silent
 from transformer.analysis.interventions.switching import Head
 from transformer.cancellation import check_cancelled
-from transformer.figures.switchboard import LETTERS
 from transformer.inference import Trace
 from transformer.inference.trace import WEIGHTS
 from transformer.measures import MEASURES, OffsetShare, of_trace
+from transformer.measures.head_codes import LETTERS
 
 _TEXTS, _IDS, _SHARES = pa.list_(pa.string()), pa.list_(pa.int32()), pa.list_(pa.float64())
 MEASURED = tuple(

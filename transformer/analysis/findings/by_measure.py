@@ -12,11 +12,11 @@ from transformer.analysis.evidence.bootstrap import Drawn, Interval, lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, enough, interval_text
 from transformer.analysis.roles.head_measures import measure_heads
-from transformer.figures.interval_chart import Chart
-from transformer.figures.naming import short_name
-from transformer.figures.roles import POSITIONAL
 from transformer.inference import Translator
 from transformer.measures import MEASURES, Measure, PublishedClaim
+from transformer.measures.chart import Chart
+from transformer.measures.naming import short_name
+from transformer.measures.role_rules import POSITIONAL
 
 
 def _chart(kind: str, share: str, floor: float, by: str = "") -> Chart:

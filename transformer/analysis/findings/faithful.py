@@ -14,8 +14,8 @@ from transformer.analysis.evidence.bootstrap import Drawn, lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.blanked import METHODS, SHORTEST, Where, agreement
 from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
-from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
+from transformer.measures.chart import Chart
 
 Test = Callable[[Translator, Corpus, Progress], Finding]
 FLOOR = 0.05

@@ -13,8 +13,8 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, silent
 from transformer.analysis.evidence.bootstrap import Interval
 from transformer.analysis.evidence.verdicts import Effect, Word
-from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
+from transformer.measures.chart import Chart
 
 MIN_SENTENCES = 10
 """Sentences that a bootstrap over sentences needs at least."""

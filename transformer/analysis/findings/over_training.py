@@ -24,8 +24,8 @@ from transformer.analysis.findings.finding import Finding, Published, Untestable
 from transformer.analysis.importance.ablation import bleu_of, references_of, without_heads
 from transformer.analysis.importance.by_gradient import gradient_importance
 from transformer.checkpoint import load_checkpoint
-from transformer.figures.interval_chart import Chart
 from transformer.inference import Translator
+from transformer.measures.chart import Chart
 from transformer.text.files import atomic_path
 
 PRUNED = 0.4

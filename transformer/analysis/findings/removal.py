@@ -16,9 +16,9 @@ from transformer.analysis.findings.finding import Finding, Published, Untestable
 from transformer.analysis.importance.ablation import losses_without
 from transformer.analysis.importance.by_gradient import Importance, gradient_importance
 from transformer.analysis.interventions.switching import KINDS, Head, all_heads
-from transformer.figures.interval_chart import Chart
-from transformer.figures.naming import short_name
 from transformer.inference import Translator
+from transformer.measures.chart import Chart
+from transformer.measures.naming import short_name
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 JUDGED = 0.8

@@ -15,9 +15,9 @@ from transformer.analysis.corpora.passes import Progress
 from transformer.analysis.evidence.bootstrap import lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
-from transformer.figures.interval_chart import Chart
-from transformer.figures.naming import short_name
 from transformer.inference import Translator
+from transformer.measures.chart import Chart
+from transformer.measures.naming import short_name
 
 FLOOR = 1.0
 """Points of the error rate that a difference must exceed."""

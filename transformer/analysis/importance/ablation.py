@@ -31,6 +31,7 @@ from transformer.analysis.interventions.switching import (
     switched_off,
 )
 from transformer.inference import Translator
+from transformer.inference.acceleration import fast_products
 from transformer.model import Transformer
 from transformer.model.attention import MultiHeadAttention, padding_mask
 
@@ -138,7 +139,8 @@ def losses_without(
     whole, each = np.empty(sentences), np.empty((len(groups), sentences))
     off = [switched_off(model.config, group) for group in groups]
     for number, batch in enumerate(parts):
-        memory = model.encode(batch.src, padding_mask(batch.src, model.config.pad_id))
+        with fast_products():
+            memory = model.encode(batch.src, padding_mask(batch.src, model.config.pad_id))
         whole[batch.numbers] = losses(model, batch, memory=memory).cpu().numpy()
         for n, (group, hooks) in enumerate(zip(groups, off, strict=True)):
             progress((number + n / len(groups)) / len(parts), "measuring without heads")

@@ -13,7 +13,7 @@ from torch.nn import functional
 from transformer.inference import Trace, Translator
 from transformer.inference.trace import Array
 from transformer.model import Transformer
-from transformer.model.layers import AddAndNorm, Dropout, byte_mask
+from transformer.model.layers import AddAndNorm
 
 MANY = 256
 """Masks that `Dropped.mean_apart` is a mean over."""
@@ -28,7 +28,7 @@ class Dropped:
         said: (d_model,), what the sublayer found.
         mask: (d_model,), 0 where a number is dropped, else 1/(1 − p).
         normed, normed_dropped: (d_model,), what the LayerNorm hands on, without and with dropout.
-        probability: the p that was drawn with: a multiple of 1/256.
+        probability: p.
         mean_apart: length of the difference between `said` and the mean of `MANY` dropped ones,
             as a share of the length of `said`.
     """
@@ -81,9 +81,8 @@ def dropped(
     said = said[row]
     stream = torch.tensor(trace[f"{sublayer}_norm.hook_sum"])[row] - said
     generator = torch.Generator().manual_seed(seed)
-    threshold = Dropout(p).threshold
-    mask = byte_mask(said, threshold, generator)
-    more = torch.stack([byte_mask(said, threshold, generator) for _ in range(MANY)])
+    mask, *more = (torch.rand(1 + MANY, len(said), generator=generator) >= p) / (1 - p)
+    mean = torch.stack(more).mean(0)
     after = model.get_submodule(f"{sublayer}_norm")
     assert isinstance(after, AddAndNorm)
     device = after.norm.weight.device
@@ -97,8 +96,8 @@ def dropped(
         mask=mask.double().numpy(),
         normed=normed.double().numpy(),
         normed_dropped=normed_dropped.double().numpy(),
-        probability=threshold / 256,
-        mean_apart=float((said * more.mean(0) - said).norm() / said.norm().clamp_min(1e-12)),
+        probability=p,
+        mean_apart=float((said * mean - said).norm() / said.norm().clamp_min(1e-12)),
     )
 
 

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from transformer.config import ModelConfig, near
-from transformer.figures.switchboard import heads_of
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
+from transformer.measures.head_codes import heads_of
 
 Head = tuple[str, int, int]
 

@@ -1,7 +1,7 @@
 """A card for every head: what it was measured to do over a corpus, and the role that this is.
 
-The rules of *positional*, *backwards* and *sink* are those of `figures.roles`, which names roles on
-one sentence; here they are applied to all rows of a corpus together.
+The rules of *positional*, *backwards* and *sink* are those of `measures.role_rules`, which names
+roles on one sentence; here they are applied to all rows of a corpus together.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import pandas as pd
 
 from transformer.analysis.roles.corpus_tokens import MARGIN, MIN_ROWS, RELATIONS, WITHIN
 from transformer.analysis.roles.head_measures import HeadMeasures
-from transformer.figures import roles
-from transformer.figures.roles import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
+from transformer.measures import role_rules
 from transformer.measures.grammar import PIECES
+from transformer.measures.role_rules import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
 
 HALF = 0.5
 """Share of the weight, or of the rows: from here on a head is said to do a thing."""
@@ -151,7 +151,7 @@ def _roles(
         offset, share, reach = places.constant(layer, head, backwards=turned)
         enough = reach >= HALF and reach * len(places.query) >= LEAST_ROWS
         if share >= POSITIONAL and enough:
-            role_of = roles.backwards if turned else roles.straight
+            role_of = role_rules.backwards if turned else role_rules.straight
             yield role_of(offset, share, kind, ("</s>",))
 
     def much(name: str, twice: bool = False, rows: int = LEAST_ROWS) -> bool:

@@ -12,10 +12,10 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from transformer.analysis.alignment.aligner_head import AlignerHead
-from transformer.figures.words import merge, plain_words, rows_of_written
 from transformer.measures.pieces import CONTROL
 from transformer.measures.registry import AttentionTrace
 from transformer.measures.tokens import share
+from transformer.measures.words import merge, plain_words, rows_of_written
 
 CLEAR = 0.5
 """The least that is said to stand out. More than half of a row's attention is more than all other

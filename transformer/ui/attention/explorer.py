@@ -10,9 +10,9 @@ import streamlit as st
 
 from transformer.figures import ExplorerData, explorer_data, explorer_page, prefixed
 from transformer.figures.explorer_sides import vectors_of
-from transformer.figures.naming import file_name
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS, State
+from transformer.measures.naming import file_name
 from transformer.ui import state, trace_cache
 from transformer.ui.attention import Attention, comparison
 from transformer.ui.attention.comparison import names

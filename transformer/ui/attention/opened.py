@@ -11,9 +11,9 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures import ExplorerData, explorer_page
-from transformer.figures.naming import file_name
 from transformer.inference.foreign_trace import FILE_BYTES, open_trace
 from transformer.jobs import services
+from transformer.measures.naming import file_name
 from transformer.text.visible import is_blank
 from transformer.ui import frame, state
 from transformer.ui.attention import Attention, explorer

@@ -15,8 +15,8 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.findings.beside_checkpoint import KeptFinding
 from transformer.figures.interval_chart import measured as drawn
-from transformer.figures.naming import file_name
 from transformer.jobs import Computation
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables, verdicts
 from transformer.ui.kit.charts import chart, dark

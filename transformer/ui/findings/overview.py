@@ -15,8 +15,8 @@ from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.findings.beside_checkpoint import KeptFinding, kept
 from transformer.figures.interval_chart import text
-from transformer.figures.naming import file_name
 from transformer.jobs import Computation, Standing
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.findings import card
 from transformer.ui.kit import tables, verdicts

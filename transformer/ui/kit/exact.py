@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from transformer.figures import naming
+from transformer.measures import naming
 from transformer.ui import state
 
 HELP = (

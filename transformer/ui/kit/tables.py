@@ -76,6 +76,6 @@ def csv(label: str, table: Callable[[], pd.DataFrame], name: str) -> None:
     """Draw a link that downloads the table as `name`.csv.
 
     Args:
-        name: of `figures.naming.file_name`.
+        name: of `measures.naming.file_name`.
     """
     download(label, lambda: table().to_csv(index=False), f"{name}.csv", key=f"csv-{name}")

@@ -13,7 +13,7 @@ from transformer.analysis.alignment.leaderboard import WAYS
 from transformer.analysis.corpora import Corpus
 from transformer.figures.glossary import tip
 from transformer.figures.headgrid import Grid, headgrid_data
-from transformer.figures.naming import file_name
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import computed, corpus, exact, own_sentences, tables
 from transformer.ui.kit.views import component

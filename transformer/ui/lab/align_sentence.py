@@ -12,8 +12,8 @@ from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
 from transformer.figures.alignment import alignment, two_rows
-from transformer.figures.naming import file_name
 from transformer.inference import Trace
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.callbacks import follows

@@ -7,8 +7,8 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.attribution.direct_logits import KINDS, DirectLogits, direct_logits
-from transformer.figures.naming import file_name
 from transformer.inference import Trace
+from transformer.measures.naming import file_name
 from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import charts, controls, exact, tables
 from transformer.ui.kit.remembered import remembered

@@ -10,9 +10,9 @@ import streamlit as st
 from transformer.analysis.attribution.contribution import Contribution, agreement, contribution
 from transformer.analysis.attribution.gradients import Gradients, gradients
 from transformer.figures.contributions import CellValues
-from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import controls, exact, tables, views
 from transformer.ui.kit.remembered import remembered

@@ -15,8 +15,8 @@ from transformer.analysis.attribution.token_attribution import (
     token_attribution,
 )
 from transformer.figures.contributions import answers, source_curve
-from transformer.figures.naming import file_name, token_names
 from transformer.inference import Trace
+from transformer.measures.naming import file_name, token_names
 from transformer.ui import state
 from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark

@@ -10,10 +10,10 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.dataset.writing import PAGE_BYTES
 from transformer.analysis.interventions.switching import named_heads
-from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
-from transformer.figures.switchboard import LETTERS
 from transformer.jobs.computation import Computation, of_dataset
+from transformer.measures.head_codes import LETTERS
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import corpus, exact, tables
 from transformer.ui.kit.callbacks import follows

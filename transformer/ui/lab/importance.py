@@ -12,9 +12,9 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import silent
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.reports import REPORTS
-from transformer.figures.naming import counted, file_name
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
+from transformer.measures.naming import counted, file_name
 from transformer.ui import frame
 from transformer.ui.kit import exact, tables, terms
 from transformer.ui.kit.charts import chart, dark

@@ -13,12 +13,12 @@ from transformer.analysis.findings.finding import apart, spread
 from transformer.analysis.importance.ablation import Ablation, measure_without
 from transformer.analysis.importance.pruning import budgeted, first_change, random_order
 from transformer.analysis.interventions.switching import Head, switched_off
-from transformer.figures.interval_chart import Chart
 from transformer.figures.interval_chart import measured as drawn
-from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
-from transformer.figures.switchboard import LETTERS
 from transformer.inference.results import Translation
+from transformer.measures.chart import Chart
+from transformer.measures.head_codes import LETTERS
+from transformer.measures.naming import file_name
 from transformer.text.visible import is_blank
 from transformer.ui import frame, models, state, trace_cache
 from transformer.ui.kit import controls, exact, tables

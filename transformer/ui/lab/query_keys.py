@@ -14,10 +14,10 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.roles.query_key_map import POINTS, query_key_map
-from transformer.figures.naming import file_name
 from transformer.figures.query_key_map import AttentionLink, query_key_figure
 from transformer.figures.state import KINDS
 from transformer.jobs import Computation
+from transformer.measures.naming import file_name
 from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation
 from transformer.ui import frame, models, state
 from transformer.ui.kit import controls, corpus, exact, tables

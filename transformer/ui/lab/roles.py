@@ -13,9 +13,9 @@ import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.figures.headgrid import Grid, headgrid_data
-from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import computed, corpus, exact, tables
 from transformer.ui.kit.views import component

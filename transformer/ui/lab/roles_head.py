@@ -14,8 +14,8 @@ from transformer.analysis.roles.corpus_tokens import RELATIONS
 from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole
 from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
-from transformer.figures.switchboard import LETTERS
 from transformer.measures import MEASURES
+from transformer.measures.head_codes import LETTERS
 from transformer.ui import frame, state
 from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark

@@ -14,10 +14,10 @@ from transformer.analysis.interventions.patching_sweep import (
     check_pair,
     patching_sweep,
 )
-from transformer.figures.naming import file_name
 from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.jobs import Computation
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import charts, controls, exact, own_sentences, tables
 from transformer.ui.kit.charts import chart, dark

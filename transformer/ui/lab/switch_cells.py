@@ -15,8 +15,8 @@ from transformer.analysis.interventions.blanking import Cells, blank_cells
 from transformer.analysis.interventions.switching import Head, site
 from transformer.figures.before_after import effects
 from transformer.figures.contributions import CellValues
-from transformer.figures.naming import file_name
 from transformer.inference import Trace
+from transformer.measures.naming import file_name
 from transformer.ui import state, trace_cache
 from transformer.ui.kit import controls, exact, tables, terms, views
 from transformer.ui.kit.charts import chart, dark

@@ -10,10 +10,10 @@ import streamlit as st
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head
 from transformer.figures.before_after import pairs
-from transformer.figures.naming import token_name
 from transformer.figures.positions import Numbers
 from transformer.figures.state import KINDS
 from transformer.inference import Trace
+from transformer.measures.naming import token_name
 from transformer.ui import frame, state
 from transformer.ui.kit import exact
 from transformer.ui.kit.callbacks import follows

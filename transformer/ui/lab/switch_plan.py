@@ -21,9 +21,9 @@ from transformer.analysis.interventions import (
     uniform,
     without_pieces,
 )
-from transformer.figures.switchboard import heads_of
 from transformer.hooks import Hooks
 from transformer.inference import Trace
+from transformer.measures.head_codes import heads_of
 from transformer.ui import trace_cache
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.lab import Lab

@@ -14,10 +14,10 @@ import streamlit as st
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.before_after import pairs
-from transformer.figures.naming import file_name
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import exact, tables
 from transformer.ui.kit.charts import chart, dark

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from transformer.analysis.interventions.switching import Head
-from transformer.figures import naming
-from transformer.figures.switchboard import LETTERS
+from transformer.measures import naming
+from transformer.measures.head_codes import LETTERS
 from transformer.ui.kit import exact
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}

@@ -10,9 +10,9 @@ from jaxtyping import Float
 from transformer.analysis.interventions import switched_off
 from transformer.analysis.roles.sentence_heads import CLEAR, alignment, word_before
 from transformer.figures.lesson_sheet import Picture
-from transformer.figures.switchboard import heads_of
-from transformer.figures.words import merge, plain_words
 from transformer.inference import Trace
+from transformer.measures.head_codes import heads_of
+from transformer.measures.words import merge, plain_words
 from transformer.ui.lessons.lesson import (
     LessonCase,
     LessonUnavailable,

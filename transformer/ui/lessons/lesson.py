@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from transformer.figures import naming
 from transformer.figures.lesson_sheet import Picture
-from transformer.figures.words import merge, plain_words, rows_of_written
 from transformer.inference import Trace
+from transformer.measures import naming
+from transformer.measures.words import merge, plain_words, rows_of_written
 from transformer.ui import trace_cache
 from transformer.ui.address import EXAMPLE, View
 from transformer.ui.models import Model
@@ -34,7 +34,7 @@ class LessonCase:
     """A model and one sentence of a lesson.
 
     Attributes:
-        exact: whether to name tokens, layers and heads as the model does (`figures.naming`).
+        exact: whether to name tokens, layers and heads as the model does (`measures.naming`).
     """
 
     model: Model

@@ -1,9 +1,9 @@
 """One thread of torch for each session, set where the server begins and nowhere else.
 
-What a page computes is one sentence: hundreds of products of some microseconds. A second thread
-gains little on an idle machine; where anything else wants the same core, each product waits for
-the slower half, and a page takes twenty times as long (`python -m benchmarks.busy`). Torch hands
-the number to every thread that computes for the first time, so it must not be set in a session.
+What a page computes is one sentence: hundreds of products of some microseconds, from which a
+second thread gains nothing (`python -m benchmarks.threads`), and other sessions need the cores.
+Torch hands the number to every thread that computes for the first time, so it must not be set in a
+session.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from transformer.figures import ExplorerData, explorer_page, translation_page, words
+from transformer.figures import ExplorerData, explorer_page, translation_page
 from transformer.figures.film import film_page
 from transformer.figures.glance import glance_data
 from transformer.figures.site_pages import (
@@ -21,6 +21,7 @@ from transformer.figures.state import state_of
 from transformer.figures.steps import word_steps
 from transformer.inference.rivals import rival_words
 from transformer.jobs import shipped
+from transformer.measures.words import words
 from transformer.text.files import new_folder
 from transformer.ui import models
 from transformer.ui.address import EXAMPLES

@@ -9,9 +9,10 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures.curves import QUANTITIES, curves
-from transformer.figures.film import film_data, film_steps
+from transformer.figures.film import film_data
 from transformer.figures.moments import moments_data
 from transformer.jobs.folder import JobFolder
+from transformer.measures.film_steps import film_steps
 from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered

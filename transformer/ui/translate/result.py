@@ -10,10 +10,10 @@ import torch
 from transformer.figures import steps_data
 from transformer.figures.glance import glance_data
 from transformer.figures.steps import word_steps
-from transformer.figures.words import words
 from transformer.inference import Trace
-from transformer.inference.choosing import more_probable
 from transformer.inference.rivals import Rival, rival_words
+from transformer.inference.search import more_probable
+from transformer.measures.words import words
 from transformer.text.visible import is_blank
 from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import exact, views

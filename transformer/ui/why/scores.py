@@ -11,8 +11,8 @@ import streamlit as st
 from transformer.analysis.table1 import score_scale
 from transformer.analysis.table1.score_scale import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
 from transformer.config import Score
-from transformer.figures.naming import file_name
 from transformer.figures.score_scale import against_width, by_head, one_row
+from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
 from transformer.ui.kit import controls, tables
 from transformer.ui.kit.charts import chart, dark

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from tests.inference import models
 from transformer.hooks import Hooks
-from transformer.inference.choosing import Sampler, more_probable, narrowed
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.step_logits import Recorder
+from transformer.inference.search import Sampler, greedy, more_probable, narrowed, search
 
 
 def test_greedy_is_the_plain_loop() -> None:
@@ -61,31 +60,36 @@ def test_records_are_the_models_own_softmax(k: int) -> None:
         assert ids[:, 0].tolist() == done.ids
 
 
-def test_a_small_buffer_is_read_several_times(monkeypatch: pytest.MonkeyPatch) -> None:
-    decoder, sources = SequenceDecoder(models.copier()), models.many_sources(9)
-    whole = decoder.run(sources, Decoding(max_len=12))
-    monkeypatch.setattr("transformer.inference.step_logits.BUFFER", 25 * models.VOCABULARY)
-    for one, other in zip(whole, decoder.run(sources, Decoding(max_len=12)), strict=True):
-        assert one.decoded.ids == other.decoded.ids
-        assert (one.decoded.candidate_ids == other.decoded.candidate_ids).all()
-        assert (one.decoded.log_probabilities == other.decoded.log_probabilities).all()
-
-
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=12))
-def test_the_recorder_gives_each_row_to_its_owner(lengths: list[int]) -> None:
-    """Outputs of any lengths side by side; each row's logits carry owner and step."""
+def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
+    """Outputs of any lengths side by side; each row's logits name output and step."""
     config = models.untrained().config
-    recorder = Recorder(config, 1, len(lengths), torch.device("cpu"))
-    for step in range(max(lengths)):
-        batch_indices = [i if step < n else -1 for i, n in enumerate(lengths)]
-        room = recorder.room(len(batch_indices))
-        room.zero_()
-        for row, owner in enumerate(batch_indices):
-            room[row, 4 + (owner + step) % 16] = 50.0
-        recorder.add(batch_indices, [4] * len(batch_indices))
-    made = recorder.decoded([[4] * n for n in lengths], [False] * len(lengths))
-    for owner, (n, one) in enumerate(zip(lengths, made, strict=True)):
-        assert one.candidate_ids[:, 0].tolist() == [4 + (owner + step) % 16 for step in range(n)]
+
+    class Scripted:
+        """A session in which output i prefers `</s>` at step `lengths[i]`, else 4 + (i + step)."""
+
+        def __init__(self) -> None:
+            self.rows, self.at = list(range(len(lengths))), 0
+
+        def step(self, ids: torch.Tensor) -> torch.Tensor:
+            logits = torch.zeros(len(self.rows), config.vocab_size)
+            for row, output in enumerate(self.rows):
+                ends = self.at + 1 == lengths[output]
+                logits[row, config.eos_id if ends else 4 + (output + self.at) % 16] = 50.0
+            self.at += 1
+            return logits
+
+        def select(self, rows: list[int]) -> None:
+            self.rows = [self.rows[row] for row in rows]
+
+    limits = [max(lengths) + 1] * len(lengths)
+    device = torch.device("cpu")
+    found = search(Scripted(), greedy, limits, config, candidates=1, device=device)
+    for number, (n, one) in enumerate(zip(lengths, found, strict=True)):
+        expected = [4 + (number + step) % 16 for step in range(n - 1)] + [config.eos_id]
+        assert one.ids == expected
+        assert one.candidate_ids[:, 0].tolist() == expected
+        assert one.finished
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])

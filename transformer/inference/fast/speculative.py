@@ -15,8 +15,6 @@ b^Q · k_j, and b^O joins what the first head's keys send: its weights sum to 1.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -24,9 +22,10 @@ from torch.nn.functional import scaled_dot_product_attention
 
 from transformer.cancellation import check_cancelled
 from transformer.config import ModelConfig
-from transformer.inference.choosing import Allowed, Choose, forced
+from transformer.inference.backend import Verify
+from transformer.inference.fast.weights import DecoderWeights, LayerWeights
+from transformer.inference.search import Allowed, Choose, forced
 from transformer.inference.step_logits import Decoded
-from transformer.inference.weights import DecoderWeights, LayerWeights
 
 BLOCK = 32
 """Positions that are made room for at a time."""
@@ -46,7 +45,7 @@ class SingleSession:
         self.cache = memory.new_zeros(self.n_layers, 0, 3, self.n_heads, self.d_k)
         self._grow()
 
-    def step(self, ids: Int[Tensor, "1"], out: Float[Tensor, "1 vocab"]) -> None:
+    def step(self, ids: Int[Tensor, "1"]) -> Float[Tensor, "1 vocab"]:
         check_cancelled()
         weights, t = self.weights, self.length
         if t == self.cache.shape[1]:
@@ -66,8 +65,8 @@ class SingleSession:
             x = layer.cross_norm(torch.addmm(x, shares.view(1, -1), mixer))
             hidden = layer.activation(layer.w_1.plus(layer.b_1, x))
             x = layer.ffn_norm(layer.w_2.plus(x, hidden))
-        weights.output.into(x, out)
         self.length = t + 1
+        return weights.output(x).float()
 
     def rewind(self, length: int) -> None:
         """Forget all but the first `length` tokens read."""
@@ -116,9 +115,6 @@ class SingleSession:
 CORRECTIONS = 3
 """After so many the draft is no help for this text."""
 
-Verify = Callable[[list[int]], Float[Tensor, "tgt vocab"]]
-"""Exact logits that each of these ids is chosen from."""
-
 
 def speculative(
     session: SingleSession,
@@ -132,7 +128,7 @@ def speculative(
 ) -> Decoded | None:
     """What exact decoding gives, or None if the draft was wrong too often.
 
-    Arguments are those of `choosing.search`. The last call of `verify` is with the ids returned,
+    Arguments are those of `search.search`. The last call of `verify` is with the ids returned,
     unless the draft went past their end.
     """
     device = session.cache.device
@@ -158,11 +154,9 @@ def _draft(
 ) -> None:
     """Draft on from `ids`, in place, until `</s>` or the limit."""
     config, device = allowed.config, session.cache.device
-    logits = torch.empty(1, config.vocab_size, device=device)
     last = torch.tensor([ids[-1] if ids else config.bos_id], device=device)
     for step in range(len(ids), limit):
-        session.step(last, logits)
-        last = choose(allowed(logits, [step]), [step], [0])
+        last = choose(allowed(session.step(last), [step]), [step], [0])
         ids.append(int(last))
         if ids[-1] == config.eos_id:
             return

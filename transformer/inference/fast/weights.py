@@ -14,10 +14,10 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from transformer.inference.fast.products import bf16_product, linear
 from transformer.model import Transformer
 from transformer.model.attention import ScoreFunction
 from transformer.model.layers import AddAndNorm, DecoderLayer
-from transformer.model.products import bf16_product, linear
 
 
 class Matrix(Protocol):
@@ -28,9 +28,6 @@ class Matrix(Protocol):
 
     def plus(self, base: Tensor, x: Tensor) -> Tensor:
         """base + x @ W + b, in float32."""
-
-    def into(self, x: Tensor, out: Tensor) -> None:
-        """x @ W + b written to `out`."""
 
 
 Kind = Callable[[Tensor, Tensor | None], Matrix]
@@ -65,9 +62,6 @@ class Exact:
         total = torch.addmm(base, x, self.weight)
         return total if self.bias is None else total.add_(self.bias)
 
-    def into(self, x: Tensor, out: Tensor) -> None:
-        out.copy_(self(x))
-
     def _few(self, x: Tensor) -> bool:
         return self.columns and len(x) in FEW and x.device.type == "cpu"
 
@@ -94,9 +88,6 @@ class Bf16:
 
     def plus(self, base: Tensor, x: Tensor) -> Tensor:
         return base + self(x)
-
-    def into(self, x: Tensor, out: Tensor) -> None:
-        out.copy_(self(x))
 
 
 class Int8(Bf16):

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, Integer
 
-from transformer.figures.packing import FINE, Part, quantize
 from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation, join_bytes
 
 
@@ -162,24 +161,6 @@ def looks(
     merged = np.where(mute, np.float32(0), merged)
     found = [Looks(merged.max(axis=axis), merged.argmax(axis=axis)) for axis in (-2, -1)]
     return found[0], found[1]
-
-
-def pin_parts(
-    kind: str,
-    layers: Sequence[Float[np.ndarray, "heads rows columns"]],
-    rows: Sequence[str],
-    columns: Sequence[str],
-) -> list[Part]:
-    """`looks` of all layers of a kind, (layers, heads, words) each: `pins.KIND.to` and `.from`, and
-    with `.who` after it the words at the other end."""
-    each = [looks(one, rows, columns, same=kind != "cross") for one in layers]
-    parts = []
-    for which, name in enumerate(("to", "from")):
-        mine = [pair[which] for pair in each]
-        others = np.stack([one.others for one in mine]).astype("<u2")
-        parts.append(quantize(f"pins.{kind}.{name}", np.stack([one.weights for one in mine]), FINE))
-        parts.append(Part(f"pins.{kind}.{name}.who", others))
-    return parts
 
 
 def _mute(labels: Sequence[str]) -> npt.NDArray[np.bool_]:

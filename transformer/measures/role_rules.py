@@ -26,7 +26,7 @@ import numpy.typing as npt
 from jaxtyping import Float
 
 from transformer import measures
-from transformer.figures.words import special, word_labels
+from transformer.measures.words import special, word_labels
 
 POSITIONAL, SINK, LEAST_ROWS = 0.9, 0.5, 4
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

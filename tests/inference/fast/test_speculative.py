@@ -11,9 +11,9 @@ from tests.inference import models
 from transformer.analysis.interventions.switching import switched_off
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
-from transformer.inference.engine import Engine
+from transformer.inference.fast.fast_backend import FastBackend
+from transformer.inference.fast.weights import DecoderWeights, Exact, Int8
 from transformer.inference.options import Decoding
-from transformer.inference.weights import DecoderWeights, Exact, Int8
 
 
 @pytest.mark.parametrize("options", [Decoding(), Decoding(method="sample", seed=2, top_p=0.9)])
@@ -71,44 +71,47 @@ def test_a_right_draft_takes_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_engine_measures_once_and_only_where_it_can_pay(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    small = Engine(models.untrained())
-    assert small.draft() is None
-    assert small.half(64) is None
-    monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
+    small = FastBackend(models.untrained())
+    assert small.draft_weights() is None
+    assert small.bf16_weights(64) is None
+    monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
     measured: list[float] = []
     for ratio, drafts, halves in ((0.5, True, True), (0.7, False, True), (0.9, False, False)):
-        engine = Engine(models.untrained())
-        monkeypatch.setattr(engine, "_ratio", lambda *given, r=ratio: measured.append(r) or r)
-        assert (engine.draft() is not None) == drafts
-        assert (engine.half(8) is not None) == halves
-        assert engine.half(7) is None
-        assert engine.draft() is engine.draft()
-        assert engine.half(64) is engine.half(8)
+        engine = FastBackend(models.untrained())
+        monkeypatch.setattr(engine, "_time_ratio", lambda *given, r=ratio: measured.append(r) or r)
+        assert (engine.draft_weights() is not None) == drafts
+        assert (engine.bf16_weights(8) is not None) == halves
+        assert engine.bf16_weights(7) is None
+        assert engine.draft_weights() is engine.draft_weights()
+        assert engine.bf16_weights(64) is engine.bf16_weights(8)
     assert len(measured) == 6
-    assert Engine(models.untrained(), "fp32").half(64) is None
-    assert Engine(models.untrained(score="additive")).draft() is None
+    assert FastBackend(models.untrained(), "fp32").bf16_weights(64) is None
+    assert FastBackend(models.untrained(score="additive")).draft_weights() is None
     with pytest.raises(ValueError, match="precision must be one of auto, fp32, bf16, not 'fp16'"):
-        Engine(models.untrained(), "fp16")
+        FastBackend(models.untrained(), "fp16")
 
 
 def test_the_real_measurements_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever wins, there is an answer, and decoding works with it."""
-    monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
+    monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
     model = models.copier()
     decoder = SequenceDecoder(model)
     expected = [models.greedy_by_hand(model, source, 15) for source in models.SOURCES]
     for source, ids in zip(models.SOURCES, expected, strict=True):
         assert decoder.run([source], Decoding(max_len=15))[0].decoded.ids == ids
-    assert len(decoder.engine._one) == 1
+    backend = decoder.backend
+    assert isinstance(backend, FastBackend)
+    assert len(backend._draft) == 1
     decoder.run(models.SOURCES * 2, Decoding(max_len=15))
-    assert len(decoder.engine._half) == 1
+    assert len(backend._bf16) == 1
 
 
 def test_a_torch_without_the_product_decodes_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("transformer.inference.engine.WORTH_IT", 0)
+    monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
     monkeypatch.delattr(torch, "_weight_int8pack_mm")
     decoder = SequenceDecoder(models.copier())
-    assert decoder.engine.draft() is None
+    assert isinstance(decoder.backend, FastBackend)
+    assert decoder.backend.draft_weights() is None
     assert decoder.run([[4, 2]], Decoding())[0].decoded.ids == [4, 4, 2]
 
 

@@ -11,8 +11,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.figures.words import words
 from transformer.measures.pieces import BEGIN, BYTE
+from transformer.measures.words import words
 
 SIGNS = {"<s>": "start", "</s>": "end", "<unk>": "▯"}
 """What stands for the control tokens where people read."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -12,13 +14,10 @@ from torch import Tensor
 from transformer.config import ModelConfig
 from transformer.inference.options import Decoding
 from transformer.inference.sessions import Session
-from transformer.inference.step_logits import Decoded, Recorder, never_generated, read
+from transformer.inference.step_logits import Decoded, StepRecord, never_generated, read
 
 Choose = Callable[[Float[Tensor, "rows vocab"], list[int], list[int]], Int[Tensor, " rows"]]
 """(logits, -∞ for what is not allowed; which step and which output each row is) to one id a row."""
-
-COMPACT = 0.25
-"""Share of rows whose outputs have ended, from which on they are taken out of the batch."""
 
 
 def greedy(
@@ -63,6 +62,19 @@ class Allowed:
         return allowed
 
 
+@dataclass
+class _Output:
+    """One output while it is decoded: its ids and what `read` returned at every step."""
+
+    ids: list[int] = field(default_factory=list)
+    steps: list[StepRecord] = field(default_factory=list)
+
+    def decoded(self, eos_id: int) -> Decoded:
+        log_probabilities, best, probabilities = map(np.array, zip(*self.steps, strict=True))
+        finished = self.ids[-1] == eos_id
+        return Decoded(self.ids, finished, log_probabilities.astype("f8"), best, probabilities)
+
+
 def search(
     session: Session,
     choose: Choose,
@@ -76,38 +88,34 @@ def search(
     """Decode one output a row of `session` until `</s>` or its limit.
 
     Args:
-        limits: most ids of each output.
-        candidates: how many pieces each step keeps.
-        min_len: `</s>` is not chosen before so many other pieces (for benchmarks).
+        limits: the greatest number of ids of each output.
+        candidates: how many of the most probable tokens each step records.
+        min_len: `</s>` is not chosen before so many other tokens (for benchmarks).
     """
-    rows = len(limits)
-    recorder = Recorder(config, candidates, rows, device)
-    outputs: list[list[int]] = [[] for _ in limits]
-    finished = [False] * rows
-    batch_indices = list(range(rows))
+    outputs = [_Output() for _ in limits]
+    active = list(range(len(limits)))  # the output that each row of the session writes
     allowed = Allowed(config, device, min_len)
-    ids = torch.full((rows,), config.bos_id, device=device)
+    ids = torch.full((len(limits),), config.bos_id, device=device)
     for step in range(max(limits)):
-        logits = recorder.room(len(batch_indices))
-        session.step(ids, logits)
-        steps = [step] * len(batch_indices)
-        ids = choose(allowed(logits, steps), steps, batch_indices)
+        logits = session.step(ids)
+        steps = [step] * len(active)
+        ids = choose(allowed(logits, steps), steps, active)
         chosen = ids.tolist()
-        recorder.add(list(batch_indices), chosen)
-        for row, (owner, token) in enumerate(zip(batch_indices, chosen, strict=True)):
-            if owner < 0:
-                continue
-            outputs[owner].append(token)
-            finished[owner] = token == config.eos_id
-            if finished[owner] or len(outputs[owner]) >= limits[owner]:
-                batch_indices[row] = -1
-        alive = [row for row, owner in enumerate(batch_indices) if owner >= 0]
-        if not alive:
+        records = zip(*read(logits, chosen, config, candidates), strict=True)
+        for number, id, record in zip(active, chosen, records, strict=True):
+            outputs[number].ids.append(id)
+            outputs[number].steps.append(record)
+        remaining = [
+            row
+            for row, number in enumerate(active)
+            if chosen[row] != config.eos_id and step + 1 < limits[number]
+        ]
+        if not remaining:
             break
-        if len(alive) <= len(batch_indices) * (1 - COMPACT):
-            session.select(alive)
-            ids, batch_indices = ids[alive], [batch_indices[row] for row in alive]
-    return recorder.decoded(outputs, finished)
+        if len(remaining) < len(active):
+            session.select(remaining)
+            ids, active = ids[remaining], [active[row] for row in remaining]
+    return [output.decoded(config.eos_id) for output in outputs]
 
 
 def forced(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 BLOCKS = (256, 32)
 """Rows that oneDNN is given at a time. It compiles each product for its number of rows, and keeps
@@ -36,11 +38,27 @@ def linear(
     return nn.functional.linear(x, weight, bias)
 
 
-class Linear(nn.Linear):
-    """`torch.nn.Linear` by way of `linear`."""
+@contextmanager
+def onednn_products() -> Iterator[None]:
+    """Inside it, `torch.nn.functional.linear` is `linear` on this thread."""
+    if not onednn_is_faster():
+        yield
+        return
+    with _OneDnnLinear():
+        yield
 
-    def forward(self, input: Float[Tensor, "*rows in"]) -> Float[Tensor, "*rows out"]:
-        return linear(input, self.weight, self.bias)
+
+class _OneDnnLinear(TorchFunctionMode):
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: Sequence[Any] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        if func is nn.functional.linear:
+            return linear(*args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
 
 
 @functools.cache

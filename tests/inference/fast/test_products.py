@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from transformer.model import products
+from transformer.inference.fast import products
 
 EPS = 2**-23
 
@@ -64,8 +64,9 @@ def test_a_product_is_that_of_double_precision(
 
 @pytest.mark.usefixtures("by_onednn")
 def test_who_asks_for_gradients_has_them() -> None:
-    layer, x = products.Linear(6, 4), made(3, 6)
-    layer(x).sum().backward()
+    layer, x = torch.nn.Linear(6, 4), made(3, 6)
+    with products.onednn_products():
+        layer(x).sum().backward()
     assert layer.weight.grad is not None
     torch.testing.assert_close(layer.weight.grad, x.sum(0).expand(4, 6))
 
@@ -121,3 +122,18 @@ def test_the_faster_one_is_taken(slower: str, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(products, "_onednn", lambda *given: taking(seconds["onednn"]))
     monkeypatch.setattr(torch.nn.functional, "linear", lambda *given: taking(seconds["torch"]))
     assert products.onednn_is_faster() == (slower == "torch")
+
+
+@pytest.mark.usefixtures("by_onednn")
+@torch.no_grad()
+def test_inside_the_context_every_linear_layer_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, x, calls = torch.nn.Linear(6, 4), made(9, 6), []
+    real = products._onednn
+    monkeypatch.setattr(products, "_onednn", lambda *given: calls.append(1) or real(*given))
+    layer(x)
+    assert not calls
+    with products.onednn_products():
+        inside = layer(x)
+    assert calls
+    torch.testing.assert_close(inside, layer(x))
+    assert products.linear is not torch.nn.functional.linear

@@ -1,0 +1,117 @@
+"""What each part of `inference/fast` gains over the plain decoder, in processor seconds.
+
+    python -m benchmarks.fast [--rounds 7] [--checkpoint checkpoints/en-fr]
+
+All variants take turns on one thread; the quickest round of each counts, by the processor time of
+this process, so that other work on the machine matters little. A part that gains less than 15 % in
+every line is not worth its code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from unittest import mock
+
+import torch
+
+from benchmarks.decoding import SENTENCES
+from transformer.inference.backend import Backend
+from transformer.inference.decoding import SequenceDecoder
+from transformer.inference.fast import products
+from transformer.inference.fast.fast_backend import FastBackend
+from transformer.inference.fast.weights import Exact
+from transformer.inference.options import Decoding
+from transformer.inference.translator import Translator
+
+WORK = {
+    "one sentence": (1, Decoding()),
+    "one, beam size 4": (1, Decoding(beam_size=4)),
+    "32 sentences": (32, Decoding()),
+    "32, beam size 4": (32, Decoding(beam_size=4)),
+}
+Change = Callable[[SequenceDecoder], AbstractContextManager[object]]
+
+
+def without_drafts(decoder: SequenceDecoder) -> AbstractContextManager[object]:
+    return mock.patch.object(FastBackend, "decode_speculatively", return_value=None)
+
+
+def without_onednn(decoder: SequenceDecoder) -> AbstractContextManager[object]:
+    return mock.patch.object(products, "onednn_is_faster", return_value=False)
+
+
+def without_columns(decoder: SequenceDecoder) -> AbstractContextManager[object]:
+    return mock.patch.object(Exact, "columns", False)
+
+
+@contextmanager
+def plain(decoder: SequenceDecoder) -> Iterator[None]:
+    with (
+        without_onednn(decoder),
+        mock.patch.object(decoder, "backend", Backend(decoder.model, "fp32")),
+    ):
+        yield
+
+
+VARIANTS: dict[str, Change] = {
+    "all of it": lambda decoder: nullcontext(),
+    "without drafts in eight bits": without_drafts,
+    "without oneDNN's products": without_onednn,
+    "without few rows as columns": without_columns,
+    "nothing (plain decoder)": plain,
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--checkpoint", type=Path, default=Path("checkpoints/en-fr"))
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    translator = Translator.load(chosen.checkpoint, "cpu")
+    decoders = {name: SequenceDecoder(translator.model, name) for name in ("fp32", "auto")}
+    sources = [translator.vocabulary.encode(text) for text in SENTENCES]
+    best: dict[tuple[str, str], float] = {}
+    for number in range(-1, chosen.rounds):  # the first round does not count
+        for variant, change in VARIANTS.items():
+            for work, (rows, options) in WORK.items():
+                batch = [sources[(number + 1 + row) % len(sources)] for row in range(rows)]
+                best_of(best, (variant, work), decoders["fp32"], change, batch, options, number)
+        for work in ("32 sentences", "32, beam size 4"):
+            batch = [sources[(number + 1 + row) % len(sources)] for row in range(32)]
+            key, change = ("bfloat16 if faster", work), VARIANTS["all of it"]
+            best_of(best, key, decoders["auto"], change, batch, WORK[work][1], number)
+    print(f"{'milliseconds':<32}" + "".join(f"{work:>20}" for work in WORK))
+    for variant in [*VARIANTS, "bfloat16 if faster"]:
+        cells = []
+        for work in WORK:
+            seconds = best.get((variant, work))
+            ratio = "" if seconds is None else f"{seconds / best['all of it', work]:.2f}×"
+            cells.append("" if seconds is None else f"{1000 * seconds:.1f} ({ratio})")
+        print(f"{variant:<32}" + "".join(f"{cell:>20}" for cell in cells))
+
+
+def best_of(
+    best: dict[tuple[str, str], float],
+    key: tuple[str, str],
+    decoder: SequenceDecoder,
+    change: Change,
+    sources: list[list[int]],
+    options: Decoding,
+    number: int,
+) -> None:
+    """Decode once with this change and keep the least processor time under `key`."""
+    with change(decoder):
+        start = time.process_time()
+        decoder.run(sources, options)
+        seconds = time.process_time() - start
+    if number >= 0:
+        best[key] = min(best.get(key, seconds), seconds)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Translation with one thread and two, and with each OpenMP wait policy, quiet and under load.
+
+    python -m benchmarks.threads [--checkpoint checkpoints/en-fr] [--seconds 20] [--burners 8]
+
+Between two products an OpenMP thread either spins, which keeps its core from everyone else, or
+sleeps (`OMP_WAIT_POLICY=PASSIVE`). Each combination is a process of its own, since the policy is
+read when torch is loaded: "default" loads torch before this package can set the policy. The
+processes take turns, one sentence or batch at a time, so that other work on the machine falls on
+all of them. Printed are the median and the 95th percentile of the milliseconds for one sentence,
+and the target tokens a second of a batch of eight (beam size 4, as `evaluate` decodes). --seconds
+is what each process may compute in each half; the last column is how many sentences that were.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.busy import burning
+
+ROOT = Path(__file__).resolve().parents[1]
+POLICIES = ("default", "PASSIVE")
+BATCH_SIZE = 8
+SENTENCES_PER_BATCH = 5
+"""Single sentences that are translated between two batches."""
+
+
+def sentence(number: int) -> str:
+    """A sentence that no cache has seen."""
+    return f"The {number + 11} boats of my neighbour were sold before the winter."
+
+
+def serve(policy: str, checkpoint: Path) -> None:
+    """One process: for each line "one" or "batch" it translates and prints seconds and tokens."""
+    import torch  # for "default": before this package sets a policy
+
+    assert policy == "default" or os.environ["OMP_WAIT_POLICY"] == policy
+    from transformer import Translator
+
+    translator = Translator.load(checkpoint, "cpu")
+    translator.translate(sentence(-1))
+    print("ready", torch.get_num_threads(), flush=True)
+    number = 0
+    for line in sys.stdin:
+        size, beam_size = (1, 1) if line.strip() == "one" else (BATCH_SIZE, 4)
+        texts = [sentence(number + i) for i in range(size)]
+        number += size
+        begun = time.perf_counter()
+        results = translator.translate_batch(texts, beam_size=beam_size)
+        seconds = time.perf_counter() - begun
+        print(seconds, sum(len(result.ids) for result in results), flush=True)
+
+
+@dataclass
+class Contestant:
+    """A process with one policy and one number of threads, and what was measured of it."""
+
+    policy: str
+    threads: int
+    process: subprocess.Popen[str]
+    spent: float = 0.0
+    milliseconds: list[float] = field(default_factory=list)
+    tokens_per_second: list[float] = field(default_factory=list)
+
+    @classmethod
+    def start(cls, policy: str, threads: int, checkpoint: Path) -> Contestant:
+        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        environment.pop("OMP_WAIT_POLICY", None)
+        if policy != "default":
+            environment["OMP_WAIT_POLICY"] = policy
+        arguments = ["--checkpoint", str(checkpoint)]
+        process = subprocess.Popen(
+            [sys.executable, *["-m", "benchmarks.threads", "--serve"], policy, *arguments],
+            env=environment,
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        one = cls(policy, threads, process)
+        assert one._read() == ["ready", str(threads)]
+        return one
+
+    def translate(self, what: str) -> None:
+        assert self.process.stdin
+        print(what, file=self.process.stdin, flush=True)
+        seconds, tokens = map(float, self._read())
+        self.spent += seconds
+        if what == "one":
+            self.milliseconds.append(1000 * seconds)
+        else:
+            self.tokens_per_second.append(tokens / seconds)
+
+    def row(self) -> str:
+        times, speeds = sorted(self.milliseconds), self.tokens_per_second
+        p95 = times[int(0.95 * (len(times) - 1))]
+        speed = f"{statistics.median(speeds):9.0f}" if speeds else f"{'-':>9}"
+        return (
+            f"{self.policy:<9} {self.threads:>8} {statistics.median(times):8.0f} {p95:8.0f} "
+            f"{speed} {len(times):>10}"
+        )
+
+    def reset(self) -> None:
+        self.spent, self.milliseconds, self.tokens_per_second = 0.0, [], []
+
+    def _read(self) -> list[str]:
+        assert self.process.stdout
+        return self.process.stdout.readline().split()
+
+
+def table(title: str, contestants: list[Contestant], seconds: float) -> None:
+    """Let all take turns until each has computed for so long; print what was measured."""
+    print(f"\n{title} (load average {os.getloadavg()[0]:.1f} at the start)")
+    turn = 0
+    while active := [one for one in contestants if one.spent < seconds]:
+        turn += 1
+        what = "batch" if turn % (SENTENCES_PER_BATCH + 1) == 0 else "one"
+        for one in active:
+            one.translate(what)
+            time.sleep(0.05)  # what spins on stops meanwhile
+    widths = {"threads": 8, "p50 ms": 8, "p95 ms": 8, "tokens/s": 9, "sentences": 10}
+    print(f"{'policy':<9}", *(f"{name:>{width}}" for name, width in widths.items()))
+    for one in contestants:
+        print(one.row(), flush=True)
+        one.reset()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--checkpoint", type=Path, default=ROOT / "checkpoints" / "en-fr")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--burners", type=int, default=8)
+    parser.add_argument("--serve", choices=POLICIES, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.serve:
+        return serve(chosen.serve, chosen.checkpoint)
+    contestants = [
+        Contestant.start(policy, threads, chosen.checkpoint)
+        for policy in POLICIES
+        for threads in (1, 2)
+    ]
+    try:
+        table("without added load", contestants, chosen.seconds)
+        with burning(chosen.burners):
+            table(f"with {chosen.burners} busy processes", contestants, chosen.seconds)
+    finally:
+        for one in contestants:
+            one.process.kill()
+            one.process.wait()
+
+
+if __name__ == "__main__":
+    main()
