@@ -30,7 +30,10 @@ from transformer.analysis.alignment.aligner_head import (
     save_aligner_head,
 )
 from transformer.analysis.alignment.leaderboard import WAYS, Leaderboard, leaderboard
-from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora import Corpus, corpus_for
+from transformer.analysis.findings import FINDINGS
+from transformer.analysis.roles.head_measures import measure_heads
+from transformer.analysis.roles.head_roles import head_roles
 from transformer.inference import Translator
 
 KNOWN_SOURCES = {
@@ -57,6 +60,11 @@ def main() -> None:
     parser.add_argument("gold", nargs="+", help="files of gold links, .gz too")
     parser.add_argument("--source", action="append", default=[], help="of each gold file, in order")
     parser.add_argument("--all", action="store_true", help=f"every line, not the best {BEST} heads")
+    parser.add_argument(
+        "--card",
+        action="store_true",
+        help="also what the model card says of heads, over the gold set and over our sentences",
+    )
     parser.add_argument("--keep", action="store_true", help="write aligner.json beside the weights")
     options = parser.parse_args()
     if options.source and len(options.source) != len(options.gold):
@@ -74,14 +82,18 @@ def run(options: argparse.Namespace) -> None:
     names = [name_of(path) for path in options.gold]
     sources = options.source or [source_of(name) for name in names]
     translator = Translator.load(options.checkpoint, "cpu")
-    boards = []
-    for name, path in zip(names, options.gold, strict=True):
-        board = leaderboard(translator, Corpus.read(path))
+    boards, corpora = [], [Corpus.read(path) for path in options.gold]
+    for name, corpus in zip(names, corpora, strict=True):
+        board = leaderboard(translator, corpus)
         boards.append(board)
         print(f"\n{name}: {board.n_sentences} sentence pairs, {len(board.left_out)} left out")
         print(printed(board, every=options.all))
     found = choose_aligner_head(boards, names, sources)
     print("\n" + said(found))
+    if options.card:
+        ours = corpus_for(options.checkpoint, translator.vocabulary)
+        for corpus in [ours, *corpora]:
+            print(claims(translator, corpus))
     if options.keep:
         print(f"written: {save_aligner_head(options.checkpoint, found)}")
 
@@ -116,6 +128,27 @@ def said(found: AlignerHead) -> str:
         for one in found.gold
     )
     return f"aligner head: {where}, by its {found.by}, read at the {found.to}: AER {rates}"
+
+
+def claims(translator: Translator, corpus: Corpus) -> str:
+    """What the model card says of heads, over a corpus: aligners by rule, the best positional head,
+    and whether the best weights beat the statistical aligner."""
+    measured = measure_heads(translator, corpus)
+    aligners = sum(card.role.group == "aligner" for card in head_roles(measured))
+    table = measured.table()
+    table = table[(table["kind"] == "encoder") & (table["offset"] != 0)]
+    best = table.nlargest(1, "positional").iloc[0]
+    lines = [
+        f"\n{corpus.name}, {len(corpus)} sentences",
+        f"  aligner heads by rule: {aligners}",
+        f"  best positional head: encoder layer {int(best['layer']) + 1}, head "
+        f"{int(best['head']) + 1}, offset {int(best['offset']):+d} in "
+        f"{best['positional']:.0%} of rows",
+    ]
+    for name in ("alignment-diagonal", "alignment-statistical"):
+        found = FINDINGS[name].run(translator, corpus)
+        lines.append(f"  {name}: {found.verdict}. {found.reason}")
+    return "\n".join(lines)
 
 
 def name_of(path: str) -> str:

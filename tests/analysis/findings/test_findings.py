@@ -22,7 +22,7 @@ from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import word_alignment as words_room
 from transformer.analysis.findings.blanked import agreement, blank_out_memory
 from transformer.analysis.findings.by_measure import published
-from transformer.analysis.findings.finding import spread
+from transformer.analysis.findings.finding import Finding, Untestable, spread
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.measures import MEASURES, PublishedClaim
@@ -244,3 +244,25 @@ def test_a_report_holds_all_of_it(translator: Translator, corpus: Corpus) -> Non
     assert len(found["table"]) == 8
     assert found["measured"] == 12
     json.dumps(found, allow_nan=False)
+
+
+def test_a_statistical_aligner_may_learn_from_few_pairs_and_it_is_said(
+    translator: Translator,
+) -> None:
+    grammar = Corpus.bundled(120, symbols=True)
+    few = Corpus("few", tuple(one for one in grammar.sentences if one.gold is not None))
+    board = words_room.measured(translator, few, silent)
+    for taught, verdict in ((99, False), (118, True), (600, True)):
+        found = _statistical_of(translator, few, replace(board, n_taught=taught))
+        assert (found is not None) == verdict
+        if found is not None:
+            assert ("which are few" in found.reason) == (taught < 500)
+
+
+def _statistical_of(translator: Translator, corpus: Corpus, board: Leaderboard) -> Finding | None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(words_room, "measured", lambda *_: board)
+        try:
+            return words_room.STATISTICAL.test(translator, corpus, silent)
+        except Untestable:
+            return None

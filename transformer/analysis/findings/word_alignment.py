@@ -21,8 +21,11 @@ from transformer.measures.naming import short_name
 
 FLOOR = 1.0
 """Points of the error rate that a difference must exceed."""
-TAUGHT = 500
-"""Pairs of sentences that a statistical aligner needs at least to be a rival."""
+FEW_TAUGHT = 500
+MIN_TAUGHT = 100
+"""Pairs of sentences that the statistical aligner must at least learn from. With few it errs more:
+on AliBi (English–French, 522 pairs linked by people) 39.4 % with 100 pairs, 37.1 % with 200, 33.9 %
+with 400 and 32.6 % with all. So a head that beats it on few pairs might not on more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,15 +138,18 @@ def _diagonal(translator: Translator, corpus: Corpus, progress: Progress) -> Fin
 
 def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
     board = measured(translator, corpus, progress)
-    if board.n_taught < TAUGHT:
+    if board.n_taught < MIN_TAUGHT:
         raise Untestable(
             f"A statistical aligner would learn from {board.n_taught} pairs of sentences here and "
-            f"needs {TAUGHT} to be a rival; bring a corpus with more pairs."
+            f"needs {MIN_TAUGHT} to be a rival; bring a corpus with more pairs."
         )
     ours = [one for one in [*layers_of(board), *heads_of(board)] if one.by == "weights"]
     rival = _rival(board, "statistical", "the statistical aligner")
     name = "errors of the statistical aligner, less those of the best weights"
-    return judged(board, name, ours, [rival], f"; it learned from {board.n_taught:,} pairs")
+    taught = f"; it learned from {board.n_taught:,} pairs"
+    if board.n_taught < FEW_TAUGHT:
+        taught += ", which are few: from more it would err less"
+    return judged(board, name, ours, [rival], taught)
 
 
 def _norms(to: str) -> Callable[[Translator, Corpus, Progress], Finding]:
@@ -217,7 +223,9 @@ STATISTICAL = _published(
     "after Chen et al. 2020, where a module that is trained on such weights beats GIZA++",
     "The effect is by how much the weights of the best head or layer err less than IBM model 1 "
     "with the diagonal prior of Dyer et al. 2013, learned from the same sentences without their "
-    f"links; from {TAUGHT} pairs on, and from others of our grammar where the sentences are its.",
+    f"links; from {MIN_TAUGHT} pairs on, and from others of our grammar where the sentences are "
+    "its. With few pairs it errs more: on 522 pairs linked by people (AliBi) 32.6 %, on 100 of "
+    "them 39.4 %.",
     _statistical,
     most=1000,
 )

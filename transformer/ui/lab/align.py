@@ -44,6 +44,7 @@ def show(model: Model) -> None:
         )
     if texts is not None and found is not None:
         _board(model, found, texts)
+    _by_people(model)
     align_sentence.show(model, texts, found)
 
 
@@ -92,7 +93,6 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         )
     _grids(model, heads)
     _drawn(heads)
-    _by_people(model)
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
     tables.csv("The leaderboard (.csv)", lambda: table, file_name("aligners", model.name))
