@@ -118,7 +118,7 @@ def test_a_rival_is_chosen_among_the_candidates_and_kept_in_the_address(visit: V
     assert app.query_params["against"] == str(view(app).against)
     told = texts(app)
     assert "ALTI+, Value zeroing do not apply" in told
-    assert "Integrated gradients share out these" in told
+    assert "gradients distribute this change of" in told
     assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two boards
     space: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()):

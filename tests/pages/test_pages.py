@@ -39,9 +39,9 @@ def test_without_a_checkpoint_a_page_says_what_to_do(
 ) -> None:
     for folder in (tmp_path, tmp_path / "nowhere"):
         app = visit(page, folder)
-        assert app.header[0].value == "There is no model yet"
+        assert app.header[0].value == "No model found"
         words = " ".join(text.value for text in [*app.markdown, *app.code])
-        assert f"found none in `{folder.name}`" in words
+        assert f"found no trained model in `{folder.name}`" in words
         assert f"checkpoint {folder.name}/mine" in words
         assert str(tmp_path) not in words
         assert "HEADS_UP_CHECKPOINTS" in words
@@ -111,7 +111,7 @@ def test_the_translation_and_its_steps_are_those_of_the_translator(
 
 def test_a_translation_of_ones_own_is_scored(visit: Visit) -> None:
     app = visit("pages/translate.py", method="forced", exact="1")
-    assert "Write a translation" in app.info[0].value
+    assert "Write your own translation" in app.info[0].value
     assert not shown(app)
     app.text_input[1].set_value("Le pilote vend un bateau.").run()
     assert not app.info
@@ -214,7 +214,7 @@ def test_a_candidate_is_taken_on_translate_and_given_back(
     app.text_input[0].set_value("She hides the lamp.").run()
     assert view(app).force == ""  # it was of the other sentence
     assert not messages(app)
-    assert "cannot be taken" in messages(visit("pages/translate.py", text=text, force="99:7"))[0]
+    assert "cannot be forced" in messages(visit("pages/translate.py", text=text, force="99:7"))[0]
 
 
 @pytest.mark.parametrize(

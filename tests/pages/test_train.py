@@ -118,3 +118,8 @@ def test_a_limits_file_that_cannot_be_read_is_a_message(
     app = visit(PAGE)
     assert "workers must be a whole number" in messages(app)[0]
     assert time.monotonic() - began < 60
+
+
+def test_the_buttons_of_the_ideas_have_names_of_their_own(visit: Visit) -> None:
+    labels = [one.label for one in visit("pages/train.py").button if one.key.startswith("train-")]
+    assert len(set(labels)) == len(labels) > 1

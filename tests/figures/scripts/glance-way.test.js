@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { gapNear, linesOf, wayOf } from "../../../transformer/figures/browser/glance-way.js";
+import { gapNear, textLinesOf, wayOf } from "../../../transformer/figures/browser/glance-way.js";
 
 const HIGH = 20;
 const box = (x, top, wide = 40) => ({ x, top, bottom: top + HIGH, wide });
@@ -28,19 +28,19 @@ function pointsOf(path) {
 }
 
 test("words of one line belong together", () => {
-  assert.deepEqual(linesOf(read).map(({ words }) => words.length), [3, 2, 1]);
-  assert.deepEqual(linesOf([]), []);
+  assert.deepEqual(textLinesOf(read).map(({ words }) => words.length), [3, 2, 1]);
+  assert.deepEqual(textLinesOf([]), []);
 });
 
 test("the nearest gap lies between two words or beside all of them", () => {
-  const [line] = linesOf(read);
+  const [line] = textLinesOf(read);
   assert.equal(gapNear(line, 54), 55);
   assert.equal(gapNear(line, 0), 4);
   assert.equal(gapNear(line, 500), 156);
 });
 
 test("no band passes behind another word", () => {
-  const lines = [linesOf(read), linesOf(word)];
+  const lines = [textLinesOf(read), textLinesOf(word)];
   for (const from of read) {
     for (const to of word) {
       const points = pointsOf(wayOf([from.x, from.bottom], [to.x, to.top], ...lines));
@@ -56,5 +56,5 @@ test("no band passes behind another word", () => {
 });
 
 test("without a line in between it is one curve", () => {
-  assert.equal(wayOf([0, 0], [10, 100], linesOf([box(0, -20)]), linesOf([box(10, 100)])), "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0");
+  assert.equal(wayOf([0, 0], [10, 100], textLinesOf([box(0, -20)]), textLinesOf([box(10, 100)])), "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0");
 });

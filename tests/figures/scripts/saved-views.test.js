@@ -29,7 +29,7 @@ test("what is written is read again", () => {
 
 test("what is no list of ours is refused in a sentence", () => {
   const cases = [
-    ["{", "no JSON"], ["[]", "format must be"], ["null", "format must be"],
+    ["{", "not valid JSON"], ["[]", "format must be"], ["null", "format must be"],
     [written(view("", { page: "javascript:alert(1)" })), "View 1 of this list is of a page"],
     [written(view(""), view("", { page: "//evil.example/" })), "View 2 of this list is of a page"],
     [written({ ...view(""), title: 3 }), "View 1 of this list has no title"],

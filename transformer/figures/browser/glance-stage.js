@@ -3,7 +3,7 @@
 
 import { colours, el, SVG } from "./base.js";
 import { bandsOf, wholePercent, strongest } from "./glance-said.js";
-import { linesOf, wayOf } from "./glance-way.js";
+import { textLinesOf, wayOf } from "./glance-way.js";
 
 const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band of weight 1
@@ -103,7 +103,7 @@ export function makeGlanceStage({ go, point }) {
       return { x: found.left - frame.left + found.width / 2, top: found.top - frame.top, bottom: found.bottom - frame.top, wide: found.width };
     };
     const boxes = { read: tiles.read.map(box), word: tiles.word.map(box) };
-    const lined = { read: linesOf(boxes.read), word: linesOf(boxes.word) };
+    const lined = { read: textLinesOf(boxes.read), word: textLinesOf(boxes.word) };
     const wraps = lined.read.length > 1 || lined.word.length > 1;
     const unit = Math.min(wraps ? WRAPPED_UNIT : UNITS[size], node.clientWidth / 24);
     const most = bands.reduce((sums, { read, weight }) => sums.set(read, (sums.get(read) || 0) + weight), new Map());

@@ -5,10 +5,10 @@
 /** @typedef {{ top: number, bottom: number, words: Box[] }} Line */
 
 const SAME_LINE = 4; // px by which words of one line may differ in height
-const EDGE = 6; // px beside the first and the last word of a line
+const BESIDE_LINE = 6; // px beside the first and the last word of a line
 
 /** @param {Box[]} boxes @returns {Line[]} */
-export function linesOf(boxes) {
+export function textLinesOf(boxes) {
   /** @type {Line[]} */
   const lines = [];
   for (const box of [...boxes].sort((a, b) => a.top - b.top || a.x - b.x)) {
@@ -29,9 +29,9 @@ export function linesOf(boxes) {
 export function gapNear({ words }, x) {
   const [left, right] = [(one) => one.x - one.wide / 2, (one) => one.x + one.wide / 2];
   const gaps = [
-    left(words[0]) - EDGE,
+    left(words[0]) - BESIDE_LINE,
     ...words.slice(1).map((word, i) => (right(words[i]) + left(word)) / 2),
-    right(words[words.length - 1]) + EDGE,
+    right(words[words.length - 1]) + BESIDE_LINE,
   ];
   return gaps.reduce((best, gap) => (Math.abs(gap - x) < Math.abs(best - x) ? gap : best));
 }

@@ -84,10 +84,15 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             places.append((st.container(), config))
             with st.container(horizontal=True):
                 frame.press(
-                    "Train", "play_arrow", _start, idea, key=f"train-{idea.task}", type="primary"
+                    f"Train: {idea.task}",
+                    "play_arrow",
+                    _start,
+                    idea,
+                    key=f"train-{idea.task}",
+                    type="primary",
                 )
                 st.button(
-                    "Change something first",
+                    f"Change settings: {idea.task}",
                     key=f"change-{idea.task}",
                     type="tertiary",
                     on_click=draft.begin,
