@@ -1,4 +1,4 @@
-"""Positions: how a model without order is told about order."""
+"""Positions: how word order enters the model."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OF_A_SENTENCE = ("clocks", "matrix", "added", "parts")
 
 
 def turned() -> None:
-    """Another heading was chosen: its first topic."""
+    """Open the first topic of the chosen heading; for a callback."""
     if (tab := st.session_state["positions-tab"]) is not None:
         state.change(topic=TABS[tab][0])
 

@@ -1,4 +1,4 @@
-"""Why self-attention: the paper's Table 1, counted, measured and raced."""
+"""Why self-attention: Table 1 of the paper, counted and measured."""
 
 from __future__ import annotations
 

@@ -120,14 +120,20 @@ def one_row(
 
 
 def by_head(
-    table: pd.DataFrame, column: str, title: str, names: Mapping[str, str], dark: bool = False
+    table: pd.DataFrame,
+    column: str,
+    title: str,
+    names: Mapping[str, str],
+    first: int = 0,
+    dark: bool = False,
 ) -> go.Figure:
-    """A mark for every head and version of its scale: layers across, 0 to 1 upwards.
+    """A mark for every head and version of its scale: layers on the x axis, 0 to 1 on the y axis.
 
     Args:
         table: lines with "layer", "head", "version" and the column (`score_scale.heads`), of
             one kind of attention.
-        names: version to what it is called.
+        names: version to label.
+        first: the number of the first layer and head as they are shown, 0 or 1.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
@@ -135,19 +141,19 @@ def by_head(
     for place, (version, name) in enumerate(names.items()):
         lines = table[table["version"] == version]
         figure.add_scatter(
-            x=lines["layer"] + (lines["head"] - (n_heads - 1) / 2) * 0.8 / n_heads,
+            x=lines["layer"] + first + (lines["head"] - (n_heads - 1) / 2) * 0.8 / n_heads,
             y=lines[column],
             name=escape(name, quote=False),
             mode="markers",
             marker={"color": palette[place], "symbol": MARKS[place], "size": 8},
-            customdata=lines[["layer", "head", "variance"]],
+            customdata=lines[["layer", "head", "variance"]] + [first, first, 0],
             hovertemplate="layer %{customdata[0]}, head %{customdata[1]}<br>variance of the scores "
             f"%{{customdata[2]:.3~g}}<br>{escape(title, quote=False)} %{{y:.3f}}"
             "<extra>%{fullData.name}</extra>",
         )
     _ground(figure, dark)
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
-    figure.update_xaxes(title="layer, its heads side by side", dtick=1, showgrid=False)
+    figure.update_xaxes(title="layer (heads side by side)", dtick=1, showgrid=False)
     figure.update_yaxes(title=title, range=[-0.02, 1.04])
     return figure
 

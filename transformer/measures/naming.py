@@ -84,10 +84,10 @@ def _bare(text: str) -> str:
 
 
 def retold(text: str, exact: bool = False) -> str:
-    """What was said exactly, "layer 3", "L3·H1" and `</s>`, as it is called here."""
+    """Rewrite a text with exact names, "layer 3, head 1", "L3·H1" and `</s>`, for display."""
     if exact:
         return text
     for sign, name in SIGNS.items():
         text = text.replace(sign, f"“{name}”")
     text = re.sub(r"L(\d+)·H(\d+)", lambda m: short_name(int(m[1]), int(m[2])), text)
-    return re.sub(r"\b([Ll])ayer (\d+)", lambda m: f"{m[1]}ayer {counted(int(m[2]))}", text)
+    return re.sub(r"\b([Ll]ayer|[Hh]ead) (\d+)", lambda m: f"{m[1]} {counted(int(m[2]))}", text)

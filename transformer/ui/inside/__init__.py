@@ -8,9 +8,9 @@ from transformer.figures.places import STOPS
 from transformer.ui.address import View, field
 
 SECTIONS = {
-    "walk": "The walk",
-    "training": "As training sees it",
-    "learning": "How it learns",
+    "walk": "Walkthrough",
+    "training": "Training targets",
+    "learning": "Training methods",
     "lens": "Logit lens",
     "bleu": "BLEU",
 }
@@ -18,7 +18,7 @@ SECTIONS = {
 
 @dataclass(frozen=True)
 class Inside(View):
-    """A section, and what is open in it.
+    """A section of the page, and what is open in it.
 
     Attributes:
         box: of Figure 1, in the layer `layer`; panel: the name of one of its tables, of which `row`

@@ -1,4 +1,4 @@
-"""Below an open box, for those who ask: the network as convolutions, the attention as a batch."""
+"""Two extras of an open box: the network as convolutions, and the attention as a batch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from transformer.analysis.inside import Batched, Convolved, batched, convolved
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.inside.stops import Stop
-from transformer.ui.kit import tables
+from transformer.ui.kit import exact, tables
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 
@@ -18,11 +18,11 @@ _DIGITS = 6
 
 
 def show(model: Model, stop: Stop, trace: Trace) -> None:
-    """What belongs to the open box, folded; it is worked out when somebody unfolds it."""
+    """Draw the toggle that belongs to the open box, and its content once it is on."""
     if stop.box.block == "ffn":
-        if st.toggle("The same as two convolutions", key="inside-convolutions"):
+        if st.toggle("Show as two convolutions", key="inside-convolutions"):
             _convolutions(convolved(model.translator.model, trace, _path(stop)), trace, stop)
-    elif stop.attention and st.toggle("As a batch: B sentences, h heads", key="inside-batch"):
+    elif stop.attention and st.toggle("Show as a batch: B sentences, h heads", key="inside-batch"):
         text = state.view().text
         others = [example for example in model.about.examples if example != text]
         _batch(_batched(model, (text, *others[:2]), _path(stop)))
@@ -43,23 +43,24 @@ def _convolutions(found: Convolved, trace: Trace, stop: Stop) -> None:
         st.latex(r"\mathrm{conv}_{1}(x)_t = \textstyle\sum_{i} x_{t,i}\, W_{1,i} + b_1")
         first, second = (" × ".join(map(str, shape)) for shape in found.kernels)
         st.markdown(
-            "Section 3.3 says it in one more way: as two convolutions whose kernel sees one "
-            "position. The weights are the same, with an axis of length 1 behind them: "
-            f"{first} and {second} (out, in, kernel). Here `torch.nn.functional.conv1d` runs over "
-            "this sentence, the dimensions its channels."
+            "Section 3.3 describes the network also as two convolutions with kernel size 1. The "
+            "weights are the same, with an additional axis of length 1: "
+            f"{first} and {second} (out, in, kernel). Here torch.nn.functional.conv1d is applied "
+            "to this sentence, with the dimensions as channels."
         )
         cells = [
             [f"dimension {at}", *(f"{form[row, at]:.{_DIGITS}f}" for form in
                                   (found.linear, found.convolved))]
             for at in range(min(DIMENSIONS, found.linear.shape[1]))
         ]  # fmt: skip
-        about = f"What the network says at “{tokens[row]}”, its first numbers"
-        tables.show(about, ["", "two products", "two convolutions"], cells)
+        about = f"Output of the network at “{exact.token(tokens[row])}”, first dimensions"
+        tables.show(about, ["", "two matrix products", "two convolutions"], cells)
         rows, wide = found.linear.shape
         st.caption(
             f"Over all {rows} × {wide} numbers the two forms differ by at most {found.apart:.0e}, "
-            "which is rounding. A kernel of 1 has no neighbours: each position convolved by itself "
-            f"gives the same, to {found.alone:.0e}. That is what “position-wise” means."
+            "which is rounding. With kernel size 1 no position affects another: each position "
+            f"alone gives the same result, up to {found.alone:.0e}. This is what “position-wise” "
+            "means."
         )
 
 
@@ -73,24 +74,27 @@ def _batched(model: Model, sources: tuple[str, ...], attention: str) -> Batched:
 def _batch(found: Batched) -> None:
     with st.container(border=True, key="inside-aside"):
         st.markdown(
-            "A machine computes many sentences at once. Then every tensor has an axis more in "
-            "front: **B** sentences, **h** heads, **L** places that ask and **S** that are asked "
-            f"(in self-attention L = S). Here B = {len(found.tokens)}: your sentence, and "
-            f"{len(found.tokens) - 1} more of the examples."
+            "Sentences are usually computed in batches. Then every tensor has additional axes: "
+            "**B** sentences, **h** heads, **L** queries and **S** keys (in self-attention L = S). "
+            f"Here B = {len(found.tokens)}: your sentence and {len(found.tokens) - 1} examples."
         )
         rows = [
             [step.what, f"({', '.join(step.axes)})", f"({', '.join(map(str, step.shape))})"]
             for step in found.steps
         ]
-        tables.show("Tensors of this attention, as they were", ["", "axes", "here"], rows)
+        tables.show("Tensors of this attention", ["", "axes", "here"], rows)
         tables.show(
-            "What is asked, sentence by sentence",
-            ["sentence", "its pieces, padded"],
-            [[str(at), " ".join(line)] for at, line in enumerate(found.tokens)],
+            "The tokens of each query sequence",
+            ["sentence", "tokens, padded"],
+            [
+                [exact.number(at), " ".join(exact.tokens(line))]
+                for at, line in enumerate(found.tokens)
+            ],
         )
         st.caption(
-            f"{100 * found.padding:.0f} % of the places are padding, `<pad>`, so that all rows are "
-            f"as long. The mask hides them: the greatest weight on one is {found.on_padding:g}. "
-            "And nothing passes from sentence to sentence: alone, the first one comes out the "
-            f"same, to {found.apart:.0e}. Elsewhere on this page B is 1, and left out."
+            f"{100 * found.padding:.0f} % of the positions are padding, which makes all sequences "
+            "equally long. The mask hides padding: the largest weight on it is "
+            f"{found.on_padding:g}. Sentences of a batch do not affect each other: alone, the "
+            f"first one gives the same result, up to {found.apart:.0e}. Elsewhere on this page B "
+            "is 1 and is left out."
         )

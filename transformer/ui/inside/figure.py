@@ -27,7 +27,7 @@ _NAMES = {
     "encoder.embed.positions": "Positions",
     "encoder.embed.sum": "+",
     "decoder.embed.sum": "+",
-    "output.choice": "The next word",
+    "output.choice": "Next token",
 }
 _STEPS = {"scores": "MatMul", "heads": "MatMul", "output": "Linear", "softmax": "SoftMax"}
 """What the paper's Figure 2 calls them."""
@@ -42,12 +42,12 @@ _HINTED = ("tokens", "memory")
 
 
 def whole(model: Model, stop: Stop, trace: Trace) -> None:
-    """Figure 1, the open box marked."""
+    """Draw Figure 1 with the open box marked."""
     data = figure_data(
         [figure_1()],
         [_button(model, stop, trace, place) for place in _places()],
         stop.attention or stop.place,
-        caption="The model, as Figure 1 of the paper. Arrow keys walk from box to box.",
+        caption="The model, as in Figure 1 of the paper. Use the arrow keys to move between boxes.",
         words={"source": _line(trace.src_tokens), "target": _line(trace.tgt_tokens)},
         layers=(model.n_layers, stop.layer),
         leads=("st-key-inside-top", stop.place),
@@ -58,7 +58,7 @@ def whole(model: Model, stop: Stop, trace: Trace) -> None:
 
 
 def attention(model: Model, stop: Stop, trace: Trace) -> None:
-    """Figure 2, the open step marked."""
+    """Draw Figure 2 with the open step marked."""
     found = stops.boxes_of(model, stop.layer)
     buttons = []
     for step in ATTENTION:
@@ -67,14 +67,14 @@ def attention(model: Model, stop: Stop, trace: Trace) -> None:
         label = _STEPS.get(step, box.title)
         signed = step != "softmax"
         buttons.append(Button(step, label, "attention", "", picture, signed))
-    caption = "One attention, as Figure 2 of the paper. Arrow keys walk from step to step."
+    caption = "Attention, as in Figure 2 of the paper. Use the arrow keys to move between steps."
     size = state.view().size
     data = figure_data(figure_2(), buttons, stop.box.step, caption=caption, size=size)
     _figure(key="figure-2", data=data, on_choice_change=_stepped)
 
 
 def _places() -> list[str]:
-    """Boxes of Figure 1 in the order of the walk: an attention's ten steps are one of them."""
+    """Boxes of Figure 1 in order; the ten steps of an attention are one box."""
     drawn = figure_1().boxes
     groups = (place if place in drawn else place.rpartition(".")[0] for place in STOPS)
     return list(dict.fromkeys(groups))
@@ -101,7 +101,7 @@ def _button(model: Model, stop: Stop, trace: Trace, place: str) -> Button:
 
 
 def _picture(trace: Trace, site: str, head: int) -> npt.NDArray[np.floating[Any]] | None:
-    """What a hook saw, of one head if it is kept by heads; of the logits nothing."""
+    """The tensor of a hook, of one head if it has a head axis; None for the logits."""
     if not site or site == "hook_logits":
         return None
     found = trace[site]
@@ -109,7 +109,7 @@ def _picture(trace: Trace, site: str, head: int) -> npt.NDArray[np.floating[Any]
 
 
 def _winner(model: Model, trace: Trace) -> str:
-    """The word that wins at the output that is looked at, in a few letters."""
+    """The most probable token at the selected step."""
     logits = trace["hook_logits"]
     at = min(max(state.view().row, 0), len(logits) - 1)
     return _line(model.translator.vocabulary.tokens([int(logits[at].argmax())]))

@@ -1,4 +1,4 @@
-"""The logit lens: what the decoder would say after each of its sublayers."""
+"""The logit lens: which token the decoder would predict after each of its sublayers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def show(model: Model) -> None:
     trace = stops.trace(model, reading, 0)
     found = _lens(model, trace)
     st.markdown(
-        "Every state of the decoder is as wide as the last one, so each can be put through the "
-        "same output matrix: what would it say if the model ended here? The first layers mostly "
-        "echo what was read; the word comes up on the way."
+        "Every intermediate state of the decoder has d_model numbers, so the output matrix can be "
+        "applied to each of them: which token would the model predict if it stopped there? The "
+        "first layers mostly repeat the token that was read; the next token appears in later ones."
     )
     st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
     position = _position(found)
@@ -39,8 +39,8 @@ def show(model: Model) -> None:
         dark=dark(),
     )
     st.caption(
-        "Layers go down, the translation goes across. In each cell the most probable token, in "
-        "bold where it is the one that was written; point at it for the next ones."
+        "One row per sublayer, one column per output token. Each cell shows the most probable "
+        "token, in bold if it is the one that was written. Hover over it for the next ones."
     )
     # Wide enough for its words; on a phone it is scrolled.
     wide = 260 + len(found.rows) * (80 if len(found.rows) <= WRITTEN else 14)
@@ -56,14 +56,14 @@ def show(model: Model) -> None:
     )
     chart(curve, "lens-curve")
     st.caption(
-        "The logit lens is nostalgebraist's (2020). This model norms after every sum, so each "
-        "state but the embedding has just left a LayerNorm, as the last one has, and goes through "
-        "the output matrix as it is. Only the last was trained to be read like this."
+        "The logit lens was introduced by nostalgebraist (2020). This model has LayerNorm after "
+        "every residual connection, so each state except the embedding is normalised like the "
+        "last one. Only the last was trained to predict tokens."
     )
 
 
 def _position(found: Lens) -> int:
-    """The word whose way is drawn; a row of the decoder, as in the walk."""
+    """The output token whose curve is drawn: a row of the decoder."""
     count = len(found.rows)
     chosen = state.view().row
     position = chosen if 0 <= chosen < count else _latest(found)
@@ -73,12 +73,12 @@ def _position(found: Lens) -> int:
         return f"{exact.number(number)}: {read} → {wrote}"
 
     told = follows("lens-word", position, lambda chosen: state.change(row=chosen))
-    st.selectbox("The word to follow", range(count), format_func=label, width=360, **told)
+    st.selectbox("Output token", range(count), format_func=label, width=360, **told)
     return position
 
 
 def _latest(found: Lens) -> int:
-    """The position that is decided last: where the chosen word takes the longest to come first."""
+    """The position whose output token reaches rank 1 in the latest layer."""
     first = (found.rank == 1)[::-1].cumprod(axis=0).sum(axis=0)
     return int(first.argmin())
 

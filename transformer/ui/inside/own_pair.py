@@ -1,4 +1,4 @@
-"""A pair of the visitor's own: shifted right by one, as training sees it; and its BLEU by hand."""
+"""A sentence pair: the targets of training, shifted right by one, and its BLEU step by step."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from transformer.ui import frame, state, trace_cache
 from transformer.ui.kit import controls, exact
 from transformer.ui.models import Model
 
-_HEADS = ("t", "the decoder reads", "it should say", "probability", "loss", "it would say")
+_HEADS = ("t", "decoder input", "target", "probability", "loss", "prediction")
 
 
 def shifted_right(model: Model) -> None:
-    view = state.view()
+    view, start = state.view(), exact.token("<s>")
     st.markdown(
-        "In training nothing is decoded. The right translation goes in, moved one place to the "
-        "right behind `<s>`, and every position is asked at once for the token that comes next: "
-        "the mask keeps it from seeing it. A wrong guess does not spoil what follows."
+        f"Training does not decode. The decoder reads the reference translation, shifted right by "
+        f"one position behind {frame.plain(start)}, and predicts the next token at every position "
+        "at once (teacher forcing). The causal mask hides the token to predict, and a wrong "
+        "prediction does not affect later positions."
     )
     st.text_input(
         model.about.target,
@@ -35,9 +36,9 @@ def shifted_right(model: Model) -> None:
     target: str | Sequence[int] = view.target
     if is_blank(view.target):
         target = trace_cache.read(model, view).trace.translation.ids
-        st.caption("Until you write one, what the model itself says stands in for it.")
+        st.caption("Until you enter a translation, the model's own translation is used.")
     found = shifted(model.translator, view.text, target)
-    st.html(f"The encoder reads {' '.join(map(_token, found.source))}")
+    st.html(f"Encoder input: {' '.join(map(_token, found.source))}")
     st.html(_table(found.table))
     st.latex(
         r"\mathcal{L} = -\frac{1}{n} \sum_{t=1}^{n} \ln P(y_t \mid y_0 \dots y_{t-1},\, x)"
@@ -45,13 +46,14 @@ def shifted_right(model: Model) -> None:
         r"\ \text{nats per token}"
     )
     st.caption(
-        "Paper, section 3 and 3.1. The loss of a token is −ln of its probability: 0 if the model "
-        "was sure of it. Training adds label smoothing (section 5.4), which is left out here."
+        "Paper, sections 3 and 3.1. The loss of a token is −ln of its probability: 0 for a "
+        "probability of 1. Training also uses label smoothing (section 5.4), which is left out "
+        "here."
     )
 
 
 def _table(table: pd.DataFrame) -> str:
-    """A line a step; tokens are shown as text."""
+    """An HTML table with one row per step."""
     rows = "".join(
         f'<tr><th scope="row">{step}</th>'
         f'<td class="hu-reads">{_tokens(line["reads"])}</td>'
@@ -63,7 +65,7 @@ def _table(table: pd.DataFrame) -> str:
         for step, line in zip(table.index, table.to_dict("records"), strict=True)
     )
     heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
-    caption = "Every line is a question, and all of them are asked in one pass."
+    caption = "Each row is one prediction; all are made in one pass."
     return (
         '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'
         f"<caption>{caption}</caption><thead><tr>{heads}</tr></thead>"
@@ -72,7 +74,7 @@ def _table(table: pd.DataFrame) -> str:
 
 
 def _tokens(tokens: tuple[str, ...]) -> str:
-    """What was read, the newest token in bold."""
+    """The tokens read so far, the last one in bold."""
     *before, last = tokens
     return " ".join([*(_faint(token) for token in before), _token(last)])
 
@@ -82,15 +84,15 @@ def _token(token: str) -> str:
 
 
 def _faint(token: str) -> str:
-    """A token as text; the stroke that begins a word is small."""
+    """A token as HTML; the mark that begins a word is small."""
     shown = escape(exact.token(token))
     return f'<span class="hu-word">▁</span>{shown[1:]}' if shown[1:] and shown[0] == "▁" else shown
 
 
 def _guess(line: dict[Any, Any]) -> str:
-    """The most probable token, where it is another one."""
+    """The most probable token, if it is not the target."""
     if line["guess"] == line["target"]:
-        return "the same"
+        return "same as target"
     return f"{_token(line['guess'])} {_percent(line['guess_probability'])}"
 
 
@@ -102,46 +104,60 @@ def bleu_by_hand(model: Model) -> None:
     view = state.view()
     output = trace_cache.read(model, view).trace.text
     st.markdown(
-        "How near is a translation to a right one? BLEU counts: which runs of one, two, three and "
-        "four words of the output stand in the reference too? A run counts at most as often as the "
-        "reference has it. An output that is too short is made to pay."
+        "How close is a translation to a reference? BLEU counts the n-grams (sequences of one to "
+        "four words) of the output that also occur in the reference, each at most as often as "
+        "there. An output that is too short is penalised."
     )
     st.text_input(
-        "The right translation, the reference",
-        placeholder="Write one",
+        "Reference translation",
+        placeholder=controls.suggested(model),
         live="400ms",
         **state.bound("target"),
     )
-    if is_blank(view.target):
-        said = frame.plain(output) or "nothing"
-        st.info(f"The model says: **{said}** Write what would be right, and see what it is worth.")
-        return
-    found = bleu(output, view.target)
+    reference = view.target
+    if is_blank(reference):
+        example, reference = _example(model, view.text, output)
+        st.caption(example)
+    found = bleu(output, reference)
     if not found.output:
-        raise ValueError("The model says nothing here, and BLEU needs an output of a word or more.")
+        raise ValueError("The translation is empty; BLEU needs an output of at least one word.")
     c, r = len(found.output), len(found.reference)
     st.html(
-        f'<p class="hu-reads">The output, c = {c} words: {_said(found.output)}'
-        f"<br>The reference, r = {r}: {_said(found.reference)}</p>"
+        f'<p class="hu-reads">Output, c = {c} words: {_bold(found.output)}'
+        f"<br>Reference, r = {r}: {_bold(found.reference)}</p>"
     )
     st.html(_runs(found))
     _worked(found)
     st.caption(
-        "The words are those that sacrebleu’s “13a” cuts, and the figure is that of its "
-        "`sentence_bleu`. Where an n matches nothing, half a match stands in for it, a quarter for "
-        "the next such n: or one miss would make everything 0. An n that the output is too short "
-        "for does not count. Of a test set the matches of all sentences are added up before "
-        "anything is divided; the BLEU of one sentence is a rough thing, and no mean of these is "
-        "the BLEU of a corpus."
+        "Words are split by sacrebleu’s tokenizer 13a, and the result equals its sentence_bleu. If "
+        "no n-gram of some length matches, it counts as half a match, the next such length as a "
+        "quarter (exponential smoothing); otherwise one miss would make the product 0. Lengths "
+        "greater than the output are left out. Corpus BLEU sums the matches of all sentences "
+        "before dividing; it is not the mean of sentence scores, which are noisy."
     )
 
 
-def _said(words: tuple[str, ...]) -> str:
+def _example(model: Model, text: str, output: str) -> tuple[str, str]:
+    """What to say without a reference of the visitor's, and the reference to use meanwhile: the
+    bundled one of an example sentence, else the output itself without its last word."""
+    reference = model.about.translation(text)
+    if reference:
+        return "Example: a bundled reference. Enter your own above.", reference
+    *words, _ = output.split() or [""]
+    shorter = " ".join(words) or output
+    return (
+        "There is no reference for this sentence. As an example, the translation itself without "
+        "its last word stands in for one. Enter your own above.",
+        shorter,
+    )
+
+
+def _bold(words: tuple[str, ...]) -> str:
     return " ".join(f"<b>{escape(word)}</b>" for word in words)
 
 
 def _runs(found: BleuByHand) -> str:
-    """A row an n: its grams, those that count marked."""
+    """An HTML table with one row per n: the n-grams, those that match in bold."""
     rows = "".join(
         f'<tr><th scope="row">{order.n}</th><td class="hu-reads">{_grams(order)}</td>'
         f"<td>{order.matched} / {order.total}</td><td>{_precision(order)}</td></tr>"
@@ -149,11 +165,11 @@ def _runs(found: BleuByHand) -> str:
     )
     heads = "".join(
         f'<th scope="col">{head}</th>'
-        for head in ("n", "runs of the output; struck out: not in the reference", "count", "p_n")
+        for head in ("n", "n-grams of the output (struck through: no match)", "matches", "p_n")
     )
     return (
         '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'
-        "<caption>Every run of n words, and whether the reference has it</caption>"
+        "<caption>Every n-gram of the output, and whether the reference has it</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
@@ -168,7 +184,7 @@ def _grams(order: NGramCounts) -> str:
         elif count > 1:
             shown += f" × {count}"
         parts.append(f'<span style="white-space: nowrap">{shown}</span>')
-    return " · ".join(parts) or "the output has no such run"
+    return " · ".join(parts) or "the output is shorter than n"
 
 
 def _precision(order: NGramCounts) -> str:

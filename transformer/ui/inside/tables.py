@@ -1,4 +1,4 @@
-"""The tables of an open box, and the number that is chosen in one of them."""
+"""The tables of an open box, and the selected number of one of them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Cell = tuple[int, int]
 
 
 def show(model: Model, stop: Stop, found: Opened) -> None:
-    """Every table, the number that is chosen written out below its own."""
+    """Draw every table, and below the active one the computation of the selected number."""
     exact.about_pieces()
     name = state.view(Inside).panel  # without one that there is, what the box hands on
     chosen = next((panel for panel in found.panels if panel.name == name), found.result)
@@ -40,7 +40,9 @@ def _heading(model: Model, panel: Panel) -> None:
     rows, columns = panel.values.shape
     size = f"{rows} × {columns}" if panel.values.size > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(f"**{frame.plain(panel.title)}**  ${panel.symbol}$  :small[:gray[{size}]]")
+        st.markdown(
+            f"**{frame.plain(exact.retold(panel.title))}**  ${panel.symbol}$  :small[:gray[{size}]]"
+        )
         titles = {box.name: box.title for box in boxes(model.translator.model.config)}
         if panel.origin in titles:
             place, layer = stops.placed(panel.origin)
@@ -55,17 +57,22 @@ def _heading(model: Model, panel: Panel) -> None:
         elif panel.origin:
             st.caption(f"learned: `{panel.origin}`")
     if panel.note:
-        st.caption(frame.plain(panel.note))
+        st.caption(frame.plain(exact.retold(panel.note)))
+
+
+def _name(label: str) -> str:
+    """A row or column label; the tokens and heads in it as the session names them."""
+    return exact.retold(label) if label.startswith("head ") else exact.token(label)
 
 
 def _folded(panel: Panel) -> bool:
-    """Whether it is only shown when asked for: weights are large, and not of this sentence."""
+    """Whether it is collapsed at first: weight matrices are large."""
     return panel.role == "weight" and min(panel.values.shape) > 1
 
 
 def _unfold(panel: Panel) -> None:
     st.button(
-        f"Show these {panel.values.size:,} weights".replace(",", " "),
+        f"Show {panel.values.size:,} weights".replace(",", " "),
         key=f"inside-show-{panel.name}",
         on_click=state.change,
         kwargs={"panel": panel.name, "row": -1, "column": -1},
@@ -80,12 +87,12 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
     numbered = all(label == str(number) for number, label in enumerate(panel.columns))
     table = Table(
         id=f"{stop.place} {panel.name} {exact.on()}",
-        title=panel.title,
+        title=exact.retold(panel.title),
         values=panel.values,
-        rows=tuple(map(exact.token, panel.rows)),
-        columns=() if numbered else tuple(map(exact.token, panel.columns)),
-        row_axis=panel.row_axis,
-        column_axis=panel.column_axis,
+        rows=tuple(map(_name, panel.rows)),
+        columns=() if numbered else tuple(map(_name, panel.columns)),
+        row_axis=exact.retold(panel.row_axis),
+        column_axis=exact.retold(panel.column_axis),
         kind=panel.kind,
         cells=panel.cells,
     )
@@ -100,23 +107,23 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
 
 
 def _number(model: Model, found: Opened, panel: Panel, cell: Cell) -> None:
-    """The chosen number by hand, and the program that prints it."""
+    """The computation of the selected number, and a program that prints it."""
     row, column = cell
     value = f"{panel.values[cell]:.6g}".replace("-", "−").replace("inf", "∞")
-    names = (exact.token(panel.rows[row]), exact.token(panel.columns[column]))
+    names = (_name(panel.rows[row]), _name(panel.columns[column]))
     label = panel.cells[row][column] if panel.cells else ""
     told = " · ".join(frame.plain(name) for name in (*names, label) if name)
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{told}]")
         st.latex(_aligned(worked(panel, row, column)))
         exact.program(
-            "A program that prints this very number",
+            "Python code that prints this number",
             snippet(found, str(models.written(model.name)), panel.name, row, column),
         )
 
 
 def _aligned(lines: list[str]) -> str:
-    """Lines below each other, their equals signs too."""
+    """LaTeX lines, aligned at their equals signs."""
     parts = []
     for line in lines:
         first, *rest = _broken(line)
@@ -126,7 +133,7 @@ def _aligned(lines: list[str]) -> str:
 
 
 def _broken(line: str) -> list[str]:
-    """A long sum in lines of two summands."""
+    """Split a long sum into lines of two summands."""
     start = r"= \underbrace"
     if not line.startswith(start):
         return [line]
@@ -136,7 +143,7 @@ def _broken(line: str) -> list[str]:
 
 
 def _cell(panel: Panel) -> Cell:
-    """The chosen row and column; without one that there is, the strongest number."""
+    """The selected row and column; by default those of the largest absolute value."""
     rows, columns = panel.values.shape
     view = state.view(Inside)
     row = view.row if 0 <= view.row < rows else -1

@@ -1,4 +1,4 @@
-"""The walk: the map of Figure 1 at the left, the open box with its numbers at the right."""
+"""The walkthrough: a map of Figure 1 on the left, the open box with its numbers on the right."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.ui.models import Model
 
 _BLOCKS = {
     "self_attn": "self-attention",
-    "cross_attn": "attention over the memory",
+    "cross_attn": "cross-attention",
     "ffn": "feed-forward network",
 }
 RIVALS = 4
@@ -55,7 +55,7 @@ def show(model: Model) -> None:
 
 
 def _title(stop: Stop) -> str:
-    """Where the open box is, in words."""
+    """The title of the open box: its name and its place in the model."""
     box = stop.box
     if box.stack == "output":
         return box.title
@@ -69,7 +69,7 @@ def _title(stop: Stop) -> str:
 
 
 def _symbols(text: str) -> str:
-    """Markdown of a sentence: d_model, √d_k, W^Q and W₁ as in a formula."""
+    """Markdown of a sentence, with d_model, √d_k and W^Q as formulas."""
     parts = re.split(r"(√?\b[dn]_(?:model|heads|k|ff)\b|W\^[QKVO])", text)
     for i, part in enumerate(parts):
         if i % 2:
@@ -81,9 +81,9 @@ def _symbols(text: str) -> str:
 
 
 def _ways(stop: Stop) -> None:
-    """Back and on along the walk, and how far it has come."""
+    """Buttons to the previous and the next box, and the number of the open one."""
     with st.container(horizontal=True, vertical_alignment="center", key="inside-ways"):
-        for label, number in (("← Back", stop.number - 1), ("Next →", stop.number + 1)):
+        for label, number in (("← Previous", stop.number - 1), ("Next →", stop.number + 1)):
             inside = 0 <= number < len(STOPS)
             st.button(
                 label,
@@ -115,15 +115,15 @@ def _head() -> None:
 
 
 def ending(model: Model, trace: Trace) -> None:
-    """The chosen step's race, large, and below it who won at every other."""
+    """The most probable tokens of a step, and a choice of another step."""
     found = torch.tensor(trace["hook_logits"]).double().softmax(-1).numpy()
     step = min(max(state.view().row, 0), len(found) - 1)
     order = np.argsort(-found[step], kind="stable")[: RIVALS + 1]
     names = exact.tokens(model.translator.vocabulary.tokens(order.tolist()))
     written = " ".join(exact.tokens(trace.tgt_tokens[: step + 1]))
     st.markdown(
-        f"After {frame.plain(written)} the word that wins is **{frame.plain(names[0])}**, with "
-        f"**{found[step, order[0]]:.1%}**."
+        f"After {frame.plain(written)} the most probable token is **{frame.plain(names[0])}**, "
+        f"with **{found[step, order[0]]:.1%}**."
     )
     rows = "".join(
         f'<tr><th scope="row">{"<b>" if at == 0 else ""}{escape(name)}{"</b>" if at == 0 else ""}'
@@ -132,13 +132,13 @@ def ending(model: Model, trace: Trace) -> None:
         for at, (name, token) in enumerate(zip(names, order, strict=True))
     )
     st.html(
-        '<table class="hu-table"><caption>The word that wins, and its rivals: '
-        f"output {step + 1} of {len(found)}</caption><tbody>{rows}</tbody></table>"
+        '<table class="hu-table"><caption>The most probable tokens: '
+        f"step {step + 1} of {len(found)}</caption><tbody>{rows}</tbody></table>"
     )
     if len(found) > 1:
         outputs = exact.tokens(trace.predicted_tokens)
         st.selectbox(
-            "Another output",
+            "Another step",
             range(len(found)),
             format_func=lambda at: f"{at + 1}: {outputs[at]}",
             **follows("inside-ending", step, lambda at: state.change(row=int(at))),

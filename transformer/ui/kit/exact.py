@@ -70,6 +70,11 @@ def number(count: int) -> str:
     return str(naming.counted(count, on()))
 
 
+def first() -> int:
+    """The number of the first layer, head or position as it is shown: 0 or 1."""
+    return naming.counted(0, on())
+
+
 def numbering() -> Callable[[int], str]:
     """The same for a list to choose from, which may be asked outside of the session."""
     now = on()

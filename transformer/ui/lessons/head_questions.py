@@ -116,7 +116,7 @@ def sink(case: LessonCase) -> Question:
     longest = max(spoken, key=lambda n: len(tokens[n]))
     likely = [column, longest, spoken[0], len(tokens) - 1, *np.argsort(-mean_row).tolist()]
     options = sorted([*dict.fromkeys(likely)][:4])
-    rows = "the words read" if kind == "encoder" else "the words written"
+    rows = "all tokens read" if kind == "encoder" else "all tokens written"
     return Question(
         exhibit=case.tokens(tokens),
         options=tuple(

@@ -7,25 +7,25 @@ from dataclasses import dataclass
 from transformer.ui.address import View, field
 
 TOPICS = {
-    "order": "Dog bites man",
+    "order": "Word order",
     "clocks": "Clocks",
-    "matrix": "All numbers",
+    "matrix": "Matrix",
     "waves": "Waves",
     "distance": "Distance",
     "shift": "Shift",
-    "added": "What is added",
-    "parts": "Word or place",
+    "added": "Vector lengths",
+    "parts": "Score terms",
     "learned": "Learned",
-    "far": "Far places",
-    "slip": "A slip",
+    "far": "Length extrapolation",
+    "slip": "Common error",
 }
 TABS = {
-    "Why they are needed": ("order",),
-    "What they are": ("clocks", "matrix", "waves", "distance", "shift", "slip"),
+    "Why positions": ("order",),
+    "Sinusoids": ("clocks", "matrix", "waves", "distance", "shift", "slip"),
     "In this model": ("added", "parts"),
-    "Learned, and far": ("learned", "far"),
+    "Learned positions and long inputs": ("learned", "far"),
 }
-"""The topics under a few plain headings."""
+"""The topics by heading."""
 SIDES = {"source": "Source", "target": "Target"}
 
 
@@ -36,18 +36,18 @@ class Positions(View):
     Attributes:
         waves: the dimensions that are drawn as waves, with commas.
         shift: the k of M_k.
-        learned: the checkpoint whose learned positions are looked at, "" is the first there is.
-        run: one with sinusoids to stand beside it.
+        learned: the checkpoint with learned positions; "" is the first one.
+        run: a checkpoint with sinusoids to compare it with.
     """
 
     topic: str = field("order", "Topic", choices=TOPICS)
     side: str = field("source", "Side", choices=SIDES)
     waves: str = field()
-    shift: int = field(1, "k, places to go on", bounds=(-64, 64))
+    shift: int = field(1, "k, shift in positions", bounds=(-64, 64))
     learned: str = field(label="Model with learned positions")
     run: str = field()
 
     @property
     def tab(self) -> str:
-        """The heading that the topic stands under."""
+        """The heading of the topic."""
         return next(tab for tab, topics in TABS.items() if self.topic in topics)

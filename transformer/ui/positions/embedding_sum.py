@@ -1,4 +1,4 @@
-"""What is added to which embedding, and what of it the first scores are made of."""
+"""Embedding plus position: their lengths, and the terms of the first layer's scores."""
 
 from __future__ import annotations
 
@@ -20,56 +20,59 @@ NAMES = dict(
     zip(
         BIASED,
         (
-            "word → word",
-            "word → place",
-            "place → word",
-            "place → place",
-            "always → word",
-            "always → place",
+            "content → content",
+            "content → position",
+            "position → content",
+            "position → position",
+            "bias → content",
+            "bias → position",
         ),
         strict=True,
     )
 )
-"""What the query is of → what the key is of; "always" is the bias of the queries."""
+"""Part of the query → part of the key; "bias" is that of the queries."""
 MOST_TOKENS = 100
 COUNTS = {4: "four", 6: "six"}
 
 
 def sizes(model: Model) -> None:
-    """How large word and place are in each sum."""
+    """Draw the lengths of embedding and position for each token."""
     trace = recorded(model)
     config = model.translator.model.config
     root = config.d_model**0.5
-    times = f"multiplied by √d_model = {root:.1f}" if config.scale_embedding else "as it is"
+    times = f"multiplied by √d_model = {root:.1f}" if config.scale_embedding else "not scaled"
     st.markdown(
-        f"What the first layer reads is a **sum**: the token's embedding, {times}, plus the "
-        "place's vector (sections 3.4 and 3.5). Which of the two is longer?"
+        f"The input of the first layer is a **sum**: the embedding of the token, {times}, plus the "
+        "vector of the position (sections 3.4 and 3.5). Which of the two is longer?"
     )
-    called = "word · √d_model" if config.scale_embedding else "word"
+    embedding = "embedding · √d_model" if config.scale_embedding else "embedding"
     titles = {"source": model.about.source, "target": model.about.target}
     for which, column in zip(SIDES, st.columns(2, gap="large"), strict=True):
         found = added(trace, which)
         with column:
             st.header(titles[which])
-            labels = [f"{at} {token}" for at, token in enumerate(found["token"])]
+            labels = [
+                f"{exact.number(at)} {token}"
+                for at, token in enumerate(exact.tokens(list(found["token"])))
+            ]
             groups = {
-                called: found["embedding"].to_numpy(),
-                "place": found["encoding"].to_numpy(),
-                "their sum": found["sum"].to_numpy(),
+                embedding: found["embedding"].to_numpy(),
+                "position": found["encoding"].to_numpy(),
+                "sum": found["sum"].to_numpy(),
             }
             chart(
-                bars(groups, labels, across="token", down="length of the vector", dark=dark()),
+                bars(groups, labels, across="token", down="vector length", dark=dark()),
                 f"positions-added-{which}",
             )
             word, place = found["embedding"].mean(), found["encoding"].mean()
             other = ("Without", word / root) if config.scale_embedding else ("With", word * root)
             st.caption(
-                f"On average the word is {word:.2f} long and the place {place:.2f}. {other[0]} "
-                f"√d_model the word would be {other[1]:.2f}."
+                f"Mean length of the embedding {word:.2f}, of the position {place:.2f}. {other[0]} "
+                f"√d_model the embedding would have length {other[1]:.2f}."
             )
             tables.show(
-                "Length of each vector; the cosine is between word and place",
-                ["Token", "Word", "Place", "Cosine", "Sum"],
+                "Length of each vector; the cosine is that between embedding and position",
+                ["Token", "Embedding", "Position", "Cosine", "Sum"],
                 [
                     [label, *(f"{number:.2f}" for number in row)]
                     for label, row in zip(
@@ -80,24 +83,24 @@ def sizes(model: Model) -> None:
                 ],
             )
     st.caption(
-        "Sinusoids are all equally long: √(d_model/2), for sin² + cos² = 1 in every pair. A "
-        "cosine near 0 means that the two hardly meet: a layer can read either from the sum."
+        "All sinusoids have the same length, √(d_model/2), because sin² + cos² = 1 in every pair. "
+        "A cosine near 0 means that the two are nearly orthogonal, so a layer can read either."
     )
 
 
 def parts(model: Model) -> None:
-    """The parts of a first-layer score, of one head and of all."""
+    """Draw the terms of the first layer's scores, for all heads and for one."""
     config = model.translator.model.config
     count, query, key = "four", r"(c_i+p_i)W^Q", r"(c_j+p_j)W^K"
     if config.biases:
         count, query, key = "six", rf"({query}+b^Q)", rf"{key}+b^K"
     st.markdown(
-        "In the first layer every query and every key is a word **plus** a place. So a score is "
-        f"exactly {count} sums: which of them tells the head where to look?"
+        "In the first layer every query and key is computed from an embedding **plus** a "
+        f"position. So a score is the sum of exactly {count} terms. Which of them determines "
+        "where a head looks?"
         + (
-            " This model's projections have biases: with $b^Q$ every query asks the same too, "
-            "whatever stands there. What $b^K$ adds is the same for all keys, and softmax does not "
-            "see it."
+            " The projections of this model have biases: $b^Q$ adds the same vector to every "
+            "query. The term of $b^K$ is the same for all keys, so the softmax ignores it."
             if config.biases
             else ""
         )
@@ -108,10 +111,12 @@ def parts(model: Model) -> None:
     kind = STACKS[side()]
     trace = recorded(model)
     if len(tokens(trace, state.view(Positions).side)) > MOST_TOKENS:
-        raise ValueError(f"This picture is of at most {MOST_TOKENS} pieces; shorten the sentence.")
+        raise ValueError(f"This figure supports up to {MOST_TOKENS} tokens; shorten the sentence.")
     found = score_parts(model.translator.model, trace, kind)
     frame_of = found.to_frame().sort_values("place", ascending=False)
-    st.markdown("**Which heads look at words, and which at places?** Most at places on top.")
+    st.markdown(
+        "**Which heads attend by content, and which by position?** The most positional are on top."
+    )
     chart(
         shares(
             frame_of[list(found.names)].to_numpy(),
@@ -123,24 +128,23 @@ def parts(model: Model) -> None:
     )
     top = frame_of.iloc[0]
     st.caption(
-        f"On this sentence head {exact.number(int(top['head']))} looks most at places: "
-        f"{top['place']:.0%}. The bars are shares of variance along the rows, without each row's "
-        "mean, which softmax does not see. Parts may cancel one another: a share says how loud "
-        "a part is, not who wins."
+        f"On this sentence head {exact.number(int(top['head']))} is the most positional one: "
+        f"{top['place']:.0%}. The bars are shares of the variance along the rows, after "
+        "subtracting each row's mean, which the softmax ignores. Terms may cancel each other: a "
+        "share is the size of a term, not its effect."
     )
     with st.expander("As a table"):
         st.dataframe(frame_of.rename(columns=NAMES).round(3), hide_index=True)
     _one(model, found, trace.weights(kind, 0), int(top["head"]))
     st.caption(
-        f"The {count} parts sum to the model's own scores; largest difference {found.error:.1e}. "
-        "This holds in the first layer alone: above, attention has mixed the words and places of "
-        "many positions, and LayerNorm has scaled the sum. Place → place is the same for every "
-        "sentence."
+        f"The {count} terms sum to the scores of the model; largest difference {found.error:.1e}. "
+        "This holds only in the first layer: in later layers attention has mixed positions and "
+        "LayerNorm has scaled the sums. Position → position is the same for every sentence."
     )
 
 
 def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> None:
-    """One head's parts and their whole as pictures: scores, or where each alone would look."""
+    """Draw the terms of one head and their sum: scores, or the attention of each term alone."""
     left, right = st.columns(2)
     if state.view(Positions).head < 0:
         state.normalise(head=first)
@@ -158,21 +162,21 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
             default="scores",
             required=True,
             format_func={
-                "scores": "Each part's scores",
-                "attention": "Where each alone would look",
+                "scores": "Scores of each term",
+                "attention": "Attention from each term alone",
             }.__getitem__,
             key="positions-alone",
         )
     head, labels = (
         state.view(Positions).head,
-        [f"{at} {token}" for at, token in enumerate(exact.tokens(found.tokens))],
+        [f"{exact.number(at)} {token}" for at, token in enumerate(exact.tokens(found.tokens))],
     )
     look = alone == "attention"
     values = list(found.alone()[:, head] if look else found.centred()[:, head])
     values.append(np.where(found.allowed, weights[head], np.nan) if look else sum(values))
     limit = max(float(np.nanmax(np.abs(picture))) for picture in values)
     names = [NAMES[name] for name in found.names]
-    names.append(f"all {COUNTS[len(names)]} together: the head itself")
+    names.append(f"sum of all {COUNTS[len(names)]}: the head itself")
     columns = [column for _ in names[::2] for column in st.columns(2)]
     for name, column, picture in zip(names, columns, values, strict=False):
         with column:
@@ -193,7 +197,7 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
             )
     frame.go(
         "pages/attention.py",
-        "See the whole head",
+        "Show this head",
         "visibility",
         kind=found.kind,
         layer=0,

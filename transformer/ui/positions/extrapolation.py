@@ -1,4 +1,4 @@
-"""Past the lengths of training, measured: on our tasks."""
+"""Length extrapolation: accuracy beyond the lengths seen in training."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ COUNTS = (1, 2, 3, 4, 6, 9, 13, 18, 26, 38, 52)
 def show(model: Model) -> None:
     """Longer sequences, and far places, for models of our tasks and of a language."""
     st.markdown(
-        "A formula has no end. The paper chose sines hoping that a model **may** go past the "
-        "lengths of its training with them (section 3.5). Does it? Measure."
+        "Sinusoids can be computed for any position. The authors hoped that they let a model "
+        "extrapolate to sequences longer than those in training (section 3.5). This page measures "
+        "whether they do."
     )
     visitor.owner()
     if not model.about.kind:
@@ -43,16 +44,15 @@ def show(model: Model) -> None:
     first, same = _compared(model)
     if {"learned", "sinusoidal"} - {one.positions for one in same}:
         st.markdown(
-            "Learned places beside sinusoids, on lengths that neither met: for this, two small "
-            "models are needed."
+            "To compare learned positions with sinusoids on longer inputs, train two small models."
         )
         position_models.offer()
     if first is None:
         return
     most = TASKS[first.task].options["longest"].greatest
     st.markdown(
-        f"**{TASKS[first.task].title}**, learned from up to **{first.longest}** symbols, asked for "
-        f"up to {most}. Only a whole sequence is right."
+        f"**{TASKS[first.task].title}**, trained on up to **{first.longest}** symbols, tested on "
+        f"up to {most}. A sequence counts only if all of it is right."
     )
     found = computed(_question(first.task, same, most), button="Measure every length")
     if found:
@@ -114,7 +114,7 @@ def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
                 for name, row in zip(names, rows, strict=True)
             ],
             across="symbols in the sequence",
-            down="sequences right",
+            down="correct sequences",
             percent=True,
             at=(longest + 0.5, "longest in training"),
             dark=dark(),
@@ -124,18 +124,18 @@ def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
     for name, row in zip(names, rows, strict=True):
         if end := next((one for one in row if one.share is None), None):
             st.markdown(
-                f"**{frame.plain(name)}** ends before {end.length} symbols. It says: "
-                f"“{frame.plain(end.why)}” That is no wrong answer: its table has no vector there."
+                f"**{frame.plain(name)}** cannot read {end.length} symbols: its table has no "
+                f"vector for these positions (“{frame.plain(end.why)}”)."
             )
     st.caption(
-        f"{EACH} sequences of each length, decoded greedily. In training each sequence comes "
-        "once, so that the shortest, of which there are few, are rare there."
+        f"{EACH} sequences per length, decoded greedily. Training uses each sequence once, so "
+        "short ones, of which there are few, are rare in it."
     )
     cells_of = [
         ["no vector" if one.share is None else f"{one.share:.0%}" for one in row] for row in rows
     ]
     tables.show(
-        "Sequences right",
+        "Correct sequences",
         ["Symbols", *names],
         [[str(length), *cells] for length, *cells in zip(lengths, *cells_of, strict=True)],
     )
@@ -143,18 +143,18 @@ def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
 
 def far_sentences(model: Model) -> None:
     """Sentences moved along, and sentences joined."""
-    st.header("The same sentences, further on")
+    st.header("The same sentences at later positions")
     st.markdown(
-        "Two ways to reach far places. **Moved**: single sentences whose places begin at a later "
-        "number; nothing else changes. **Joined**: more and more sentences as one long text. How "
-        "probable does the model find the right translation?"
+        "Two ways to reach later positions. **Moved**: single sentences whose positions start at a "
+        "higher number. **Joined**: several sentences as one long text. How probable is the "
+        "reference translation?"
     )
     if model.about.writes != "fr":
         st.caption(
-            "Our sentences have French translations, and this model does not write French: its own "
-            "translations stand in for right ones."
+            "The bundled sentences have French references only, so for this model its own "
+            "translations are used instead."
         )
-    if found := computed(_far_question(model), button="Measure far places"):
+    if found := computed(_far_question(model), button="Measure later positions"):
         _far_chart(found)
 
 
@@ -184,13 +184,13 @@ def _far_chart(found: dict[str, Any]) -> None:
                 Curve("moved", [at + 1 for at in away], list(away.values())),
                 Curve("joined", [one[0] for one in long], [one[1] for one in long]),
                 Curve(
-                    "the joined ones, one by one",
+                    "the joined sentences separately",
                     [one[0] for one in long],
                     [one[2] for one in long],
                 ),
             ],
-            across="moved: first place, from 1. Joined: pieces of the source",
-            down="log-probability a piece (nats)",
+            across="moved: first position, from 1; joined: source tokens",
+            down="log-probability (nats per token)",
             log="x",
             dark=dark(),
         ),
@@ -198,18 +198,18 @@ def _far_chart(found: dict[str, Any]) -> None:
     )
     every = [*found["moved"], *found["joined"]]
     for refused in dict.fromkeys(one for one in every if isinstance(one, str)):
-        st.markdown(f"Further on it says: “{frame.plain(refused)}”")
+        st.markdown(f"At later positions the model reports: “{frame.plain(refused)}”")
     if len(away) < 2 or not long:
         return
     last = max(away)
     st.markdown(
-        f"In its own place a piece costs **{-away[0]:.2f}** nats, moved on by {last} places "
-        f"**{-away[last]:.2f}**. Joined to {long[-1][0]} pieces it costs **{-long[-1][1]:.2f}**, "
-        f"and the same sentences one by one {-long[-1][2]:.2f}."
+        f"Loss per token: **{-away[0]:.2f}** nats in the original position, **{-away[last]:.2f}** "
+        f"moved by {last} positions. Joined to {long[-1][0]} tokens: **{-long[-1][1]:.2f}**; the "
+        f"same sentences separately: {-long[-1][2]:.2f}."
     )
     st.caption(
-        "A model that went by distances alone would draw a level line when it is moved. Joined "
-        "texts are new to it for a second reason: it learned from single sentences. Training "
-        f"leaves out pairs of more than {MAX_PIECES} pieces, and most have far fewer: the places "
-        "behind are hardly ever met. The sentences are of our own grammar."
+        "A model that used only distances would give a horizontal line for moved sentences. Joined "
+        "texts also differ from training because it used mostly single sentences. Training leaves "
+        f"out pairs of more than {MAX_PIECES} tokens, and most have far fewer, so later positions "
+        "are rare. The sentences are generated by this app's own grammar."
     )

@@ -1,4 +1,4 @@
-"""The formula of section 3.5: its matrix, its waves, its dot products, its shifts."""
+"""The sinusoids of section 3.5: matrix, waves, dot products and shifts."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ CORNER = 16
 """Dimensions of M_k that are drawn."""
 DIALS = 4
 SAID = {
-    "sinusoidal": "This model adds sines and cosines: a formula, nothing learned.",
-    "learned": "This model learned these vectors, one for each place, as it learned its words.",
-    "none": "This model adds nothing: it was trained without positions, so every number is 0.",
+    "sinusoidal": "This model uses sinusoids, which are not learned.",
+    "learned": "This model learned these vectors, one for each position.",
+    "none": "This model was trained without positions, so every number is 0.",
 }
 
 
 def matrix(model: Model) -> None:
-    """PE(pos, dim) with the sentence on it."""
+    """Draw PE(pos, dim) with the tokens of the sentence."""
     st.markdown(
-        "A row is what is added to the word at that place: the clocks, all of them, as numbers. "
-        "Fast ones stand at the left, where neighbours differ; at the right hardly anything turns."
+        "Each row is the vector that is added to the embedding at that position. Dimensions on the "
+        "left change quickly from position to position, those on the right hardly at all."
     )
     which = side()
     reading = trace_cache.read(model, state.view(Positions))
@@ -50,7 +50,11 @@ def matrix(model: Model) -> None:
     if config.positions == "learned":
         rows = min(rows, config.max_len)
     labels = [
-        f"{at} {words[at]}" if at < len(words) else str(at) if at % 8 == 0 else ""
+        f"{exact.number(at)} {words[at]}"
+        if at < len(words)
+        else exact.number(at)
+        if at % 8 == 0
+        else ""
         for at in range(rows)
     ]
     values = positions.table(model.translator.model, which, rows)
@@ -62,14 +66,9 @@ def matrix(model: Model) -> None:
         "positions-matrix",
     )  # fmt: skip
     st.caption(
-        f"{SAID[config.positions]} (Section 3.5.) A row is what the first layer is given for a "
-        f"place: {config.d_model} numbers, the same whatever word stands there. Your sentence has "
-        f"{len(words)} pieces here"
-        + (
-            f"; the first {rows} are drawn."
-            if len(words) > rows
-            else "; below it the places go on."
-        )
+        f"{SAID[config.positions]} (Section 3.5.) A row has {config.d_model} numbers, whatever "
+        f"token is there. The sentence has {len(words)} tokens on this side"
+        + (f"; the first {rows} are drawn." if len(words) > rows else ".")
     )
     sine, cosine = st.columns(2)
     sine.latex(r"PE_{(pos,\,2i)}=\sin\frac{pos}{10000^{2i/d_{model}}}")
@@ -77,13 +76,13 @@ def matrix(model: Model) -> None:
 
 
 def waves(model: Model) -> None:
-    """Single dimensions over the positions."""
+    """Draw single dimensions over the positions."""
     width = model.translator.model.config.d_model
     lengths = positions.wavelengths(width)
     chosen = _dimensions(width)
     st.markdown(
-        "Look down one **column** of the matrix: a wave. Fast waves tell neighbours apart, slow "
-        f"ones tell early from late. The wavelengths grow from 2π = {lengths[0]:.2f} places to "
+        "Each **column** of the matrix is a wave. Short waves distinguish neighbouring positions, "
+        f"long ones distant positions. The wavelengths go from 2π = {lengths[0]:.2f} positions to "
         f"**{lengths[-1]:,.0f}**, just below 10000·2π."
     )
     st.multiselect(
@@ -105,7 +104,7 @@ def waves(model: Model) -> None:
     chart(lines(curves, across="position", down="PE", dark=dark()), "positions-waves-drawn")
     tables.show(
         f"d_model = {width}",
-        ["Dimension", "Function", "Wavelength in places", "At 0, 1, 2, 3"],
+        ["Dimension", "Function", "Wavelength in positions", "At 0, 1, 2, 3"],
         [
             [
                 str(dim),
@@ -143,8 +142,8 @@ def distance(model: Model) -> None:
     """PE(p) · PE(p + k) against k."""
     width = model.translator.model.config.d_model
     st.markdown(
-        "How alike are two places? Multiply their vectors: the **dot product** depends on how far "
-        "apart they are, and not on where they stand."
+        "How similar are the vectors of two positions? Their **dot product** depends only on the "
+        "distance between the positions."
     )
     st.latex(r"PE_{p}\cdot PE_{p+k}=\sum_{i}\cos(\omega_i\,k),\quad \omega_i=10000^{-2i/d_{model}}")
     k = np.arange(REACH + 1)
@@ -157,23 +156,23 @@ def distance(model: Model) -> None:
         every = slice(number * 2, None, 2 * len(STARTS))  # so that no mark hides another
         curves.append(Curve(f"measured from p = {start}", k[every], found[every], points=True))
     chart(
-        lines(curves, across="distance k (places)", down="dot product", dark=dark()),
+        lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
         "positions-distance",
     )
     st.caption(
         f"At distance 0 it is d_model/2 = {width // 2}. The closed form and "
         f"{len(STARTS)}·{REACH + 1} measured products differ by {worst:.1e} at most. The curve "
-        "falls with the distance, though not at every step, and it is the same to the left and to "
-        "the right: what tells before from after are W^Q and W^K."
+        "falls with the distance, though not monotonically, and is symmetric: only W^Q and W^K can "
+        "distinguish earlier from later positions."
     )
 
 
 def shift(model: Model) -> None:
-    """M_k, drawn, and checked on every position."""
+    """Draw M_k and check it on every position."""
     width = model.translator.model.config.d_model
     st.markdown(
-        "The paper chose sines because of this: to go **k places on** is one linear map, the same "
-        "from every place. Each pair of sine and cosine is the hand of a clock, and M_k turns it."
+        "The paper chose sinusoids for this property: a **shift by k positions** is a linear map, "
+        "the same for every position. M_k rotates each pair of sine and cosine by a fixed angle."
     )
     law, block = st.columns(2)
     law.latex(r"PE_{pos+k}=M_k\,PE_{pos}")
@@ -184,12 +183,12 @@ def shift(model: Model) -> None:
     k = steps_on()
     count, single, double = _checked(width, k)
     with st.container(horizontal=True, key="figures"):
-        st.metric("Places checked", f"{count}")
+        st.metric("Positions checked", f"{count}")
         st.metric("Largest error, float32", f"{single:.1e}")
         st.metric("Largest error, float64", f"{double:.1e}")
     _hands(width, k)
     corner = min(CORNER, width)
-    st.markdown(f"**M_k**, its first {corner} of {width} rows and columns")
+    st.markdown(f"**M_k**, the first {corner} of {width} rows and columns")
     names = [str(dim) for dim in range(corner)]
     chart(
         table(
@@ -199,38 +198,38 @@ def shift(model: Model) -> None:
         "positions-shift",
     )  # fmt: skip
     st.caption(
-        "Everything off the blocks is 0. At k = 0 nothing turns. The fast pairs at the top left "
-        "turn by k radians, the slow ones further down hardly at all."
+        "All entries outside the 2 × 2 blocks are 0; for k = 0 the matrix is the identity. The "
+        "first pair rotates by k radians, later pairs by smaller angles."
     )
 
 
 @lru_cache(maxsize=256)
 def _checked(width: int, k: int) -> tuple[int, float, float]:
-    """How many places M_k was tried on, and its largest error in float32 and in float64."""
+    """How many positions M_k was checked on, and its largest error in float32 and in float64."""
     rows = positions.sinusoidal(PLACES, width)
     single, double = (positions.shift_errors(each, k) for each in (rows.astype(np.float32), rows))
     return len(double), float(single.max()), float(double.max())
 
 
 def steps_on() -> int:
-    """The k of a shift, to be chosen here."""
+    """Draw the slider for k and return its value."""
     st.slider(**state.bounded("shift"))
     return state.view(Positions).shift
 
 
 def _hands(width: int, k: int) -> None:
-    """The hands of some pairs at two places, before and after: the turn is the same."""
+    """Draw some pairs at two positions, before and after the shift: the rotation is the same."""
     pairs = [number * width // (4 * DIALS) for number in range(DIALS)]
     for start in (abs(k), abs(k) + 20):
         here, there = (positions.sinusoidal(1, width, at)[0] for at in (start, start + k))
         one, two = (row.reshape(-1, 2)[pairs] for row in (here, there))
-        st.markdown(f"From place **{start}** to place **{start + k}**")
+        st.markdown(f"From position **{start}** to position **{start + k}**")
         chart(
             clock_hands(
                 one,
                 two,
                 [f"pair {pair}" for pair in pairs],
-                names=(f"place {start}", f"place {start + k}"),
+                names=(f"position {start}", f"position {start + k}"),
                 dark=dark(),
             ),
             f"positions-hands-{start - abs(k)}",

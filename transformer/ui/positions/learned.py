@@ -1,4 +1,4 @@
-"""Positions that a model learned, beside the paper's sinusoids."""
+"""Learned positions, compared with sinusoids."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines, table
 from transformer.ui import state
+from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
-from transformer.ui.positions import SIDES, Positions, position_models
+from transformer.ui.positions import Positions, position_models
 from transformer.ui.positions.position_models import PositionModel
 from transformer.ui.positions.sides import side
 
 MOST = 96
 """Positions of a learned table that are drawn."""
+SHOWN_WITHOUT = 48
+"""Positions of the sinusoids that are drawn while there is no learned table."""
 
 
 def show(model: Model) -> None:
-    """The learned vectors of a checkpoint, what they have of sinusoids, and what not."""
+    """Draw the learned vectors of a checkpoint and how similar they are to sinusoids."""
     st.markdown(
-        "Must it be sines? The paper also **learned** one vector for each place, and translations "
-        "were nearly as good (Table 3, row E). But a learned vector knows only the places it met."
+        "The paper also tried **learned** vectors, one for each position, with nearly the same "
+        "BLEU (Table 3, row E). But training only updates the positions that occur in it."
     )
     there = [one for one in position_models.learners() if one.positions == "learned"]
     if not there:
-        st.info("No model here has learned positions yet. Train one, and look again.")
+        st.info("No model here has learned positions yet. Train one to compare it with sinusoids.")
         position_models.offer()
+        _sinusoids(model)
         return
     chosen = _choose(there, model)
     which = side()
@@ -37,7 +41,7 @@ def show(model: Model) -> None:
     met = min(chosen.places or rows, rows)
     _tables(values, met)
     if met < 6:
-        st.info(f"It met only {met} places; the rest of this page needs 6 or more.")
+        st.info(f"Training used only {met} positions; the comparison needs at least 6.")
         return
     _alike(values, met)
     _fit(values[:met])
@@ -50,7 +54,7 @@ def _vectors(chosen: PositionModel, which: str) -> np.ndarray:
 
 
 def _choose(there: list[PositionModel], model: Model) -> PositionModel:
-    """The one of the address, the page's own model if it has learned positions, or the first."""
+    """The model of the address, else the page's model if it is a candidate, else the first."""
     by_name = {one.name: one for one in there}
     if state.view(Positions).learned not in by_name:
         state.normalise(learned=model.name if model.name in by_name else there[0].name)
@@ -65,7 +69,9 @@ def _choose(there: list[PositionModel], model: Model) -> PositionModel:
 
 def _tables(values: np.ndarray, met: int) -> None:
     rows, width = values.shape
-    labels = [f"{at}" if at < met else f"{at} never met" for at in range(rows)]
+    labels = [
+        exact.number(at) if at < met else f"{exact.number(at)} untrained" for at in range(rows)
+    ]
     names = [label if rows <= 40 or at % 8 == 0 else "" for at, label in enumerate(labels)]
     left, right = st.columns(2)
     sines = positions.sinusoidal(rows, width)
@@ -85,36 +91,57 @@ def _tables(values: np.ndarray, met: int) -> None:
             )
     if met < rows:
         st.caption(
-            f"Training met places 0 to {met - 1}. The rows below never moved: they are the random "
-            "numbers that the model began with. Past the last row there is nothing at all, while a "
-            "sinusoid can be computed anywhere."
+            f"Training used the first {met} positions. The rows below them are still the random "
+            "initial values. Beyond the last row there is no vector, while a sinusoid can be "
+            "computed for any position."
         )
 
 
+def _sinusoids(model: Model) -> None:
+    """Draw the paper's sinusoids alone, with their similarity by distance."""
+    st.markdown("**For comparison: sinusoids**, the fixed vectors of the paper")
+    values = positions.sinusoidal(SHOWN_WITHOUT, model.translator.model.config.d_model)
+    names = [exact.number(at) if at % 8 == 0 else "" for at in range(len(values))]
+    left, right = st.columns(2)
+    with left:
+        figure = table(
+            values, names, down="position", across="dimension", what="added", dark=dark()
+        )
+        chart(figure, "positions-learned-Sinusoids")
+    with right:
+        curves = [_similarity("sinusoids", values)]
+        figure = lines(
+            curves, across="distance k (positions)", down="cosine similarity", dark=dark()
+        )
+        chart(figure, "positions-learned-alike")
+
+
+def _similarity(name: str, vectors: np.ndarray) -> Curve:
+    """Mean cosine similarity of two positions by distance, with minimum and maximum."""
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    found = positions.distances(unit, len(vectors) - 1)
+    low, high = found["least"].to_numpy(), found["most"].to_numpy()
+    return Curve(name, np.arange(len(vectors)), found["mean"].to_numpy(), low=low, high=high)
+
+
 def _alike(values: np.ndarray, met: int) -> None:
-    st.markdown("**Are near places alike?** The cosine of two places, by their distance")
-    k = np.arange(met)
-    curves = []
+    st.markdown("**Are near positions similar?** Cosine similarity of two positions by distance")
     sines = positions.sinusoidal(met, values.shape[1])
-    for name, rows in (("learned", values[:met]), ("sinusoids", sines)):
-        unit = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
-        found = positions.distances(unit, met - 1)
-        low, high = found["least"].to_numpy(), found["most"].to_numpy()
-        curves.append(Curve(name, k, found["mean"].to_numpy(), low=low, high=high))
+    curves = [_similarity("learned", values[:met]), _similarity("sinusoids", sines)]
     chart(
-        lines(curves, across="distance k (places)", down="cosine", dark=dark()),
+        lines(curves, across="distance k (positions)", down="cosine similarity", dark=dark()),
         "positions-learned-alike",
     )
     st.caption(
-        "The band is from the least to the greatest over all pairs that far apart. Nothing made "
-        "learned places depend on the distance alone; whatever of that there is, they found."
+        "The band shows the minimum and maximum over all pairs at that distance. Nothing forces "
+        "learned positions to depend on the distance alone."
     )
 
 
 def _fit(values: np.ndarray) -> None:
     st.markdown(
-        "**Did it find waves?** Each learned dimension beside its nearest sinusoid: how much of it "
-        "does the sinusoid explain (R²)?"
+        "**Did it learn waves?** How much of each learned dimension does the best-fitting sinusoid "
+        "explain (R²)?"
     )
     noise = positions.noise_like(values)
     curves = []
@@ -131,8 +158,7 @@ def _fit(values: np.ndarray) -> None:
         "positions-learned-fit",
     )
     st.caption(
-        f"Median {medians['learned']:.0%}, of random numbers {medians['random numbers']:.0%}: a "
-        f"sinusoid has four free numbers (size, phase, wavelength, mean), and {len(values)} places "
-        "are few. Only what lies above the random line is a wave that was learned. "
-        f"{' and '.join(SIDES.values())} have tables of their own."
+        f"Median {medians['learned']:.0%}; for random numbers {medians['random numbers']:.0%}, "
+        f"because a sinusoid has four parameters and there are only {len(values)} positions. Only "
+        "the part above the random line was learned. Source and target have separate tables."
     )

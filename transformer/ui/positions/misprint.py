@@ -1,4 +1,4 @@
-"""The misprint that circulates in notes, held against the paper's form."""
+"""A common error in the formula of the sinusoids, compared with the paper's formula."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
     """The same numbers of both forms, over enough positions that no matrix fits by chance."""
     length = max(512, 2 * width) + abs(k)
     found = {}
-    for name, made in (("paper", positions.sinusoidal), ("slip", positions.misprinted)):
+    for name, made in (("paper", positions.sinusoidal), ("error", positions.misprinted)):
         rows = made(length, width)
         found[name] = {
             "rows": rows,
@@ -45,19 +45,19 @@ def _apart(rows: npt.NDArray[np.float64]) -> float:
 
 
 def show(model: Model) -> None:
-    """What breaks when the cosine's exponent is (2i+1)/d_model, and what does not."""
+    """Show which properties the wrong exponent (2i+1)/d_model destroys, and which not."""
     width = model.translator.model.config.d_model
     st.markdown(
-        "Some notes write the cosine with its own exponent. It looks harmless. The sine and the "
-        "cosine of a pair then turn at **different** speeds, and are no longer one clock hand."
+        "Some notes write the cosine with its own exponent. Then the sine and the cosine of a pair "
+        "have **different** wavelengths and no longer form a rotation."
     )
     left, right = st.columns(2)
     left.latex(r"\text{paper: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
-    right.latex(r"\text{slip: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{(2i+1)/d_{model}}}")
+    right.latex(r"\text{error: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{(2i+1)/d_{model}}}")
     k = steps_on()
     found = _measured(width, k)
-    paper, slip = found["paper"], found["slip"]
-    length = len(slip["rows"])
+    paper, error = found["paper"], found["error"]
+    length = len(error["rows"])
     st.markdown("**sin² + cos² of one pair**: 1 everywhere on a circle")
     pair = width // 8
     places = np.arange(256)
@@ -65,27 +65,25 @@ def show(model: Model) -> None:
         lines(
             [
                 Curve("paper", places, paper["circle"][:256, pair]),
-                Curve("slip", places, slip["circle"][:256, pair]),
+                Curve("error", places, error["circle"][:256, pair]),
             ],
             across="position", down=f"sin² + cos² of pair {pair}", dark=dark(),
         ),
         "positions-slip-circle",
     )  # fmt: skip
-    st.markdown(
-        "**Dot product by distance**: the band is from the least to the greatest over all p"
-    )
+    st.markdown("**Dot product by distance**: the band shows minimum and maximum over all p")
     curves = []
-    for name, form in (("paper", paper), ("slip", slip)):
+    for name, form in (("paper", paper), ("error", error)):
         each = form["distances"]
         low, high = each["least"].to_numpy(), each["most"].to_numpy()
         curves.append(
             Curve(name, each["k"].to_numpy(), each["mean"].to_numpy(), low=low, high=high)
         )
     chart(
-        lines(curves, across="distance k (places)", down="dot product", dark=dark()),
+        lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
         "positions-slip-distance",
     )
-    st.markdown(f"**What the best 2×2 matrix of each pair leaves**, for k = {k}")
+    st.markdown(f"**Error of the best 2×2 matrix of each pair**, for k = {k}")
     pairs = np.arange(width // 2)
     chart(
         lines(
@@ -94,18 +92,17 @@ def show(model: Model) -> None:
         ),
         "positions-slip-pairs",
     )  # fmt: skip
-    _table(paper, slip, length, k)
+    _table(paper, error, length, k)
     st.markdown(
-        "**What does not break.** Every dimension is still a wave between −1 and 1, places can be "
-        "told apart, and any place can be computed, however far. One part of the dot "
-        "product, ½Σ(cos ωk + cos ω′k), still depends on the distance alone; the other, which is "
-        "new, ½Σ(cos ω′(2p+k) − cos ω(2p+k)), moves with p. The slowest pairs turn so little that "
-        "over a few hundred places they still almost shift. A model could learn with these "
-        "positions: what is lost is the property that the paper chose its sines for."
+        "**What still works.** Every dimension is a wave between −1 and 1, all positions differ, "
+        "and any position can be computed. One part of the dot product, ½Σ(cos ωk + cos ω′k), "
+        "depends on the distance alone; the other, ½Σ(cos ω′(2p+k) − cos ω(2p+k)), depends on p. "
+        "The slowest pairs are still nearly a rotation over a few hundred positions. A model could "
+        "learn with these vectors, but they lack the property for which the paper chose sinusoids."
     )
 
 
-def _table(paper: dict[str, Any], slip: dict[str, Any], length: int, k: int) -> None:
+def _table(paper: dict[str, Any], error: dict[str, Any], length: int, k: int) -> None:
     def span(values: Any) -> str:
         return f"{values.min():.3f} to {values.max():.3f}"
 
@@ -115,24 +112,24 @@ def _table(paper: dict[str, Any], slip: dict[str, Any], length: int, k: int) -> 
 
     tables.show(
         f"Over {length} positions, in float64",
-        ["", "Paper", "Slip"],
+        ["", "Paper", "Common error"],
         [
-            ["sin² + cos² of a pair", span(paper["circle"]), span(slip["circle"])],
-            [f"PE(p) · PE(p + {abs(k)}), over all p", at(paper), at(slip)],
+            ["sin² + cos² of a pair", span(paper["circle"]), span(error["circle"])],
+            [f"PE(p) · PE(p + {abs(k)}), over all p", at(paper), at(error)],
             [
                 "Error of the best 2×2 matrices",
                 f"{paper['pairs'].max():.1e}",
-                f"{slip['pairs'].max():.2f}",
+                f"{error['pairs'].max():.2f}",
             ],
             [
                 "Error of the best matrix of any kind",
                 f"{paper['map']:.1e}",
-                f"{slip['map']:.2f}",
+                f"{error['map']:.2f}",
             ],
             [
-                "Least distance between two of 512 places",
+                "Smallest distance between two of 512 positions",
                 f"{paper['apart']:.3f}",
-                f"{slip['apart']:.3f}",
+                f"{error['apart']:.3f}",
             ],
         ],
     )

@@ -1,4 +1,4 @@
-"""The picture before the formula: two sentences of the same words, with positions and without."""
+"""Two sentences of the same words, with positions and without, and positions as clocks."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ MOST_WORDS = 12
 
 
 def order(model: Model) -> None:
-    """Who bites whom, as the whole model reads it and as one that is not told places does."""
+    """Compare both sentences with positions and without positions in the encoder."""
     pair = _pair(model)
     frame.lead(
-        "The same words in another order mean something else. Attention by itself cannot see that: "
-        "it weighs words, wherever they stand. So every **place** gets a vector that is added to "
-        "its word. Take these vectors away, and see."
+        "The same words in another order can mean something else, but attention alone ignores "
+        "order. So every **position** has a vector that is added to the embedding there. This "
+        "page removes these vectors from the encoder."
     )
     found = _reordered(model, *pair)
     tables.show(
-        "What the model writes",
-        ["It reads", "With positions", "Without positions of the source"],
+        "Translations",
+        ["Source", "With positions", "Without source positions"],
         [
             [text, found.written["with"][at], found.written["without"][at]]
             for at, text in enumerate(pair)
@@ -37,42 +37,43 @@ def order(model: Model) -> None:
     )
     same = found.written["without"][0] == found.written["without"][1]
     st.markdown(
-        "**Without positions both sentences are one to it**: it writes the same for both."
+        "**Without positions the two sentences are indistinguishable**: both get the same "
+        "translation."
         if same
-        else "Without positions it writes nearly the same for both: what differs is rounding."
+        else "Without positions the encoder outputs are equal up to rounding, which can still change "
+        "the translation."
     )
     pieces = exact.tokens(found.pieces)
     groups = {"with positions": found.alike["with"], "without": found.alike["without"]}
-    across, down = "piece", "how alike in both sentences"
+    across, down = "token", "cosine similarity"
     chart(bars(groups, pieces, across=across, down=down, dark=dark()), "positions-order")
     st.caption(
-        "What to see: each bar compares a piece's vector after the encoder in the one sentence "
-        "with its vector in the other, by their cosine: 1 is the same direction. Without positions "
-        "all are 1: in no number do the vectors differ by more than "
-        f"{found.apart['without']:.1g}, with them by up to {found.apart['with']:.1f}."
+        "Each bar is the cosine similarity between the encoder outputs of a token in the two "
+        "sentences. Without positions all are 1, and no number of the vectors differs by more than "
+        f"{found.apart['without']:.1g}; with positions by up to {found.apart['with']:.1f}."
     )
 
 
 def clocks(model: Model) -> None:
-    """The pairs of the sinusoids as clocks that turn over the visitor's sentence."""
+    """Draw pairs of sinusoids as clocks that turn along the visitor's sentence."""
     trace = trace_cache.read(model, state.view(Positions)).trace
     words = exact.tokens(trace.src_tokens[:MOST_WORDS])
     lengths = positions.wavelengths(model.translator.model.config.d_model)
     shown = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCKS]
     st.markdown(
-        "A place is told as a row of **clocks**. From word to word each hand turns by its own "
-        "angle: the first tells neighbours apart, the last ones early from late. No two places "
-        "show the same."
+        "A position is encoded like a row of **clocks**. From token to token each hand turns by its "
+        "own angle: fast hands distinguish neighbouring positions, slow ones the beginning of a "
+        "text from its end. No two positions look the same."
     )
     turn = st.session_state.get("positions-turn", 0)
-    st.button("Turn them again", icon=":material/replay:", on_click=_again)
+    st.button("Replay", icon=":material/replay:", on_click=_again)
     st.html(f"<style>{STYLE}</style>")
     with st.container(key=f"positions-clocks-{turn % 2}"):  # another place on the page begins anew
         st.html(turning(words, shown, turn))
     st.caption(
-        "A hand's height is a cosine, its way to the right a sine: these are the numbers that are "
-        f"added (section 3.5), {len(lengths)} clocks in all. The next picture has all of them."
-        + ("" if len(trace.src_tokens) <= MOST_WORDS else f" The first {MOST_WORDS} pieces turn.")
+        "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers are "
+        f"added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows them."
+        + ("" if len(trace.src_tokens) <= MOST_WORDS else f" Shown: {MOST_WORDS} tokens.")
     )
 
 
@@ -81,8 +82,7 @@ def _again() -> None:
 
 
 def _pair(model: Model) -> tuple[str, str]:
-    """Dog and man where the model reads English, else the visitor's sentence and its words back to
-    front."""
+    """The example pair if the model reads English, else the visitor's sentence and its reverse."""
     if not model.about.kind:
         return positions.ORDER_PAIR
     words = state.view().text.split()

@@ -93,17 +93,15 @@ def _about(path: Path, stamp: int) -> tuple[str, str, tuple[tuple[str, int], ...
 
 
 def offer() -> None:
-    """A button that trains the pair, or how far it has come."""
+    """Draw a button that trains the pair, or the progress of the training."""
     visitor.owner()
     if waiting():
         return
-    frame.press(
-        "Train two small models here", "play_arrow", _begin, type="primary", key="positions-train"
-    )
+    frame.press("Train both models", "play_arrow", _begin, type="primary", key="positions-train")
     st.caption(
-        f"One with learned places, one with sinusoids. They learn to reverse up to {LONGEST} "
-        "letters from the same examples, for some ten seconds each on a machine that is idle. The "
-        f"learned table has {PLACES} places, of which {LONGEST + 1} are ever met."
+        f"One model with learned positions, one with sinusoids. Both learn to reverse up to "
+        f"{LONGEST} letters from the same examples, in about ten seconds each on an idle machine. "
+        f"The learned table has {PLACES} positions; training uses {LONGEST + 1} of them."
     )
     refusal("positions")
 
@@ -161,4 +159,4 @@ def _progress(name: str) -> None:
         state.start_anew()
     told = f"step {info.step:,}" if info.status == "running" else info.status
     st.progress(info.progress or 0.0, text=frame.plain(f"{info.title}: {told}"))
-    frame.link("pages/train.py", "Watch it learn →", run=name, race="")
+    frame.link("pages/train.py", "Watch the training →", run=name, race="")

@@ -18,16 +18,16 @@ PARTS = {
 
 @dataclass(frozen=True)
 class Why(View):
-    """n, d, k, r as in Table 1; dk: the width of a query, where scores are measured.
+    """Sizes n, d, k and r as in Table 1, and d_k for the scores.
 
     Attributes:
-        race: name of the race that is looked at; "" is none.
+        race: name of the open comparison of layers; "" is none.
     """
 
     part: str = field("table", "Part", choices=PARTS)
-    n: int = field(64, "n, length of the sequence", bounds=(2, 65536))
-    d: int = field(512, "d, width of the vectors", bounds=(8, 4096))
-    k: int = field(3, "k, kernel of the convolution", bounds=(1, 31))
-    r: int = field(15, "r, neighbourhood", bounds=(1, 127))
-    dk: int = field(64, "d_k, components of a query", bounds=(1, 1024))
+    n: int = field(64, "n, sequence length", bounds=(2, 65536))
+    d: int = field(512, "d, dimension of the vectors", bounds=(8, 4096))
+    k: int = field(3, "k, kernel size", bounds=(1, 31))
+    r: int = field(15, "r, neighbourhood size", bounds=(1, 127))
+    dk: int = field(64, "d_k, dimension of a query", bounds=(1, 1024))
     race: str = field()

@@ -1,4 +1,4 @@
-"""How many operations must wait, and how many layers a signal needs: both measured."""
+"""Sequential operations and path lengths of the layers, measured."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ SHOWN = (4, 8, 16, 32, 64, LONGEST)
 
 def show() -> None:
     frame.lead(
-        "The shorter the way between two words, the easier it is to learn that they belong "
-        "together: for a signal forward, and for the gradient back. Both ways are measured here in "
-        "the layers themselves."
+        "The shorter the path between two positions, the easier it is to learn a dependency "
+        "between them. This page measures the paths of signals and gradients in real layers."
     )
     view = sliders("n", "k", "r")
     n = min(view.n, LONGEST)
     found = pd.concat([_lengths(size, view.k, view.r) for size in sorted({*SHOWN, n})])
     _waiting(found, n)
     _layers(found, n, view)
-    st.header(f"What position {n} has heard of")
+    st.header(f"Receptive field of position {n}")
     _picture(n, view)
     _rivals(view)
 
 
 def _waiting(found: pd.DataFrame, n: int) -> None:
-    st.header("Operations that wait for each other")
-    see("One line climbs: the recurrent layer's steps wait for each other. The others lie flat.")
+    st.header("Sequential operations")
+    see("Only the recurrent layer's line rises: each of its steps needs the step before.")
     layers = found[found["chain"].notna()]
     drawn = [
         Law(NAMES[str(name)], PLACES[str(name)], seen_x=list(rows["n"]), seen_y=list(rows["chain"]))
@@ -59,17 +58,17 @@ def _waiting(found: pd.DataFrame, n: int) -> None:
         tables.show("Longest chain in one layer", heads, rows)
         st.caption(
             "Read from PyTorch's autograd graph of one layer: the longest chain in which each "
-            "operation needs the result of the one before, views included. Only the recurrent "
-            "layer's grows with n: two a step, a product and a tanh. In the others a machine with "
-            "enough hands does all positions at once."
+            "operation needs the result of the one before, including views. Only the chain of the "
+            "recurrent layer grows with n: two operations per step, a product and a tanh. The "
+            "other layers can compute all positions in parallel."
         )
 
 
 def _layers(found: pd.DataFrame, n: int, view: Why) -> None:
-    st.header("Layers until the last position hears of the first")
+    st.header("Layers that connect the first and the last position")
     see(
-        "The lower, the fewer layers a signal must pass. Self-attention stays at 1 for any length, "
-        "contiguous kernels climb with n, dilated ones only with its logarithm."
+        "Lower is better: a signal passes through fewer layers. Self-attention needs 1 layer for "
+        "any length, contiguous kernels a number proportional to n, dilated ones to its logarithm."
     )
     finite = found[np.isfinite(found["measured"]) & (found["measured"] > 0)]
     law = np.unique(np.geomspace(2, max(view.n, 4 * LONGEST), 80).round()).astype(int).tolist()
@@ -98,23 +97,21 @@ def _layers(found: pd.DataFrame, n: int, view: Why) -> None:
          short(here["measured"][name]) + (f", {steps(n)} steps" if name == "recurrent" else "")]
         for name in STACKS
     ]  # fmt: skip
-    heads = ["Layer", "Table 1", "Without a hidden constant", "gives", "Measured"]
+    heads = ["Layer", "Table 1", "Exact formula", "Value", "Measured"]
     tables.show(f"n = {n}, k = {view.k}, r = {view.r}", heads, rows)
     st.caption(
-        "Lines are the exact formulas, marks are measured: the fewest layers after which the "
-        "gradient of the last position's output with respect to the first input is not zero. A "
-        "centred kernel carries (k − 1)/2 positions a layer, so that the paper's n/k becomes about "
-        "2n/k. A kernel that looks only back carries k − 1, and its dilations can grow by k "
-        "itself, which gives log_k n as it stands. "
-        + (f"Measured up to n = {LONGEST}." if view.n > LONGEST else "")
+        "Lines are the exact formulas; marks are measured: the smallest number of layers for which "
+        "the gradient of the last output with respect to the first input is not zero. A centred "
+        "kernel moves information by (k − 1)/2 positions per layer, so the paper's n/k becomes "
+        "about 2n/k. A causal kernel moves it by k − 1, and dilations that grow by a factor of k "
+        "give exactly log_k n. " + (f"Measured up to n = {LONGEST}." if view.n > LONGEST else "")
     )
 
 
 def _picture(n: int, view: Why) -> None:
     see(
-        "Each row is a stack one layer deeper; filled is every input whose gradient at the last "
-        "position's output is not zero. A position further back than the colour cannot matter to "
-        "it, whatever is learned."
+        "Each row adds one layer. Filled inputs have a non-zero gradient at the output of the last "
+        "position; the others cannot affect it, whatever is learned."
     )
     left, right = st.columns(2, gap="large")
     for at, name in enumerate(("self-attention", "recurrent", "convolutional", "dilated",
@@ -128,9 +125,8 @@ def _picture(n: int, view: Why) -> None:
             chart(figure, f"reach-{name}")
     with right:
         st.info(
-            "The recurrent layer needs one layer, and hears of everything before it; but inside "
-            f"that layer the signal goes through {n - 1} steps, each a product and a tanh. That is "
-            "the path Table 1 counts."
+            "One recurrent layer reaches all earlier positions, but inside it the signal passes "
+            f"through {n - 1} steps, each a product and a tanh. This is the path length in Table 1."
         )
 
 
@@ -139,13 +135,13 @@ def _rivals(view: Why) -> None:
     linear, logarithmic = (path_length(name, view.n, view.k, view.r)
                            for name in ("convolutional", "dilated"))  # fmt: skip
     st.markdown(
-        "Two models that came before (section 2 of the paper). In **ConvS2S** (Gehring et al. "
+        "Two earlier models (section 2 of the paper). In **ConvS2S** (Gehring et al. "
         "2017) kernels are contiguous, and the operations between two positions grow **linearly** "
         f"with their distance: here {short(linear)} layers for n = {view.n:,}. **ByteNet** "
         "(Kalchbrenner et al. 2016) doubles the dilation from layer to layer, and they grow "
-        f"**logarithmically**: {short(logarithmic)} layers. In a Transformer it is one, wherever "
-        "the two words stand. The price, says the paper (section 2), is that attention averages "
-        "over positions; many heads are its answer."
+        f"**logarithmically**: {short(logarithmic)} layers. In a Transformer one layer "
+        "connects any two positions. The drawback is that attention averages over positions, which "
+        "the paper counters with several heads (section 2)."
     )
 
 

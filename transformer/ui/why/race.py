@@ -1,4 +1,4 @@
-"""The race of Table 1's layers and of two gated ones, in live training."""
+"""A comparison of the layers of Table 1, and of LSTM and GRU, in live training."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ PAGE = "pages/why.py"
 def show() -> None:
     """A race that the address names, or a way to start one; then those there were."""
     frame.lead(
-        "A word is read, then nothing for a while, then it is asked for. Every layer of Table 1, "
-        "and the gated ones that came before it, LSTM and GRU, learns this **on this machine**, "
-        "with equally many weights: how far can each carry a letter?"
+        "A long-range task: read a letter, wait, and output it later. Every layer of Table 1, and "
+        "LSTM and GRU, learns it **on this machine** with the same number of weights. Over what "
+        "distance can each layer remember a letter?"
     )
     jobs, owner, asked = live_jobs.jobs(), visitor.owner(), state.view(Why).race
     if asked.startswith(f"{NAME}-"):
-        frame.link(PAGE, "← Start another, or see those there were", race="")
+        frame.link(PAGE, "← All comparisons", race="")
         one_race.body(jobs, owner, asked)
         return
     before = shipped_race.read(models.folder(), NAME, RACES[NAME].entries)
     left, right = st.columns([2, 3], gap="large") if before else (st.container(), None)
     with left:
-        st.markdown("For example, three letters that must travel six positions:")
-        st.code("read   c a f · · · 1 2 3\nsay    _ _ _ _ _ _ c a f", language=None)
+        st.markdown("Example: three letters, to be output six positions later:")
+        st.code("input    c a f · · · 1 2 3\noutput   _ _ _ _ _ _ c a f", language=None)
         start.seeds(1)
         with st.container(border=True, key=f"race-{NAME}"):
             start.card(jobs, RACES[NAME], owner)
-        start.listed(jobs, owner, PAGE, NAME, heading="Races so far")
+        start.listed(jobs, owner, PAGE, NAME, heading="Earlier comparisons")
     if before and right:
         with right:
             _came_with_the_app(before)
@@ -47,15 +47,16 @@ def show() -> None:
 
 
 def _came_with_the_app(before: ShippedRace) -> None:
-    """How far each layer carried it in a race that was run beforehand."""
+    """The result that comes with the app."""
     day = time.gmtime(before.when)
-    st.markdown("**How far each layer carries a letter**")
+    st.markdown("**Over what distance each layer remembers a letter**")
     st.caption(
-        f"A race that came with the app: {day.tm_mday} {time.strftime('%b %Y', day)}, "
+        f"Included with the app: {day.tm_mday} {time.strftime('%b %Y', day)}, "
         f"{before.table['seed'].nunique()} seed each, {before.table['step'].max():,.0f} steps."
     )
     see(
-        "Which lines stay up, however far away? Where a convolution or a neighbourhood ends, does "
-        "its line fall to chance? And the layers that must remember: how soon do they forget?"
+        "Which lines stay high at every distance? Do the lines of the convolution and of "
+        "restricted attention fall to chance where their receptive field ends? When do recurrent "
+        "layers forget?"
     )
     distances.drawn(before.table, list(RACES[NAME].entries))

@@ -17,13 +17,13 @@ LANGUAGES = {"de": "English → German", "fr": "English → French"}
 
 def show() -> None:
     frame.lead(
-        "Was it worth it? The paper’s answer is its Table 2: **better translations for a fraction "
-        "of the work**. Upwards is BLEU on newstest2014, to the right what the training cost, in "
-        "floating-point operations; each line is ten times the one before."
+        "Table 2 of the paper: **better translations at a fraction of the training cost**. The y "
+        "axis is BLEU on newstest2014, the x axis the training cost in floating-point operations, "
+        "on a logarithmic scale."
     )
     see(
-        "Higher is better, further left is cheaper. Find the Transformer's marks: does anything "
-        "stand higher, and does anything stand further left?"
+        "Higher is better, further left is cheaper. Is any model higher than the Transformer, or "
+        "further left?"
     )
     columns = st.columns(2, gap="large")
     for column, (language, title) in zip(columns, LANGUAGES.items(), strict=True):
@@ -54,20 +54,19 @@ def _table() -> None:
     ]
     tables.show("Table 2 of the paper (section 6.1)", heads, rows)
     st.caption(
-        "None of it was measured here; other people’s figures are as the paper quotes them. Its "
-        "own cost stands once for both languages. For the big model and French the table on arXiv "
-        "has 41.8, the proceedings and the text of section 6.1 have 41.0. These are BLEU by the "
-        "paper’s own cutting into words, over a whole test set: not comparable with a figure of "
-        "this app, nor with that of one sentence."
+        "Nothing here was measured by this app; the figures of other models are as the paper "
+        "quotes them. The paper gives one cost for both languages. For the big model and French, "
+        "arXiv has 41.8, the proceedings and section 6.1 have 41.0. The paper’s tokenisation "
+        "differs from that of this app, so these BLEU scores are not comparable with ours."
     )
-    frame.link("pages/inside.py", "What is BLEU? Work it out on a pair of yours →", section="bleu")
+    frame.link("pages/inside.py", "What is BLEU? Compute it step by step →", section="bleu")
 
 
 def _reckoned() -> None:
-    st.header("Where the cost comes from")
+    st.header("How the cost is estimated")
     st.markdown(
-        "The paper estimates it: hours of training, times eight GPUs, times what one of them does "
-        f"in a second, {P100 / 1e12:g} TFLOPS for a P100 (footnote 5)."
+        "The paper multiplies the training time by eight GPUs and by the sustained speed of one "
+        f"GPU, {P100 / 1e12:g} TFLOPS for a P100 (footnote 5)."
     )
     for name, hours in (("base", 12.0), ("big", 3.5 * 24)):
         st.latex(

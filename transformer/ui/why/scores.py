@@ -1,4 +1,4 @@
-"""Scores: what d_k does to a softmax of dot products, and what 1/√d_k repairs."""
+"""Scores: why dot products are divided by √d_k, measured on random vectors and on a model."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from transformer.config import Score
 from transformer.figures.score_scale import against_width, by_head, one_row
 from transformer.measures.naming import file_name
 from transformer.ui import frame, models, state
-from transformer.ui.kit import controls, tables
+from transformer.ui.kit import controls, exact, tables
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.models import Model
 from transformer.ui.why import Why
 from transformer.ui.why.sizes import see
 
-SWEPT = 1  # seed of the curves over all widths
-# Plotly takes most of a rerun; what depends on no slider is drawn once for all sessions.
+CURVE_SEED = 1  # of the curves over all values of d_k
+# Plotly takes most of a rerun, so figures that depend on no slider are cached for all sessions.
 _against_width = st.cache_resource(max_entries=64, show_spinner=False)(against_width)
 _by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
 
@@ -30,9 +30,9 @@ _by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
 def show() -> None:
     frame.lead(
         "If the components of q and k are independent with mean 0 and variance 1, then q·k has "
-        "variance **d_k** (section 3.2.1, footnote 4). A softmax of scores that large is a choice "
-        "that hardly a gradient can change. The paper divides by √d_k; additive attention does "
-        "not need it. Here both are measured."
+        "variance **d_k** (section 3.2.1, footnote 4). The softmax of such large scores "
+        "saturates, and its gradient nearly vanishes. For this reason the paper divides by √d_k; "
+        "additive attention does not need it. This page measures both."
     )
     view = state.view(Why)
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -42,10 +42,10 @@ def show() -> None:
             **state.bound("dk"),
         )
         frame.turn(
-            "Draw others",
+            "New sample",
             "casino",
             {"seed": view.seed % 999 + 1},
-            help="Other random queries and keys.",
+            help="Draw other random queries and keys.",
         )
     _row(view.dk, view.seed)
     _figures(_measured((view.dk,), view.seed), view.dk)
@@ -54,12 +54,12 @@ def show() -> None:
 
 
 def _row(d_k: int, seed: int) -> None:
-    """One row by each score function, from the score to the gradient."""
+    """One row for each score function: scores, weights and gradients."""
     st.header(f"One query and {KEYS} keys")
     see(
-        "From top to bottom: the scores, the weights that a softmax makes of them, and how far "
-        "each weight moves when the query does. Draw d_k to the right: under q·k one weight takes "
-        "all and nothing moves any more; under q·k / √d_k the row stays as lively as it was."
+        "From top to bottom: the scores, their softmax, and how much each weight changes with the "
+        "query. Increase d_k: for q·k one weight approaches 1 and the gradients vanish; for "
+        "q·k / √d_k they stay about the same."
     )
     drawn = _drawn(d_k, seed)
     tops = (
@@ -77,16 +77,16 @@ def _row(d_k: int, seed: int) -> None:
             figure.update_layout(height=430)
             chart(figure, f"row-{kind}")
     st.caption(
-        "The same query and keys, on the same scales. Below, ‖∂w_j/∂q‖: how far the weight of key "
-        "j moves when the query does. Where one weight is nearly 1, nothing moves any more."
+        "The same query and keys, on the same scales. Bottom row, ‖∂w_j/∂q‖: how much the weight "
+        "of key j changes with the query. If one weight is nearly 1, all gradients are nearly 0."
     )
 
 
 def _figures(table: pd.DataFrame, d_k: int) -> None:
-    """The chosen width in numbers, and in a sentence."""
+    """The selected d_k in a table and a sentence."""
     heads = (
         "Score", "Variance of a row’s scores", "Expected", "Largest weight", "Entropy, bits",
-        "Rows that stand still", "Gradient at q, median", "… mean",
+        "Saturated rows", "Gradient at q, median", "Gradient at q, mean",
     )  # fmt: skip
     rows = [
         (
@@ -97,27 +97,29 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
         for line in table.to_dict("records")
     ]  # fmt: skip
     tables.show(f"{ROWS} random queries over {KEYS} keys each, d_k {d_k}", heads, rows)
-    still = dict(zip(table["score"], table["still"], strict=True))
+    saturated = dict(zip(table["score"], table["still"], strict=True))
     st.markdown(
-        f"At d_k {d_k} the softmax of **q·k** stands still in **{still['dot']:.0%}** of the rows, "
-        f"that of **q·k / √d_k** in **{still['scaled_dot']:.0%}**. The mean gradient hides it: the "
-        "few rows where two keys are nearly equal have very large ones, so the median and the "
-        "mean part ways. Additive scores are bounded by Σ|v|, in a new layer about √d_k / 2; but "
-        "its small v also makes them nearly even, and their gradients small."
+        f"At d_k = {d_k} the softmax of **q·k** is saturated in **{saturated['dot']:.0%}** of the "
+        f"rows, that of **q·k / √d_k** in **{saturated['scaled_dot']:.0%}**. The mean gradient "
+        "does not show it: a few rows where two keys have nearly equal scores have very large "
+        "gradients, so the median is far below the mean. Additive scores are bounded by Σ|v|, "
+        "about √d_k / 2 in a new layer; but its small v also makes the weights nearly uniform and "
+        "the gradients small."
     )
     st.caption(
-        f"Still: the norm of the softmax’s Jacobian, diag(w) − w wᵀ, is below {STILL:g}. It is "
-        "0.5 between two equal weights. Expected: the closed form of the variance; E|q|² = d_k."
+        f"Saturated: the norm of the Jacobian of the softmax, diag(w) − w wᵀ, is below {STILL:g}. "
+        "For two equal weights it is 0.5. Expected: the closed form of the variance, with E|q|² = "
+        "d_k."
     )
 
 
 def _curves(at: int) -> None:
-    st.header("From narrow to wide")
+    st.header("Dependence on d_k")
     see(
-        "The wider a head, the larger the scores of q·k vary, the nearer the largest weight is to "
-        "1, and the smaller the gradient; divided by √d_k, nothing depends on the width."
+        "For q·k the variance of the scores grows with d_k, the largest weight approaches 1 and "
+        "the gradient vanishes. Divided by √d_k, none of this depends on d_k."
     )
-    table = _measured(WIDTHS, SWEPT)
+    table = _measured(WIDTHS, CURVE_SEED)
     names = {str(kind): name for kind, name in KINDS.items()}
     shown: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("variance", "variance of a row’s scores", {"expected": "expected"}),
@@ -133,39 +135,40 @@ def _curves(at: int) -> None:
             chart(figure, f"width-{name}")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
-            "Crosses: the closed form. Tinted: from the first to the third quartile of the rows."
+            "Crosses: closed form. Shaded: from the first to the third quartile of the rows."
         )
         _download(table, "scores-by-width")
     frame.link(
-        "pages/train.py", "Does it matter for learning? Race the three, live →", run="", race=""
+        "pages/train.py", "Does it matter for training? Compare all three →", run="", race=""
     )
 
 
 def _heads() -> None:
-    """The same of a trained model, whose queries and keys are far from random."""
+    """The same for a trained model, whose queries and keys are not random."""
     model = _model()
     if model is None:
-        st.info("With a checkpoint, or a run of your own, its heads are measured here.")
+        st.info("No model is available. Train one to measure its heads here.")
         return
-    st.header(f"In the heads of {frame.plain(model.name)}")
+    st.header(f"Heads of {frame.plain(model.name)}")
     st.write(
-        "A trained model has chosen its queries and keys with the scale in place: their components "
-        "are not independent, and their scores vary more than by 1, where a head has made up its "
-        "mind. Take the scale away, or apply it twice, and see what each head’s softmax becomes."
+        "A trained model learned its queries and keys with this scaling. Their components are not "
+        "independent, and the variance of the scores is larger than 1 in heads with a clear "
+        "pattern. Here each head is shown as trained, without the scaling, and with it applied "
+        "twice."
     )
     controls.sentence(model)
     controls.one_of("kind", labelled=False)
     table = _of_heads(model, state.view(Why).text)
-    see("Compare the three marks of a head: how much nearer to 1, without the scale? What stands?")
+    see("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
     shown = table[table["kind"] == state.view(Why).kind]
     names = {version: _named(version, model) for version in VERSIONS}
-    places = (("largest", "largest weight, mean"), ("still", "rows that stand still"))
+    places = (("largest", "largest weight, mean"), ("still", "saturated rows"))
     for column, (name, title) in zip(st.columns(2), places, strict=True):
         with column:
-            figure = _by_head(shown, name, title, names, dark=dark())
+            figure = _by_head(shown, name, title, names, exact.first(), dark=dark())
             figure.update_layout(height=380)
             chart(figure, f"heads-{name}")
-    heads = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Rows still")
+    heads = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Saturated rows")
     means = shown.groupby("version", sort=False).mean(numeric_only=True)
     rows = [
         (
@@ -174,7 +177,7 @@ def _heads() -> None:
         )
         for version, line in means.iterrows()
     ]  # fmt: skip
-    tables.show("Mean over the heads on screen, this sentence", heads, rows)
+    tables.show("Mean over the heads shown, for this sentence", heads, rows)
     _download(table, file_name("scores-of-heads", model.name, state.view(Why).text))
 
 
@@ -183,13 +186,13 @@ def _named(version: str, model: Model) -> str:
     names = {
         "unscaled": "without 1/√d_k" if scaled else "as trained, without 1/√d_k",
         "as it is": "as trained" if scaled else "divided by √d_k",
-        "scaled twice": "divided by √d_k once more" if scaled else "divided by d_k",
+        "scaled twice": "divided by √d_k twice" if scaled else "divided by d_k",
     }
     return names[version]
 
 
 def _model() -> Model | None:
-    """The one that the session looks at, or the first; None if there is none."""
+    """The session's model, or the first one; None if there is none."""
     folders = models.checkpoints()
     name = state.view(Why).model
     if name not in folders:

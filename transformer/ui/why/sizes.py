@@ -1,4 +1,4 @@
-"""The four letters of Table 1 as sliders, the layers' names, and how numbers are written."""
+"""Sliders for the sizes in Table 1, the layers' names, and number formatting."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ NAMES = {
     "dilated": "Convolutional, dilated",
 }
 PLACES = {name: place for place, name in enumerate(STACKS)}
-"""Place of a layer's colour in every picture."""
-_TOLD = {
-    "n": "Positions: the pieces of one sentence.",
-    "d": "The paper's d_model is 512, or 1024 in its big model.",
-    "k": "Positions that one output looks at; odd, so centred.",
-    "r": "Keys that restricted self-attention looks at; odd, so centred.",
+"""Index of a layer's colour in every figure."""
+_HELP = {
+    "n": "Number of positions: the tokens of one sentence.",
+    "d": "The paper uses d_model = 512, or 1024 in the big model.",
+    "k": "Positions that one output sees; odd, because the kernel is centred.",
+    "r": "Keys that restricted self-attention sees; odd, because the window is centred.",
 }
 
 
 def sliders(*letters: str) -> Why:
-    """Draw the sliders of these letters, tied to the address; gives the view.
+    """Draw the sliders for these sizes and return the view.
 
     Raises:
-        ValueError: for an even kernel or neighbourhood, which an address can ask for.
+        ValueError: for an even kernel or neighbourhood size in the address.
     """
     for letter, column in zip(letters, st.columns(len(letters)), strict=True):
         now = getattr(state.view(Why), letter)
         column.select_slider(
             options=sorted({*_steps(letter), now}),
             format_func=lambda value: f"{value:,}",
-            **{**state.bound(letter), "help": _TOLD[letter]},
+            **{**state.bound(letter), "help": _HELP[letter]},
         )
     view = state.view(Why)
     for letter in ("k", "r"):
         if getattr(view, letter) % 2 == 0:
             raise ValueError(
-                f"The size {letter} must be odd, not {getattr(view, letter)}: it is centred on a "
-                "position. The slider leads back."
+                f"The size {letter} must be odd, not {getattr(view, letter)}, because it is "
+                "centred on a position. Choose an odd value with the slider."
             )
     return view
 
 
 def short(value: float) -> str:
-    """A count in words: 2.1 million."""
+    """Format a count, such as "2.1 million"."""
     if not math.isfinite(value):
         return "never" if value > 0 else "–"
     for size, word in ((1e12, " trillion"), (1e9, " billion"), (1e6, " million")):
@@ -72,5 +72,5 @@ def _steps(letter: str) -> list[int]:
 
 
 def see(text: str) -> None:
-    """What there is to be seen in the picture beside it."""
-    st.markdown(f"**What to see.** {text}")
+    """Draw a note on what to look for in the next figure."""
+    st.markdown(f"**What to look for.** {text}")

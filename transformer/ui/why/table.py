@@ -36,28 +36,28 @@ WHY = {
 
 def show() -> None:
     frame.lead(
-        "Four layers turn n vectors of width d into n new ones. What does each **cost**, how much "
-        "of it must **wait** for something else, and **how far** is one word from another? That "
-        "is the paper's Table 1 (section 4)."
+        "Four kinds of layers map n vectors of dimension d to n vectors. Table 1 of the paper "
+        "(section 4) compares their **complexity**, their **sequential operations** and the "
+        "**maximum path length** between two positions."
     )
     view = sliders("n", "d", "k", "r")
     _evaluated(view)
     _told(view)
     see(
-        "Both axes grow by factors, so a power of n is a straight line, and its slope is the "
-        "power: self-attention's is the steepest. Rings stand where two layers cost the same, the "
-        "dotted line at your n."
+        "Both axes are logarithmic, so a power of n is a straight line whose slope is the "
+        "exponent; self-attention has the steepest line. Rings mark where two layers cost the "
+        "same, the dotted line marks your n."
     )
     chart(_costs(view), "costs")
-    st.header("Counted in the real layers")
+    st.header("Operations counted in real layers")
     _counted(view)
-    with st.expander("Does the constant stay when a size doubles?"):
+    with st.expander("Does the constant stay the same when a size doubles?"):
         _doubled()
     st.caption(
-        f"A separable convolution (a kernel for each dimension alone, then one matrix for all) "
-        f"takes k·n·d + n·d² = {short(separable(view.n, view.d, view.k))}. The paper remarks that "
-        "even with k = n that is what self-attention and a position-wise feed-forward layer take "
-        "together."
+        f"A separable convolution (one kernel per dimension, then one matrix for all dimensions) "
+        f"takes k·n·d + n·d² = {short(separable(view.n, view.d, view.k))}. Even "
+        "with k = n, the paper notes, this equals self-attention and a position-wise feed-forward "
+        "layer together."
     )
 
 
@@ -69,13 +69,13 @@ def _evaluated(view: Why) -> None:
         cells = []
         for text, column in zip(texts, found, strict=True):
             value, least = found[column][name], found[column].min()
-            cells += [f"O({text})", short(value) + (" · least" if value == least else "")]
+            cells += [f"O({text})", short(value) + (" · lowest" if value == least else "")]
         rows.append([NAMES[name], *cells])
     rows[2][-1] += f" (contiguous, O(n / k): {short(view.n / view.k)})"
     heads = ["Layer", "Complexity per layer", "now", "Sequential operations", "now",
              "Maximum path length", "now"]  # fmt: skip
     sizes = f"n = {view.n:,}, d = {view.d:,}, k = {view.k}, r = {view.r}"
-    about = f"Table 1 at {sizes}; the constant that O(·) hides is taken for 1"
+    about = f"Table 1 at {sizes}; with the constant in O(·) taken as 1"
     tables.show(about, heads, rows)
 
 
@@ -139,9 +139,9 @@ def _counted(view: Why) -> None:
     st.caption(
         "Each layer of `transformer/model/rivals.py` runs once, and every product of matrices on "
         "its way is counted, one multiplication with its addition (PyTorch counts two FLOPs). "
-        "Mixing is the part in which one position hears of another; Table 1 counts that and leaves "
-        "out what happens at each position alone. Softmax and tanh are not counted."
-        + (" Longer or wider layers are counted at these sizes: the constant is the same."
+        "Mixing is the part that combines positions. Table 1 counts only that part, not the "
+        "projections at each position. Softmax and tanh are not counted."
+        + (" Larger layers are counted at these sizes; the constant is the same."
            if (n, d) != (view.n, view.d) else "")
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""Forward and backward time of the four layers, measured on this server when somebody asks."""
+"""Forward and backward time of the four layers, measured on this server on request."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ EXPECTED = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted
 
 def show() -> None:
     page.lead(
-        "What the formulas promise, this server's clock can check: forward and backward through "
-        "one layer, for ever longer sequences. On logarithmic axes a power of n is a straight "
-        "line, and its slope is the power."
+        "Do measured times agree with the formulas? This page times the forward and backward pass "
+        "of one layer for increasing sequence lengths. On logarithmic axes a power of n is a "
+        "straight line whose slope is the exponent."
     )
     owner = visitor.owner()
     view = sliders("d", "k", "r")
     d = min(view.d, WIDEST)
     if view.d > WIDEST:
-        st.caption(f"Wider than {WIDEST} would take too long here: measured is d = {WIDEST}.")
+        st.caption(f"Values above d = {WIDEST} take too long; the measurement uses d = {WIDEST}.")
     what = of_timing(d, view.k, view.r)
     live = computing().look(what.key).live
     fragment(_watched, "timing-watched", EVERY if live else None)(what, owner, live)
@@ -60,22 +60,22 @@ def _watched(what: Computation, owner: str, live: bool) -> None:
     if not timings:
         if not now.live:
             st.info(
-                "Nothing is measured at these sizes yet. Press **Measure**: it takes about 20 "
-                "seconds of one core, and whoever looks at these sizes later sees it at once. For "
-                "a clear n², choose a small d. Until then, what Table 1 foretells:"
+                "There is no measurement for these sizes yet. Click **Measure**; it takes about 20 "
+                "seconds of one core and is stored for all visitors. For a clear n², choose a "
+                "small d. Until then, the prediction of Table 1:"
             )
             see(
-                "The steeper a line, the worse that layer bears long sequences; where two cross, "
-                "they cost the same. Will the clock say so too?"
+                "The steeper a line, the faster the cost grows with the length; where two lines "
+                "cross, the layers cost the same."
             )
             chart(_foretold(what.given), "timing-foretold")
         return
     if not now.live and max(one.n for one in timings) < SHORT:
-        st.caption("The machine was busy, and only short sequences got their turn: measure again.")
+        st.caption("The machine was busy, so only short sequences were measured. Measure again.")
     fitted = slopes(timings)
     see(
-        "Marks are measured, lines are fitted to the long ones: the steeper, the worse that layer "
-        "bears long sequences. A mark high up at the left costs much however short the sequence."
+        "Marks are measured; lines are fitted to the long sequences. The steeper a line, the "
+        "faster the time grows with the length. A high mark on the left means a high fixed cost."
     )
     for way, column in zip(PASSES[:2], st.columns(2), strict=True):
         with column:
@@ -101,9 +101,9 @@ def _controls(what: Computation, owner: str, now: Standing) -> None:
     if now.live:
         progress(now)
     if now.status == "failed":
-        st.warning(page.plain(f"The measurement ended early: {now.reason}."))
+        st.warning(page.plain(f"The measurement failed: {now.reason}."))
     if now.status == "stopped":
-        st.caption("Stopped before its end: slopes rest on fewer lengths.")
+        st.caption("The measurement was stopped, so the slopes use fewer lengths.")
     refusal(PASS)
 
 
@@ -155,11 +155,11 @@ def _table(fitted: dict[str, dict[str, Slope]]) -> None:
     about = f"Slopes: the power of n, fitted from n = {FITTED} on, ± its standard error"
     tables.show(about, heads, rows)
     st.caption(
-        "Under *Multiplications* stands the slope of what one forward pass multiplies, projections "
-        "included: self-attention comes to 2 only where n is well above d. Seconds fall below it "
-        "where calling an operation costs more than doing it. The recurrent layer multiplies less "
-        "than either attention, and yet takes longer until sequences are long: its n steps wait "
-        "for each other."
+        "*Multiplications* is the slope of the number of multiplications in one forward pass, "
+        "including projections; for self-attention it approaches 2 only if n is much larger than "
+        "d. Times grow more slowly where calling an operation costs more than computing it. The "
+        "recurrent layer multiplies less than either attention but takes longer except for very "
+        "long sequences, because its n steps run one after another."
     )
 
 
@@ -176,6 +176,6 @@ def _all(timings: list[Timing]) -> None:
         rows = [[NAMES[one.layer], f"{one.n:,}", f"{1e3 * one.forward:.3g} ms",
                  f"{1e3 * one.backward:.3g} ms", f"{one.products:,}", str(one.runs)]
                 for one in timings]  # fmt: skip
-        tables.show("Medians; seconds of one core, waiting not counted", heads, rows)
+        tables.show("Medians, in CPU time of one core", heads, rows)
         tables.csv("Table (CSV)", lambda: table, "layers")
-        st.caption("The same in a terminal: `python -m benchmarks.layers`")
+        st.caption("From a terminal: `python -m benchmarks.layers`")
