@@ -42,12 +42,12 @@ def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> N
     expect(box(page, "encoder.ffn.output")).to_be_focused()
     page.keyboard.press("End")
     heading(page, "The word")
-    page.get_by_role("button", name="← Back").click()
+    page.get_by_role("button", name="← Previous").click()
     heading(page, "Softmax")
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
     box(page, "output.choice").click()  # the same as the last that was chosen here
     heading(page, "The word")
-    page.get_by_role("button", name="← Back").click()
+    page.get_by_role("button", name="← Previous").click()
     heading(page, "Softmax")
     page.reload()
     heading(page, "Softmax")
@@ -218,7 +218,7 @@ def test_what_is_opened_is_brought_into_view(app: str, new_page: NewPage) -> Non
     expect(top).to_be_in_viewport()
     page.get_by_text("A program that prints").scroll_into_view_if_needed()
     expect(top).not_to_be_in_viewport()
-    page.get_by_role("button", name="← Back").click()
+    page.get_by_role("button", name="← Previous").click()
     heading(page, "Softmax")
     expect(top).to_be_in_viewport()
 

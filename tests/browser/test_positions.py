@@ -62,7 +62,7 @@ def test_from_one_head_of_the_split_to_the_whole_head(app: str, page: Page) -> N
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
     page.get_by_role("radio", name="Where each alone would look").click()
     expect(page.get_by_text("all four together: the head itself")).to_be_visible()
-    page.get_by_role("button", name="See the whole head").click()
+    page.get_by_role("button", name="Show this head").click()
     page.wait_for_url(re.compile("/attention"))
     for part in ("kind=decoder", "layer=0", "head=2", "view=heatmap"):
         assert part in page.url
@@ -101,7 +101,7 @@ def test_from_two_sentences_to_the_clocks_and_an_old_address(app: str, page: Pag
     settled(page)
     wait_until(page, f"() => !({TURNING})()")  # nothing moves for ever
     before = [hand["turned"] for hand in hands(page)]
-    page.get_by_role("button", name="Turn them again").click()
+    page.get_by_role("button", name="Replay").click()
     wait_until(page, TURNING)
     wait_until(page, f"() => !({TURNING})()")
     assert [hand["turned"] for hand in hands(page)] == before

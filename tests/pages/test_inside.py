@@ -42,7 +42,7 @@ def press(app: AppTest, label: str) -> AppTest:
 def test_the_walk_begins_at_the_embedding_and_goes_on(visit: Visit) -> None:
     app = visit(PAGE)
     assert view(app).box == STOPS[0]
-    assert app.button(key="inside-← Back").disabled
+    assert app.button(key="inside-← Previous").disabled
     for number in (1, 2, 3):
         press(app, "Next →")
         assert not app.exception
@@ -50,7 +50,7 @@ def test_the_walk_begins_at_the_embedding_and_goes_on(visit: Visit) -> None:
         assert f"Box {number + 1} of {len(STOPS)}" in [caption.value for caption in app.caption]
     assert sent(app)[0][0]["opened"] == "encoder.self_attn"  # a step of it: its box is marked
     assert sent(app)[1][0]["opened"] == "query"
-    press(app, "← Back")
+    press(app, "← Previous")
     assert view(app).box == STOPS[2]
     assert app.query_params["box"] == STOPS[2]
 
@@ -107,10 +107,10 @@ def test_without_a_number_the_strongest_is_chosen(visit: Visit) -> None:
 
 def test_a_table_of_the_address_is_unfolded(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, box="encoder.self_attn.key", layer="0", head="1")
-    assert "W^K of head 1" not in tables(app)
+    assert "W^K of head 2" not in tables(app)
     app.button(key="inside-show-w").click().run()
     assert view(app).panel == "w"
-    _, values = tables(app)["W^K of head 1"]
+    _, values = tables(app)["W^K of head 2"]
     config = translator.model.config
     weight = translator.model.encoder.layers[0].self_attn.w_k  # type: ignore[union-attr]
     mine = weight.detach()[config.d_k : 2 * config.d_k].T  # type: ignore[operator, index]
@@ -174,10 +174,10 @@ def test_training_asks_every_position_at_once(visit: Visit, translator: Translat
 
 def test_without_a_target_the_translation_stands_in(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="training")
-    assert "Until you write one" in " ".join(caption.value for caption in app.caption)
+    assert "Until you enter a translation" in " ".join(caption.value for caption in app.caption)
     app.text_input[1].set_value("Ma tante.").run()
     assert view(app).target == "Ma tante."
-    assert "Until you write one" not in " ".join(caption.value for caption in app.caption)
+    assert "Until you enter a translation" not in " ".join(caption.value for caption in app.caption)
 
 
 def test_the_last_row_of_the_lens_is_what_the_model_says(
@@ -203,3 +203,16 @@ def test_larger_for_a_projector(visit: Visit) -> None:
     assert view(app).size == "large"
     assert all(header["large"] for header, _ in sent(app))
     assert math.isfinite(sent(app)[1][0]["most"])
+
+
+@pytest.mark.parametrize("exact", ["0", "1"])
+def test_titles_and_tokens_are_named_as_the_switch_says(visit: Visit, exact: str) -> None:
+    app = visit(PAGE, box="encoder.self_attn.key", head="1", layer="0", exact=exact)
+    names = " ".join(tables(app))
+    assert ("of head 1" in names) == (exact == "1")
+    assert ("of head 2" in names) == (exact == "0")
+    learning = visit(PAGE, section="learning", exact=exact)
+    options = [option for box in learning.selectbox for option in box.options]
+    assert any("▁" in option for option in options) == (exact == "1")
+    first = [option for box in learning.selectbox for option in box.options if ": " in option][0]
+    assert first.startswith("0: " if exact == "1" else "1: ")

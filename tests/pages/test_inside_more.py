@@ -37,7 +37,7 @@ def test_the_network_is_shown_in_both_forms(visit: Visit, translator: Translator
     app.toggle(key="inside-convolutions").set_value(True).run()
     assert not app.exception
     trace = translator.trace(TEXT)
-    shown = cells(html(app), "What the network says at")
+    shown = cells(html(app), "Output of the network at")
     wanted = trace["encoder.layers.1.ffn.hook_output"][2]
     for at, (_, linear, convolved) in enumerate(shown):
         assert float(linear) == pytest.approx(wanted[at], abs=2e-6)
@@ -66,7 +66,7 @@ def test_where_there_is_neither_nothing_is_offered(visit: Visit) -> None:
 def test_an_example_is_not_read_twice(visit: Visit) -> None:
     app = visit(PAGE, text=About().examples[1], box="encoder.self_attn.query")
     app.toggle(key="inside-batch").set_value(True).run()
-    rows = cells(html(app), "What is asked, sentence by sentence")
+    rows = cells(html(app), "The tokens of each query sequence")
     assert len({line for _, line in rows}) == 3
 
 
@@ -80,7 +80,9 @@ def test_the_walk_ends_with_the_word_that_wins_and_its_rivals(
     probability, ids = logits[0, row].double().softmax(-1).topk(5)
     app = visit(PAGE, text=HIDES, box=STOPS[-1], row=str(row))
     assert not messages(app)
-    tables = [one.proto.body for one in app.get("html") if "its rivals" in one.proto.body]
+    tables = [
+        one.proto.body for one in app.get("html") if "The most probable tokens" in one.proto.body
+    ]
     (table,) = tables
     assert [float(share) for share in re.findall(r">([\d.]+)%</td>", table)] == pytest.approx(
         [100 * float(one) for one in probability], abs=0.06
@@ -94,16 +96,16 @@ def test_the_walk_ends_with_the_word_that_wins_and_its_rivals(
 
 def test_another_output_is_chosen_at_the_end(visit: Visit) -> None:
     app = visit(PAGE, text=HIDES, box=STOPS[-1])  # the first output
-    choice = next(box for box in app.selectbox if box.label == "Another output")
+    choice = next(box for box in app.selectbox if box.label == "Another step")
     choice.select_index(1).run()
     assert view(app).row == 1
     assert not messages(app)
-    assert "output 2 of" in told(app, kinds=["html"])
+    assert "step 2 of" in told(app, kinds=["html"])
 
 
 def test_elsewhere_on_the_walk_nothing_has_won_yet(visit: Visit) -> None:
     app = visit(PAGE, text=HIDES, box=STOPS[0])
-    assert not [one for one in app.get("html") if "its rivals" in one.proto.body]
+    assert not [one for one in app.get("html") if "The most probable tokens" in one.proto.body]
 
 
 def test_the_rate_is_equation_3_and_its_sliders_stand_in_the_address(visit: Visit) -> None:
@@ -125,7 +127,7 @@ def test_dropout_hides_other_numbers_at_another_step(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="learning", dropout="0.5", layer="1")
 
     def gone() -> str:
-        (line,) = [one for one in told(app).split("\n") if "numbers are gone" in one]
+        (line,) = [one for one in told(app).split("\n") if "numbers are dropped" in one]
         return line
 
     first = gone()
@@ -144,7 +146,7 @@ def test_the_loss_of_a_smoothed_target_is_torchs(visit: Visit, translator: Trans
     trace = translator.trace(TEXT)
     logits = torch.tensor(trace["hook_logits"])[1].double()
     gold = torch.tensor(trace.predicted_ids[1])
-    shown = re.findall(r"<td>([\d.]+)</td>", html(app).split("The loss of this place")[1])
+    shown = re.findall(r"<td>([\d.]+)</td>", html(app).split("Loss at this position")[1])
     for value, smoothing in ((shown[0], 0.0), (shown[2], 0.2)):
         wanted = torch.nn.functional.cross_entropy(logits, gold, label_smoothing=smoothing)
         assert float(value) == pytest.approx(wanted.item(), abs=1e-4)
@@ -156,7 +158,8 @@ def test_the_loss_of_a_smoothed_target_is_torchs(visit: Visit, translator: Trans
 @pytest.mark.parametrize("target", ["Le boulanger peint.", "a b c d e f g"])
 def test_bleu_is_sacrebleus(visit: Visit, translator: Translator, target: str) -> None:
     app = visit(PAGE, text=TEXT, section="bleu")
-    assert "Write what would be right" in app.info[0].value
+    assert "Enter your own above" in " ".join(box.value for box in app.caption)
+    assert any("mathbf" in box.value for box in app.latex)  # an example is worked out
     output = translator.translate(TEXT).text
     reference = f"{target} {' '.join(output.split()[:3])}"
     app.text_input[1].set_value(reference).run()

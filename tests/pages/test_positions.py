@@ -84,7 +84,7 @@ def test_a_long_sentence_is_drawn_in_part_or_refused(visit: Visit) -> None:
     assert "the first 72 are drawn" in told(app)
     app.button_group[0].set_value("In this model").run()
     app.button_group[1].set_value("parts").run()
-    assert messages(app) == ["This picture is of at most 100 pieces; shorten the sentence."]
+    assert messages(app) == ["This figure supports up to 100 tokens; shorten the sentence."]
 
 
 @pytest.mark.parametrize(("text", "words"), [("  ", "write a sentence first"), ("a " * 900, "512")])
@@ -131,10 +131,10 @@ def test_the_shift_is_checked_everywhere(visit: Visit, k: int) -> None:
     app = visit(PAGE, topic="shift", shift=str(k))
     assert app.slider[0].value == k
     values = {one.label: one.value for one in app.metric}
-    assert values["Places checked"] == str(512 - abs(k))
+    assert values["Positions checked"] == str(512 - abs(k))
     assert float(values["Largest error, float32"]) < 1e-6
     assert float(values["Largest error, float64"]) < 1e-12
-    assert f"to place **{abs(k) + k}**" in told(app)
+    assert f"to position **{abs(k) + k}**" in told(app)
 
 
 def test_the_slip_is_told_in_numbers(visit: Visit) -> None:
@@ -153,7 +153,7 @@ def test_the_lengths_are_those_of_the_vectors(visit: Visit) -> None:
     assert len(charts(app)) == 2
     page = told(app)
     assert page.count("5.66") > 10  # √(64/2), of every place
-    assert "&lt;s&gt;" in page
+    assert "1 start" in page
 
 
 def test_a_head_is_chosen_and_can_be_followed(visit: Visit) -> None:
@@ -163,7 +163,7 @@ def test_a_head_is_chosen_and_can_be_followed(visit: Visit) -> None:
     first, *_, whole = charts(app)
     assert first["layout"]["yaxis"]["ticktext"][0] == f"head {head}"
     assert len(charts(app)) == 6
-    assert whole["layout"]["title"]["text"].startswith("all four")
+    assert whole["layout"]["title"]["text"].startswith("sum of all four")
     app.selectbox[0].select((head + 1) % 4).run()
     assert view(app).head == (head + 1) % 4
     error = re.search(r"largest difference ([\d.e+-]+)\. This", told(app))
@@ -213,18 +213,18 @@ def test_learned_positions_stand_beside_sinusoids(visit: Visit, jobs: Jobs, tmp_
     app = visit(PAGE, topic="learned", **pair(tmp_path / "runs"))
     assert not messages(app)
     learned, sines, alike, fit = charts(app)
-    assert learned["layout"]["yaxis"]["ticktext"][6:8] == ["6", "7 never met"]
+    assert learned["layout"]["yaxis"]["ticktext"][6:8] == ["7", "8 untrained"]
     assert len(learned["layout"]["yaxis"]["ticktext"]) == 12
     assert [trace["name"] for trace in fit["data"]] == ["learned", "random numbers"]
     assert alike["data"]
     assert sines["data"]
-    assert "Training met places 0 to 6" in told(app)
+    assert "Training used the first 7 positions" in told(app)
 
 
 def test_a_learned_table_that_met_little_says_so(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
     put(tmp_path / "runs" / "short", "learned", max_len=4)
     app = visit(PAGE, topic="learned", learned="short")
-    assert "It met only 4 places" in told(app)
+    assert "Training used only 4 positions" in told(app)
     assert len(charts(app)) == 2
 
 
@@ -236,7 +236,7 @@ def test_every_length_is_measured_and_kept(visit: Visit, jobs: Jobs, tmp_path: P
     (chart,) = charts(app)
     assert [trace["name"] for trace in chart["data"]] == ["learned", "sinusoidal"]
     page = told(app)
-    assert "ends before 12 symbols" in page
+    assert "cannot read 12 symbols" in page
     assert "The text has 13 pieces; at most 12 can be translated at once." in page
     assert page.count("no vector") == 9 + 1  # nine lengths, and why
     assert len(charts(visit(PAGE, topic="far", **named))) == 1  # for the next visitor at once
@@ -248,7 +248,7 @@ def test_far_places_are_measured_for_a_language(
     monkeypatch.setattr(extrapolation, "STARTS", (0, 40))
     monkeypatch.setattr(extrapolation, "COUNTS", (1, 2, 400))
     app = visit(PAGE, topic="far")
-    measure(app, "Measure far places")
+    measure(app, "Measure later positions")
     (chart,) = charts(app)
     assert len(chart["data"]) == 3
     assert "at most 512 can be translated at once" in told(app)
@@ -263,3 +263,10 @@ def test_a_broken_learned_checkpoint_is_a_message(visit: Visit, jobs: Jobs, tmp_
     shutil.rmtree(tmp_path / "runs" / "by-heart")
     app = visit(PAGE, topic="learned", **named)
     assert "No model here has learned positions yet" in told(app)
+
+
+def test_without_learned_positions_the_page_shows_sinusoids(visit: Visit) -> None:
+    app = visit(PAGE, topic="learned")
+    assert not messages(app)
+    assert len(charts(app)) == 2
+    assert "For comparison: sinusoids" in told(app)

@@ -75,7 +75,7 @@ def test_clocks_turn_over_the_sentence_and_again(visit: Visit) -> None:
 
     assert "<i>paints" not in drawn()
     assert 'data-turn="0"' in drawn()
-    next(one for one in app.button if one.label == "Turn them again").click().run()
+    next(one for one in app.button if one.label == "Replay").click().run()
     assert 'data-turn="1"' in drawn()
 
 

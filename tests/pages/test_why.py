@@ -51,7 +51,7 @@ def test_table_1_is_evaluated_at_the_addresss_sizes(visit: Visit) -> None:
     found, costs = rows(app, "Table 1 at n = 96"), formulas(96, 48, 5, 9)["cost"]
     for name in RIVALS:
         assert found[NAMES[name]][1].startswith(short(costs[name]))
-    assert found["Restricted self-attention"][1].endswith("least")
+    assert found["Restricted self-attention"][1].endswith("lowest")
     assert "n = 96 > d = 48: self-attention costs 2 times more than recurrence" in words(app)
     assert "n = k·d = 240" in words(app)
     assert not app.warning
@@ -79,8 +79,8 @@ def test_an_even_kernel_is_a_sentence_and_the_sliders_stay(
 ) -> None:
     app = visit(PAGE, **{letter: value})
     assert [box.value.replace("\\", "") for box in app.warning] == [
-        f"The size {letter} must be odd, not {value}: it is centred on a position. "
-        "The slider leads back."
+        f"The size {letter} must be odd, not {value}, because it is centred on a position. "
+        "Choose an odd value with the slider."
     ]
     app.select_slider[2 if letter == "k" else 3].set_value(7).run()
     assert not app.warning
@@ -117,8 +117,8 @@ def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
         return what.key
 
     app = visit(PAGE, part="time", d="4096", k="5")
-    assert "Nothing is measured" in app.info[0].value
-    assert "measured is d = 512" in words(app)
+    assert "There is no measurement" in app.info[0].value
+    assert "uses d = 512" in words(app)
     monkeypatch.setattr(Computing, "ask", ask)
     app.button(key="measure").click().run()
     assert asked == [{"d": 512, "k": 5, "r": 15}]
@@ -156,7 +156,7 @@ def test_one_that_came_with_the_app_is_shown(
     app = visit(PAGE, folder, part="race")
     assert not messages(app)
     said = words(app)
-    assert "A race that came with the app: 1 Feb 1970, 1 seed each, 500 steps." in said
+    assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in said
     assert "Races so far" not in said  # nobody has run one here
     (chart,) = charts(app)
     names = {trace.get("name") for trace in chart["data"]}
@@ -195,7 +195,7 @@ def test_every_part_shows_something_and_says_what_to_see(visit: Visit, part: str
     assert not messages(app)
     said = told(app, kinds=("markdown", "caption", "info"))
     assert "notes" not in said.lower()
-    assert said.count("**What to see.**") == PICTURES.get(part, 0)
+    assert said.count("**What to look for.**") == PICTURES.get(part, 0)
     assert app.get("plotly_chart") or part == "race"
 
 

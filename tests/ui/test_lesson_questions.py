@@ -181,10 +181,11 @@ def test_the_aligner_links_the_possessive_to_the_owner(models: dict[str, Model])
         assert label in ("her", "his")
         assert weights[label] > 0.5
         assert {one.label for one in question.options} <= weights.keys()
-        # The pinned token is the first of the bold word.
+        # The row that is shown writes the bold word or reads it.
         bold = re.findall(r"\*\*(.+?)\*\*", question.exhibit)[-1]
-        token = case.trace.tgt_tokens[int(str(fields["pin"]).removeprefix("t"))]
-        assert bold.startswith(token.removeprefix("▁"))
+        row = int(str(fields["tokens"]).removeprefix("q"))
+        row += not (aligner and aligner.weights_to == "input")
+        assert bold.startswith(case.trace.tgt_tokens[row].removeprefix("▁"))
         seen += 1
     assert seen
 

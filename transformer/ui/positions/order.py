@@ -40,8 +40,8 @@ def order(model: Model) -> None:
         "**Without positions the two sentences are indistinguishable**: both get the same "
         "translation."
         if same
-        else "Without positions the encoder outputs are equal up to rounding, which can still change "
-        "the translation."
+        else "Without positions the encoder outputs are equal up to rounding, but that can "
+        "change the translation."
     )
     pieces = exact.tokens(found.pieces)
     groups = {"with positions": found.alike["with"], "without": found.alike["without"]}
@@ -61,9 +61,9 @@ def clocks(model: Model) -> None:
     lengths = positions.wavelengths(model.translator.model.config.d_model)
     shown = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCKS]
     st.markdown(
-        "A position is encoded like a row of **clocks**. From token to token each hand turns by its "
-        "own angle: fast hands distinguish neighbouring positions, slow ones the beginning of a "
-        "text from its end. No two positions look the same."
+        "A position is encoded like a row of **clocks**. From token to token each hand turns by "
+        "its own angle: fast hands distinguish neighbouring positions, slow ones the beginning of "
+        "a text from its end. No two positions look the same."
     )
     turn = st.session_state.get("positions-turn", 0)
     st.button("Replay", icon=":material/replay:", on_click=_again)
@@ -71,9 +71,9 @@ def clocks(model: Model) -> None:
     with st.container(key=f"positions-clocks-{turn % 2}"):  # another place on the page begins anew
         st.html(turning(words, shown, turn))
     st.caption(
-        "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers are "
-        f"added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows them."
-        + ("" if len(trace.src_tokens) <= MOST_WORDS else f" Shown: {MOST_WORDS} tokens.")
+        "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers "
+        f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows "
+        "them." + ("" if len(trace.src_tokens) <= MOST_WORDS else f" Shown: {MOST_WORDS} tokens.")
     )
 
 

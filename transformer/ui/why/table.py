@@ -56,8 +56,8 @@ def show() -> None:
     st.caption(
         f"A separable convolution (one kernel per dimension, then one matrix for all dimensions) "
         f"takes k·n·d + n·d² = {short(separable(view.n, view.d, view.k))}. Even "
-        "with k = n, the paper notes, this equals self-attention and a position-wise feed-forward "
-        "layer together."
+        "with k = n, according to the paper, this equals self-attention and a position-wise "
+        "feed-forward layer together."
     )
 
 
