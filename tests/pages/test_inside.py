@@ -208,11 +208,11 @@ def test_larger_for_a_projector(visit: Visit) -> None:
 @pytest.mark.parametrize("exact", ["0", "1"])
 def test_titles_and_tokens_are_named_as_the_switch_says(visit: Visit, exact: str) -> None:
     app = visit(PAGE, box="encoder.self_attn.key", head="1", layer="0", exact=exact)
-    names = " ".join(tables(app))
+    names = " ".join(box.value for box in app.markdown).replace("\\", "")
     assert ("of head 1" in names) == (exact == "1")
     assert ("of head 2" in names) == (exact == "0")
     learning = visit(PAGE, section="learning", exact=exact)
     options = [option for box in learning.selectbox for option in box.options]
     assert any("▁" in option for option in options) == (exact == "1")
-    first = [option for box in learning.selectbox for option in box.options if ": " in option][0]
+    first = next(option for option in options if ": " in option)
     assert first.startswith("0: " if exact == "1" else "1: ")
