@@ -29,7 +29,7 @@ def texts(app: AppTest) -> list[str]:
 
 def switch(app: AppTest) -> AppTest:
     """Turn it."""
-    toggle = next(one for one in app.toggle if one.label == "Exact")
+    toggle = next(one for one in app.toggle if one.label == "Show tokens")
     return toggle.set_value(not toggle.value).run()
 
 

@@ -60,8 +60,8 @@ def _compared() -> str:
         return ""
     return (
         " Percentages compare tokens, for the model chooses tokens: each is the probability of the "
-        "first token in which a word differs from the one taken. Turn on **Exact** to see every "
-        "token."
+        "first token in which a word differs from the one taken. Turn on **Show tokens** to see "
+        "every token."
     )
 
 
