@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.browser import settled
+from benchmarks.browser import ROOT, settled
 from transformer import Translator
+from transformer.analysis.alignment.aligner_head import load_aligner_head
+from transformer.checkpoint import checkpoint_hash
 from transformer.figures.glance import glance_data
 
 
@@ -20,6 +24,13 @@ def tile(page: Page, number: int, which: str = "last") -> Locator:
 def wanted(translator: Translator, text: str, **more: object) -> list[str]:
     found = glance_data(translator.trace(text, method="greedy", **more))  # type: ignore[arg-type]
     return [one["text"] for one in found["written"]]
+
+
+def shown(translator: Translator, text: str) -> dict[str, Any]:
+    """The picture of en-fr as the page draws it, with the head in `aligner.json`."""
+    folder = ROOT / "checkpoints/en-fr"
+    aligner = load_aligner_head(folder, checkpoint_hash(folder), translator.model.config)
+    return glance_data(translator.trace(text, method="greedy"), aligner=aligner)
 
 
 def opened(page: Page, app: str, query: str = "") -> Page:

@@ -7,11 +7,10 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import wait_until
 from tests.browser.conftest import NewPage
-from tests.browser.glance import opened, tile, wanted, whole, words
+from tests.browser.glance import opened, shown, tile, wanted, whole, words
 from tests.browser.opened import place_of
 from tests.browser.visited import wait_for_address
 from transformer import Translator
-from transformer.figures.glance import glance_data
 from transformer.inference.rivals import rival_words
 
 pytestmark = pytest.mark.browser
@@ -30,7 +29,7 @@ def test_it_moves_by_itself_and_comes_to_rest(shipped: str, page: Page, en_fr: T
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
     bands = page.locator(".hu-glance-lines path").count()
-    looks = [one["looks"] for one in glance_data(en_fr.trace(TEXT, method="greedy"))["written"]]
+    looks = [one["looks"] for one in shown(en_fr, TEXT)["written"]]
     assert bands == sum(weight >= 0.04 for row in looks for weight in row)
 
 
@@ -100,7 +99,7 @@ def test_a_word_that_is_pointed_at_shows_its_bands_alone(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
     page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
-    rows = glance_data(en_fr.trace(TEXT, method="greedy"))["written"]
+    rows = shown(en_fr, TEXT)["written"]
     tile(page, 1, "first").hover()
     meant = sum(one["looks"][1] >= 0.04 for one in rows)
     expect(page.locator(".hu-glance-lines path.now")).to_have_count(meant)
