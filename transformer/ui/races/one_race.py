@@ -169,7 +169,7 @@ def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
 
 
 def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
-    st.subheader("Verdicts")
+    st.header("Verdicts")
     if runs and len({run.race.seed for run in runs}) < ENOUGH:
         st.caption(f"This race has too few seeds for a verdict, which needs {ENOUGH}.")
     if _is_live(runs):
