@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from transformer.figures.roles import Links
 from transformer.jobs.folder import JobFolder
+from transformer.measures.role_rules import Links
 from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS, split
 from transformer.training.data import PAIRS_OF_A_TASK, task_sizes
