@@ -95,7 +95,7 @@ def wall(app: AppTest) -> list[dict[str, Any]]:
 
 
 def text(app: AppTest) -> str:
-    boxes = [*app.markdown, *app.caption, *app.subheader, *app.info, *app.success]
+    boxes = [*app.markdown, *app.caption, *app.header, *app.subheader, *app.info, *app.success]
     return "\n".join(box.value for box in boxes)
 
 
