@@ -7,18 +7,21 @@ module would be seen by all of them; a hook passed with the call is seen by that
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from torch import Tensor, nn
 
-from transformer.config import near
+from transformer.hook_names import matching
 
 HookFn = Callable[[Tensor, str], Tensor | None]
 
 
 class Hooks(Mapping[str, HookFn]):
     """Functions to call at named sites during one forward pass. `fn(tensor, name)` returns nothing
-    to look, or a tensor of the same shape to put in its place."""
+    to look, or a tensor of the same shape to put in its place.
+
+    A name may be an alias or have wildcards (`hook_names.matching`). Where several of them mean one
+    site, their functions run in the order given, each on what the one before it returned."""
 
     def __init__(self, functions: Mapping[str, HookFn], *, causal: bool = False) -> None:
         """`causal`: what they give for one position of the output depends on no later one, nor on
@@ -39,13 +42,31 @@ class Hooks(Mapping[str, HookFn]):
     def __len__(self) -> int:
         return len(self._functions)
 
-    def check(self, known: Iterable[str]) -> None:
-        """Raises ValueError for a name that is no site of the model, with the near ones."""
-        names = set(known)
-        for name in self._functions:
-            if name not in names:
-                hint = near(name, names) or "; model.hook_names lists them all"
-                raise ValueError(f"the model has no hook {name!r}{hint}")
+    def resolved(self, known: Sequence[str]) -> Hooks:
+        """The same hooks by the model's own names. Raises ValueError for a name that is no site of
+        the model, with the near ones."""
+        if self._functions.keys() <= set(known):
+            return self
+        by_site: dict[str, list[HookFn]] = {}
+        for pattern, function in self._functions.items():
+            for name in matching(pattern, known):
+                by_site.setdefault(name, []).append(function)
+        return Hooks({n: _chained(each) for n, each in by_site.items()}, causal=self.causal)
+
+
+def _chained(functions: Sequence[HookFn]) -> HookFn:
+    """One function that runs all of them, each on what the one before it returned."""
+    if len(functions) == 1:
+        return functions[0]
+
+    def chain(tensor: Tensor, name: str) -> Tensor | None:
+        result = None
+        for function in functions:
+            replaced = function(tensor if result is None else result, name)
+            result = result if replaced is None else replaced
+        return result
+
+    return chain
 
 
 class HookPoint(nn.Module):

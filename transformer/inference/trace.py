@@ -19,6 +19,7 @@ import torch
 from transformer.config import near
 from transformer.figures.explorer import ExplorerView
 from transformer.figures.explorer_sides import ExplorerData
+from transformer.hook_names import aliases
 from transformer.inference import trace_files
 from transformer.inference.given_weights import trace_parts
 from transformer.inference.results import Translation
@@ -41,7 +42,8 @@ class Trace(Mapping[str, Array]):
 
     `trace[name]` is the array of a site, without the batch dimension and read-only: weights are
     (n_heads, query, key), queries, keys and values (n_heads, length, d_k), residual streams
-    (length, d_model), `hook_logits` (tgt, vocab). `names` lists the sites recorded.
+    (length, d_model), `hook_logits` (tgt, vocab). `names` lists the sites recorded. The names that
+    TransformerLens gives them (`hook_names.aliases`) are understood as well.
 
     Attributes:
         src_tokens: labels of the source positions, `</s>` last.
@@ -96,16 +98,17 @@ class Trace(Mapping[str, Array]):
 
     def __getitem__(self, name: str) -> Array:
         """Raises KeyError for a site that was not recorded, with the near ones."""
-        if name not in self.tensors:
-            raise KeyError(f"the trace has no {name!r}{near(name, self.tensors)}")
-        found = self.tensors[name]
+        ours = aliases(self.n_layers).get(name, name)
+        if ours not in self.tensors:
+            raise KeyError(f"the trace has no {name!r}{near(ours, self.tensors)}")
+        found = self.tensors[ours]
         array = found.numpy() if isinstance(found, torch.Tensor) else found
         view: Array = array[0]
         view.flags.writeable = False
         return view
 
     def __contains__(self, name: object) -> bool:
-        return name in self.tensors
+        return aliases(self.n_layers).get(str(name), name) in self.tensors
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tensors)

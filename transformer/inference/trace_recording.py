@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from torch import Tensor
 
+from transformer.hook_names import NamesFilter, select
 from transformer.hooks import Hooks
 from transformer.inference.backend import Memory
 from transformer.inference.decoding import Output, SequenceDecoder
@@ -17,15 +18,11 @@ from transformer.model import Transformer
 class Recording:
     """`hooks` to pass to one encoder and one decoder pass; `tensors` is what went by."""
 
-    def __init__(
-        self, model: Transformer, hooks: Hooks | None, names: Iterable[str] | None
-    ) -> None:
-        self.names = model.hook_names if names is None else tuple(names)
+    def __init__(self, model: Transformer, hooks: Hooks | None, names: NamesFilter) -> None:
+        self.names = select(names, model.hook_names)
         self.tensors: dict[str, Tensor] = {}
-        self._callers = Hooks({}) if hooks is None else hooks
-        self._callers.check(model.hook_names)
+        self._callers = Hooks({}) if hooks is None else hooks.resolved(model.hook_names)
         self.hooks = Hooks({**self._callers, **dict.fromkeys(self.names, self._keep)})
-        self.hooks.check(model.hook_names)
 
     def _keep(self, tensor: Tensor, name: str) -> Tensor | None:
         replaced = self._callers[name](tensor, name) if name in self._callers else None

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import NoReturn, Unpack
 
 import torch
+from torch import Tensor
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint
 from transformer.device import choose_device
+from transformer.hook_names import NamesFilter
 from transformer.hooks import Hooks
 from transformer.house import find_checkpoint
+from transformer.inference.activation_cache import ActivationCache
 from transformer.inference.backend import Precision
 from transformer.inference.beam import Hypotheses
 from transformer.inference.decoding import Output, SequenceDecoder
@@ -140,15 +143,15 @@ class Translator:
         *,
         prefix: str | Sequence[int] | None = None,
         hooks: Hooks | None = None,
-        names: Iterable[str] | None = None,
+        names: NamesFilter = None,
         **options: Unpack[DecodingOptions],
     ) -> Trace:
         """Translate, or take `target`, and record every site in one pass over the output.
 
         `prefix` and the options are those of `translate`. The encoder runs once, and the decoder
         once more over the finished output. With `hooks`, the trace shows the model with that
-        intervention. Sites to record are all of `model.hook_names`, or `names`. Raises ValueError
-        as `translate`, and for a name that is no site.
+        intervention. Sites to record are all of `model.hook_names`, or `names`, as in
+        `run_with_cache`. Raises ValueError as `translate`, and for a name that is no site.
         """
         begin = self._prefix(prefix, options, target)
         decoding = _options(options, target)
@@ -160,6 +163,50 @@ class Translator:
         output = self._decoder.decode(memory, decoding, hooks, given, watch=watch, prefix=begin)[0]
         translation = self._translation(text, sources[0], output, decoding, hooks)
         return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
+
+    def run_with_cache(
+        self,
+        src: str | Sequence[str],
+        tgt: str | Sequence[int] | Sequence[str | Sequence[int]],
+        *,
+        names_filter: NamesFilter = None,
+        hooks: Hooks | None = None,
+    ) -> tuple[Tensor, ActivationCache]:
+        """Run the model once over sources and given targets, and keep its activations.
+
+            logits, cache = translator.run_with_cache(
+                "I am a student.", "Je suis étudiant.", names_filter="*.hook_weights"
+            )
+            cache["decoder.blocks.0.cross_attn.hook_pattern"]  # (batch, heads, tgt, src)
+
+        Args:
+            src: one text, or a list of texts.
+            tgt: what the model is to write, a text or ids (`</s>` included); a list of them where
+                `src` is a list. The decoder reads `<s>` and all but the last piece.
+            names_filter: what to keep: one name or pattern, several, or a function of the name;
+                everything if None. See `hook_names.matching` for patterns and aliases.
+            hooks: interventions in this call; the cache has the tensors after them.
+
+        Returns:
+            logits: (batch, tgt, vocab), on the model's device, without gradients.
+            cache: the activations by name, with the batch dimension, on the CPU.
+
+        Raises:
+            ValueError: for blank or too long text, for lists of different lengths, or for a name or
+                pattern that no hook point has.
+        """
+        texts = [src] if isinstance(src, str) else list(src)
+        targets = [tgt] if isinstance(src, str) else list(tgt)
+        if len(texts) != len(targets) or not texts:
+            raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
+        sources = self._encode(texts)
+        outputs = [self._target(one, Decoding(method="forced")) for one in targets]  # type: ignore[arg-type]
+        recording = Recording(self.model, hooks, names_filter)
+        memory = self._decoder.encode(sources, recording.hooks)
+        logits = self._decoder.logits(memory, outputs, recording.hooks)
+        src_lengths, tgt_lengths = (tuple(map(len, ids)) for ids in (sources, outputs))
+        n_layers = self.model.config.n_layers
+        return logits, ActivationCache(recording.finished(), n_layers, src_lengths, tgt_lengths)
 
     def with_penalty(self, trace: Trace, length_penalty: float) -> Trace | None:
         """`trace`, of a beam search, as it would be with another length penalty.

@@ -68,7 +68,7 @@ class Transformer(nn.Module):
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch src d_model"]:
         """The memory: one vector a source position."""
-        self._check(hooks)
+        hooks = self._resolved(hooks)
         if src_mask is None:
             src_mask = padding_mask(src, self.config.pad_id)
         return self.encoder(self.embed(src), src_mask, hooks)  # type: ignore[no-any-return]
@@ -82,7 +82,7 @@ class Transformer(nn.Module):
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch tgt d_model"]:
         """Decoder states; `src_mask` None means the memory holds no padding."""
-        self._check(hooks)
+        hooks = self._resolved(hooks)
         if tgt_mask is None:
             tgt_mask = target_mask(tgt, self.config.pad_id)
         return self.decoder(self.embed(tgt), memory, src_mask, tgt_mask, hooks)  # type: ignore[no-any-return]
@@ -95,14 +95,15 @@ class Transformer(nn.Module):
         self, states: Float[Tensor, "batch tgt d_model"], hooks: Hooks | None = None
     ) -> Float[Tensor, "batch tgt vocab"]:
         """Decoder states to logits, with the embedding matrix again (section 3.4)."""
-        self._check(hooks)
+        hooks = self._resolved(hooks)
         logits = functional.linear(states, self.embedding.weight, self.output_bias)
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
 
-    def _check(self, hooks: Hooks | None) -> None:
+    def _resolved(self, hooks: Hooks | None) -> Hooks | None:
+        """`hooks` by the names of this model's sites."""
         check_cancelled()
         if hooks is None:
-            return
+            return None
         if not isinstance(hooks, Hooks):
             raise ValueError(f"hooks must be Hooks({{name: fn}}), not a {type(hooks).__name__}")
-        hooks.check(self.hook_names)
+        return hooks.resolved(self.hook_names)

@@ -1,0 +1,114 @@
+"""`run_with_cache`: the numbers of a trace, and of a plain pass with PyTorch's own hooks."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from transformer.hooks import HookPoint, Hooks
+from transformer.inference.translator import Translator
+
+SRC, TGT = "The baker sells the lamp again.", "Le boulanger vend la lampe."
+CROSS = "decoder.layers.*.cross_attn.hook_weights"
+
+
+def test_the_cache_holds_what_a_trace_holds(translator: Translator) -> None:
+    logits, cache = translator.run_with_cache(SRC, TGT)
+    trace = translator.trace(SRC, TGT)
+    assert tuple(cache) == translator.model.hook_names == trace.names
+    for name in cache:
+        np.testing.assert_array_equal(cache[name][0].numpy(), trace[name], err_msg=name)
+    np.testing.assert_array_equal(logits[0].numpy(), trace["hook_logits"])
+    assert (cache.src_lengths, cache.tgt_lengths) == (
+        (len(trace.src_ids),),
+        (len(trace.predicted_ids),),
+    )
+    same, _ = translator.run_with_cache(SRC, trace.predicted_ids)
+    assert torch.equal(same, logits)
+
+
+def test_a_plain_pass_with_hooks_of_pytorch_sees_the_same(translator: Translator) -> None:
+    model, trace = translator.model, translator.trace(SRC, TGT)
+    seen: dict[str, Tensor] = {}
+    handles = [
+        point.register_forward_hook(
+            lambda module, inputs, output, name=name: seen.update({name: output.detach().clone()})
+        )
+        for name, point in model.named_modules()
+        if isinstance(point, HookPoint)
+    ]
+    try:
+        with torch.no_grad():
+            plain = model(torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids]))
+    finally:
+        for handle in handles:
+            handle.remove()
+    logits, cache = translator.run_with_cache(SRC, TGT)
+    torch.testing.assert_close(logits, plain, rtol=0, atol=1e-5)
+    assert seen.keys() == cache.keys()
+    for name in cache:
+        torch.testing.assert_close(cache[name], seen[name], rtol=0, atol=1e-5)
+
+
+def test_a_batch_is_each_sentence_by_itself(translator: Translator) -> None:
+    texts, targets = [SRC, "She finds bread."], [TGT, "Elle trouve du pain."]
+    logits, cache = translator.run_with_cache(texts, targets, names_filter=[CROSS, "*.hook_memory"])
+    assert len(cache) == 3
+    for row, (src, tgt) in enumerate(zip(texts, targets, strict=True)):
+        alone, single = translator.run_with_cache(src, tgt)
+        n, m = cache.src_lengths[row], cache.tgt_lengths[row]
+        torch.testing.assert_close(logits[row, :m], alone[0], rtol=0, atol=1e-4)
+        weights = cache["decoder.layers.1.cross_attn.hook_weights"][row]
+        single_weights = single["decoder.layers.1.cross_attn.hook_weights"][0]
+        torch.testing.assert_close(weights[:, :m, :n], single_weights, rtol=0, atol=1e-4)
+        assert (weights[:, :, n:] == 0).all()
+
+
+def test_names_of_transformer_lens_read_the_same_tensors(translator: Translator) -> None:
+    _, cache = translator.run_with_cache(SRC, TGT, names_filter=lambda n: n.endswith("pattern"))
+    trace = translator.trace(SRC, TGT, names=["*.hook_pattern", "hook_logits"])
+    assert len(cache) == 6
+    assert len(trace) == 7
+    for held in (cache, trace):
+        for theirs, ours in (
+            ("encoder.blocks.0.attn.hook_pattern", "encoder.layers.0.self_attn.hook_weights"),
+            ("decoder.blocks.1.attn.hook_pattern", "decoder.layers.1.self_attn.hook_weights"),
+            ("decoder.blocks.1.cross_attn.hook_pattern", CROSS.replace("*", "1")),
+        ):
+            assert theirs in held
+            assert (held[theirs] == held[ours]).all()
+        assert "decoder.blocks.1.hook_resid_pre" not in held
+        with pytest.raises(KeyError, match=r"decoder\.blocks\.1\.attn\.hook_q"):
+            held["decoder.blocks.1.attn.hook_q"]
+
+
+def test_the_cache_shows_the_model_with_its_interventions(translator: Translator) -> None:
+    hooks = Hooks({"decoder.blocks.*.cross_attn.hook_z": lambda heads, name: heads * 0})
+    changed, cache = translator.run_with_cache(SRC, TGT, hooks=hooks)
+    plain, _ = translator.run_with_cache(SRC, TGT)
+    assert not torch.allclose(changed, plain)
+    assert (cache["decoder.layers.0.cross_attn.hook_heads"] == 0).all()
+    assert translator.trace(SRC, TGT, hooks=hooks)["hook_logits"] == pytest.approx(
+        changed[0].numpy(), abs=0
+    )
+
+
+def test_what_does_not_fit_is_one_sentence(translator: Translator) -> None:
+    for src, tgt, says in (
+        ([SRC], [TGT, TGT], "there are 1 texts and 2 targets"),
+        ([], [], "there are 0 texts and 0 targets"),
+        ("  ", TGT, "There is no text to translate"),
+        (SRC, "", "There is no translation to force"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            translator.run_with_cache(src, tgt)
+    with pytest.raises(ValueError, match=r"has no hook 'hook_logit'; did you mean 'hook_logits'"):
+        translator.run_with_cache(SRC, TGT, names_filter=["hook_logit"])
+    _, cache = translator.run_with_cache(SRC, TGT, names_filter="hook_logits")
+    with pytest.raises(KeyError, match="the cache has no 'hook_logit'; did you mean 'hook_logits'"):
+        cache["hook_logit"]
+    assert repr(cache) == "ActivationCache of 1 hook points: hook_logits"

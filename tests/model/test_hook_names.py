@@ -1,0 +1,138 @@
+"""Names of hook points: wildcards, TransformerLens' names, and what a wrong one is told."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.model.small import SRC, TGT, make_model
+from transformer.hook_names import aliases, matching, select
+from transformer.hooks import HookFn, Hooks
+
+CROSS = "decoder.layers.{}.cross_attn.hook_weights"
+
+
+def keep_in(seen: dict[str, Tensor]) -> HookFn:
+    return lambda tensor, name: seen.update({name: tensor})
+
+
+def test_every_alias_is_one_of_the_models_hook_points() -> None:
+    model = make_model()
+    found = aliases(model.config.n_layers)
+    # Of a stack 2 embeddings; of an encoder's block 6 of attention and 5, of a decoder's 7 more.
+    assert len(found) == 2 * 2 + 2 * 11 + 2 * 18
+    assert set(found.values()) <= set(model.hook_names)
+    assert not set(found) & set(model.hook_names)
+    assert "decoder.blocks.2.hook_resid_pre" not in found
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_the_streams_of_the_blocks_are_what_a_layer_reads_and_writes(stack: str) -> None:
+    """By PyTorch's own hooks on the layers, which know nothing of names."""
+    model = make_model()
+    seen: dict[str, Tensor] = {}
+
+    def keep(layer: int) -> Any:
+        def look(module: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+            seen[f"{stack}.blocks.{layer}.hook_resid_pre"] = inputs[0]
+            seen[f"{stack}.blocks.{layer}.hook_resid_post"] = output
+
+        return look
+
+    for number, layer in enumerate(getattr(model, stack).layers):
+        layer.register_forward_hook(keep(number))
+    ours: dict[str, Tensor] = {}
+    model(SRC, TGT, hooks=Hooks({f"{stack}.blocks.*.hook_resid_p*": keep_in(ours)}))
+    assert len(seen) == 4
+    for alias, tensor in seen.items():
+        assert torch.equal(ours[aliases(2)[alias]], tensor)
+
+
+def test_the_parts_of_attention_are_what_their_names_say_in_transformer_lens() -> None:
+    """z = pattern · v; the pattern is the softmax of the scores over what may be attended to."""
+    seen: dict[str, Tensor] = {}
+    model = make_model()
+    model(SRC, TGT, hooks=Hooks({"decoder.blocks.1.*": keep_in(seen)}))
+    for part in ("attn", "cross_attn"):
+        q, k, v, scores, pattern, z = (
+            seen[aliases(2)[f"decoder.blocks.1.{part}.hook_{name}"]]
+            for name in ("q", "k", "v", "attn_scores", "pattern", "z")
+        )
+        assert torch.allclose(scores, q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5)
+        assert torch.allclose(z, pattern @ v)
+        assert torch.allclose(pattern.sum(-1), torch.ones(()).double())
+
+
+def test_a_wildcard_means_every_layer_and_a_dot_is_no_wall() -> None:
+    names = make_model().hook_names
+    assert matching(CROSS.format("*"), names) == [CROSS.format(0), CROSS.format(1)]
+    assert matching("decoder.blocks.*.cross_attn.hook_pattern", names) == matching(
+        CROSS.format("[0-9]"), names
+    )
+    assert len(matching("*.hook_weights", names)) == len(matching("*.hook_pattern", names)) == 6
+    assert matching("*", names) == list(names)
+
+
+def test_a_filter_is_a_name_a_list_or_a_function_and_a_list_keeps_its_order() -> None:
+    names = make_model().hook_names
+    assert select(None, names) == names
+    assert select("hook_logits", names) == ("hook_logits",)
+    assert select(["hook_logits", CROSS.format("?"), "hook_logits"], names) == (
+        "hook_logits", CROSS.format(0), CROSS.format(1),
+    )  # fmt: skip
+    by_theirs = select(lambda name: name.endswith("cross_attn.hook_pattern"), names)
+    by_ours = select(lambda name: name.endswith("cross_attn.hook_weights"), names)
+    assert by_theirs == by_ours == (CROSS.format(0), CROSS.format(1))
+    with pytest.raises(ValueError, match=r"accepts no hook point; model\.hook_names lists"):
+        select(lambda name: False, names)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hint"),
+    [
+        ("decoder.layers.*.cross_attn.hook_weight", f"did you mean '{CROSS.format('*')}'"),
+        ("decoder.blocks.*.cross_attn.hook_patern", "'decoder.blocks.*.cross_attn.hook_pattern'"),
+        ("decoder.blocks.2.cross_attn.hook_pattern", "'decoder.blocks.1.cross_attn.hook_pattern'"),
+        ("encoder.blocks.0.hook_resid_mid", "did you mean 'encoder.blocks.0.hook_resid_"),
+        ("*.none", "model.hook_names lists them all"),
+    ],
+)
+def test_a_name_without_a_hook_point_gets_near_ones_of_its_own_kind(
+    pattern: str, hint: str
+) -> None:
+    model = make_model()
+    message = rf"^the model has no hook {re.escape(repr(pattern))}.*{re.escape(hint)}"
+    with pytest.raises(ValueError, match=message):
+        model(SRC, TGT, hooks=Hooks({pattern: lambda tensor, name: None}))
+
+
+def test_functions_of_one_site_run_in_the_order_given_on_each_others_tensors() -> None:
+    model, seen = make_model(), []
+    cross = "decoder.layers.*.cross_attn.hook_heads"
+
+    def double(tensor: Tensor, name: str) -> Tensor:
+        return tensor * 2
+
+    def look(tensor: Tensor, name: str) -> None:
+        seen.append((name, tensor.clone()))
+
+    heads: dict[str, Tensor] = {}
+    model(SRC, TGT, hooks=Hooks({cross.replace("*", "0"): keep_in(heads)}))
+    hooks = Hooks({cross: double, cross.replace("*", "0"): look, "*.cross_attn.hook_z": double})
+    found = model(SRC, TGT, hooks=hooks)
+    assert [name for name, _ in seen] == [cross.replace("*", "0")]
+    assert torch.equal(seen[0][1], 2 * heads[cross.replace("*", "0")])
+    by_hand = Hooks({cross.replace("*", str(n)): lambda x, name: x * 4 for n in range(2)})
+    assert torch.equal(found, model(SRC, TGT, hooks=by_hand))
+
+
+def test_resolved_hooks_stay_causal() -> None:
+    hooks = Hooks({"*.hook_pattern": lambda tensor, name: None}, causal=True)
+    resolved = hooks.resolved(make_model().hook_names)
+    assert resolved.causal
+    assert len(resolved) == 6
+    assert resolved.resolved(make_model().hook_names) is resolved

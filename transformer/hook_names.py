@@ -1,0 +1,114 @@
+"""Names of hook points: wildcards, and the names that TransformerLens gives to the same tensors.
+
+`encoder.blocks.0.attn.hook_pattern` is another name of `encoder.layers.0.self_attn.hook_weights`.
+`docs/python.md` has the whole table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import cache
+from types import MappingProxyType
+
+from transformer.config import near
+
+NamesFilter = str | Iterable[str] | Callable[[str], bool] | None
+"""Which hook points: one name or pattern, several, a test of a name, or None for all."""
+
+_ATTENTION = {
+    "hook_q": "hook_query",
+    "hook_k": "hook_key",
+    "hook_v": "hook_value",
+    "hook_attn_scores": "hook_scores",
+    "hook_pattern": "hook_weights",
+    "hook_z": "hook_heads",
+}
+_BLOCK = {
+    **{f"attn.{theirs}": f"self_attn.{ours}" for theirs, ours in _ATTENTION.items()},
+    "hook_attn_out": "self_attn.hook_output",
+    "mlp.hook_post": "ffn.hook_hidden",
+    "hook_mlp_out": "ffn.hook_output",
+    "hook_resid_post": "ffn_norm.hook_output",
+}
+_DECODER_BLOCK = {
+    **_BLOCK,
+    **{f"cross_attn.{theirs}": f"cross_attn.{ours}" for theirs, ours in _ATTENTION.items()},
+    "hook_cross_attn_out": "cross_attn.hook_output",
+}
+_EMBED = {"hook_embed": "embed.hook_tokens", "hook_pos_embed": "embed.hook_positions"}
+
+
+@cache
+def aliases(n_layers: int) -> Mapping[str, str]:
+    """TransformerLens' names for a model of this depth, each with our name of the hook point.
+
+    `hook_resid_mid` is missing: in a post-norm model TransformerLens means different tensors by it
+    in its encoder-decoder classes and in its BERT class.
+    """
+    names: dict[str, str] = {}
+    for stack, block in (("encoder", _BLOCK), ("decoder", _DECODER_BLOCK)):
+        names |= {f"{stack}.{theirs}": f"{stack}.{ours}" for theirs, ours in _EMBED.items()}
+        stream = f"{stack}.embed.hook_output"
+        for layer in range(n_layers):
+            path = f"{stack}.blocks.{layer}."
+            names[f"{path}hook_resid_pre"] = stream
+            stream = f"{stack}.layers.{layer}.ffn_norm.hook_output"
+            names |= {
+                path + theirs: f"{stack}.layers.{layer}.{ours}" for theirs, ours in block.items()
+            }
+    return MappingProxyType(names)
+
+
+def matching(pattern: str, known: Sequence[str]) -> list[str]:
+    """Our names of the hook points that a name or a pattern means, in the order of `known`.
+
+    Args:
+        pattern: our name or an alias; `*`, `?` and `[…]` match as in `fnmatch`, `*` dots as well.
+        known: all hook points of the model, by our names.
+
+    Raises:
+        ValueError: if there is no such hook point, with similar names.
+    """
+    theirs = aliases(_depth(known))
+    if pattern in theirs and theirs[pattern] in known:
+        return [theirs[pattern]]
+    matches = {name for name in known if name == pattern or fnmatchcase(name, pattern)}
+    matches |= {ours for alias, ours in theirs.items() if fnmatchcase(alias, pattern)}
+    found = [name for name in known if name in matches]
+    if not found:
+        raise ValueError(f"the model has no hook {pattern!r}{_hint(pattern, known, theirs)}")
+    return found
+
+
+def select(names_filter: NamesFilter, known: Sequence[str]) -> tuple[str, ...]:
+    """The hook points that a filter accepts: those of a list in its order, else in that of `known`.
+    A function is asked for our name and for every alias, and one True is enough.
+
+    Raises:
+        ValueError: for a name or pattern without a hook point, or a function that accepts none.
+    """
+    if names_filter is None:
+        return tuple(known)
+    if not callable(names_filter):
+        patterns = [names_filter] if isinstance(names_filter, str) else names_filter
+        return tuple(dict.fromkeys(name for one in patterns for name in matching(one, known)))
+    accepted = {name for name in known if names_filter(name)}
+    accepted |= {ours for alias, ours in aliases(_depth(known)).items() if names_filter(alias)}
+    if not accepted:
+        raise ValueError("the filter accepts no hook point; model.hook_names lists them all")
+    return tuple(name for name in known if name in accepted)
+
+
+def _depth(known: Iterable[str]) -> int:
+    layers = (re.search(r"\.layers\.(\d+)\.", name) for name in known)
+    return max((int(match[1]) + 1 for match in layers if match), default=0)
+
+
+def _hint(pattern: str, known: Sequence[str], theirs: Mapping[str, str]) -> str:
+    """Similar names, or where all of them are listed."""
+    names = list(theirs) if ".blocks." in pattern else list(known)
+    if re.search(r"[*?[]", pattern):
+        names = list(dict.fromkeys(re.sub(r"\.\d+\.", ".*.", name) for name in names))
+    return near(pattern, names) or "; model.hook_names lists them all"

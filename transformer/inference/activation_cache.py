@@ -1,0 +1,48 @@
+"""Activations of one teacher-forced pass over a batch, by the names of their hook points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from torch import Tensor
+
+from transformer.config import near
+from transformer.hook_names import aliases
+
+
+class ActivationCache(Mapping[str, Tensor]):
+    """What `Translator.run_with_cache` recorded, with the batch dimension, on the CPU.
+
+    `cache[name]` takes our names and the aliases of `hook_names.aliases`; iteration gives our
+    names. Positions at or beyond `src_lengths[i]` and `tgt_lengths[i]`
+    are padding of sentence i.
+    """
+
+    def __init__(
+        self,
+        tensors: Mapping[str, Tensor],
+        n_layers: int,
+        src_lengths: tuple[int, ...],
+        tgt_lengths: tuple[int, ...],
+    ) -> None:
+        self._tensors, self._aliases = dict(tensors), aliases(n_layers)
+        self.src_lengths, self.tgt_lengths = src_lengths, tgt_lengths
+
+    def __getitem__(self, name: str) -> Tensor:
+        """Raises KeyError for a hook point that was not recorded, with the near ones."""
+        ours = self._aliases.get(name, name)
+        if ours not in self._tensors:
+            raise KeyError(f"the cache has no {name!r}{near(ours, self._tensors)}")
+        return self._tensors[ours]
+
+    def __contains__(self, name: object) -> bool:
+        return self._aliases.get(str(name), name) in self._tensors
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tensors)
+
+    def __len__(self) -> int:
+        return len(self._tensors)
+
+    def __repr__(self) -> str:
+        return f"ActivationCache of {len(self)} hook points: {', '.join(self)}"
