@@ -12,7 +12,7 @@ import torch
 
 from tests.inference import models
 from transformer.hooks import Hooks
-from transformer.inference.trace import Trace
+from transformer.inference.trace import WEIGHTS, Trace
 from transformer.inference.translator import Translator
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
@@ -162,12 +162,44 @@ def test_a_trace_is_frozen(trace: Trace) -> None:
         ("cros", 0, "'encoder', 'decoder', 'cross', not 'cros'; did you mean 'cross'"),
         ("Decoder", 0, "did you mean 'encoder' or 'decoder'"),
         ("cross", 2, "no layer 2; the layers are 0 to 1"),
-        ("cross", -1, "no layer -1"),
+        ("cross", -3, "no layer -3; the layers are 0 to 1, or -1 to -2 counted from the highest"),
     ],
 )
 def test_what_is_not_there_is_said(trace: Trace, kind: str, layer: int, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         trace.weights(kind, layer)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_negative_layers_and_heads_count_from_the_end(trace: Trace, kind: str) -> None:
+    np.testing.assert_array_equal(trace.weights(kind, -1), trace[WEIGHTS[kind].format(1)])
+    np.testing.assert_array_equal(trace.weights(kind, layer=-2), trace[WEIGHTS[kind].format(0)])
+    assert trace.to_frame(kind, -1, -1).equals(trace.to_frame(kind, 1, 3))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_weights_are_the_layers_one_above_the_other(trace: Trace, kind: str) -> None:
+    found = trace.all_weights(kind)
+    rows, columns = trace.labels(kind)
+    assert found.shape == (2, 4, len(rows), len(columns))
+    for layer in range(2):
+        np.testing.assert_array_equal(found[layer], trace[WEIGHTS[kind].format(layer)])
+    found[:] = 0  # a copy
+    assert trace.weights(kind, 0).any()
+
+
+def test_layers_of_different_shapes_are_no_single_array(
+    trace: Trace, translator: Translator
+) -> None:
+    name = WEIGHTS["cross"].format(1)
+    pruned = dataclasses.replace(trace, tensors={**trace.tensors, name: trace.tensors[name][:, :3]})
+    with pytest.raises(ValueError, match=r"kind 'cross' differ in shape \(\(3, .* one at a time"):
+        pruned.all_weights("cross")
+    few = translator.trace(TEXT, names=WEIGHTS["cross"].format(0), max_len=5)
+    with pytest.raises(ValueError, match=r"recorded without decoder\.layers\.1\.cross_attn"):
+        few.all_weights("cross")
+    with pytest.raises(ValueError, match="did you mean 'cross'"):
+        trace.all_weights("cros")
 
 
 def test_other_errors_name_what_would_be_right(trace: Trace, translator: Translator) -> None:

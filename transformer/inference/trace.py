@@ -122,13 +122,32 @@ class Trace(Mapping[str, Array]):
         Args:
             kind: "encoder" (source × source), "decoder" (target × target) or "cross"
                 (target × source).
-            layer: 0 is the lowest.
+            layer: 0 is the lowest, -1 the highest.
 
         Raises:
             ValueError: for another kind, a layer that is not there, or weights not recorded.
             TypeError: for a layer that is no whole number.
         """
         return self[self._site(kind, layer)]
+
+    def all_weights(self, kind: str) -> npt.NDArray[np.float32]:
+        """Attention weights of all layers as one array, (layers, n_heads, query, key), a copy.
+
+        Raises:
+            ValueError: for another kind, for weights not recorded, or for layers that differ in
+                shape.
+        """
+        layers = [self.weights(kind, layer) for layer in range(self.depth(kind))]
+        shapes = {weights.shape for weights in layers}
+        if len(shapes) > 1:
+            listed = ", ".join(map(str, sorted(shapes)))
+            raise ValueError(
+                f"the layers of kind {kind!r} differ in shape ({listed}); read them one at a time "
+                "with weights(kind, layer)"
+            )
+        if not layers:
+            raise ValueError(f"the model has no layers of kind {kind!r}")
+        return np.stack(layers)
 
     def labels(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Tokens of the rows (queries) and of the columns (keys) of `weights(kind, …)`."""
@@ -140,14 +159,18 @@ class Trace(Mapping[str, Array]):
 
     def to_frame(self, kind: str, layer: int, head: int | None = None) -> pd.DataFrame:
         """Weights as a long table, a line for each pair of positions (and head, if None is asked).
+        Negative layers and heads count from the end.
 
         Columns: [head,] query_position, query_token, key_position, key_token, weight; for decoder
         and cross attention also predicted_token. Positions keep repeated tokens apart.
         """
         weights = self.weights(kind, layer)
         head = None if head is None else int(operator.index(head))  # True is 1, never a mask
-        if head is not None and not 0 <= head < len(weights):
-            raise ValueError(f"there is no head {head}; the heads are 0 to {len(weights) - 1}")
+        if head is not None and not -len(weights) <= head < len(weights):
+            raise ValueError(
+                f"there is no head {head}; the heads are 0 to {len(weights) - 1}, or -1 to "
+                f"-{len(weights)} counted from the last"
+            )
         weights = weights if head is None else weights[head][None]
         rows, columns = self.labels(kind)
         h, i, j = np.indices(weights.shape).reshape(3, -1)
@@ -282,10 +305,13 @@ class Trace(Mapping[str, Array]):
 
     def _site(self, kind: str, layer: int) -> str:
         self._check_kind(kind)
-        last = self.depth(kind) - 1
-        if not 0 <= operator.index(layer) <= last:
-            raise ValueError(f"there is no layer {layer}; the layers are 0 to {last}")
-        name = WEIGHTS[kind].format(layer)
+        depth, index = self.depth(kind), operator.index(layer)
+        if not -depth <= index < depth:
+            raise ValueError(
+                f"there is no layer {layer}; the layers are 0 to {depth - 1}, or -1 to -{depth} "
+                "counted from the highest"
+            )
+        name = WEIGHTS[kind].format(index % depth)
         if name not in self.tensors:
             raise ValueError(f"this trace was recorded without {name}")
         return name

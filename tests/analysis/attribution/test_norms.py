@@ -144,6 +144,8 @@ def test_what_does_not_fit_is_said(translator: Translator, trace: Trace) -> None
         norms.contributions(translator.model, trace, "self", 0)
     with pytest.raises(ValueError, match="the layers are 0 to 1"):
         norms.contributions(translator.model, trace, "cross", 2)
+    last = norms.contributions(translator.model, trace, "cross", -1)
+    assert (last == norms.contributions(translator.model, trace, "cross", 1)).all()
     other = Transformer(ModelConfig(vocab_size=320, d_model=32, n_layers=2, n_heads=4))
     with pytest.raises(ValueError, match=r"d_model 64, n_layers 2.* given has d_model 32"):
         norms.contributions(other, trace, "cross", 0)

@@ -38,7 +38,7 @@ def vectors(
 
     Args:
         kind: "encoder", "decoder" or "cross", as in `trace.weights`.
-        layer: 0 is the lowest.
+        layer: 0 is the lowest, -1 the highest.
 
     Raises:
         ValueError: for a kind or layer that is not there, a trace of another model, or one in which
@@ -109,7 +109,7 @@ def attention(
     """The module of one kind and layer, and its name in model and trace; errors as of `vectors`."""
     trace.weights(kind, layer)
     same_model(model, trace)
-    site = WEIGHTS[kind].format(layer).removesuffix(".hook_weights")
+    site = WEIGHTS[kind].format(layer % trace.depth(kind)).removesuffix(".hook_weights")
     module = model.get_submodule(site)
     assert isinstance(module, MultiHeadAttention)
     return module, site
