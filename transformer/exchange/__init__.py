@@ -5,5 +5,6 @@ Floor 3: knows checkpoints. Nothing of `transformers` is imported, and no code o
 
 from transformer.exchange.exporting import export_marian
 from transformer.exchange.importing import import_folder
+from transformer.exchange.pretrained import save_pretrained
 
-__all__ = ["export_marian", "import_folder"]
+__all__ = ["export_marian", "import_folder", "save_pretrained"]

@@ -21,6 +21,8 @@ from transformer.checkpoint import CARD, CheckpointError, load_checkpoint, load_
 from transformer.config import ModelConfig
 from transformer.exchange import names
 from transformer.exchange.folder import WEIGHTS
+from transformer.exchange.model_card import LIBRARIES, model_card
+from transformer.languages import Languages
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.files import new_folder
@@ -30,41 +32,63 @@ MOST = 512
 
 
 def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
+    """Write a checkpoint as a Marian folder, with its card; see `write_marian`."""
+    path = Path(folder)
+    languages = load_languages(path)
+    write_marian(*load_checkpoint(path), out, read_card(path), languages, called=str(path))
+
+
+def write_marian(
+    model: Transformer,
+    vocabulary: Vocabulary,
+    out: str | os.PathLike[str],
+    card: str = "",
+    languages: Languages | None = None,
+    licence: str | None = None,
+    *,
+    called: str = "the model",
+) -> None:
     """Write config.json, model.safetensors, the vocabulary's files and the card.
 
     Ids are the folder's own: `<s>` is left out and `<pad>` comes last. Biases that the model does
     not have are zeros. Outputs cannot hold `<pad>` and `<unk>`, as here.
 
+    Args:
+        card: what the new card is made of; see `model_card`, also for the two that follow.
+        called: names the model in errors.
+
     Raises:
-        CheckpointError: for a checkpoint that is none, a model that cannot be a Marian model, or a
-            folder that exists already.
+        CheckpointError: for a model that cannot be a Marian model, or a folder that exists already.
+        ValueError: as `model_card`.
     """
-    path, target = Path(folder), Path(out)
-    model, vocabulary = load_checkpoint(path)
-    _check(path, model.config)
+    target = Path(out)
+    _check(called, model.config)
     if target.exists():
         raise CheckpointError(f"{target} is there already; give a folder that is not")
-    sides = zip(("source_lang", "target_lang"), load_languages(path) or (), strict=False)
+    sides = zip(("source_lang", "target_lang"), languages or (), strict=False)
     tokenizer = {"tokenizer_class": "MarianTokenizer", "model_max_length": MOST, **dict(sides)}
+    written = model_card(
+        card, model.config, library=LIBRARIES["marian"], languages=languages, licence=licence
+    )
     contents = {
         "config.json": _json(_config(model.config)),
         "generation_config.json": _json(_generation(model.config)),
         WEIGHTS: save(_theirs(model), metadata={"format": "pt"}),
         **_vocabulary(vocabulary, model.config),
         "tokenizer_config.json": _json(tokenizer),
-        CARD: read_card(path).encode(),
+        CARD: written.encode(),
     }
     with new_folder(target) as made:
         for name, content in contents.items():
             (made / name).write_bytes(content)
 
 
-def _check(path: Path, config: ModelConfig) -> None:
+def _check(called: str, config: ModelConfig) -> None:
     for name, wanted in (("score", "scaled_dot"), ("positions", "sinusoidal")):
         has = getattr(config, name)
         if has != wanted:
             raise CheckpointError(
-                f"{path} cannot be a Marian model: its {name} is {has!r}, Marian's is {wanted!r}"
+                f"{called} cannot be a Marian model: its {name} is {has!r}, Marian's is {wanted!r}"
             )
 
 

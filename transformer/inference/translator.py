@@ -13,6 +13,7 @@ from torch import Tensor
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint
 from transformer.device import choose_device
+from transformer.exchange.pretrained import FolderFormat, save_pretrained
 from transformer.hook_names import NamesFilter
 from transformer.hooks import Hooks
 from transformer.house import find_checkpoint
@@ -77,6 +78,31 @@ class Translator:
         made = cls(*load_checkpoint(folder, choose_device(device)), precision)
         made.folder = folder
         return made
+
+    def save_pretrained(
+        self,
+        folder: str | os.PathLike[str],
+        *,
+        format: FolderFormat = "heads-up",
+        languages: Sequence[str] | None = None,
+        license: str | None = None,
+    ) -> None:
+        """Write model, vocabulary and a model card into a folder; see `exchange.save_pretrained`.
+
+            translator.save_pretrained("en-fr-marian", format="marian", license="cc-by-2.0")
+
+        The card names library, task, languages and licence, those of the loaded checkpoint where
+        they are left out.
+        """
+        save_pretrained(
+            self.model,
+            self.vocabulary,
+            folder,
+            format=format,
+            languages=languages,
+            licence=license,
+            loaded_from=self.folder,
+        )
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise AttributeError; where a model was expected, one that says to pass the model."""

@@ -1,0 +1,135 @@
+"""`save_pretrained`: folders that open again with the same numbers, cards that hubs read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import torch
+from huggingface_hub import ModelCard
+from transformers import MarianMTModel
+
+from tests.exchange import marian
+from transformer.checkpoint import CheckpointError, load_languages, save_checkpoint
+from transformer.exchange.model_card import licence_of, model_card
+from transformer.inference import Translator
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+TEXT = "The baker paints a boat today."
+CARD = """---
+language: [en, fr]
+license: cc-by-2.0
+datasets:
+- tatoeba
+- europarl
+library_name: something
+---
+
+# English to French
+
+language: not metadata
+"""
+
+
+@pytest.fixture
+def loaded(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> Translator:
+    save_checkpoint(tmp_path / "en-fr", tiny_model, vocabulary, CARD)
+    return Translator.load(tmp_path / "en-fr", "cpu", "fp32")
+
+
+def test_our_folder_opens_again_with_the_same_numbers(loaded: Translator, tmp_path: Path) -> None:
+    loaded.save_pretrained(tmp_path / "out")
+    again = Translator.load(tmp_path / "out", "cpu", "fp32")
+    for name, weight in loaded.model.state_dict().items():
+        assert torch.equal(weight, again.model.state_dict()[name]), name
+    assert again.translate(TEXT, max_len=12).tokens == loaded.translate(TEXT, max_len=12).tokens
+    assert load_languages(tmp_path / "out") == ("en", "fr")
+    loaded.save_pretrained(tmp_path / "out", license="mit")  # the same model may be replaced
+    assert licence_of((tmp_path / "out" / "README.md").read_text("utf-8")) == "mit"
+
+
+def test_marians_folder_opens_in_transformers(loaded: Translator, tmp_path: Path) -> None:
+    loaded.save_pretrained(tmp_path / "out", format="marian", languages=["en", "de"])
+    theirs = MarianMTModel.from_pretrained(tmp_path / "out").eval()
+    pieces = marian.tokenizer(tmp_path / "out")
+    found = loaded.translate(TEXT, max_len=12)
+    read = [theirs.config.pad_token_id, *pieces.convert_tokens_to_ids([*found.tokens])[:-1]]
+    with torch.no_grad():
+        logits = theirs(
+            input_ids=torch.tensor([pieces(TEXT).input_ids]),
+            decoder_input_ids=torch.tensor([read]),
+        ).logits[0]
+    kept = [
+        loaded.vocabulary.id(p) for p in pieces.convert_ids_to_tokens([*range(len(pieces) - 1)])
+    ]
+    ours, _ = loaded.run_with_cache(TEXT, found.ids, names_filter="hook_logits")
+    torch.testing.assert_close(logits[:, :-1], ours[0][:, kept], atol=1e-4, rtol=1e-5)
+    assert load_languages(tmp_path / "out") == ("en", "de")
+
+
+@pytest.mark.parametrize(
+    ("format", "library"), [("heads-up", "heads-up"), ("marian", "transformers")]
+)
+def test_a_hub_reads_the_card(
+    loaded: Translator, tmp_path: Path, format: str, library: str
+) -> None:
+    """By the hub's own reader, which parses YAML."""
+    loaded.save_pretrained(tmp_path / "out", format=format)
+    card = ModelCard((tmp_path / "out" / "README.md").read_text("utf-8"))
+    assert card.data.to_dict() == {
+        "library_name": library,
+        "pipeline_tag": "translation",
+        "language": ["en", "fr"],
+        "license": "cc-by-2.0",
+        "datasets": ["tatoeba", "europarl"],
+    }
+    assert card.text.strip() == "# English to French\n\nlanguage: not metadata"
+
+
+def test_a_model_that_was_never_on_disk_gets_a_card_of_its_shape(
+    tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path
+) -> None:
+    Translator(tiny_model, vocabulary).save_pretrained(tmp_path / "a", languages=("no", "pt-BR"))
+    card = ModelCard((tmp_path / "a" / "README.md").read_text("utf-8"))
+    assert card.data.language == ["no", "pt-BR"]
+    assert card.data.license == "unknown"
+    assert card.text.lstrip().startswith("# A translation model, Norwegian to Portuguese (BR)\n")
+    assert "2 layers in each stack, 4 heads, d_model 64" in card.text
+    assert "No licence is stated." in card.text
+    Translator(tiny_model, vocabulary).save_pretrained(tmp_path / "b", license="mit")
+    card = ModelCard((tmp_path / "b" / "README.md").read_text("utf-8"))
+    assert card.data.language is None
+    assert "Licence: mit." in card.text
+
+
+def test_what_cannot_be_saved_is_one_sentence_and_no_folder(
+    loaded: Translator, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    for options, says in (
+        ({"format": "marien"}, "'heads-up' or 'marian', not 'marien'; did you mean 'marian'?"),
+        ({"languages": "en"}, "languages are two codes"),
+        ({"languages": ["en", "fr", "de"]}, "languages are two codes"),
+        ({"license": "a licence\n---"}, "a licence is an identifier such as 'cc-by-2.0', not"),
+        ({"format": "marian", "license": "x: y"}, "a licence is an identifier"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(says)):
+            loaded.save_pretrained(out, **options)
+        assert not out.exists()
+    out.mkdir()
+    with pytest.raises(CheckpointError, match="is there already"):
+        loaded.save_pretrained(out, format="marian")
+
+
+def test_a_card_without_metadata_keeps_its_text(tiny_model: Transformer) -> None:
+    made = model_card("# Title\n\n---\n\nA rule.", tiny_model.config, library="x", languages=None)
+    assert made == (
+        "---\nlibrary_name: x\npipeline_tag: translation\nlicense: unknown\n---\n\n"
+        "# Title\n\n---\n\nA rule.\n"
+    )
+    windows = model_card(CARD.replace("\n", "\r\n"), tiny_model.config, library="x", languages=None)
+    assert windows.count("---\n") == 2
+    assert licence_of(windows) == "cc-by-2.0"
+    assert licence_of("# No front matter\nlicense: mit\n") is None

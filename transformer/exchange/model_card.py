@@ -1,0 +1,72 @@
+"""Model cards with the metadata that model hubs read: library, task, languages and licence."""
+
+from __future__ import annotations
+
+import re
+
+from transformer.config import ModelConfig
+from transformer.languages import Languages, called, front_matter
+
+LIBRARIES = {"heads-up": "heads-up", "marian": "transformers"}
+"""Formats that `save_pretrained` writes, and what a hub calls the library that opens them."""
+UNKNOWN_LICENCE = "unknown"
+"""What hubs write for a model whose licence nobody has stated."""
+
+_BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
+_ENTRY = re.compile(r"^([A-Za-z_]\w*)[ \t]*:.*\n(?:(?![A-Za-z_]\w*[ \t]*:).*\n)*", re.MULTILINE)
+_LICENCE = re.compile(r"[\w.+-]{1,64}")
+_LICENCE_ENTRY = re.compile(
+    r"^license[ \t]*:[ \t]*['\"]?([\w.+-]{1,64})['\"]?[ \t]*$", re.MULTILINE
+)
+
+
+def licence_of(card: str) -> str | None:
+    """The licence in a card's front matter, None if it has none."""
+    block = _BLOCK.match(card)
+    entry = _LICENCE_ENTRY.search(block[1]) if block else None
+    return entry[1] if entry else None
+
+
+def model_card(
+    card: str,
+    config: ModelConfig,
+    *,
+    library: str,
+    languages: Languages | None,
+    licence: str | None = None,
+) -> str:
+    """`card` with the metadata of a translation model; its other entries and its text are kept.
+
+    Args:
+        card: Markdown, with or without front matter; without text, a short one is written.
+        library: the name of the library that opens the folder.
+        languages: what is read and what is written; left out of the card if None.
+        licence: an identifier such as "cc-by-2.0"; if None, the card's own, else "unknown".
+
+    Raises:
+        ValueError: for a licence that is no identifier, or languages that are no codes.
+    """
+    card = card.replace("\r\n", "\n")
+    licence = licence or licence_of(card) or UNKNOWN_LICENCE
+    if not _LICENCE.fullmatch(licence):
+        raise ValueError(f"a licence is an identifier such as 'cc-by-2.0', not {licence!r}")
+    lines = [f"library_name: {library}\n", "pipeline_tag: translation\n"]
+    if languages is not None:
+        lines.append(front_matter(languages).splitlines()[1] + "\n")
+    lines.append(f"license: {licence}\n")
+    block = _BLOCK.match(card)
+    written = {"library_name", "pipeline_tag", "language", "license"}
+    kept = [m[0] for m in _ENTRY.finditer(block[1]) if m[1] not in written] if block else []
+    text = (card[block.end() :] if block else card).strip()
+    return f"---\n{''.join([*lines, *kept])}---\n\n{text or _text(config, languages, licence)}\n"
+
+
+def _text(config: ModelConfig, languages: Languages | None, licence: str) -> str:
+    pair = "" if languages is None else f", {called(languages[0])} to {called(languages[1])}"
+    stated = "No licence is stated." if licence == UNKNOWN_LICENCE else f"Licence: {licence}."
+    return (
+        f"# A translation model{pair}\n\n"
+        f'The encoder-decoder Transformer of "Attention Is All You Need": {config.n_layers} layers '
+        f"in each stack, {config.n_heads} heads, d_model {config.d_model}, d_ff {config.d_ff}, "
+        f"{config.vocab_size:,} pieces. Nothing else is known about its training.\n\n{stated}"
+    )

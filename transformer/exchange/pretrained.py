@@ -1,0 +1,60 @@
+"""`save_pretrained`: a model in memory as a folder, in our format or Marian's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, get_args
+
+from transformer.checkpoint import load_languages, read_card, save_checkpoint
+from transformer.config import near
+from transformer.exchange.exporting import write_marian
+from transformer.exchange.model_card import LIBRARIES, model_card
+from transformer.languages import checked
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+FolderFormat = Literal["heads-up", "marian"]
+
+
+def save_pretrained(
+    model: Transformer,
+    vocabulary: Vocabulary,
+    out: str | os.PathLike[str],
+    *,
+    format: FolderFormat = "heads-up",
+    languages: Sequence[str] | None = None,
+    licence: str | None = None,
+    loaded_from: Path | None = None,
+) -> None:
+    """Write a folder with weights in float32, the vocabulary and a model card.
+
+    Args:
+        format: "heads-up" for `Translator.load`, "marian" for `MarianMTModel.from_pretrained`.
+        languages: codes of what is read and what is written; if None, those of the checkpoint that
+            the model was loaded from.
+        licence: an identifier such as "cc-by-2.0"; if None, the checkpoint's, else "unknown".
+        loaded_from: that checkpoint, whose card is kept but for its metadata.
+
+    Raises:
+        CheckpointError: as `save_checkpoint` and `write_marian`, such as for a folder that holds
+            another model.
+        ValueError: for another format, languages that are no two codes, or a licence that is no
+            identifier.
+    """
+    if format not in get_args(FolderFormat):
+        known = " or ".join(map(repr, get_args(FolderFormat)))
+        raise ValueError(f"format must be {known}, not {format!r}{near(format, LIBRARIES)}")
+    if languages is not None:
+        codes = checked([languages] if isinstance(languages, str) else languages)
+    else:
+        codes = load_languages(loaded_from) if loaded_from is not None else None
+    card = read_card(loaded_from) if loaded_from is not None else ""
+    if format == "marian":
+        write_marian(model, vocabulary, out, card, codes, licence)
+        return
+    written = model_card(
+        card, model.config, library=LIBRARIES[format], languages=codes, licence=licence
+    )
+    save_checkpoint(out, model, vocabulary, written)
