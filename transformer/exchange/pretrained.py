@@ -46,11 +46,11 @@ def save_pretrained(
     if format not in get_args(FolderFormat):
         known = " or ".join(map(repr, get_args(FolderFormat)))
         raise ValueError(f"format must be {known}, not {format!r}{near(format, LIBRARIES)}")
+    card, codes = "", None
+    if loaded_from is not None:
+        card, codes = read_card(loaded_from), load_languages(loaded_from)
     if languages is not None:
         codes = checked([languages] if isinstance(languages, str) else languages)
-    else:
-        codes = load_languages(loaded_from) if loaded_from is not None else None
-    card = read_card(loaded_from) if loaded_from is not None else ""
     if format == "marian":
         write_marian(model, vocabulary, out, card, codes, licence)
         return
