@@ -75,6 +75,21 @@ def started(
             server.wait()
 
 
+@contextmanager
+def http_server(folder: Path) -> Iterator[str]:
+    """The address of `python -m http.server` over a folder; it ends with the block."""
+    command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
+    ) as server:
+        try:
+            assert server.stdout is not None
+            said = server.stdout.readline()  # "Serving HTTP on 127.0.0.1 port 45123 (http://…"
+            yield f"http://localhost:{said.split(' port ')[1].split()[0]}/"
+        finally:
+            server.terminate()
+
+
 def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 180) -> None:
     """Until the server answers. Raises RuntimeError if it ends or stays silent."""
     deadline = time.monotonic() + patience

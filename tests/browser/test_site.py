@@ -1,17 +1,26 @@
-"""The site without a server: written whole, opened from a disk, guessed and looked into."""
+"""The site without a server, as a visitor uses it: type, switch heads off, leave the network."""
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
+from benchmarks.browser import http_server
 from tests.browser.conftest import NewPage
+from transformer import Translator
+from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.house import HOUSE
 from transformer.ui import models
 from transformer.ui.lessons import course
 from transformer.ui.site import write_site
+
+TEXT = "Who gave you that blue book?"
 
 
 @pytest.fixture(scope="module")
@@ -24,9 +33,149 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_a_step_is_guessed_and_looked_into(site: Path, new_page: NewPage) -> None:
-    page = new_page()
-    page.goto((site / "index.html").as_uri())
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with http_server(site) as served:
+        yield served
+
+
+def _ready(page: Page) -> None:
+    expect(page.locator(".hu-live-bar")).to_be_hidden()
+
+
+def _written(page: Page) -> str:
+    """The translation on the first page, once it stands."""
+    expect(page.get_by_role("button", name="Play again")).to_be_visible()
+    words = page.get_by_role("group", name=re.compile("The words it wrote")).get_by_role("button")
+    return " ".join(words.all_inner_texts())
+
+
+def test_a_sentence_is_translated_as_python_does(
+    address: str, new_page: NewPage, en_fr: Translator
+) -> None:
+    page = new_page(alone=True)
+    page.goto(address)
+    _ready(page)
+    field = page.get_by_label("Your sentence, in English")
+    field.fill(TEXT)
+    expected = en_fr.translate(TEXT, method="greedy").text
+    last = expected.split()[-1]
+    words = page.get_by_role("group", name=re.compile("The words it wrote"))
+    expect(words.get_by_role("button").last).to_have_text(last)
+    assert _written(page) == expected
+    assert "text=Who" in page.url
+    page.get_by_role("button", name="Look into it").click()
+    expect(page.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
+    assert "page=attention" in page.url
+    address_of_view = page.url
+    for name in ("Model", "Heatmap", "Query–key", "Decoding", "Compare"):
+        page.get_by_role("tab", name=name).click()
+        expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+        expect(page.get_by_text("on their way").locator("visible=true")).to_have_count(0)
+    page.go_back()
+    expect(field).to_have_value(TEXT)
+    page.goto(address_of_view)  # every view is a link
+    expect(page.get_by_text("Pin a word")).to_be_visible()
+    expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
+
+
+def test_heads_are_switched_off_and_the_other_pair_is_there(
+    address: str, new_page: NewPage
+) -> None:
+    translator = Translator.load(HOUSE / "checkpoints" / "en-de", device="cpu")
+    page = new_page(alone=True)
+    page.goto(f"{address}?page=heads&model=en-de")
+    _ready(page)
+    page.get_by_label("Your sentence, in English").fill(TEXT)
+    results = page.locator(".hu-live-results")
+    plain = translator.translate(TEXT, method="greedy").text
+    expect(results).to_contain_text(plain)
+    page.get_by_role("switch", name="Encoder–decoder", exact=True).click()
+    off = ",".join(f"c{layer}" for layer in range(translator.model.config.n_layers))
+    hooks = switched_off(translator.model.config, named_heads(translator.model.config, off))
+    altered = translator.translate(TEXT, method="greedy", hooks=hooks).text
+    expect(results.get_by_text("With these heads changed")).to_be_visible()
+    second = results.locator("section").nth(1).locator("p")
+    assert second.inner_text().removesuffix(" … (it does not come to an end)") == altered
+    page.get_by_role("button", name="Compare every head").click()
+    expect(page.get_by_text("heads differ")).to_be_visible()
+    page.get_by_role("button", name="All heads as trained").click()
+    expect(page.get_by_text("Choose something to compare")).to_be_visible()
+
+
+def test_it_opens_without_a_network(site: Path, new_page: NewPage, en_fr: Translator) -> None:
+    page = new_page(alone=True)
+    with http_server(site) as served:
+        page.goto(served)
+        _ready(page)
+        page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+        # The files of the site are kept once its worker is active.
+        page.evaluate(
+            "navigator.serviceWorker.ready.then((one) => one.active.state === 'activated' ||"
+            " new Promise((done) => one.active.addEventListener('statechange', done)))"
+        )
+    page.goto(f"{served}?text={TEXT.replace(' ', '+')}")  # the server has ended
+    _ready(page)
+    expected = en_fr.translate(TEXT, method="greedy").text
+    words = page.get_by_role("group", name=re.compile("The words it wrote"))
+    expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+    page.get_by_role("link", name="Course").click()
+    page.get_by_role("link", name="Begin: Whose umbrella?").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Whose umbrella?")
+
+
+def test_bad_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(address)
+    _ready(page)
+    field = page.get_by_label("Your sentence, in English")
+    for text, said in (
+        ("", "Type a few words"),
+        ("🎉🎉", "These are signs alone; type a word."),
+        ("word " * 1000, "at most 512 can be translated at once"),
+    ):
+        field.fill(text)
+        expect(page.get_by_role("alert").filter(has_text=said)).to_be_visible()
+    field.fill("<script>alert(1)</script> <b>cat</b> 🎉")
+    expect(page.get_by_role("alert").filter(has_text=re.compile("."))).to_have_count(0)
+    expect(page.get_by_role("group", name=re.compile("The words it read"))).to_contain_text("<b>")
+
+
+def test_a_model_that_is_cut_off_and_a_browser_without_workers_are_told(
+    site: Path, new_page: NewPage, tmp_path: Path
+) -> None:
+    shutil.copytree(site, tmp_path / "cut", copy_function=os.link)
+    file = tmp_path / "cut" / "models" / "en-fr" / "model.safetensors"
+    file.unlink()
+    file.write_bytes((site / "models" / "en-fr" / "model.safetensors").read_bytes()[:100_000])
+    with http_server(tmp_path / "cut") as served:
+        page = new_page(alone=True)
+        page.goto(served)
+        expect(page.get_by_role("status").filter(has_text="must have")).to_be_visible()
+        expect(page.get_by_text("reload the page to fetch it again").first).to_be_visible()
+        page = new_page(alone=True)
+        page.add_init_script("delete window.Worker")
+        page.goto(served)
+        expect(page.get_by_text("does not support module workers").first).to_be_visible()
+
+
+def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
+    page = new_page(390, "dark", alone=True)
+    for place in ("", "?page=attention", "?page=heads&off=c5.0", "course.html"):
+        page.goto(address + place)
+        if not place.endswith(".html"):
+            _ready(page)
+        if "attention" in place:
+            expect(page.get_by_text("Pin a word")).to_be_visible()
+        if "heads" in place:
+            expect(page.get_by_text("With these heads changed")).to_be_visible()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, place
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
+
+
+def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}course.html")
     page.get_by_role("link", name="Begin: Whose umbrella?").click()
     wrong = page.locator("details", has_text="Not this one").first
     wrong.locator("summary").click()
@@ -37,28 +186,40 @@ def test_a_step_is_guessed_and_looked_into(site: Path, new_page: NewPage) -> Non
     page.get_by_text("Look: the answer").click()
     frame = page.frame_locator("iframe")
     expect(frame.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
-    expect(frame.get_by_text("Strongest first")).to_be_visible()
+    expect(frame.get_by_text("Pin a word")).to_be_visible()
     page.get_by_role("navigation", name="Steps").get_by_role("link").last.click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Attention is shared out")
 
 
-def test_every_link_leads_to_a_page_and_none_outside(site: Path, new_page: NewPage) -> None:
-    page = new_page(390, "dark")
+def test_every_link_leads_to_a_page_and_none_outside(
+    site: Path, address: str, new_page: NewPage
+) -> None:
+    page = new_page(390, "dark", alone=True)
     steps = [*(site / "lessons").iterdir()]
     assert {path.stem for path in steps} == {lesson.name for lesson in course.LESSONS}
-    for path in (site / "index.html", *steps):
-        page.goto(path.as_uri())
+    for path in (site / "course.html", *steps):
+        page.goto(address + path.relative_to(site).as_posix())
         targets = "nodes => nodes.map((node) => node.href ?? node.src)"
-        for target in page.eval_on_selector_all("a, iframe, link", targets):
-            assert Path(target.removeprefix("file://")).is_file(), (path.name, target)
+        for target in page.eval_on_selector_all("a, iframe, link[rel=stylesheet]", targets):
+            file = target.partition("?")[0].removeprefix(address)
+            assert (site / (file or "index.html")).is_file(), (path.name, target)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path.name
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
 
 
-def test_a_film_plays_from_its_first_step(site: Path, new_page: NewPage) -> None:
-    page = new_page()
-    page.goto((site / "films" / "toy-reverse.html").as_uri())
+def test_a_film_plays_from_its_first_step(address: str, new_page: NewPage) -> None:
+    page = new_page(alone=True)
+    page.goto(f"{address}films/toy-reverse.html")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+
+
+def test_the_site_is_small_and_asks_nobody_else(site: Path) -> None:
+    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    assert size <= 60_000_000
+    page = (site / "index.html").read_text(encoding="utf-8")
+    assert "connect-src 'self'" in page
+    for path in (*site.rglob("*.js"), site / "index.html", site / "live.css"):
+        for url in re.findall(r"https?://[^\s\"'`)]+", path.read_text(encoding="utf-8")):
+            assert "w3.org" in url or "/scripts/" in path.as_posix(), (path.name, url)
 
 
 def test_nothing_is_written_over_and_nothing_stays_of_what_fails(

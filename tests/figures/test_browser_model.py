@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 import torch
 from safetensors.torch import save_file
 
+from tests.figures.deno import SENTENCES, run_deno
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
@@ -20,20 +19,8 @@ from transformer.house import HOUSE
 from transformer.inference.translator import Translator
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
-from transformer.ui.about import SAME
-from transformer.ui.lessons import course
 
-DENO = Path(sys.executable).with_name("deno")
-SCRIPT = Path(__file__).parent / "scripts" / "parity.js"
 PAIRS = ("en-fr", "en-de")
-SENTENCES = tuple(
-    dict.fromkeys(
-        [
-            *SAME["en"],
-            *(text for one in course.LESSONS if not one.task for text in one.sentences),
-        ]
-    )
-)
 LOGITS, WEIGHTS = 1e-3, 1e-4
 """The most that logits and attention weights may differ by."""
 VARIED = """
@@ -48,13 +35,6 @@ RANGES = (
     (0x20, 0x7E), (0xA0, 0x24F), (0x300, 0x36F), (0x2000, 0x2FFF), (0x3040, 0x9FFF),
     (0xF900, 0xFFFD), (0x1F300, 0x1FAFF),
 )  # fmt: skip
-
-
-def _deno(*arguments: str) -> Any:
-    command = [str(DENO), "run", "--quiet", "--allow-read", str(SCRIPT), *arguments]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=240, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def _varied(count: int) -> list[str]:
@@ -85,7 +65,7 @@ def test_pieces_are_equal_on_varied_text(pair: str, tmp_path: Path) -> None:
         [rng.randrange(len(vocabulary)) for _ in range(rng.randint(0, 20))] for _ in range(500)
     ]
     (tmp_path / "cases.json").write_text(json.dumps({"texts": texts, "lists": lists}))
-    found = _deno("pieces", str(tmp_path), str(folder))
+    found = run_deno("pieces", str(tmp_path), str(folder))
     assert found["ids"] == [vocabulary.encode(text) for text in texts]
     assert found["texts"] == [vocabulary.decode(ids) for ids in lists]
 
@@ -122,7 +102,7 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
     written = [{name: one for name, one in case.items() if name != "trace"} for case in cases]
     (out / "cases.json").write_text(json.dumps(written))
     for products in ("plain", "fast"):
-        found = _deno("traces", str(out), str(folder), products)
+        found = run_deno("traces", str(out), str(folder), products)
         assert len(found) == len(cases)
         for case, got in zip(cases, found, strict=True):
             done = case["trace"].translation

@@ -248,7 +248,15 @@ def header(
     docs = [{**doc, "name": name} for doc, name in zip(docs, names, strict=True)] if names else docs
     start = sides[0].resolved(start)
     shown = {name for doc in docs for kind in doc["kinds"] for name in doc["measures"][kind]}
-    about = {
+    fixed = fixed_header()
+    about = {name: one for name, one in fixed["measures"].items() if name in shown}
+    return {"sides": docs, "pairs": pairs, "start": start, **fixed, "measures": about}
+
+
+def fixed_header() -> dict[str, Any]:
+    """What the header says of every sentence: the default state, the measures that there are, and
+    the terms with their tooltips."""
+    measures_known = {
         one.name: {
             "label": one.label,
             "unit": one.unit,
@@ -256,9 +264,6 @@ def header(
             "offset": getattr(one, "offset", ""),
         }
         for one in MEASURES.values()
-        if one.name in shown
     }
-    return {
-        "sides": docs, "pairs": pairs, "start": start, "defaults": DEFAULTS, "measures": about,
-        "terms": {name: tip(called) for name, called in _EXPLAINED.items()},
-    }  # fmt: skip
+    terms = {name: tip(called) for name, called in _EXPLAINED.items()}
+    return {"defaults": DEFAULTS, "measures": measures_known, "terms": terms}

@@ -1,7 +1,7 @@
 """Pages of a site without a server: a course of questions, each with what answers it to look into.
 
-No script stands in them. A guess is an element that the browser opens by itself; what is to be
-looked into are pages of `views`, in frames that are loaded once somebody has guessed.
+No script is in them. A guess is an element that the browser opens by itself; what is to be looked
+into is the first page's explorer or a page of `views`, in frames that load when they are opened.
 """
 
 from __future__ import annotations
@@ -46,12 +46,16 @@ figure { margin: 1rem 0; } figure svg { background: #fff; padding: 0.4rem; borde
 @media (max-width: 42rem) { iframe { display: none; } }
 """
 # `file:` for a site that is opened from a disk; the style stands in a file beside the pages.
-_POLICY = "default-src 'none'; style-src 'self' file:; frame-src 'self' file:; base-uri 'none'"
+_POLICY = (
+    "default-src 'none'; img-src data:; style-src 'self' file:; frame-src 'self' file:; "
+    "base-uri 'none'"
+)
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
-<title>{title}</title><link rel="stylesheet" href="{up}site.css"></head><body>
+<title>{title}</title><link rel="icon" href="data:,">
+<link rel="stylesheet" href="{up}site.css"></head><body>
 <header>{links}</header>
 <main>
 {body}
@@ -145,7 +149,7 @@ def index_page(
 
 
 def _page(title: str, up: str, home: str, body: str, footer: str) -> str:
-    link = f'<a href="{up}index.html">{escape(home)}</a>'
+    link = f'<a href="{up}index.html">Heads Up</a><a href="{up}course.html">{escape(home)}</a>'
     return _PAGE.format(
         policy=_POLICY, title=escape(title), up=up, links=link, body=body, footer=html_of(footer)
     )
@@ -166,9 +170,11 @@ def _answered(step: CourseStep) -> str:
         found.append(f"<figure>{weights_drawing(step.picture)}{caption}</figure>")
     if step.look is not None:
         file, title = f"../{escape(step.look.file)}", escape(step.look.title)
+        # Of the first page only the explorer is shown within a lesson.
+        embedded = "&amp;embedded=1" if "?" in file else ""
         found.append(
             f'<p><a href="{file}">{title}, on a page of its own</a></p>'
-            f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>'
+            f'<iframe loading="lazy" src="{file}{embedded}" title="{title}"></iframe>'
         )
     return f'<details class="look"><summary>Look: the answer</summary>{"".join(found)}</details>'
 

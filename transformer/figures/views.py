@@ -60,6 +60,7 @@ _PAGE = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
+<link rel="icon" href="data:,">
 <style>
 {style}
 body {{ margin: 2rem auto; max-width: 1200px; padding: 0 1rem; }}

@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -48,6 +49,16 @@ class Model:
     @property
     def n_heads(self) -> int:
         return self.translator.model.config.n_heads
+
+    @property
+    def aligner_agreement(self) -> dict[str, Any] | None:
+        """How well the aligner head agrees with people, on the first of its gold sets; None where
+        no aligner was measured."""
+        if self.aligner is None:
+            return None
+        gold = self.aligner.gold[0]
+        error = min(gold.head[f"weights-{to}"] for to in ("output", "input"))
+        return {"right": 1 - error, "sentences": gold.sentences, "source": gold.source}
 
 
 def folder() -> Path:

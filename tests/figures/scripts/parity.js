@@ -5,6 +5,9 @@ import { siteNames, switchedOff, toMean, uniform } from "../../../transformer/fi
 import { readSafetensors } from "../../../transformer/figures/browser/model/safetensors.js";
 import { finish, Translator } from "../../../transformer/figures/browser/model/translator.js";
 import { Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
+import { explorerData, partOf } from "../../../transformer/figures/browser/trace/explorer-data.js";
+import { glanceData } from "../../../transformer/figures/browser/trace/glance-data.js";
+import { rivalWords } from "../../../transformer/figures/browser/trace/rivals.js";
 
 const [what, folder, checkpoint, products] = Deno.args;
 const json = (file) => JSON.parse(Deno.readTextFileSync(file));
@@ -31,6 +34,25 @@ const run = {
       const differences = Object.fromEntries(Object.entries(expected).map(([name, tensor]) => [name, farthest(tensor, trace.sites[name])]));
       const { ids, text: output, score, logProbability, steps, tree } = trace;
       return { ids, text: output, score, logProbability, steps, tree, differences };
+    });
+  },
+
+  // What the views are given, of each text: the explorer's bytes in base 64, the glance with its rivals.
+  views() {
+    const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
+    const translator = new Translator(json(`${checkpoint}/config.json`), parts[0], parts[1]);
+    const { texts, fixed, aligner } = json(`${folder}/cases.json`);
+    const traces = texts.map((text) => finish(translator.trace(text)));
+    return traces.map((trace, i) => {
+      const both = [trace, traces[(i + 1) % traces.length]];
+      const bytes = explorerData(both, { fixed, start: {}, visit: 3, versus: "other", model: "m", id: String(i) });
+      const measured = explorerData([trace], { fixed, start: {}, visit: 3, model: "m", id: "a", aligner });
+      const later = ["0.weights.cross.2", "1.weights.decoder.0", "0.scores.encoder.1.3", "1.value.cross.0.1"].map((name) => partOf(both, name));
+      return {
+        explorer: bytes.toBase64(), measured: measured.toBase64(), later: later.map((part) => ({ ...part, values: [...part.values] })),
+        glance: glanceData(trace, { rivals: rivalWords(translator, trace), taken: 1 }),
+        aligned: glanceData(trace, { aligner }),
+      };
     });
   },
 };

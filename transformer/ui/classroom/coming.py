@@ -1,4 +1,5 @@
-"""Join a class with its code, open one with the teacher's token, and the page of its students."""
+"""Into a class and out of it: a code and a first name to join one, the teacher's token to open one;
+and what a student of one finds."""
 
 from __future__ import annotations
 
@@ -11,21 +12,21 @@ from transformer.ui.classroom import Class, runs
 from transformer.ui.pages import HOME
 from transformer.ui.server import visitor
 
-PRIVACY = (
-    "Everyone in the class can see your first name. Your answers are counted anonymously. "
-    "Everything is deleted when you leave or the class ends."
+KEPT = (
+    "Your first name is seen in the class, your guesses are counted without it, and all of it is "
+    "forgotten when you leave or the class ends."
 )
 
 
 def show() -> None:
     code = state.view(Class).code
     if code:
-        frame.lead("Click **Join**. Your pages will then follow your teacher's.")
+        frame.lead("Press **Join**, and your pages follow your teacher's.")
     else:
-        frame.lead("Enter your teacher's code. Your pages will then follow your teacher's.")
+        frame.lead("Type the code that your teacher shows, and your pages follow your teacher's.")
     with st.container(width=420):
         _join(code)
-        with st.expander("For teachers: open a class"):
+        with st.expander("I am the teacher: open a class"):
             _open()
 
 
@@ -33,10 +34,10 @@ def _join(code: str) -> None:
     with st.form("class-join"):
         typed = st.text_input("Code", code, max_chars=20, placeholder="K7F A2P")
         name = st.text_input(
-            "First name (optional)", max_chars=NAME_LENGTH, autocomplete="given-name"
+            "First name (if you like)", max_chars=NAME_LENGTH, autocomplete="given-name"
         )
         if not st.form_submit_button("Join", type="primary"):
-            st.caption(PRIVACY)
+            st.caption(KEPT)
             return
     live_classes.classes().join(typed, visitor.owner(), visitor.address(), name)
     state.normalise(code="")
@@ -46,12 +47,12 @@ def _join(code: str) -> None:
 
 def _open() -> None:
     st.markdown(
-        "You need the teacher token of this server: `teacher_token` in limits.toml or, if that is "
-        "empty, the one that the console shows when the app starts."
+        "A class needs the token of whoever runs this app: `teacher_token` in limits.toml, or else "
+        "the one that its console shows at every start."
     )
     with st.form("class-open", border=False):
         token = st.text_input("Token", type="password", max_chars=200, autocomplete="off")
-        name = st.text_input("Your name, as students will see it", max_chars=NAME_LENGTH)
+        name = st.text_input("What students call you", max_chars=NAME_LENGTH)
         if not st.form_submit_button("Open a class"):
             return
     live_classes.classes().open(token, visitor.owner(), visitor.address(), name)
@@ -63,25 +64,22 @@ def student(room: Classroom) -> None:
     teacher = frame.plain(live_classes.called(room))
     called = f" as **{frame.plain(me.label)}**" if me else ""
     frame.lead(f"You are in the class of **{teacher}**{called}.")
-    begins = f"{teacher[:1].upper()}{teacher[1:]}"
-    if room.lead is not None:
+    if room.lead is None:
         st.markdown(
-            f"{begins} is leading. If you navigate by yourself you stop following; **Follow "
-            f"again** returns you to {teacher}'s view."
+            f"Nobody leads yet. When {teacher} does, this page turns to what they look at. Until "
+            "then the app is yours."
         )
-        st.button("Follow again", key="class-back", type="primary", on_click=following.come_back)
-    elif room.leads:
-        st.markdown(f"{begins} is leading. As soon as {teacher} opens a page, it opens here too.")
+        frame.link(HOME, "Look around →")
     else:
         st.markdown(
-            f"{begins} is not leading at the moment, so you can explore the app on your own. When "
-            f"{teacher} leads again, your page follows."
+            "Do anything yourself and you are on your own; **Come back** brings you to "
+            f"{teacher}'s view again."
         )
-        frame.link(HOME, "Explore the app →")
+        st.button("Come back", key="class-back", type="primary", on_click=following.come_back)
     runs.of_student(room)
     st.button(
         "Leave the class",
         key="class-leave",
         on_click=lambda: live_classes.classes().leave(visitor.known()),
     )
-    st.caption(PRIVACY)
+    st.caption(KEPT)

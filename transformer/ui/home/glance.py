@@ -99,19 +99,9 @@ def shown(model: Model, asked: Wish, name: str, picture: dict[str, Any]) -> dict
         "examples": list(about.examples),
         "model": name,
         "first": EXAMPLE,
-        "measured": _measured(model),
+        "measured": model.aligner_agreement,
         **picture,
     }
-
-
-def _measured(model: Model) -> dict[str, Any] | None:
-    """How well the model's aligner agrees with people, on the first of its gold sets; None where
-    no aligner was measured."""
-    if model.aligner is None:
-        return None
-    gold = model.aligner.gold[0]
-    error = min(gold.head[f"weights-{to}"] for to in ("output", "input"))
-    return {"right": 1 - error, "sentences": gold.sentences, "source": gold.source}
 
 
 def _picture(model: Model, asked: Wish) -> dict[str, Any]:

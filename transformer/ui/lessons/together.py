@@ -1,5 +1,4 @@
-"""One question for a whole class: students answer, the teacher sees how many have, and shows all
-answers at once.
+"""One question, all answers: a class guesses, its teacher sees the bars fill, and shows them.
 
 Who follows the teacher waits with them; who goes their own way learns at once, and is counted too.
 """
@@ -72,11 +71,8 @@ def show(name: str) -> None:
 
 
 def filling(name: str, labels: Sequence[str]) -> None:
-    """For the teacher, whose screen the class sees: the options, and how many have answered. What
-    was answered stays hidden until the teacher shows it."""
-    for label in labels:
-        st.markdown(f"- {label}")
-    fragment(_filling, f"together-{name}", EVERY)(name)
+    """For the teacher: what was guessed so far, as it comes."""
+    fragment(_filling, f"together-{name}", EVERY)(name, labels)
 
 
 def bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
@@ -100,19 +96,17 @@ def waiting(name: str) -> None:
         return
     teacher = escaped(live_classes.called(room))
     st.info(
-        f"Your answer: **{guessed.label}**. {teacher[:1].upper()}{teacher[1:]} will show all "
-        "answers.",
+        f"Your guess is in: **{guessed.label}**. {teacher[:1].upper()}{teacher[1:]} shows what "
+        "everybody took when it is time.",
         icon=":material/hourglass_top:",
     )
 
 
-def _filling(name: str) -> None:
+def _filling(name: str, labels: Sequence[str]) -> None:
+    bars(name, labels)
     room = live_classes.mine()
     if room is not None:
-        answered, members = room.answers(name).total(), len(room.members())
-        st.progress(
-            min(1.0, answered / max(1, members)), text=f"**{answered} of {members}** have answered"
-        )
+        st.caption(f"{room.answers(name).total()} of {len(room.members())} have guessed.")
 
 
 def _waits(room: Classroom, me: str, name: str) -> bool:

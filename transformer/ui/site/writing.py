@@ -1,10 +1,11 @@
-"""The whole site as a folder: written beside where it goes, and there when it is whole."""
+"""The site as a folder: the model in the browser, and the course with its questions about it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from urllib.parse import urlencode
 
 from transformer.figures import ExplorerData, explorer_page, translation_page
 from transformer.figures.film import film_page
@@ -17,37 +18,32 @@ from transformer.figures.site_pages import (
     index_page,
     step_page,
 )
-from transformer.figures.state import state_of
 from transformer.figures.steps import word_steps
 from transformer.inference.rivals import rival_words
 from transformer.jobs import shipped
 from transformer.measures.words import words
 from transformer.text.files import new_folder
 from transformer.ui import models
-from transformer.ui.address import EXAMPLES
-from transformer.ui.kit.story import first_look, story
 from transformer.ui.lessons import course
 from transformer.ui.lessons.lesson import LessonCase
 from transformer.ui.lessons.prepared import AvailableModels, PreparedLesson, prepared
 from transformer.ui.lessons.sheet import plain
 from transformer.ui.models import Model
-from transformer.ui.trace_cache import Reading
+from transformer.ui.site.live import FOOTER, runs_in_browser, write_live, write_service_worker
 
-TITLE = "Heads Up: see attention"
+TITLE = "A course through the Transformer"
 LEAD = (
-    "A Transformer translates a sentence, and every head of every layer can be looked into. This "
-    "is a course through it: **guess first, then look**. Every picture is of a real model, worked "
-    "out before and kept in these pages; nothing is fetched from elsewhere.",
-    "With the app itself you type sentences of your own, switch heads off and train models.",
+    "A Transformer translates a sentence, and you can look into every head of every layer. **Guess "
+    "first, then look**: the questions are about the model that runs in your browser, and each "
+    "answer opens it where you can see why. Change the sentence there and ask again.",
 )
-FOOTER = "Made with Heads Up. The model is that of *Attention Is All You Need*."
 ATTENTION, TRANSLATE = "pages/attention.py", "pages/translate.py"
 
 
 def write_site(
     out: str | os.PathLike[str], progress: Callable[[float, str], object] = lambda *_: None
 ) -> None:
-    """Write index.html, the steps of the course, and the views and films that they lead to.
+    """Write the first page with the models that it runs, the course, and films of training.
 
     Args:
         progress: called with how much is done, 0 to 1, and with what is being done.
@@ -61,6 +57,7 @@ def write_site(
     translators = [*available.models("")]
     if not translators:
         raise ValueError(f"there is no checkpoint in {models.folder()} that translates")
+    live = {model.name for model in translators if runs_in_browser(model)}
     with new_folder(out) as folder:
         for name in ("lessons", "views", "films"):
             (folder / name).mkdir()
@@ -71,8 +68,8 @@ def write_site(
             ready = prepared(lesson, available)
             if ready.question is None:  # no model here shows it
                 continue
-            step, view = step_of(ready)
-            if step.look is not None:
+            step, view = step_of(ready, live)
+            if view and step.look is not None:
                 _write(folder, step.look.file, view)
             made.append((ready, step))
         parts = parts_of(made)
@@ -80,27 +77,33 @@ def write_site(
         for place, step in enumerate(steps):
             before, after = steps[place - 1] if place else None, [*steps[place + 1 :], None][0]
             _write(folder, step.file, step_page(step, TITLE, before, after, FOOTER))
-        progress(0.7, "sentences")
-        looks = [("Sentences, every head", _sentences(folder, translators))]
+        progress(0.7, "the models")
+        models_here = [model for model in translators if model.name in live]
+        write_live(folder, models_here)
+        looks = [("Sentences, every head", _sentences(models_here))]
         progress(0.9, "films")
         looks.append(("Heads as they formed", _films(folder)))
         index = index_page(TITLE, LEAD, parts, [one for one in looks if one[1]], FOOTER)
-        _write(folder, "index.html", index)
+        _write(folder, "course.html", index)
+        write_service_worker(folder)
     progress(1.0, "written")
 
 
-def _sentences(folder: Path, translators: list[Model]) -> list[Look]:
-    """Each example by each model, as the Attention page opens it."""
-    found = []
-    for model in translators:
-        for number, text in enumerate(EXAMPLES):
-            reading = Reading(model.translator.trace(text), model.name)
-            side = ExplorerData(reading.trace, "", model.name)
-            file = f"views/{model.name}-{number + 1}.html"
-            shown = first_look(reading, state_of({}), model.aligner)
-            _write(folder, file, explorer_page([side], shown, text, story(reading, model.aligner)))
-            found.append(Look(file, f"{text} → {reading.trace.translation.text}"))
-    return found
+def _sentences(models_here: list[Model]) -> list[Look]:
+    """Each example by each model, in the explorer of the first page."""
+    return [
+        Look(
+            live_address({"model": model.name, "text": text}),
+            f"{text} → {model.translator.translate(text).text}",
+        )
+        for model in models_here
+        for text in model.about.examples
+    ]
+
+
+def live_address(params: Mapping[str, str]) -> str:
+    """The explorer on the first page, by the fields that the app's own addresses have."""
+    return f"index.html?{urlencode({'page': 'attention', **params})}"
 
 
 def _films(folder: Path) -> list[Look]:
@@ -124,13 +127,19 @@ def _write(folder: Path, file: str, content: str) -> None:
     (folder / file).write_text(content, encoding="utf-8")
 
 
-def step_of(ready: PreparedLesson) -> tuple[CourseStep, str]:
-    """The step, and the page to look into; "" where the app alone shows it."""
+def step_of(ready: PreparedLesson, live: Collection[str] = ()) -> tuple[CourseStep, str]:
+    """The step, and the page to look into; "" where the app alone shows it, or the first page of
+    the site does, which runs the models named in `live`."""
     lesson, question = ready.lesson, ready.question
     assert question is not None, "a lesson that no model shows is no step"
     section = f" · paper, section {lesson.section}" if lesson.section else ""
-    content = _view(ready)
+    model = ready.asked_of
+    is_live = lesson.page == ATTENTION and model is not None and model.name in live
+    content = "" if is_live else _view(ready)
     look = Look(f"views/{lesson.name}.html", f"“{ready.text}”") if content else None
+    if is_live and model is not None:
+        params = {**ready.opened(guessed=True).to_params(), "model": model.name}
+        look = Look(live_address({**params, "text": ready.text}), f"“{ready.text}”, live")
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
@@ -147,7 +156,7 @@ def step_of(ready: PreparedLesson) -> tuple[CourseStep, str]:
             for number, option in enumerate(question.options)
         ],
         quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
-        picture=None if content else question.picture,
+        picture=None if look else question.picture,
         look=look,
     )
     return step, content

@@ -24,7 +24,8 @@ export class Normalizer {
     let afterSpace = singleSpaces;
     for (let at = 0; at < bytes.length;) {
       const { length, replacement } = this.longestEntry(bytes, at);
-      let part = decoder.decode(replacement);
+      const plain = replacement.length === 1 && replacement[0] < 128; // what most texts are made of
+      let part = plain ? String.fromCharCode(replacement[0]) : decoder.decode(replacement);
       at += length;
       if (afterSpace && singleSpaces) part = part.replace(/^ +/, "");
       if (part) afterSpace = singleSpaces && part.endsWith(" ");

@@ -36,16 +36,19 @@ export class Vocabulary {
     this.normalizer = new Normalizer(normalizer[2] ?? new Uint8Array(), { dummyPrefix: Boolean(normalizer[3]), singleSpaces: Boolean(normalizer[4]) });
     this.unknown = pieces.findIndex(({ kind }) => kind === UNKNOWN);
     this.end = trainer[42] ?? 2;
-    this.ids = new Map(); // of ordinary pieces, by their text
+    this.tree = { id: -1, next: new Map() }; // ordinary pieces, a letter a step
     this.bytes = new Map(); // of the pieces <0x00> … <0xFF>, by their number
-    this.longest = 0;
     let least = Infinity;
     pieces.forEach(({ text, score, kind }, id) => {
       if (kind === BYTE) this.bytes.set(parseInt(text.slice(3, 5), 16), id);
       if (kind !== NORMAL) return;
-      this.ids.set(text, id);
-      this.longest = Math.max(this.longest, [...text].length);
       least = Math.min(least, score);
+      let node = this.tree;
+      for (const letter of text) {
+        if (!node.next.has(letter)) node.next.set(letter, { id: -1, next: new Map() });
+        node = node.next.get(letter);
+      }
+      node.id = id;
     });
     this.unknownScore = Math.fround(least - UNKNOWN_PENALTY);
   }
@@ -62,12 +65,12 @@ export class Vocabulary {
         const score = Math.fround(own + before);
         if (!best[to] || score > best[to].score) best[to] = { id, from, score };
       };
-      let piece = "";
-      for (let to = from; to < Math.min(letters.length, from + this.longest); to++) {
-        piece += letters[to];
-        const id = this.ids.get(piece);
-        if (id !== undefined) offer(to, id, this.pieces[id].score);
+      let node = this.tree;
+      for (let to = from; to < letters.length; to++) {
+        node = node.next.get(letters[to]);
+        if (node && node.id >= 0) offer(to, node.id, this.pieces[node.id].score);
         else if (to === from) offer(to, this.unknown, this.unknownScore);
+        if (!node) break;
       }
     }
     const ids = [];
@@ -85,7 +88,7 @@ export class Vocabulary {
   decode(ids) {
     const stop = ids.indexOf(this.end);
     let [text, run] = ["", []];
-    const finishRun = () => { text += decodedBytes(run); run = []; };
+    const finishRun = () => { text += charactersOf(run).map((one) => one.text ?? "�").join(""); run = []; };
     for (const id of stop < 0 ? ids : ids.slice(0, stop)) {
       const { text: piece, kind } = this.pieces[id];
       if (kind === BYTE) { run.push(parseInt(piece.slice(3, 5), 16)); continue; }
@@ -108,16 +111,17 @@ export class Vocabulary {
   }
 }
 
-// Bytes as text; each byte that belongs to no character is "�".
-/** @param {number[]} bytes */
-function decodedBytes(bytes) {
-  let text = "";
+// The characters that bytes spell, each with its own bytes; `text` is null for a byte that belongs to none.
+/** @param {number[]} bytes @returns {{ text: string | null, bytes: number[] }[]} */
+export function charactersOf(bytes) {
+  const found = [];
   for (let at = 0; at < bytes.length;) {
-    const found = [1, 2, 3, 4].map((length) => strict(bytes.slice(at, at + length))).find((letter) => letter !== null);
-    text += found ?? "�";
-    at += found === undefined ? 1 : new TextEncoder().encode(found).length;
+    const tried = [1, 2, 3, 4].map((length) => bytes.slice(at, at + length));
+    const own = tried.find((some) => strict(some) !== null) ?? [bytes[at]];
+    found.push({ text: strict(own), bytes: own });
+    at += own.length;
   }
-  return text;
+  return found;
 }
 
 function strict(bytes) {

@@ -1,0 +1,249 @@
+"""The site whose model runs in the browser: how fast it answers, and what a visit costs.
+
+    python -m benchmarks.site
+
+Writes the site with the checkpoints that come with the app, serves it from this machine and uses it
+in Chromium. Medians, with the 95th percentile where there are many; the pause in typing that the
+field waits for is in "from a key". The line of 20 Mbit/s is the server's: it sends no faster, and
+answers after 40 ms.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median, quantiles
+from typing import Any
+
+from playwright.sync_api import BrowserContext, Page
+
+from benchmarks.browser import ROOT, chromium, http_server
+from transformer import Translator
+from transformer.ui.site import write_site
+
+SENTENCES = (
+    "The old man is reading a book in the park.",
+    "They want to go home before it gets dark.",
+    "She told me that she was very tired today.",
+    "We did not know that you were here today.",
+    "He says that he has bought a new house.",
+    "The young man is reading a book in the park.",
+    "We did not know that they were here today.",
+    "He says that she has bought a new car.",
+)
+"""Of 11 or 12 pieces each; every second try changes a word, so that none has been asked before."""
+LINE = 20  # Mbit/s
+
+# From the last letter until all words of the new translation are on the page.
+KEY = """(text) => new Promise((done) => {
+  const area = document.querySelector(".hu-glance textarea");
+  area.focus();
+  area.value = text;
+  const start = performance.now();
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  const look = () => {
+    const read = document.querySelector(".hu-glance-words");
+    const there = read && [...read.children].map((word) => word.textContent).join(" ") === text;
+    requestAnimationFrame(there ? () => done(performance.now() - start) : look);
+  };
+  look();
+})"""
+
+# A click until the view is drawn: nothing is on its way, and a frame has passed.
+CLICK = """(node) => new Promise((done) => {
+  const start = performance.now();
+  node.click();
+  const look = () => {
+    const all = [...document.querySelectorAll(".hu-waiting")];
+    const waiting = all.some((one) => one.checkVisibility());
+    requestAnimationFrame(waiting ? look : () => done(performance.now() - start));
+  };
+  requestAnimationFrame(look);
+})"""
+
+# When the first translation that is no prepared one is on the page.
+SEEN = """(() => {
+  const text = new URLSearchParams(location.search).get("text");
+  window.seen = new Promise((done) => {
+    const look = () => {
+      const read = document.querySelector(".hu-glance-words");
+      const there = read && [...read.children].map((word) => word.textContent).join(" ") === text;
+      there ? done(performance.now()) : requestAnimationFrame(look);
+    };
+    look();
+  });
+})();"""
+
+# One translation with its trace, as the worker makes it; with and without SIMD.
+PRODUCTS = """async ([texts, model, fast]) => {
+  const module = new URL("scripts/model/translator.js", location.href);
+  const { Translator, finish } = await import(module);
+  const read = async (file) => (await fetch(`models/${model}/${file}`)).arrayBuffer();
+  const files = await Promise.all(["model.safetensors", "vocabulary.model"].map(read));
+  const { config } = JSON.parse(document.getElementById("hu-site").textContent).models[model];
+  const translator = new Translator(config, ...files.map((one) => new Uint8Array(one)), fast);
+  const times = [];
+  for (const text of [texts[0], texts[0], ...texts]) {
+    const start = performance.now();
+    finish(translator.trace(text));
+    times.push(performance.now() - start);
+  }
+  return times.slice(2);
+}"""
+
+
+class _Line:
+    """Bytes that all answers together may send by now."""
+
+    def __init__(self, mbit: float) -> None:
+        self.rate, self.free, self.lock = mbit * 125_000, 0.0, threading.Lock()
+
+    def wait(self, count: int) -> None:
+        with self.lock:
+            now = time.monotonic()
+            self.free = max(self.free, now) + count / self.rate
+            until = self.free
+        time.sleep(max(until - now, 0))
+
+
+class _SlowHandler(SimpleHTTPRequestHandler):
+    line = _Line(LINE)
+
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        time.sleep(0.04)
+        while block := source.read(16_384):
+            self.line.wait(len(block))
+            outputfile.write(block)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def _slow_server(folder: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_SlowHandler, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def report(what: str, times: list[float], wanted: str, digits: int = 0, unit: str = "ms") -> None:
+    many = f" (p95 {quantiles(times, n=20)[-1]:.{digits}f})" if len(times) >= 8 else ""
+    print(f"{what:<66} {median(times):8.{digits}f} {unit}{many}   wanted: {wanted}", flush=True)
+
+
+def _ready(page: Page) -> None:
+    page.locator(".hu-live-bar").wait_for(state="hidden")
+
+
+def _seen(context: BrowserContext, address: str, text: str) -> float:
+    """Seconds from asking for the page to a translation of `text`."""
+    page = context.new_page()
+    page.add_init_script(SEEN)
+    page.goto(f"{address}?text={text.replace(' ', '+')}", timeout=120_000)
+    spent = float(page.evaluate("window.seen")) / 1000
+    page.evaluate("navigator.serviceWorker.ready.then(() => true)")
+    time.sleep(2)  # until its files are kept
+    page.close()
+    return spent
+
+
+def _renderer_megabytes() -> float:
+    """Memory of the largest page of our browser, with its worker: proportional set size."""
+    found = [0.0]
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (folder / "cmdline").read_bytes()
+            if b"--type=renderer" not in command or not _is_ours(folder):
+                continue
+            rollup = (folder / "smaps_rollup").read_text(encoding="utf-8")
+            found.append(
+                sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+                / 1000
+            )
+        except OSError:
+            continue
+    return max(found)
+
+
+def _is_ours(folder: Path) -> bool:
+    """Whether this process descends from the one that runs this file."""
+
+    while folder.name not in ("0", "1"):
+        if folder.name == str(os.getpid()):
+            return True
+        parent = (folder / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1]
+        folder = folder.parent / parent
+    return False
+
+
+def _answers(address: str, page: Page) -> None:
+    page.goto(address)
+    _ready(page)
+    page.evaluate(KEY, "Good morning to you.")
+    times = [
+        float(page.evaluate(KEY, sentence))
+        for text in SENTENCES
+        for sentence in (text, text.replace(" the ", " this ").replace("that", "that even"))
+    ]
+    report("12 pieces: from a key to the translation with all heads", times, "400, p95 800")
+    page.goto(f"{address}?page=attention&text={SENTENCES[0].replace(' ', '+')}")
+    _ready(page)
+    page.get_by_text("Pin a word").wait_for()
+    heads = page.locator(".hu-mosaic button").element_handles()
+    report("another head", [float(page.evaluate(CLICK, head)) for head in heads[:24]], "50")
+    tabs = page.get_by_role("tab").element_handles()
+    report("another view, first time", [float(page.evaluate(CLICK, tab)) for tab in tabs], "50")
+    report("another view, again", [float(page.evaluate(CLICK, tab)) for tab in tabs * 2], "50")
+    report("memory of the tab", [_renderer_megabytes()], "400", unit="MB")
+    for fast in (True, False):
+        products = "with SIMD" if fast else "plain JavaScript"
+        spent = page.evaluate(PRODUCTS, [list(SENTENCES), "en-fr", fast])
+        report(f"12 pieces: translation with its trace, {products}", spent, "–")
+
+
+def _python() -> None:
+    translator = Translator.load(ROOT / "checkpoints" / "en-fr", "cpu")
+    times = []
+    for text in (SENTENCES[0], *SENTENCES):
+        start = time.perf_counter()
+        translator.trace(text, method="greedy")
+        times.append(1000 * (time.perf_counter() - start))
+    report("12 pieces: the same in Python, in this run", times[1:], "–")
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder, chromium() as browser:
+        site = Path(folder) / "site"
+        write_site(site)
+        size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) / 1e6
+        report("site folder with both pairs", [size], "60", 1, "MB")
+        with http_server(site) as address:
+            page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
+            _answers(address, page)
+            page.context.close()
+        _python()
+        text = SENTENCES[0]
+        with _slow_server(site) as address:
+            context = browser.new_context()
+            first = _seen(context, address, text)
+            report(f"first visit at {LINE} Mbit/s, until a translation", [first], "15", 1, "s")
+            second = [_seen(context, address, text) for _ in range(3)]
+            report(f"second visit at {LINE} Mbit/s", second, "1.5", 2, "s")
+        offline = [_seen(context, address, text) for _ in range(3)]
+        report("second visit, the server gone", offline, "1.5", 2, "s")
+        context.close()
+
+
+if __name__ == "__main__":
+    main()

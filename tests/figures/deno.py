@@ -1,0 +1,30 @@
+"""The deno of the development environment, for the model in the browser without a browser."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from transformer.ui.about import SAME
+from transformer.ui.lessons import course
+
+DENO = Path(sys.executable).with_name("deno")
+SCRIPT = Path(__file__).parent / "scripts" / "parity.js"
+SENTENCES = tuple(
+    dict.fromkeys(
+        [
+            *SAME["en"],
+            *(text for one in course.LESSONS if not one.task for text in one.sentences),
+        ]
+    )
+)
+
+
+def run_deno(*arguments: str) -> Any:
+    command = [str(DENO), "run", "--quiet", "--allow-read", str(SCRIPT), *arguments]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=240, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)

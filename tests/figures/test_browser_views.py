@@ -1,0 +1,106 @@
+"""What the model in the browser gives the views is what Python gives them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.figures.deno import SENTENCES, run_deno
+from transformer.analysis.alignment.aligner_head import AlignerHead
+from transformer.figures import ExplorerData, explorer_data
+from transformer.figures.explorer_sides import fixed_header, vectors_of
+from transformer.figures.glance import glance_data
+from transformer.figures.packing import Part, unpack, weights_of
+from transformer.figures.state import state_of
+from transformer.house import HOUSE
+from transformer.inference.rivals import rival_words
+from transformer.inference.translator import Translator
+from transformer.ui.kit.story import first_look, story
+from transformer.ui.trace_cache import Reading
+
+ALIGNER = AlignerHead(1, 6, "weights", "input", "input", ())
+TEXTS = (
+    *SENTENCES[:6],
+    "Well, the cat-like dog's 2 cats... sleep; the cat sleeps!",
+    "I like 漢字 and 🎉 parties.",
+)
+
+
+@pytest.mark.parametrize("pair", ["en-fr", "en-de"])
+def test_the_views_are_given_the_same(pair: str, tmp_path: Path) -> None:
+    folder = HOUSE / "checkpoints" / pair
+    translator = Translator.load(folder, "cpu", precision="fp32")
+    readings = [Reading(translator.trace(text), "m") for text in TEXTS]
+    cases = {"texts": TEXTS, "fixed": fixed_header(), "aligner": vars(ALIGNER)}
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    found = run_deno("views", str(tmp_path), str(folder))
+    for place, (reading, got) in enumerate(zip(readings, found, strict=True)):
+        second = readings[(place + 1) % len(readings)]
+        sides = [ExplorerData(one.trace, "", "m") for one in (reading, second)]
+        expected = explorer_data(
+            sides, first_look(reading, state_of({})), [], visit=3, versus="other",
+            story=story(reading),
+        )  # fmt: skip
+        wanted, parts = unpack(expected)
+        head, packed = unpack(base64.b64decode(got["explorer"]))
+        later = {meta["name"] for meta in head.pop("later")}
+        assert "0.weights.encoder.5" in later
+        assert "1.query.cross.5.7" in later
+        del wanted["later"]
+        for one in (*head["sides"], *wanted["sides"]):
+            del one["id"]
+        _close(head, wanted, f"{TEXTS[place]}")
+        told = unpack(base64.b64decode(got["measured"]))[0]
+        shown = first_look(reading, state_of({}), ALIGNER)
+        assert told["start"] == shown
+        notices = [one.data() for one in story(reading, ALIGNER)]
+        assert told["story"] == json.loads(json.dumps(notices))
+        assert packed.keys() == parts.keys()
+        for name, part in parts.items():
+            _close_parts(packed[name], part, f"{TEXTS[place]} {name}")
+        layers = [sides[0].layer("cross", 2), sides[1].layer("decoder", 0)]
+        vectors = {
+            part.name: part
+            for part in (*vectors_of(reading.trace, "encoder", 1, 3),
+                         *vectors_of(second.trace, "cross", 0, 1))
+        }  # fmt: skip
+        expected_parts = [*layers, vectors["scores.encoder.1.3"], vectors["value.cross.0.1"]]
+        for one, part in zip(got["later"], expected_parts, strict=True):
+            array = np.array(one["values"], dtype=part.array.dtype).reshape(one["shape"])
+            _close_parts(Part(one["name"], array, one["top"]), part, part.name)
+        rivals = rival_words(translator, reading.trace.translation)
+        _close(got["glance"], glance_data(reading.trace, rivals, 1), "glance")
+        _close(got["aligned"], glance_data(reading.trace, aligner=ALIGNER), "glance")
+
+
+def _close(got: Any, wanted: Any, where: str) -> None:
+    """Equal, numbers to what float32 leaves of them."""
+    if isinstance(wanted, dict):
+        assert got.keys() == wanted.keys(), where
+        for name in wanted:
+            _close(got[name], wanted[name], f"{where}.{name}")
+    elif isinstance(wanted, list | tuple):
+        assert len(got) == len(wanted), where
+        for place, (a, b) in enumerate(zip(got, wanted, strict=True)):
+            _close(a, b, f"{where}[{place}]")
+    elif isinstance(wanted, float):
+        assert got == pytest.approx(wanted, abs=2e-4), where
+    else:
+        assert got == wanted, where
+
+
+def _close_parts(got: Part, wanted: Part, where: str) -> None:
+    assert got.array.shape == wanted.array.shape, where
+    assert (got.top, got.array.dtype) == (wanted.top, wanted.array.dtype), where
+    if wanted.top:
+        a, b = weights_of(got), weights_of(wanted)
+        assert np.abs(a - b).max() <= (1e-4 if wanted.top > 255 else 0.01), where
+    elif wanted.array.dtype.kind == "f":
+        assert np.abs(got.array - wanted.array).max() < 1e-3, where
+    else:
+        assert (got.array == wanted.array).all(), where

@@ -1,0 +1,54 @@
+// The page's side of live/worker.js: questions to the model and their answers.
+
+const NO_WORKERS = "The model cannot run here: this browser does not support module workers. A current Chrome, Edge, Firefox or Safari does.";
+
+/**
+ * @typedef {{ model: string, bytes: number, loaded: number, ready?: boolean, stored?: boolean }} Loading
+ * @param {any} site what Python wrote for the worker
+ * @param {(loading: Loading) => void} onLoading called while a model is on its way
+ */
+export function makeClient(site, onLoading) {
+  let [id, failure] = [0, ""];
+  const waiting = new Map();
+  /** @type {Worker | null} */
+  let worker = null;
+  try {
+    worker = new Worker("scripts/live/worker.js", { type: "module" });
+    worker.postMessage({ site });
+  } catch {
+    failure = NO_WORKERS;
+  }
+  worker?.addEventListener("error", (event) => {
+    event.preventDefault();
+    failure = NO_WORKERS;
+    for (const { fail } of waiting.values()) fail(new Error(failure));
+    waiting.clear();
+  });
+  worker?.addEventListener("message", ({ data }) => {
+    if (data.loading) return onLoading(data.loading);
+    const { done, fail } = waiting.get(data.id) ?? {};
+    waiting.delete(data.id);
+    if (data.problem) fail?.(Object.assign(new Error(data.problem), { badText: data.badText }));
+    else done?.(data.superseded ? null : data.result);
+  });
+
+  // The answer, or null if a newer question of this kind has taken its place.
+  /** @param {string} kind @param {any} question @returns {Promise<any>} */
+  function ask(kind, question) {
+    if (failure) return Promise.reject(new Error(failure));
+    return new Promise((done, fail) => {
+      waiting.set(++id, { done, fail });
+      worker.postMessage({ ...question, kind, id });
+    });
+  }
+  return { ask };
+}
+
+// Why nobody would translate this, as a sentence; "" if somebody would. The model itself counts the pieces.
+/** @param {string} text */
+export function problemOf(text) {
+  if (!text.trim()) return "Type a few words, and watch them being translated.";
+  if (!/[\p{L}\p{N}]/u.test(text)) return "These are signs alone; type a word.";
+  if (text.length > 20_000) return `That is ${text.length.toLocaleString("en")} letters long; a sentence or two is what this page is for.`;
+  return "";
+}

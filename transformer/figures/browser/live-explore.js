@@ -1,0 +1,108 @@
+// The explorer of the site, with all its views: the sentence, how it is translated, and what it is compared with.
+
+import { writeAddress } from "./address.js";
+import { el } from "./base.js";
+import { explorerView } from "./explorer.js";
+import { problemOf } from "./live-client.js";
+import { arrayOf } from "./store.js";
+
+const BEAM = 4; // hypotheses, as in the paper
+const WAIT = 250; // ms without a key
+
+export function explorePage(place, context) {
+  const field = liveField("Your sentence");
+  const other = liveField("Compare with another sentence");
+  const beam = el("input", { type: "checkbox" });
+  const altered = el("p", { class: "hu-live-note" });
+  const problem = el("p", { class: "hu-live-problem", role: "alert" });
+  const root = el("div", {});
+  place.append(
+    el("div", { class: "hu hu-file hu-live-form" }, field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM}`), altered, problem),
+    root,
+  );
+  const view = explorerView(root, (state, { size: _, ...linked }) => writeAddress(state, /** @type {any} */ (linked)), context.tabs);
+  root.firstElementChild.classList.add("hu-file");
+  let [visit, asked] = [0, ""];
+
+  const question = () => {
+    const found = context.params();
+    return {
+      model: context.model, text: context.text, other: found.get("other") ?? "", off: found.get("off") ?? "", how: found.get("how") ?? "off",
+      beam: found.get("method") === "beam" ? BEAM : 1,
+    };
+  };
+
+  async function draw() {
+    const now = question();
+    field.set(now.text, context.about);
+    other.set(now.other, context.about);
+    beam.checked = now.beam > 1;
+    altered.hidden = !now.off;
+    altered.replaceChildren("Side B is the same sentence with heads changed: ", el("code", {}, now.off), ". ", allOn());
+    if (asked === JSON.stringify(now)) return;
+    const again = asked !== "" && JSON.stringify({ ...now, text: "", other: "" }) === JSON.stringify({ ...JSON.parse(asked), text: "", other: "" });
+    asked = JSON.stringify(now);
+    problem.textContent = problemOf(now.text);
+    if (problem.textContent) return;
+    try {
+      if (!again) visit += 1;
+      const bytes = await context.ask("explore", { ...now, start: startOf(context), visit });
+      if (!bytes) return;
+      view.show(bytes, (store, header) => {
+        for (const meta of header.later) {
+          store.later.set(meta.name, async () => {
+            const part = await context.ask("part", { ...now, name: meta.name });
+            return arrayOf(meta, new Uint8Array(part.values.buffer));
+          });
+        }
+      });
+    } catch (error) {
+      problem.textContent = error.message;
+    }
+  }
+
+  function allOn() {
+    const button = el("button", { type: "button", class: "hu-button" }, "All heads as trained");
+    button.addEventListener("click", () => change({ off: null, how: null }));
+    return button;
+  }
+  const change = (fields) => { context.write(fields); draw(); };
+  field.onText((text) => change({ text }));
+  other.onText((text) => change({ other: text || null, ...(text ? { off: null, how: null, view: "compare" } : {}) }));
+  beam.addEventListener("change", () => change({ method: beam.checked ? "beam" : null }));
+  return { draw };
+}
+
+// The explorer's state as far as the address has it: a number where the default is one.
+function startOf({ params, site }) {
+  const { defaults } = site.explorer;
+  const known = Object.entries(defaults).filter(([name]) => params().has(name));
+  return Object.fromEntries(known.map(([name, value]) => [name, typeof value === "number" ? Number(params().get(name)) || 0 : params().get(name)]));
+}
+
+// A field for a sentence: `onText(heard)` hears of it after a short pause.
+/** @param {string} label */
+export function liveField(label) {
+  const area = el("textarea", { rows: 1, spellcheck: "false" });
+  const name = el("span", { class: "hu-label" }, label);
+  const node = el("label", { class: "hu-live-field" }, name, area);
+  let timer = 0;
+  return {
+    node,
+    set(text, { reads, languages, hint }) {
+      name.textContent = languages[0] ? `${label}, in ${reads}` : label;
+      area.placeholder = hint;
+      if (!timer && area.value !== text) area.value = text;
+    },
+    onText(heard) {
+      const tell = () => { timer = 0; heard(area.value.trim()); };
+      area.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(tell, WAIT); });
+      area.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" || event.isComposing) return;
+        event.preventDefault();
+        clearTimeout(timer);
+        tell();
+      });
+    },
+  };
+}

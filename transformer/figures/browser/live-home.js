@@ -1,0 +1,46 @@
+// The first page of the site: the same view as the app's (glance.js), fed by the model in this browser.
+
+import { glanceView } from "./glance.js";
+import { problemOf } from "./live-client.js";
+
+export function homePage(place, context) {
+  const view = glanceView(place, answer);
+  let shown = ""; // the model and the text that the view has been asked for
+  let picture = {}; // the last translation, which stays while there is a problem with another text
+
+  // What stands around a picture, as ui/home/glance.py puts it there.
+  function around(text, more) {
+    const { reads, writes, languages, hint, examples, measured } = context.about;
+    return {
+      number: 0, problem: "", typed: text, prefix: [], known: true, unknown: [], reads, writes, languages, hint, examples, measured,
+      model: context.model === Object.keys(context.site.models)[0] ? "" : context.model, first: examples[0], text, ...more,
+    };
+  }
+
+  // The view asks for a translation, for the words that came close, or for the head that is drawn.
+  /** @param {any} asked */
+  async function answer({ look, text, number = 0, prefix = [], rivals = false }) {
+    if (look) return context.go("attention", { kind: "cross", layer: String(look[0]), head: String(look[1]) });
+    shown = `${context.model} ${text}`;
+    const problem = problemOf(text);
+    if (problem) return view.show(around(text, { ...picture, number, problem }));
+    try {
+      const found = await context.ask("glance", { model: context.model, text, prefix, rivals });
+      if (!found) return;
+      picture = { text, prefix, known: rivals, ...found };
+      view.show(around(text, { ...picture, number }));
+    } catch (error) {
+      view.show(around(text, { ...picture, number, problem: error.message }));
+    }
+  }
+
+  function draw() {
+    const text = context.text;
+    if (shown === `${context.model} ${text}`) return;
+    const prepared = context.about.first; // of the first example, made with the site: there before the model is
+    if (text === prepared.text) picture = { known: true, ...prepared };
+    view.show(around(text, text === prepared.text ? picture : {}));
+    answer({ text });
+  }
+  return { draw };
+}

@@ -1,0 +1,116 @@
+// The site without a server: the app's first page, its explorer, and switches for the heads, over a model that runs
+// in this browser. What is looked at stands in the address: `page`, and the fields that the app's addresses have.
+
+import { el } from "./base.js";
+import { makeClient } from "./live-client.js";
+import { explorePage } from "./live-explore.js";
+import { headsPage } from "./live-heads.js";
+import { homePage } from "./live-home.js";
+
+const LIVE_PAGES = {
+  "": { title: "Translate", make: homePage },
+  attention: { title: "Attention", make: explorePage },
+  heads: { title: "Switch heads off", make: headsPage },
+};
+const SHARED = ["model", "text"]; // fields that stay from page to page
+
+/** @param {Record<string, Tab>} tabs the explorer's views @param {any} site what Python wrote */
+export function openLive(tabs, site) {
+  const place = document.getElementById("hu-live");
+  const embedded = new URLSearchParams(location.search).has("embedded"); // within a lesson
+  const nav = el("nav", { class: "hu-live-nav", "aria-label": "Pages" });
+  const models = el("select", { class: "hu-live-model", "aria-label": "Languages" },
+    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
+  const bar = el("progress", { class: "hu-live-bar", max: "1", value: "0", "aria-label": "Loading the model" });
+  const status = el("p", { class: "hu-live-status", role: "status" });
+  const body = el("div", { class: "hu-live-body" });
+  if (!embedded) place.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, models)));
+  place.append(el("div", { class: "hu-live-loading" }, bar, status), body);
+
+  const client = makeClient(site, loading);
+  const made = new Map();
+  const ready = new Set();
+  const params = () => new URLSearchParams(location.search);
+
+  const context = {
+    tabs, site, ask: client.ask, go, params,
+    get model() { return site.models[params().get("model")] ? params().get("model") : Object.keys(site.models)[0]; },
+    get about() { return site.models[context.model]; },
+    get text() { return params().get("text") ?? context.about.examples[0]; },
+    get ready() { return ready.has(context.model); },
+    problem: (error) => { status.textContent = error.message; status.classList.add("hu-live-problem"); },
+  };
+
+  // Fields of the address: null takes one away. An entry in the history only for another page.
+  /** @param {Record<string, string | null>} changes */
+  function write(changes, push = false) {
+    const next = params();
+    for (const [name, value] of Object.entries(changes)) value ? next.set(name, value) : next.delete(name);
+    const address = location.pathname + (next.size ? `?${next}` : "");
+    if (push) history.pushState(null, "", address);
+    else history.replaceState(history.state, "", address);
+  }
+
+  // Another page: of the fields only those stay that all share.
+  /** @param {string} page @param {Record<string, string>} fields */
+  function go(page, fields = {}) {
+    const before = Object.fromEntries([...params().keys()].map((name) => [name, SHARED.includes(name) ? params().get(name) : null]));
+    write({ ...before, page, ...fields }, true);
+    draw();
+    scrollTo(0, 0);
+  }
+  context.write = write;
+
+  function loading({ model, loaded, bytes, ready: done, stored }) {
+    if (done) ready.add(model);
+    if (model !== context.model) return;
+    bar.hidden = Boolean(done);
+    bar.value = loaded / bytes;
+    const megabytes = (count) => (count / 1e6).toFixed(1);
+    status.textContent = !done ? `Loading the model: ${megabytes(loaded)} of ${megabytes(bytes)} MB. It stays in this browser.` : stored
+      ? "" : "The model is loaded, but this browser does not keep it: the next visit fetches it again.";
+    status.classList.remove("hu-live-problem");
+  }
+
+  function draw() {
+    const name = LIVE_PAGES[params().get("page") ?? ""] ? params().get("page") ?? "" : "";
+    models.value = context.model;
+    nav.replaceChildren(...Object.entries(LIVE_PAGES).map(([page, { title }]) => {
+      const kept = new URLSearchParams(SHARED.filter((one) => params().has(one)).map((one) => [one, params().get(one)]));
+      if (page) kept.set("page", page);
+      const link = el("a", { href: kept.size ? `?${kept}` : location.pathname, "aria-current": page === name ? "page" : null }, title);
+      link.addEventListener("click", (event) => {
+        if (event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
+        event.preventDefault();
+        go(page);
+      });
+      return link;
+    }), el("a", { href: "course.html" }, "Course"));
+    document.title = `${LIVE_PAGES[name].title} · Heads Up`;
+    if (!made.has(name)) {
+      const node = el("section", { class: "hu-live-page" });
+      made.set(name, { node, ...LIVE_PAGES[name].make(node, context) });
+    }
+    if (body.firstChild !== made.get(name).node) body.replaceChildren(made.get(name).node);
+    made.get(name).draw();
+    bar.hidden = context.ready;
+    if (context.ready) return;
+    client.ask("load", { model: context.model }).catch((error) => {
+      bar.hidden = true;
+      context.problem(error);
+    });
+  }
+
+  models.addEventListener("change", () => {
+    write({ model: models.value === Object.keys(site.models)[0] ? null : models.value, text: null });
+    draw();
+  });
+  addEventListener("popstate", draw);
+  draw();
+  keepOffline();
+}
+
+// The pages and scripts, for a visit without a network; where that is not allowed there is none.
+function keepOffline() {
+  navigator.serviceWorker?.register("service-worker.js").catch(() => undefined);
+}

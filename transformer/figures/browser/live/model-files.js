@@ -1,0 +1,68 @@
+// Large files, fetched once and kept in the browser's Cache storage. What is kept is checked like what is fetched:
+// a file that is cut off or changed is fetched again, and never used.
+
+export const KEPT = "heads-up-models"; // the cache's name
+
+/**
+ * @param {{ path: string, bytes: number, sha256: string }} file its path below the site's own
+ * @param {(loaded: number) => void} progress called with the bytes that have come
+ * @returns {Promise<{ bytes: Uint8Array, stored: boolean }>} whether the browser keeps it
+ */
+export async function fetchFile(file, progress) {
+  const url = new URL(`../../${file.path}?${file.sha256.slice(0, 12)}`, import.meta.url).href;
+  // Storage may be forbidden, and is away on pages that are not secure.
+  const cache = await Promise.resolve(globalThis.caches?.open(KEPT)).catch(() => undefined);
+  const kept = await cache?.match(url).catch(() => undefined);
+  if (kept) {
+    const bytes = new Uint8Array(await kept.arrayBuffer());
+    if (!(await faultOf(bytes, file))) {
+      progress(bytes.length);
+      return { bytes, stored: true };
+    }
+    await cache.delete(url);
+  }
+  const bytes = await download(url, file, progress);
+  const fault = await faultOf(bytes, file);
+  if (fault) throw new Error(`The model file ${file.path} ${fault}; reload the page to fetch it again.`);
+  let stored = Boolean(cache);
+  try {
+    await cache?.put(url, new Response(/** @type {any} */ (bytes)));
+  } catch { // no room, or not allowed
+    stored = false;
+  }
+  return { bytes, stored };
+}
+
+async function download(url, file, progress) {
+  let response;
+  try {
+    response = await fetch(url);
+  } catch {
+    throw new Error("The model could not be fetched: check the connection, and reload the page.");
+  }
+  if (!response.ok) throw new Error(`The model could not be fetched: the server answers ${response.status} for ${file.path}.`);
+  const bytes = new Uint8Array(file.bytes);
+  let loaded = 0;
+  try {
+    for (const reader = response.body.getReader(); ;) {
+      const { done, value } = await reader.read();
+      if (done) break;
+      if (loaded + value.length > bytes.length) return new Uint8Array(loaded + value.length); // too long: `faultOf` says so
+      bytes.set(value, loaded);
+      loaded += value.length;
+      progress(loaded);
+    }
+  } catch {
+    throw new Error("The connection ended before the model was fetched; reload the page to try again.");
+  }
+  return bytes.subarray(0, loaded);
+}
+
+// What is wrong with these bytes, as the end of a sentence; "" if nothing is.
+async function faultOf(bytes, file) {
+  if (bytes.length !== file.bytes) return `has ${bytes.length} bytes and must have ${file.bytes}`;
+  if (!globalThis.crypto?.subtle) return ""; // on pages that are not secure
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const hex = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex === file.sha256 ? "" : "is damaged";
+}

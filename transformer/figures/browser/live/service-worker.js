@@ -1,0 +1,39 @@
+// Keeps the site's pages and scripts, so that it opens without a network. Python writes the version of the site and
+// its files in place of the two constants; another version is installed beside the old one and then replaces it. The
+// models have a cache of their own (model-files.js).
+
+/** @type {any} */
+const worker = self;
+const VERSION = "";
+const FILES = [];
+const MODELS = "models/";
+const NAME = `heads-up-site-${VERSION}`;
+
+worker.addEventListener("install", (/** @type {any} */ event) => {
+  const files = FILES.map((file) => new Request(file, { cache: "reload" }));
+  event.waitUntil(caches.open(NAME).then((cache) => cache.addAll(files)).then(() => worker.skipWaiting()));
+});
+
+worker.addEventListener("activate", (/** @type {any} */ event) => {
+  const old = (name) => name.startsWith("heads-up-site-") && name !== NAME;
+  event.waitUntil(caches.keys()
+    .then((names) => Promise.all(names.filter(old).map((name) => caches.delete(name))))
+    .then(() => worker.clients.claim()));
+});
+
+worker.addEventListener("fetch", (/** @type {any} */ event) => {
+  const url = new URL(event.request.url);
+  const scope = new URL(worker.registration.scope);
+  const path = url.pathname.slice(scope.pathname.length);
+  if (event.request.method !== "GET" || url.origin !== scope.origin || path.startsWith(MODELS)) return;
+  event.respondWith(answer(event.request, path === "" ? "index.html" : path));
+});
+
+async function answer(request, path) {
+  const cache = await caches.open(NAME);
+  const kept = await cache.match(path, { ignoreSearch: true });
+  if (kept) return kept;
+  const response = await fetch(request);
+  if (response.ok && response.status === 200) await cache.put(path, response.clone()).catch(() => undefined); // a film, say
+  return response;
+}

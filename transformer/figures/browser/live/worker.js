@@ -1,0 +1,189 @@
+// The model in a worker, so that the page never freezes: it loads a model, answers what the page asks of it, and
+// gives up what a newer question of the same kind has made needless.
+//
+// A message asks { id, kind, model, … }; the answer is { id, result } or { id, problem }, a sentence. While a model
+// is on its way there is { loading: { model, loaded, bytes } }.
+
+import { switchedOff, toMean, uniform } from "../model/hooks.js";
+import { BadText, Translator } from "../model/translator.js";
+import { explorerData, partOf } from "../trace/explorer-data.js";
+import { glanceData } from "../trace/glance-data.js";
+import { pack, pool, quantize } from "../trace/packing.js";
+import { rivalWords } from "../trace/rivals.js";
+import { fetchFile } from "./model-files.js";
+
+const KEPT_TRACES = 6;
+const [LETTERS, LABELS] = [{ e: "encoder", d: "decoder", c: "cross" }, { e: "Encoder", d: "Decoder", c: "Encoder–decoder" }];
+const PICTURE = 24; // cells a side of a head's picture on its switch
+const CHANGES = { off: switchedOff, uniform, mean: toMean };
+
+/** @type {any} */
+let site = null; // what Python wrote for all sentences: the models and their files, the explorer's fixed header
+/** @type {Map<string, Promise<Translator>>} */
+const translators = new Map();
+/** @type {Map<string, import("../model/translator.js").Trace>} */
+const traces = new Map(); // by what was asked, the newest last
+/** @type {Map<string, number>} */
+const newest = new Map(); // by kind, the id of the last question
+
+class Superseded extends Error {}
+
+self.addEventListener("message", async ({ data }) => {
+  if (data.site) { site = data.site; return; }
+  newest.set(data.kind, data.id);
+  try {
+    const { result, transfer = [] } = await answers[data.kind](data);
+    self.postMessage({ id: data.id, result }, { transfer });
+  } catch (error) {
+    if (error instanceof Superseded) self.postMessage({ id: data.id, superseded: true });
+    else self.postMessage({ id: data.id, problem: error instanceof Error ? error.message : String(error), badText: error instanceof BadText });
+  }
+});
+
+const answers = {
+  async load(question) {
+    await translator(question.model);
+    return { result: true };
+  },
+
+  // The translation at one glance; with the words that came close if they are asked for.
+  async glance(question) {
+    const made = await translator(question.model);
+    const trace = await traced(made, question);
+    const rivals = question.rivals ? rivalWords(made, trace) : [];
+    const { aligner } = site.models[question.model];
+    return { result: { ...glanceData(trace, { rivals, taken: question.prefix?.length ?? 0, aligner }), unknown: unknownWords(made, question.text) } };
+  },
+
+  // The explorer's bytes. A second side, if there is one, has another text, or heads that are changed.
+  async explore(question) {
+    const asked = sidesOf(question);
+    const made = await translator(question.model);
+    const found = [];
+    for (const side of asked) found.push(await traced(made, { ...question, ...side }));
+    const names = asked.length > 1 ? asked[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
+    const bytes = explorerData(found, {
+      fixed: site.explorer, start: question.start, visit: question.visit, versus: asked.length > 1 ? "other" : "", names,
+      model: question.model, id: JSON.stringify([question.model, asked, question.beam, question.how]), aligner: site.models[question.model].aligner,
+    });
+    return { result: bytes, transfer: [bytes.buffer] };
+  },
+
+  // Weights of a layer or vectors of a head, for a view that looks at them.
+  async part(question) {
+    const made = await translator(question.model);
+    const found = [];
+    for (const side of sidesOf(question)) found.push(await traced(made, { ...question, ...side }, "explore"));
+    return { result: partOf(found, question.name) };
+  },
+
+  // A switch for every head, and the translation with and without those that are changed.
+  async heads(question) {
+    const made = await translator(question.model);
+    const plain = await traced(made, { ...question, off: "" });
+    const altered = question.off ? await traced(made, question) : plain;
+    const told = ({ text, score, finished }) => ({ text, score, finished });
+    return { result: { board: switchboard(plain, question.off), plain: told(plain), altered: told(altered) } };
+  },
+};
+
+// The model, loaded once; a failed attempt may be repeated.
+/** @param {string} name */
+function translator(name) {
+  if (!translators.has(name)) {
+    const loading = loadTranslator(name);
+    loading.catch(() => translators.delete(name));
+    translators.set(name, loading);
+  }
+  return translators.get(name);
+}
+
+async function loadTranslator(name) {
+  const { config, files } = site.models[name];
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  const loaded = files.map(() => 0);
+  let stored = true;
+  const parts = await Promise.all(files.map(async (file, i) => {
+    const found = await fetchFile(file, (count) => {
+      loaded[i] = count;
+      self.postMessage({ loading: { model: name, bytes, loaded: loaded.reduce((a, b) => a + b) } });
+    });
+    stored &&= found.stored;
+    return found.bytes;
+  }));
+  const made = new Translator(config, parts[0], parts[1]);
+  self.postMessage({ loading: { model: name, bytes, loaded: bytes, ready: true, stored } });
+  return made;
+}
+
+// The trace of a question: kept, or made step by step, with a look at the messages between two steps.
+/** @param {Translator} made @param {any} question @param {string} kind whose newer questions end this one */
+async function traced(made, question, kind = question.kind) {
+  const { model, text, prefix = [], beam = 1, off = "", how = "off" } = question;
+  const key = JSON.stringify([model, text, prefix, beam, off, off && how]);
+  if (!traces.has(key)) {
+    const heads = headsOf(off, made.model.config);
+    let hooks = null;
+    if (heads.length) {
+      const mean = how === "mean" ? (await traced(made, { ...question, off: "" }, kind)).sites : {};
+      hooks = CHANGES[how](heads, mean);
+    }
+    const steps = made.trace(text, { prefix, beamSize: beam, hooks });
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done) {
+        traces.set(key, /** @type {any} */ (value));
+        break;
+      }
+      await nextMessages();
+      if (kind === question.kind && newest.get(kind) !== question.id) throw new Superseded();
+    }
+  }
+  const found = traces.get(key);
+  traces.delete(key);
+  traces.set(key, found); // the newest last
+  for (const old of [...traces.keys()].slice(0, -KEPT_TRACES)) traces.delete(old);
+  return found;
+}
+
+const sidesOf = ({ text, other, off }) =>
+  (other ? [{ text, off: "" }, { text: other, off: "" }] : off ? [{ text, off: "" }, { text, off }] : [{ text, off: "" }]);
+
+// Waits until the messages that have come by now are heard.
+const channel = new MessageChannel();
+function nextMessages() {
+  return new Promise((done) => {
+    channel.port1.onmessage = done;
+    channel.port2.postMessage(0);
+  });
+}
+
+// Heads written as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross layer 5.
+function headsOf(off, { n_layers, n_heads }) {
+  return off.split(",").filter(Boolean).flatMap((one) => {
+    const [layer, head] = one.slice(1).split(".").map(Number);
+    const numbers = head === undefined ? Array.from({ length: n_heads }, (_, i) => i) : [head];
+    const known = one[0] in LETTERS && layer < n_layers;
+    return known ? numbers.filter((number) => number < n_heads).map((number) => ({ kind: LETTERS[one[0]], layer, head: number })) : [];
+  });
+}
+
+// The bytes of switchboard.js.
+function switchboard(trace, off) {
+  const { n_layers, n_heads } = trace.config;
+  const kinds = Object.entries(LETTERS).map(([letter, name]) => ({ name, letter, label: LABELS[letter] }));
+  const parts = kinds.map(({ name }) => {
+    const small = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), PICTURE));
+    const values = new Float32Array(small.reduce((sum, one) => sum + one.values.length, 0));
+    small.forEach((one, i) => values.set(one.values, i * one.values.length));
+    return quantize(`thumbs.${name}`, { shape: [n_layers, ...small[0].shape], values }, 255);
+  });
+  return pack({ kinds, n_layers, n_heads, off, moved: false, chosen: null, large: false, exact: false }, parts);
+}
+
+// Words that the model has no pieces for.
+/** @param {Translator} made @param {string} text */
+function unknownWords({ vocabulary }, text) {
+  const words = [...new Set(text.split(/\s+/u))].filter(Boolean);
+  return words.filter((word) => vocabulary.encode(word).includes(vocabulary.unknown)).slice(0, 5);
+}

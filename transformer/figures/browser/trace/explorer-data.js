@@ -1,0 +1,167 @@
+// One sentence's attention as the explorer takes it: labels and small pictures of all heads at once, the
+// weights of a layer and the vectors of a head when they are asked for. The same as figures/explorer_sides.py.
+
+import { siteOf } from "../model/hooks.js";
+import { Tensor } from "../model/tensor.js";
+import { measuresOf } from "./head-measures.js";
+import { COARSE, FINE, pack, pool, quantize } from "./packing.js";
+import { notices } from "./sentence-heads.js";
+import { alignTokens } from "./token-diff.js";
+import { labelsOf, mergeWords, plainWords } from "./words.js";
+
+/** @typedef {import("../model/translator.js").Trace} Trace */
+/** @typedef {import("./packing.js").PackedPart} PackedPart */
+
+const KINDS = ["encoder", "decoder", "cross"];
+const VECTORS = ["query", "key", "value", "scores", "heads"];
+const THUMB = 64; // cells a side of a small picture, at most
+const FINE_LIMIT = 4_000_000; // most weights of a kind that have two bytes each
+
+const layersOf = (trace) => Array.from({ length: trace.config.n_layers }, (_, layer) => layer);
+const headsOf = (trace) => Array.from({ length: trace.config.n_heads }, (_, head) => head);
+
+// Everything that one drawing of the explorer needs. `fixed` is what Python wrote for every sentence: the
+// defaults of the state, what the measures are called, the terms. Weights and vectors are sent when they are
+// looked at: the header lists them under `later`, `partOf` makes one.
+/**
+ * @param {Trace[]} traces one, or two to compare
+ * @param {{ fixed: any, start: any, visit: number, versus?: string, names?: string[], model: string, id: string, aligner?: any }} options
+ */
+export function explorerData(traces, { fixed, start, visit, versus = "", names = ["", ""], model, id, aligner = null }) {
+  const sides = traces.map((trace, i) => ({ ...document(trace), name: names[i], model, id: `${id}.${i}` }));
+  const [first, second] = traces;
+  const found = notices(first, aligner);
+  const pairs = second && {
+    src_tokens: alignTokens(first.srcTokens, second.srcTokens), tgt_tokens: alignTokens(first.tgtTokens, second.tgtTokens),
+  };
+  const shown = new Set(sides.flatMap(({ measures }) => Object.values(measures).flatMap((each) => Object.keys(each))));
+  const header = {
+    sides, pairs: pairs ?? null, defaults: fixed.defaults, terms: fixed.terms,
+    measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => shown.has(name))),
+    start: resolved(first, { ...fixed.defaults, ...start }, found), visit, versus, exact: Number(start.exact ?? 0),
+    story: found.map(({ said, look }) => ({ said, look })), later: traces.flatMap(laterParts),
+  };
+  return pack(header, traces.flatMap((trace, i) => KINDS.flatMap((kind) => [thumbs(trace, kind), ...pins(trace, kind)]).map(prefixed(i))));
+}
+
+// A part by its name: "0.weights.cross.5" or "1.query.encoder.0.3".
+/** @param {Trace[]} traces @param {string} name @returns {PackedPart} */
+export function partOf(traces, name) {
+  const [side, what, kind, layer, head] = name.split(".");
+  const [trace, number] = [traces[Number(side)], Number(layer)];
+  if (what === "weights") {
+    const weights = trace.weights(kind, number);
+    return { ...quantize(name, weights, isFine(trace, kind) ? FINE : COARSE) };
+  }
+  const { shape, values } = trace.sites[siteOf(kind, number, what)];
+  const size = values.length / shape[0];
+  return { name, type: "f4", shape: shape.slice(1), top: 0, values: values.slice(Number(head) * size, (Number(head) + 1) * size) };
+}
+
+function laterParts(trace, side) {
+  return KINDS.flatMap((kind) => layersOf(trace).flatMap((layer) => {
+    const { shape } = trace.weights(kind, layer);
+    const fine = isFine(trace, kind);
+    return [
+      { name: `${side}.weights.${kind}.${layer}`, type: fine ? "u2" : "u1", shape, top: fine ? FINE : COARSE },
+      ...headsOf(trace).flatMap((head) => VECTORS.map((what) => ({
+        name: `${side}.${what}.${kind}.${layer}.${head}`, type: "f4", shape: trace.sites[siteOf(kind, layer, what)].shape.slice(1), top: 0,
+      }))),
+    ];
+  }));
+}
+
+const isFine = (trace, kind) => trace.weights(kind, 0).values.length * trace.config.n_layers <= FINE_LIMIT;
+const prefixed = (side) => (part) => ({ ...part, name: `${side}.${part.name}` });
+
+// Labels, measures and steps.
+/** @param {Trace} trace */
+function document(trace) {
+  const { n_heads, n_layers, d_model, score } = trace.config;
+  const row = ({ token, id, probability }) => [token, id, probability];
+  return {
+    source: trace.source, text: trace.text, kinds: KINDS, depths: Object.fromEntries(KINDS.map((kind) => [kind, n_layers])),
+    n_heads, d_k: d_model / n_heads, score,
+    src: labelsOf(trace.srcTokens), tgt: labelsOf(trace.tgtTokens), predicted: labelsOf(trace.predictedTokens),
+    measures: Object.fromEntries(KINDS.map((kind) => [kind, byMeasure(layersOf(trace).map((layer) => measuresOf(trace, kind, layer)))])),
+    clearest: Object.fromEntries(KINDS.map((kind) => [kind, clearest(trace, kind)])),
+    steps: trace.steps.map(({ candidates, chosen }) => ({ candidates: candidates.map(row), chosen: row(chosen) })),
+    tree: trace.tree,
+  };
+}
+
+const byMeasure = (layers) => Object.fromEntries(Object.keys(layers[0]).map((name) => [name, layers.map((layer) => layer[name])]));
+
+// The state with the clearest head where none is chosen: of the encoder–decoder's the one that aligns.
+/** @param {Trace} trace @param {import("./sentence-heads.js").HeadNotice[]} found */
+function resolved(trace, state, found) {
+  const kind = KINDS.includes(state.kind) ? state.kind : "cross";
+  if (Math.max(state.layer, state.head) >= 0) return { ...state, kind, layer: Math.max(state.layer, 0), head: Math.max(state.head, 0) };
+  const aligns = kind === "cross" && found.find(({ what }) => what === "aligns");
+  if (aligns) return { ...state, kind, layer: aligns.look.layer, head: aligns.look.head, word_row: aligns.look.word_row };
+  const [layer, head] = clearest(trace, kind);
+  return { ...state, kind, layer, head };
+}
+
+// The head that looks most decidedly at every token in turn: where the greatest weight of a column, averaged
+// over the columns, is greatest.
+/** @param {Trace} trace @returns {[number, number]} layer and head */
+export function clearest(trace, kind) {
+  let [best, top] = [/** @type {[number, number]} */ ([0, 0]), -1];
+  for (const layer of layersOf(trace)) {
+    const { shape: [heads, rows, columns], values } = trace.weights(kind, layer);
+    for (let h = 0; h < heads; h++) {
+      let sum = 0;
+      for (let j = 0; j < columns; j++) {
+        let most = 0;
+        for (let i = 0; i < rows; i++) most = Math.max(most, values[(h * rows + i) * columns + j]);
+        sum += most;
+      }
+      if (sum > top) [best, top] = [[layer, h], sum];
+    }
+  }
+  return best;
+}
+
+// Of a kind all heads as small pictures, (layers, heads, height, width).
+function thumbs(trace, kind) {
+  return quantize(`thumbs.${kind}`, stacked(layersOf(trace).map((layer) => pool(trace.weights(kind, layer), THUMB))), COARSE);
+}
+
+function stacked(tensors) {
+  const made = new Tensor([tensors.length, ...tensors[0].shape]);
+  tensors.forEach(({ values }, i) => made.values.set(values, i * values.length));
+  return made;
+}
+
+// What every head is coloured by when a word is pinned: the strongest look at every word and from it, and the
+// word at its other end. The words of a row of the cross-attention are those that it writes.
+/** @param {Trace} trace @returns {PackedPart[]} */
+function pins(trace, kind) {
+  const rows = plainWords({ encoder: trace.srcTokens, decoder: trace.tgtTokens, cross: trace.predictedTokens }[kind]);
+  const columns = plainWords(kind === "decoder" ? trace.tgtTokens : trace.srcTokens);
+  const [m, n] = [rows.labels.length, columns.labels.length];
+  const heads = trace.config.n_heads;
+  const shape = (count) => [trace.config.n_layers, heads, count];
+  const [to, from] = [new Tensor(shape(n)), new Tensor(shape(m))];
+  const [toWho, fromWho] = [new Uint16Array(to.values.length), new Uint16Array(from.values.length)];
+  for (const layer of layersOf(trace)) {
+    const merged = mergeWords(trace.weights(kind, layer), rows.numbers, columns.numbers);
+    for (let h = 0; h < heads; h++) {
+      for (let i = 0; i < m; i++) {
+        for (let j = 0; j < n; j++) {
+          if (!rows.labels[i] || !columns.labels[j] || (kind !== "cross" && i === j)) continue;
+          const weight = merged.values[(h * m + i) * n + j];
+          const [atTo, atFrom] = [(layer * heads + h) * n + j, (layer * heads + h) * m + i];
+          if (weight > to.values[atTo]) [to.values[atTo], toWho[atTo]] = [weight, i];
+          if (weight > from.values[atFrom]) [from.values[atFrom], fromWho[atFrom]] = [weight, j];
+        }
+      }
+    }
+  }
+  const who = (name, count, values) => ({ name, type: /** @type {"u2"} */ ("u2"), shape: shape(count), top: 0, values });
+  return [
+    quantize(`pins.${kind}.to`, to), who(`pins.${kind}.to.who`, n, toWho),
+    quantize(`pins.${kind}.from`, from), who(`pins.${kind}.from.who`, m, fromWho),
+  ];
+}

@@ -1,0 +1,89 @@
+// A translation at one glance: in whole words, each with where the model looked as it wrote it, how sure it
+// was, and what nearly stood there. The same as figures/glance.py.
+
+import { Tensor } from "../model/tensor.js";
+import { isControl, isPunctuation, wordLabels, wordNumbers } from "./words.js";
+
+/** @typedef {import("../model/translator.js").Trace} Trace */
+/** @typedef {{ layer: number, head: number, weights_to: string }} Aligner the row that a word is looked up in: "output" or "input" */
+
+const BLANK = "▯"; // stands for a word that the model has no piece for
+
+/**
+ * @param {Trace} trace
+ * @param {{ rivals?: import("./rivals.js").Rival[][], taken?: number, aligner?: Aligner | null }} [options]
+ *   taken: pieces that the translation was made to begin with; aligner: the head to show, else one that `agreeing` finds
+ */
+export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {}) {
+  const [read, wrote] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
+  const count = wrote.length ? wrote[wrote.length - 1] + 1 - Number(trace.predictedTokens.at(-1) === "</s>") : 0;
+  const to = aligner?.weights_to ?? "output";
+  const merged = Array.from({ length: trace.config.n_layers }, (_, layer) => byWord(trace.weights("cross", layer), to, trace.predictedTokens, read));
+  const [, words, sources] = merged[0].shape;
+  const [layer, number] = aligner ? [aligner.layer, aligner.head] : agreeing(merged, count);
+  const row = (word) => [...merged[layer].row(number * words + word)].map((weight) => Math.round(weight * 1e4) / 1e4);
+  const labels = wordLabels(trace.predictedTokens);
+  return {
+    source: asWritten(trace.source, wordLabels(trace.srcTokens).slice(0, -1)),
+    heads: trace.config.n_layers * trace.config.n_heads, layer, head: number, to, ids: trace.ids,
+    taken: taken > 0 && taken <= wrote.length ? wrote[taken - 1] : -1,
+    written: Array.from({ length: count }, (_, word) => ({
+      text: labels[word].replaceAll("<unk>", BLANK),
+      p: trace.steps[decidedBy(trace.steps, wrote, word)].chosen.probability,
+      looks: row(word).slice(0, sources - 1), rest: row(word)[sources - 1],
+      rivals: (rivals[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
+    })),
+  };
+}
+
+// The step of a word at which another came closest: where the strongest piece that was not taken is most probable.
+/** @param {Trace["steps"]} steps @param {number[]} words the number of the word that each step writes */
+export function decidedBy(steps, words, word) {
+  const closest = ({ candidates, chosen }) => Math.max(0, ...candidates.filter(({ id, token }) => id !== chosen.id && !isControl(token)).map(({ probability }) => probability));
+  const own = steps.map((_, i) => i).filter((i) => words[i] === word);
+  return own.reduce((a, b) => (closest(steps[b]) > closest(steps[a]) ? b : a));
+}
+
+// Weights between words: to a word the sum over its pieces, from a word the mean of its pieces' rows, without those
+// of punctuation, which looks elsewhere than its word. With `to` "input" a token has the next row, which reads it.
+/** @param {Tensor} weights @param {string} to @param {string[]} tokens @param {number[]} read */
+function byWord(weights, to, tokens, read) {
+  const [heads, rows] = weights.shape;
+  const wrote = wordNumbers(tokens);
+  const [m, n] = [wrote[rows - 1] + 1, read[read.length - 1] + 1];
+  const merged = new Tensor([heads, m, n]);
+  for (let word = 0; word < m; word++) {
+    const all = wrote.map((_, i) => i).filter((i) => wrote[i] === word);
+    const letters = all.filter((i) => !isPunctuation(tokens[i]));
+    const members = letters.length ? letters : all;
+    for (let h = 0; h < heads; h++) {
+      for (const i of members) {
+        const row = weights.row(h * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i));
+        row.forEach((weight, j) => { merged.values[(h * m + word) * n + read[j]] += weight / members.length; });
+      }
+    }
+  }
+  return merged;
+}
+
+// Layer and head that agree most with all heads together: of each the products of its weights and the mean's are
+// summed. A choice for a first sight, made on this sentence alone.
+function agreeing(layers, count) {
+  const [heads, words, sources] = layers[0].shape;
+  const each = layers.flatMap(({ values }, layer) => Array.from({ length: heads }, (_, head) => ({ place: [layer, head], values, start: head * words * sources })));
+  const mean = (at) => each.reduce((sum, { values, start }) => sum + values[start + at], 0) / each.length;
+  const marks = each.map(() => 0);
+  for (let word = 0; word < count; word++) {
+    for (let j = 0; j < sources - 1; j++) {
+      const common = mean(word * sources + j);
+      each.forEach(({ values, start }, i) => { marks[i] += values[start + word * sources + j] * common; });
+    }
+  }
+  return each[marks.indexOf(Math.max(...marks))].place;
+}
+
+// The words as the visitor wrote them, if they are as many as the model read.
+function asWritten(text, labels) {
+  const own = text.trim().split(/\s+/u);
+  return own.length === labels.length ? own : labels.map((label) => label.replaceAll("<unk>", BLANK));
+}

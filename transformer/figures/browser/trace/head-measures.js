@@ -1,0 +1,121 @@
+// What a head does on one sentence, in numbers: every measure of transformer/measures that needs no corpus.
+// Each value is a mean over the rows that count; a measure that no row counts for is left out.
+
+import { beginsWord, isControl, isPunctuation, isWritten } from "./words.js";
+
+/** @typedef {import("../model/tensor.js").Tensor} Tensor */
+
+// Measures of every head of one layer, in the order in which they are offered.
+/** @param {import("../model/translator.js").Trace} trace @param {string} kind @param {number} layer @returns {Record<string, number[]>} */
+export function measuresOf(trace, kind, layer) {
+  const weights = trace.weights(kind, layer);
+  const rows = rowsOf(trace, kind);
+  const found = {};
+  for (const [name, { kinds, counts, value }] of Object.entries(MEASURES)) {
+    /** @type {number[]} */
+    const counted = Array.from({ length: rows.queries }, (_, i) => i).filter((i) => counts(i, rows));
+    if (!kinds.includes(kind) || !counted.length) continue;
+    const mean = (head) => counted.reduce((sum, i) => sum + value(weights.row(head * rows.queries + i), i, rows), 0) / counted.length;
+    found[name] = Array.from({ length: rows.heads }, (_, head) => rounded(mean(head)));
+  }
+  for (const [name, offset, backwards] of OFFSETS) {
+    if (backwards && kind === "decoder") continue;
+    const each = Array.from({ length: rows.heads }, (_, head) => commonOffset(weights, head, rows, backwards));
+    found[name] = each.map(({ share }) => rounded(share));
+    found[offset] = each.map((one) => one.offset);
+  }
+  return Object.fromEntries(ORDER.filter((name) => name in found).map((name) => [name, found[name]]));
+}
+
+const rounded = (value) => Math.round(value * 1e4) / 1e4;
+const ORDER = [
+  "entropy", "distance", "confidence", "previous", "itself", "next", "positional", "offset", "backwards", "backwards_offset",
+  "first", "last", "punctuation", "delimiters", "duplicate", "pieces",
+];
+const OFFSETS = [["positional", "offset", false], ["backwards", "backwards_offset", true]];
+const [SELF, EVERY] = [["encoder", "decoder"], ["encoder", "decoder", "cross"]];
+const always = () => true;
+const sum = (row, wanted) => row.reduce((total, weight, j) => (wanted(j) ? total + weight : total), 0);
+
+/** @type {Record<string, { kinds: string[], counts(i: number, rows: any): boolean, value(row: Float32Array, i: number, rows: any): number }>} */
+const MEASURES = {
+  entropy: { kinds: EVERY, counts: always, value: (row) => row.reduce((bits, w) => (w > 0 ? bits - w * Math.log2(w) : bits), 0) },
+  distance: { kinds: EVERY, counts: always, value: (row, i) => row.reduce((far, w, j) => far + w * Math.abs(i - j), 0) },
+  confidence: { kinds: EVERY, counts: always, value: greatest },
+  previous: { kinds: SELF, counts: (i) => i > 0, value: (row, i) => row[i - 1] },
+  itself: { kinds: SELF, counts: always, value: (row, i) => row[i] },
+  next: { kinds: ["encoder"], counts: (i, { queries }) => i + 1 < queries, value: (row, i) => row[i + 1] },
+  first: { kinds: EVERY, counts: always, value: (row) => row[0] },
+  last: { kinds: EVERY, counts: always, value: (row) => row[row.length - 1] },
+  punctuation: { kinds: EVERY, counts: always, value: (row, _, { punctuation }) => sum(row, (j) => punctuation[j]) },
+  delimiters: {
+    kinds: EVERY, counts: (i, { kind }) => kind !== "decoder" || i > 0,
+    value: (row, i, rows) => sum(row, (j) => (rows.seen(i, j) && rows.control[j]) || rows.punctuation[j]),
+  },
+  duplicate: {
+    kinds: EVERY, counts: (i, rows) => rows.keys.some((_, j) => isSame(i, j, rows)),
+    value: (row, i, rows) => sum(row, (j) => isSame(i, j, rows)),
+  },
+  pieces: {
+    kinds: ["encoder"], counts: (i, rows) => rows.keys.some((_, j) => ofOneWord(i, j, rows)),
+    value: (row, i, rows) => {
+      const top = greatest(row, i, rows);
+      const best = rows.keys.map((_, j) => j).filter((j) => row[j] === top && !rows.control[j]);
+      return best.filter((j) => ofOneWord(i, j, rows)).length / Math.max(best.length, 1);
+    },
+  },
+};
+
+// The greatest weight, control tokens aside.
+function greatest(row, i, rows) {
+  return row.reduce((top, w, j) => (rows.seen(i, j) && !rows.control[j] ? Math.max(top, w) : top), 0);
+}
+
+// The tokens of the rows and the columns, and what each row goes on to write (the encoder's: itself).
+function rowsOf(trace, kind) {
+  const [queries, keys] = [kind === "encoder" ? trace.srcTokens : trace.tgtTokens, kind === "decoder" ? trace.tgtTokens : trace.srcTokens];
+  const own = kind === "cross" ? trace.predictedTokens : queries;
+  return {
+    kind, keys, own, queries: queries.length, heads: trace.config.n_heads,
+    ownWhole: wholeWords(own), keyWhole: wholeWords(keys), words: wordsOf(keys),
+    control: keys.map(isControl), punctuation: keys.map(isPunctuation),
+    seen: (i, j) => kind !== "decoder" || j <= i,
+  };
+}
+
+// Whether each token is a word by itself.
+function wholeWords(tokens) {
+  const goesOn = (token) => token !== undefined && !beginsWord(token) && !isPunctuation(token) && !isControl(token);
+  return tokens.map((token, i) => beginsWord(token) && isWritten(token) && !goesOn(tokens[i + 1]));
+}
+
+// For each token of the source the number of its word, or null for signs and the end.
+function wordsOf(tokens) {
+  let word = 0;
+  return tokens.map((token, i) => {
+    word += Number(beginsWord(token));
+    return isPunctuation(token) || i === tokens.length - 1 ? null : word;
+  });
+}
+
+const ofOneWord = (i, j, { words }) => i !== j && words[i] !== null && words[i] === words[j];
+
+// Where the word of the row stands; in self-attention where else.
+function isSame(i, j, rows) {
+  const same = rows.own[i] === rows.keys[j] && rows.seen(i, j) && rows.ownWhole[i] && rows.keyWhole[j];
+  return same && (rows.kind === "cross" || i !== j);
+}
+
+// The most common place of a row's greatest weight, j − i, and its share among the rows that reach it.
+function commonOffset(weights, head, { queries, keys }, backwards) {
+  const counts = new Map();
+  for (let i = 0; i < queries; i++) {
+    const row = weights.row(head * queries + i);
+    const at = backwards ? keys.length - 1 - row.lastIndexOf(Math.max(...row)) : row.indexOf(Math.max(...row));
+    counts.set(at - i, (counts.get(at - i) ?? 0) + 1);
+  }
+  const nearest = [...counts.keys()].sort((a, b) => Math.abs(a) - Math.abs(b) || a - b);
+  const offset = nearest.reduce((a, b) => (counts.get(b) > counts.get(a) ? b : a));
+  const reach = Math.min(queries, keys.length - offset) - Math.max(0, -offset);
+  return { offset, share: counts.get(offset) / reach };
+}

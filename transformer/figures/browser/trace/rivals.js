@@ -1,0 +1,67 @@
+// Rival words: what nearly stood in a word's place, written out by the model itself. A piece that came close is
+// taken, and the most probable pieces follow it to the end of its word. The same as inference/rivals.py.
+
+import { softmax } from "../model/tensor.js";
+import { beginsWord, isControl, joinBytes, withoutBegin, wordNumbers } from "./words.js";
+
+/** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Rival */
+
+const LONGEST = 8; // pieces that a rival may go on for
+const ROWS = 16; // rivals of one translation, at most, the most probable
+const LEAST = 0.01; // probability from which on a word is a rival
+const MOST = 3; // rivals of a word
+
+// For each word of the translation its rivals, those first whose first own piece was most probable.
+/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @returns {Rival[][]} */
+export function rivalWords(translator, trace) {
+  const words = wordNumbers(trace.predictedTokens);
+  const began = beginnings(trace, words).sort((a, b) => b.probability - a.probability).slice(0, ROWS);
+  const ended = began.map((rival) => writtenOut(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
+  const texts = words.reduce((found, word, i) => { found[word] = (found[word] ?? "") + trace.predictedTokens[i]; return found; }, []).map((text) => joinBytes(withoutBegin(text)));
+  const plain = (text) => text.replaceAll("’", "'"); // words that differ in an apostrophe's form are no rivals
+  const found = texts.map(() => []);
+  for (const rival of ended) {
+    const known = [texts[rival.word], ...found[rival.word].map(({ text }) => text)].map(plain);
+    if (rival.probability >= LEAST && found[rival.word].length < MOST && !known.includes(plain(rival.text))) found[rival.word].push(rival);
+  }
+  return found.map((each) => each.sort((a, b) => b.first - a.first));
+}
+
+// First pieces, with what they share with the word: a piece that begins none goes on with the word before it.
+function beginnings(trace, words) {
+  return trace.steps.flatMap(({ candidates, chosen }, step) => {
+    if (isControl(chosen.token)) return [];
+    const close = candidates.filter(({ id, token, probability }) => id !== chosen.id && !isControl(token) && probability >= LEAST);
+    return close.map(({ id, token, probability }) => {
+      const goesOn = !beginsWord(token);
+      const at = goesOn && step ? words[step - 1] : words[step];
+      const shared = goesOn ? words.map((_, i) => i).filter((i) => i < step && words[i] === at) : [];
+      // Of the word's own pieces only: those of the word before it have been written.
+      const share = at === words[step] ? shared.reduce((p, i) => p * trace.steps[i].chosen.probability, 1) : 1;
+      return { word: words[step], step, ids: [id], text: shared.map((i) => trace.predictedTokens[i]).join("") + token, probability: probability * share, first: probability };
+    });
+  });
+}
+
+// The rival with the pieces that end its word.
+/** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {Rival} rival */
+function writtenOut({ model, vocabulary }, trace, rival) {
+  const { pad_id, bos_id, unk_id } = model.config;
+  let { ids, text, probability } = rival;
+  for (let cache = trace.caches[rival.step], pieces = 0; pieces < LONGEST; pieces++) {
+    const step = model.decode([ids[ids.length - 1]], cache);
+    cache = step.cache;
+    const shares = model.project(step.states).values;
+    softmax(shares);
+    let best = -1;
+    shares.forEach((share, id) => {
+      if (id !== pad_id && id !== bos_id && id !== unk_id && (best < 0 || share > shares[best])) best = id;
+    });
+    const token = vocabulary.pieces[best].text;
+    if (isControl(token) || beginsWord(token)) break;
+    ids = [...ids, best];
+    text += token;
+    probability *= shares[best];
+  }
+  return { ...rival, ids, text: joinBytes(withoutBegin(text)), probability };
+}

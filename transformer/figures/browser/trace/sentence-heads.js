@@ -1,0 +1,156 @@
+// What stands out on one sentence, for a first look: the head that aligns, the one that looks a word back, those
+// at rest; and a line for each. The same as analysis/roles/sentence_heads.py and ui/kit/story.py.
+
+import { Tensor } from "../model/tensor.js";
+import { isControl, mergeWords, plainWords } from "./words.js";
+
+/** @typedef {import("../model/translator.js").Trace} Trace */
+/** @typedef {{ what: string, said: [string, boolean][], look: any }} HeadNotice */
+
+const CLEAR = 0.5; // the least that is said to stand out: more than all other tokens have together
+const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
+
+/** @typedef {import("./glance-data.js").Aligner} Aligner */
+
+// `aligner`: the head that aligns words best by links that people made; it is the one that aligns, however clear it is.
+/** @param {Trace} trace @param {Aligner | null} aligner @returns {HeadNotice[]} */
+export function notices(trace, aligner) {
+  const aligns = aligner ? measuredAligner(trace, aligner) : aligning(trace);
+  return [aligns, lookingBack(trace), resting(trace)].filter((one) => one !== null);
+}
+
+/** @param {string} kind @param {number[]} place layer and head @returns {HeadNotice} */
+const notice = (what, said, kind, place, tokens, to = "output") =>
+  ({ what, said, look: { view: "heads", kind, layer: place[0], head: place[1], ...(kind === "cross" ? { word_row: to } : {}), heads: "", combine: "one", tokens, pin: "" } });
+const written = (weight) => (weight >= 0.995 && weight < 1 ? "more than 0.99" : weight.toFixed(2));
+const spoken = (labels) => labels.map((_, i) => i).filter((i) => labels[i]);
+const piecesOf = (numbers, word) => numbers.map((number, i) => (number === word ? `q${i}` : "")).filter(Boolean).join(",");
+
+// Layer and head of all heads of a kind.
+/** @param {Trace} trace @returns {[number, number][]} */
+const heads = (trace) => Array.from({ length: trace.config.n_layers * trace.config.n_heads }, (_, i) => /** @type {[number, number]} */ ([Math.floor(i / trace.config.n_heads), i % trace.config.n_heads]));
+
+// Words written and words read that are each other's strongest in the mean of all heads, and the head that gives
+// these pairs the most.
+function aligning(trace) {
+  const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
+  const [target, source] = [spoken(rows.labels), spoken(columns.labels)];
+  if (Math.min(target.length, source.length) < 2) return null;
+  const { at, best, shares, pairs } = alignment(trace, rows, columns, target, source);
+  if (shares[best] < CLEAR) return null;
+  const weight = ([i, j]) => at(best, target[i], source[j]);
+  const clear = pairs.filter((pair) => weight(pair) >= CLEAR);
+  // Long words say more than short ones: names and things rather than articles.
+  const length = ([, j]) => [...columns.labels[source[j]]].length;
+  const [i, j] = clear.reduce((a, b) => (length(b) > length(a) || (length(b) === length(a) && weight(b) > weight(a)) ? b : a));
+  return notice("aligns", [
+    ["To write ", false], [rows.labels[target[i]], true], [", this head attends to ", false], [columns.labels[source[j]], true],
+    [` with weight ${written(weight([i, j]))}. ${clear.length} of ${target.length} words give their source word more than half:`, false],
+  ], "cross", heads(trace)[best], piecesOf(rows.numbers, target[i]));
+}
+
+// What the measured aligner does on this sentence: how much each word gives its favourite.
+/** @param {Trace} trace @param {Aligner} aligner */
+function measuredAligner(trace, { layer, head, weights_to: to }) {
+  const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
+  const [target, source] = [spoken(rows.labels), spoken(columns.labels)];
+  if (Math.min(target.length, source.length) < 2) return null;
+  const { values, n } = ownWords(trace.weights("cross", layer), head, to, rows.numbers, columns.numbers);
+  const looks = target.map((word) => source.map((other) => values[word * n + other]));
+  const best = looks.map((row) => Math.max(...row));
+  const clear = best.filter((weight) => weight >= CLEAR).length;
+  // Of the clearest words a long one: names and things rather than articles.
+  const mark = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
+  const greater = (a, b) => a.reduce((found, one, i) => found || Math.sign(one - b[i]), 0) > 0;
+  const row = target.map((_, i) => i).reduce((a, b) => (greater(mark(b), mark(a)) ? b : a));
+  const pieces = rows.numbers.map((_, i) => i).filter((i) => rows.numbers[i] === target[row]);
+  const seen = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
+  const unsure = target.length - clear;
+  const how = !unsure ? "It gives each word written more than half to one word of the source."
+    : clear ? `It is unsure about ${unsure} of the ${target.length} words written: less than half each.`
+    : "It is unsure on this sentence: no word written gives half to one source word.";
+  return notice("aligns", [
+    [to === "input" ? "After writing " : "To write ", false], [rows.labels[target[row]], true], [", this head looks most at ", false],
+    [columns.labels[source[looks[row].indexOf(best[row])]], true],
+    [` with ${written(best[row])} of its attention. ${how} By links made by people it is the best aligner of this model:`, false],
+  ], "cross", [layer, head], seen.map((i) => `q${i}`).join(","), to);
+}
+
+// The weights of one head between words; with `to` "input" a token has the next row, which reads it.
+function ownWords(weights, head, to, rowWords, columnWords) {
+  const [, rows, columns] = weights.shape;
+  const moved = new Tensor([1, rows, columns]);
+  for (let i = 0; i < rows; i++) moved.row(i).set(weights.row(head * rows + (to === "input" ? Math.min(i + 1, rows - 1) : i)));
+  const { values, shape } = mergeWords(moved, rowWords, columnWords);
+  return { values, n: shape[2] };
+}
+
+function alignment(trace, rows, columns, target, source) {
+  const layers = Array.from({ length: trace.config.n_layers }, (_, layer) => mergeWords(trace.weights("cross", layer), rows.numbers, columns.numbers));
+  const count = trace.config.n_heads;
+  const [m, n] = [rows.labels.length, columns.labels.length];
+  const at = (number, i, j) => layers[Math.floor(number / count)].values[((number % count) * m + i) * n + j];
+  const all = heads(trace).map((_, number) => number);
+  const mean = target.map((i) => source.map((j) => all.reduce((sum, number) => sum + at(number, i, j), 0) / all.length));
+  const pairs = strongestPairs(mean);
+  const shares = all.map((number) => pairs.reduce((sum, [i, j]) => sum + at(number, target[i], source[j]), 0) / Math.min(target.length, source.length));
+  return { at, shares, pairs, best: shares.indexOf(Math.max(...shares)) };
+}
+
+// The pairs of which each is the other's strongest.
+/** @param {number[][]} table @returns {[number, number][]} */
+function strongestPairs(table) {
+  const first = (numbers) => numbers.indexOf(Math.max(...numbers));
+  const pairs = table.map((row, i) => /** @type {[number, number]} */ ([i, first(row)]));
+  return pairs.filter(([i, j]) => table[i][j] > 0 && first(table.map((row) => row[j])) === i);
+}
+
+// The head whose words look most at the word before; of words alone, with no sign between them.
+function lookingBack(trace) {
+  let best = null;
+  for (const [kind, tokens] of [["encoder", trace.srcTokens], ["decoder", trace.tgtTokens]]) {
+    const { numbers, labels } = plainWords(tokens);
+    const rows = spoken(labels).filter((i) => labels[i - 1]);
+    if (rows.length < 2) continue;
+    for (let layer = 0; layer < trace.config.n_layers; layer++) {
+      const { shape: [count, words], values } = mergeWords(trace.weights(kind, layer), numbers, numbers);
+      for (let head = 0; head < count; head++) {
+        const looks = rows.map((i) => values[(head * words + i) * words + i - 1]);
+        const share = looks.reduce((a, b) => a + b) / rows.length;
+        if (share < CLEAR || (best && share <= best.share)) continue;
+        best = { share, kind, place: [layer, head], looks, rows, labels, numbers };
+      }
+    }
+  }
+  if (!best) return null;
+  const { looks, rows, labels, numbers } = best;
+  const most = looks.indexOf(Math.max(...looks));
+  return notice("back", [
+    [labels[rows[most]], true], [" attends to the word before it, ", false], [labels[rows[most] - 1], true],
+    [`, with weight ${written(looks[most])}. ${looks.filter((look) => look >= CLEAR).length} of ${rows.length} words give the word before them more than half:`, false],
+  ], best.kind, best.place, piecesOf(numbers, rows[most]));
+}
+
+// Heads that give most of their attention to an end of the sentence. The source's end is asked first; the
+// decoder's first row sees `<s>` alone and is left out.
+function resting(trace) {
+  const found = [];
+  for (const [kind, tokens] of [["encoder", trace.srcTokens], ["cross", trace.srcTokens], ["decoder", trace.tgtTokens]]) {
+    const column = kind === "decoder" ? 0 : tokens.length - 1;
+    const from = kind === "decoder" ? 1 : 0;
+    const rows = trace.weights(kind, 0).shape[1];
+    if (!isControl(tokens[column]) || rows - from < 2) continue;
+    for (const [layer, head] of heads(trace)) {
+      const weights = trace.weights(kind, layer);
+      let sum = 0;
+      for (let i = from; i < rows; i++) sum += weights.row(head * rows + i)[column];
+      found.push({ share: sum / (rows - from), kind, place: [layer, head], token: tokens[column], column, last: kind !== "decoder" });
+    }
+  }
+  const clear = found.filter(({ share }) => share >= CLEAR);
+  if (!clear.length) return null;
+  const best = clear.reduce((a, b) => (Number(b.last) - Number(a.last) || b.share - a.share) > 0 ? b : a);
+  return notice("rests", [[
+    `${clear.length} of ${found.length} heads are attention sinks: they give most of their weight to ${ENDS[best.token] ?? "punctuation"}. This one gives it ${written(best.share)}:`, false,
+  ]], best.kind, best.place, `k${best.column}`);
+}

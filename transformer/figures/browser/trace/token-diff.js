@@ -1,0 +1,43 @@
+// Two token lists as one, in order: equal tokens side by side, null where one has no partner. As many tokens as
+// can be are paired, and of the ways to do so one with the most neighbours paired with neighbours. The same
+// as figures/token_diff.py.
+
+/** @typedef {[number | null, number | null]} TokenPair */
+
+/** @param {string[]} first @param {string[]} second @returns {TokenPair[]} */
+export function alignTokens(first, second) {
+  /** @type {TokenPair[]} */
+  const made = [];
+  let [i, j] = [0, 0];
+  for (const [endI, endJ] of [...matches(first, second), [first.length, second.length]]) {
+    for (; i < endI; i++) made.push([i, null]);
+    for (; j < endJ; j++) made.push([null, j]);
+    made.push([endI, endJ]);
+    [i, j] = [endI + 1, endJ + 1];
+  }
+  return made.slice(0, -1);
+}
+
+function matches(first, second) {
+  const [n, m] = [first.length, second.length];
+  const pair = Math.min(n, m) + 1; // worth more than all neighbours together, each of which is worth 1
+  const table = (value) => Array.from({ length: n + 1 }, () => Array(m + 1).fill(value));
+  const [best, paired] = [table(0), table(-1)];
+  for (let i = n - 1; i >= 0; i--) {
+    for (let j = m - 1; j >= 0; j--) {
+      best[i][j] = Math.max(best[i + 1][j], best[i][j + 1]);
+      if (first[i] !== second[j]) continue;
+      paired[i][j] = pair + Math.max(best[i + 1][j + 1], paired[i + 1][j + 1] + 1);
+      best[i][j] = Math.max(best[i][j], paired[i][j]);
+    }
+  }
+  const found = [];
+  for (let [i, j] = [0, 0]; i < n && j < m;) {
+    const [a, b] = found[found.length - 1] ?? [-2, -2];
+    const neighbour = Number(a === i - 1 && b === j - 1);
+    if (paired[i][j] >= 0 && paired[i][j] + neighbour >= best[i][j]) found.push([i++, j++]);
+    else if (best[i + 1][j] === best[i][j]) i++;
+    else j++;
+  }
+  return found;
+}

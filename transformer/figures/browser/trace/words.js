@@ -1,0 +1,106 @@
+// Pieces of words put together: which pieces make a word, and the attention between words. The same as
+// figures/words.py and measures/pieces.py.
+
+import { Tensor } from "../model/tensor.js";
+import { charactersOf } from "../model/vocabulary.js";
+
+const BEGIN = "▁";
+const CONTROL = new Set(["<s>", "</s>", "<pad>", "<unk>"]);
+
+/** @param {string} token */
+export const isControl = (token) => CONTROL.has(token);
+
+/** @param {string} token */
+export const beginsWord = (token) => token.startsWith(BEGIN);
+
+/** @param {string} text */
+export const withoutBegin = (text) => (text.startsWith(BEGIN) ? text.slice(1) : text);
+
+// A text with runs of byte pieces as the characters that they spell. Bytes that are no whole character, and control
+// characters, are written as ⟨C3⟩, so that nobody takes them for text.
+/** @param {string} text */
+export function joinBytes(text) {
+  return text.replace(/(?:<0x[0-9A-F]{2}>)+/g, (run) => {
+    const bytes = run.match(/[0-9A-F]{2}(?=>)/g).map((hex) => parseInt(hex, 16));
+    const shown = ({ text: letter }) => letter !== null && !/[\p{C}\p{Zl}\p{Zp}]/u.test(letter);
+    const hex = (byte) => `⟨${byte.toString(16).toUpperCase().padStart(2, "0")}⟩`;
+    return charactersOf(bytes).map((one) => (shown(one) ? one.text : one.bytes.map(hex).join(""))).join("");
+  });
+}
+
+// Signs between words; an apostrophe or a hyphen stands within one.
+/** @param {string} token */
+export const isPunctuation = (token) => /^(?:(?!['’-])\p{P})+$/u.test(withoutBegin(token));
+
+// Whether a token has a letter or a digit.
+/** @param {string} token */
+export const isWritten = (token) => /[\p{L}\p{N}]/u.test(token);
+
+// For each token the number of its word, from 0 and never falling.
+/** @param {string[]} tokens */
+export function wordNumbers(tokens) {
+  let word = -1;
+  return tokens.map((token, i) => {
+    if (i === 0 || beginsWord(token) || isControl(token) || isControl(tokens[i - 1])) word += 1;
+    return word;
+  });
+}
+
+// The text of each word, without the "▁" that begins it; a "▁" alone stays, to be seen.
+/** @param {string[]} tokens */
+export function wordLabels(tokens) {
+  const texts = [];
+  wordNumbers(tokens).forEach((word, i) => { texts[word] = (texts[word] ?? "") + tokens[i]; });
+  return texts.map((text) => joinBytes(withoutBegin(text)) || text);
+}
+
+// As `wordNumbers` and `wordLabels`, with signs before or after a word apart from it; what is no word has a
+// number of its own too, and the label "".
+/** @param {string[]} tokens @returns {{ numbers: number[], labels: string[] }} */
+export function plainWords(tokens) {
+  const [numbers, labels] = [[], []];
+  const silent = tokens.map((token) => isControl(token) || isPunctuation(token));
+  const words = wordNumbers(tokens);
+  tokens.forEach((token, i) => {
+    if (i === 0 || words[i] !== words[i - 1] || silent[i] || silent[i - 1]) labels.push("");
+    numbers.push(labels.length - 1);
+    if (!silent[i]) labels[labels.length - 1] += token;
+  });
+  return { numbers, labels: labels.map((label) => withoutSigns(joinBytes(withoutBegin(label)))) };
+}
+
+function withoutSigns(label) {
+  const letters = [...label];
+  let [start, end] = [0, letters.length];
+  while (start < end && isPunctuation(letters[start])) start++;
+  while (start < end && isPunctuation(letters[end - 1])) end--;
+  return letters.slice(start, end).join("");
+}
+
+// Tokens as the explorer takes them.
+/** @param {string[]} tokens */
+export function labelsOf(tokens) {
+  const plain = plainWords(tokens);
+  return {
+    tokens, words: wordNumbers(tokens), word_labels: wordLabels(tokens),
+    plain: plain.numbers, plain_labels: plain.labels, special: tokens.map(isControl),
+  };
+}
+
+// Attention between words: to a word the sum over its pieces, from a word their mean (Clark et al. 2019,
+// section 4.1). (heads, rows, columns) to (heads, row words, column words).
+/** @param {Tensor} weights @param {number[]} rowWords @param {number[]} columnWords */
+export function mergeWords(weights, rowWords, columnWords) {
+  const [heads, rows, columns] = weights.shape;
+  const [m, n] = [rowWords, columnWords].map((words) => words[words.length - 1] + 1);
+  const sizes = new Float64Array(m);
+  for (const word of rowWords) sizes[word] += 1;
+  const merged = new Tensor([heads, m, n]);
+  for (let h = 0; h < heads; h++) {
+    for (let i = 0; i < rows; i++) {
+      const [from, to] = [weights.row(h * rows + i), merged.row(h * m + rowWords[i])];
+      for (let j = 0; j < columns; j++) to[columnWords[j]] += from[j] / sizes[rowWords[i]];
+    }
+  }
+  return merged;
+}
