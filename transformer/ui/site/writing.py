@@ -133,12 +133,12 @@ def step_of(ready: PreparedLesson, live: Collection[str] = ()) -> tuple[CourseSt
     lesson, question = ready.lesson, ready.question
     assert question is not None, "a lesson that no model shows is no step"
     section = f" · paper, section {lesson.section}" if lesson.section else ""
-    model = ready.asked_of
+    model = ready.model
     is_live = lesson.page == ATTENTION and model is not None and model.name in live
     content = "" if is_live else _view(ready)
     look = Look(f"views/{lesson.name}.html", f"“{ready.text}”") if content else None
     if is_live and model is not None:
-        params = {**ready.opened(guessed=True).to_params(), "model": model.name}
+        params = {**ready.view_for(answered=True).to_params(), "model": model.name}
         look = Look(live_address({**params, "text": ready.text}), f"“{ready.text}”, live")
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
