@@ -24,7 +24,7 @@ def pins(name: str) -> dict[str, Requirement]:
     return {requirement.name: requirement for requirement in named}
 
 
-FILES = [f"requirements{name}.txt" for name in ("", "-cluster", "-dev", "-benchmarks")]
+FILES = [f"requirements{name}.txt" for name in ("", "-cluster", "-widget", "-dev", "-benchmarks")]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -33,7 +33,7 @@ def test_every_pin_is_exact(name: str) -> None:
         assert re.fullmatch(r"==[\d.]+", str(requirement.specifier)), requirement
 
 
-@pytest.mark.parametrize("name", FILES[:3])
+@pytest.mark.parametrize("name", FILES[:4])
 def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
     for package, requirement in pins(name).items():
         assert requirement.specifier.contains(importlib.metadata.version(package)), package
@@ -45,6 +45,7 @@ def test_the_package_asks_for_the_same_within_ranges() -> None:
     for asked, file in (
         (project["dependencies"], "requirements.txt"),
         (extras["cluster"], "requirements-cluster.txt"),
+        (extras["widget"], "requirements-widget.txt"),
     ):
         ranges = {one.name: one for one in map(Requirement, asked)}
         exact = pins(file)
@@ -63,7 +64,8 @@ def test_what_the_app_imports_is_what_it_pins() -> None:
     foreign = {name for names in links.values() for name in names if "." not in name}
     foreign -= ours | sys.stdlib_module_names
     # Nobody imports uvloop: Streamlit takes it where it is there (its extra "performance").
-    assert foreign == (pins("requirements.txt").keys() | {"distributed"}) - {"uvloop"}
+    optional = {"distributed"} | pins("requirements-widget.txt").keys()
+    assert foreign == (pins("requirements.txt").keys() | optional) - {"uvloop"}
 
 
 def test_the_server_runs_on_the_loop_that_is_pinned() -> None:
@@ -81,6 +83,14 @@ def test_only_the_cluster_imports_what_comes_with_its_extra() -> None:
     extra = {name for name, needed in links.items() if "distributed" in needed}
     assert extra
     assert {name.rpartition(".")[0] for name in extra} == {"transformer.cluster"}
+
+
+def test_only_the_widget_imports_what_comes_with_its_extra() -> None:
+    links = imports.graph(ROOT)
+    extra = pins("requirements-widget.txt").keys()
+    assert [name for name, needed in links.items() if extra & set(needed)] == [
+        "transformer.figures.widget"
+    ]
 
 
 def test_the_readme_says_why_for_each_package() -> None:

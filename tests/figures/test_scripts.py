@@ -141,6 +141,7 @@ def test_every_view_of_the_explorer_has_its_tab() -> None:
 def test_no_script_and_no_style_lies_about_unused() -> None:
     uses = [(view, f"{view}View") for view in COMPONENTS]
     uses += [("file", "openFile"), ("served", "servedView"), ("live", "openLive")]
+    uses += [("explorer-widget", "explorerWidget")]
     names = [f'import {{ {name} }} from "./{file}.js";' for file, name in uses]
     entry = [TABS, 'import { mountExplorer } from "./explorer-use.js";', *names]
     joined = join_modules("\n".join(entry) + "\n")

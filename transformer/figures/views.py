@@ -113,6 +113,12 @@ def _component(view: str) -> Joined:
     return join_modules(f"{names}export default mounted({view}View);")
 
 
+def widget_module() -> Joined:
+    """The explorer as the front-end module of an anywidget: it exports `{ render }`."""
+    start = f"{TABS}\n{_use('explorer-widget', 'explorerWidget')}\n"
+    return _joined(f"{start}export default explorerWidget(TABS);")
+
+
 def _use(script: str, name: str) -> str:
     return f'import {{ {name} }} from "./{script}.js";'
 

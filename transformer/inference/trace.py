@@ -9,7 +9,7 @@ import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,9 @@ from transformer.inference import trace_files
 from transformer.inference.given_weights import trace_parts
 from transformer.inference.results import Translation
 from transformer.measures.registry import layers_of
+
+if TYPE_CHECKING:
+    from transformer.figures.widget import ExplorerWidget
 
 Array = npt.NDArray[Any]
 Kind = Literal["encoder", "decoder", "cross"]
@@ -198,12 +201,26 @@ class Trace(Mapping[str, Array]):
         Raises:
             ValueError: for a name or value that there is not, with those that there are.
         """
-        sides = (
-            [ExplorerData(self)]
-            if other is None
-            else [ExplorerData(self, "A"), ExplorerData(other, "B")]
-        )
-        return ExplorerView(sides, {"view": view, **state})
+        return ExplorerView(_sides(self, other), {"view": view, **state})
+
+    def widget(
+        self, other: Trace | None = None, *, view: str = "heads", **state: Any
+    ) -> ExplorerWidget:
+        """The explorer as a notebook widget, whose `view`, `kind`, `layer`, `head` and `pin` can be
+        read and set from Python; arguments and errors as of `explore`.
+
+            explorer = trace.widget()
+            explorer.head  # in a later cell: the head that was clicked
+
+        Raises ImportError without the optional package anywidget.
+        """
+        try:
+            from transformer.figures.widget import ExplorerWidget
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                'the widget needs the package anywidget: pip install "heads-up[widget]"'
+            ) from error
+        return ExplorerWidget(_sides(self, other), {"view": view, **state})
 
     def heads(self, **state: Any) -> ExplorerView:
         """Lines between tokens, a colour for each head; see `explore`."""
@@ -315,3 +332,10 @@ class Trace(Mapping[str, Array]):
         if name not in self.tensors:
             raise ValueError(f"this trace was recorded without {name}")
         return name
+
+
+def _sides(trace: Trace, other: Trace | None) -> list[ExplorerData]:
+    """What the explorer shows of one trace, or of two to compare."""
+    if other is None:
+        return [ExplorerData(trace)]
+    return [ExplorerData(trace, "A"), ExplorerData(other, "B")]

@@ -1,0 +1,97 @@
+"""The attention explorer as a notebook widget: Python reads and sets what the reader looks at.
+
+Needs the optional package anywidget (`pip install "heads-up[widget]"`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from transformer.figures.explorer import ExplorerView, explorer_data
+from transformer.figures.explorer_sides import ExplorerData, prefixed, vectors_of
+from transformer.figures.packing import Part
+from transformer.figures.state import FIELDS
+from transformer.figures.views import widget_module
+
+_MODULE = widget_module()
+
+
+class ExplorerWidget(anywidget.AnyWidget):
+    """The explorer over one trace, or over two, in Jupyter, marimo, VS Code or Colab.
+
+        explorer = trace.widget(kind="cross")
+        explorer                          # draws it below the cell
+        explorer.layer, explorer.head     # in a later cell: the head that was clicked
+        explorer.head = 3                 # draws this head
+
+    Attributes:
+        view: the tab, one of `figures.views.EXPLORER`.
+        kind: "encoder", "decoder" or "cross".
+        layer, head: from 0.
+        pin: the pinned word: "s" or "t" for source or target and the position of one of its
+            pieces, as in "s4"; "" for none.
+    """
+
+    _esm = _MODULE.script
+    _css = _MODULE.style
+    view = traitlets.Unicode("heads").tag(sync=True)
+    kind = traitlets.Unicode("cross").tag(sync=True)
+    layer = traitlets.Int(0).tag(sync=True)
+    head = traitlets.Int(0).tag(sync=True)
+    pin = traitlets.Unicode("").tag(sync=True)
+    _data = traitlets.Bytes().tag(sync=True)
+
+    def __init__(self, sides: Sequence[ExplorerData], state: Mapping[str, Any]) -> None:
+        """As `ExplorerView`. Raises ValueError for a state that is none."""
+        explorer = ExplorerView(sides, state)
+        self._sides = explorer.sides
+        self._start = self._sides[0].resolved(explorer.state)
+        names = ("view", "kind", "layer", "head", "pin")
+        super().__init__(**{name: self._start[name] for name in names})
+        self._send_weights()
+        self.observe(self._send_weights, names=["view", "kind", "layer"])
+
+    @property
+    def pinned_word(self) -> str | None:
+        """The word that is pinned, without the signs around it; None if there is none."""
+        if not self.pin:
+            return None
+        labels = self._sides[0].doc["src" if self.pin[0] == "s" else "tgt"]
+        position = int(self.pin[1:])
+        if position >= len(labels["plain"]):
+            return None
+        return labels["plain_labels"][labels["plain"][position]] or None
+
+    @traitlets.validate("view", "kind", "layer", "head", "pin")
+    def _check_trait(self, proposal: Any) -> Any:
+        """Raises TraitError for what this trace does not have."""
+        name, value = proposal["trait"].name, proposal["value"]
+        try:
+            value = FIELDS[name].read(value)
+        except ValueError as error:
+            raise traitlets.TraitError(f"{name} must be {error}, not {value!r}") from None
+        side = self._sides[0]
+        if name == "kind" and value not in side.kinds:
+            raise traitlets.TraitError(
+                f"kind must be one of {', '.join(side.kinds)}, which this trace has, not {value!r}"
+            )
+        limits = {"layer": side.depths[self.kind], "head": int(side.traced.config["n_heads"])}
+        if name in limits and not 0 <= value < limits[name]:
+            raise traitlets.TraitError(f"{name} must be 0 to {limits[name] - 1}, not {value}")
+        return value
+
+    def _send_weights(self, _change: object = None) -> None:
+        """Send the weights that the view needs and, where they are recorded, the vectors."""
+        layer = self.layer
+        parts: list[Part] = []
+        for number, side in enumerate(self._sides):
+            some = side.layers([layer])
+            if self.view == "query-key":
+                for head in range(int(side.traced.config["n_heads"])):
+                    some += vectors_of(side.traced, self.kind, layer, head)
+            parts += prefixed(some, number)
+        self._data = explorer_data(self._sides, self._start, parts)
