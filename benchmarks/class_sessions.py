@@ -55,7 +55,7 @@ class Student:
     def __init__(self, address: str, code: str, number: int) -> None:
         visitor = new_id()
         self.session = Session(address, "class", f"code={code}", visitor)
-        self.session.fill("First name (if you like)", f"Student no {number}")
+        self.session.fill("First name (optional)", f"Student no {number}")
         self.session.click("Join")
         self._open = ExitStack()
         self.news = self._open.enter_context(joined(address, PATH, visitor))

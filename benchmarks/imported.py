@@ -94,7 +94,7 @@ def seconds(run: Callable[[], object]) -> float:
 
 
 def beside(translator: Translator, model: MarianMTModel, rows: int, rounds: int) -> str:
-    """Tokens a second of both, taking turns; the first turn of each is not counted."""
+    """Tokens per second of both, taking turns; the first turn of each is not counted."""
     src = torch.randint(2, PIECES - 1, (rows, 13))
     src[:, -1] = 0
     contestants: dict[str, Callable[[], object]] = {

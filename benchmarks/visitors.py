@@ -130,7 +130,9 @@ def press_in_browsers(pages: list[Page]) -> list[tuple[str, str]]:
     found = []
     for page in pages:
         wait_until(page, "location.search.includes('run=')")
-        page.get_by_text(re.compile("in line|Next in line|Step |Getting ready")).first.wait_for()
+        page.get_by_text(
+            re.compile("in line|First in the queue|Step |Getting ready")
+        ).first.wait_for()
         name = re.search(r"run=([\w.-]+)", page.url)
         found.append((name[1] if name else "", page.locator("body").inner_text()))
     return found

@@ -1,4 +1,4 @@
-"""Train: an idea or a form, a run while it learns, and what is left of it."""
+"""Train: example runs, the form for a new run, and the page of a run or a race."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ with page.page_without_model("pages/train.py"):
         setup.form(now)
     else:
         frame.lead(
-            "Press **Train**: a small Transformer learns on this machine, and within seconds you "
-            "see its loss fall and its heads take shape."
+            "Click **Train**: a small Transformer trains on this machine, and within seconds you "
+            "see its loss fall and its heads form patterns."
         )
         places = ideas.cards()
         ideas.shipped()

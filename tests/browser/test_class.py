@@ -39,7 +39,7 @@ def room(address: str, new_page: NewPage) -> Iterator[Room]:
     teacher.goto(f"{address}/class")
     unfold(teacher, "I am the teacher")
     teacher.get_by_label("Token").fill(TOKEN)
-    teacher.get_by_label("What students call you").fill("Ms Curie")
+    teacher.get_by_label("Your name, as students will see it").fill("Ms Curie")
     teacher.get_by_role("button", name="Open a class").click()
     code = teacher.locator(".st-key-class-code").inner_text().strip()
     expect(teacher.get_by_alt_text(re.compile("QR picture of .*class.code="))).to_be_visible()
@@ -54,10 +54,10 @@ def room(address: str, new_page: NewPage) -> Iterator[Room]:
     expect(teacher.get_by_text("Ann · Student 2")).to_be_visible()
     yield Room(teacher, ann, bob)
     teacher.get_by_role("link", name="Class", exact=True).first.click()
-    teacher.get_by_role("button", name="Close the class").click()
-    teacher.get_by_role("button", name="Close it").click()
+    teacher.get_by_role("button", name="End the class …").click()
+    teacher.get_by_role("button", name="End the class").click()
     for page in (ann, bob):  # told, without asking
-        expect(page.get_by_text("You are in no class any more")).to_be_visible()
+        expect(page.get_by_text("The class has ended")).to_be_visible()
         expect(page.locator(".hu-follow")).to_have_count(0)
 
 
@@ -92,13 +92,15 @@ def test_pages_and_heads_are_followed_until_somebody_wanders_off(room: Room) -> 
         expect(page.get_by_label("English")).to_have_value("She has never seen the sea.")
 
     to(bob, "Positions")
-    expect(bob.locator(".hu-follow")).to_have_text("On your own; Ms Curie is at Attention")
+    expect(bob.locator(".hu-follow")).to_have_text(
+        "Exploring on your own; Ms Curie is at Attention"
+    )
     expect(teacher.locator(".hu-follow")).to_have_text("Leading 1 of 2")
     to(teacher, "Inside")
     expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
     settled(bob)
     assert heading(bob) == "Positions"
-    bob.get_by_role("button", name="Come back").click()
+    bob.get_by_role("button", name="Follow again").click()
     expect(bob.get_by_role("heading", level=1)).to_have_text("Inside")
     expect(bob.locator(".hu-follow")).to_have_text("Following Ms Curie")
 
@@ -124,7 +126,7 @@ def test_a_head_of_ones_own_is_wandering_off_too(room: Room) -> None:
     teacher.locator(".hu-mosaic [role=radio]").nth(12).click()
     expect(ann.locator(".hu-title")).to_have_text("Layer 2, head 5")
     expect(bob.locator(".hu-title")).to_have_text("Layer 1, head 4")
-    bob.get_by_role("button", name="Come back").click()
+    bob.get_by_role("button", name="Follow again").click()
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
 
 
@@ -135,10 +137,10 @@ def test_guesses_come_together_and_are_shown_when_it_is_time(room: Room) -> None
     for page in (ann, bob):
         expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
     ann.locator(".st-key-lesson-options button").nth(0).click()
-    expect(ann.get_by_text("Your guess is in")).to_be_visible()
+    expect(ann.get_by_text("Your answer")).to_be_visible()
     expect(teacher.get_by_text("1 of 2 have guessed")).to_be_visible()
     bob.locator(".st-key-lesson-options button").nth(3).click()
-    expect(bob.get_by_text("Your guess is in")).to_be_visible()
+    expect(bob.get_by_text("Your answer")).to_be_visible()
     expect(teacher.get_by_text("2 of 2 have guessed")).to_be_visible()
     for page in (teacher, ann, bob):
         expect(page.get_by_text("It has to fit the thing that is owned")).to_have_count(0)

@@ -24,6 +24,7 @@ STEPS = [0, 1, 2, 4, 8, 16, 32, 40, 64, 100]
 FRAMES = filmed([*STEPS, 128, 200])
 START = """
 import { filmView } from "./film.js";
+window.made = filmView;
 window.view = filmView(document.body);
 document.querySelector(".hu").classList.add("hu-file");
 window.give = (letters) => window.view.show(Uint8Array.from(atob(letters), (c) => c.charCodeAt(0)));
@@ -115,10 +116,10 @@ def test_a_marker_stands_where_the_role_changes_and_leads_there(page: Page, tmp_
     mark = page.locator(".hu-mark")
     expect(mark).to_have_count(1)
     expect(mark).to_have_attribute("data-frame", str(STEPS.index(40)))
-    text = "layer 1, head 2: none → reads backwards, at step 40"
+    text = "layer 1, head 2: no recognised pattern → reads backwards, at step 40"
     title = mark.get_attribute("title") or ""
     assert title.startswith(f"{text}. 100 % of the rows")
-    assert "from 90 % on" in title
+    assert "the rule asks for 90 %" in title
     assert "Voita" in title
     # It stands above the slider's place of that step.
     box, place = place_of(mark), place_of(page.locator(".hu-strip"))
@@ -139,12 +140,12 @@ def test_all_changes_are_listed_and_lead_to_their_head(page: Page, tmp_path: Pat
     opened(page, tmp_path, kind="decoder", layer=1, head=1)
     expect(page.locator(".hu-mark")).to_have_count(0)
     expect(page.locator(".hu-other")).to_have_count(1)
-    expect(page.locator(".hu-role-now")).to_contain_text("no kind that the rules know")
+    expect(page.locator(".hu-role-now")).to_contain_text("no recognised pattern")
     page.get_by_text("All heads: 1 change").click()
-    name = "layer 0, head 0: none → rests on <s>, the first token, at step 40"
+    name = "layer 0, head 0: no recognised pattern → rests on <s>, the first token, at step 40"
     page.get_by_role("button", name=name).click()
     at(page, 40, "decoder", 0, 0)
-    expect(page.locator(".hu-role-now")).to_contain_text("from 50 % on")
+    expect(page.locator(".hu-role-now")).to_contain_text("the rule asks for 50 %")
     expect(page.locator(".hu-mark")).to_have_count(1)
 
 
@@ -158,6 +159,52 @@ def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
     at(page, 100)
     give(page, [*STEPS, 128])
     at(page, 128)  # its end is the newest step, which it follows
+
+
+def test_the_film_of_a_run_that_has_ended_stays_where_the_viewer_was(
+    page: Page, tmp_path: Path
+) -> None:
+    """At the end, or on Stop, the page is drawn again and its film once jumped to step 0."""
+    on_screen(page, tmp_path, as_page(START))
+    give(page, STEPS, name="a-run", ended=False)
+    at(page, 100)
+    page.get_by_role("button", name="Encoder", exact=True).click()
+    page.get_by_role("radio", name="layer 0, head 1").click()
+    again = """() => {
+      document.querySelector(".hu").remove();
+      window.view.close();
+      window.view = window.made(document.body);
+      document.querySelector(".hu").classList.add("hu-file");
+    }"""
+    page.evaluate(again)
+    give(page, [*STEPS, 128], name="a-run")
+    at(page, 128, "encoder", 0, 1)
+    slider(page).fill("4")
+    page.evaluate(again)
+    give(page, [*STEPS, 128], name="a-run")
+    at(page, 8, "encoder", 0, 1)
+    page.evaluate(again)
+    give(page, [*STEPS, 128], name="another")
+    at(page, 128)
+
+
+def test_a_film_plays_by_itself_where_it_is_to(page: Page, tmp_path: Path) -> None:
+    on_screen(page, tmp_path, as_page(START))
+    give(page, STEPS, play=True)
+    expect(page.locator(".hu-play")).to_have_text("Pause")
+    expect(page.locator(".hu-play")).to_have_text("Play")
+    at(page, 100)
+
+
+def test_a_film_does_not_play_by_itself_for_who_wants_less_motion(
+    page: Page, tmp_path: Path
+) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    on_screen(page, tmp_path, as_page(START))
+    give(page, STEPS, play=True)
+    at(page, 100)
+    expect(page.locator(".hu-play")).to_have_text("Play")
+    page.emulate_media(reduced_motion="no-preference")
 
 
 def test_pause_stays_where_it_is(page: Page, tmp_path: Path) -> None:
@@ -184,9 +231,9 @@ def test_who_stands_at_the_newest_step_follows_and_who_does_not_stays(
     give(page, [*STEPS, 128, 200])
     at(page, 8)
     expect(page.locator(".hu-step-note")).to_have_text("picture 5 of 12")
-    page.get_by_role("button", name="To the newest").click()
+    page.get_by_role("button", name="Latest").click()
     at(page, 200)
-    expect(page.get_by_role("button", name="To the newest")).to_be_hidden()
+    expect(page.get_by_role("button", name="Latest")).to_be_hidden()
 
 
 def test_new_steps_take_neither_the_focus_nor_the_head(page: Page, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def begin(page: Page, app: str, steps: int) -> str:
     page.locator(".st-key-change-reverse button").click()
     page.get_by_role("spinbutton", name="Steps").fill(str(steps))
     page.get_by_role("spinbutton", name="Steps").press("Enter")
-    expect(page.get_by_role("button", name="Back to 600")).to_be_visible()
+    expect(page.get_by_role("button", name="Reset to 600")).to_be_visible()
     expect(page.get_by_text(re.compile(f"{steps:,} steps · about"))).to_be_visible()
     settled(page)  # the estimate's last look at the form would be drawn into the page that follows
     button(page, "Train").click()
@@ -70,7 +70,7 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
         [one["src"], one["tgt"]] for one in last
     ]
     with page.expect_download() as download:
-        page.get_by_role("link", name="Download as a folder").click()
+        page.get_by_role("link", name="Download (.zip").click()
     with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as packed:
         assert f"{name}/checkpoint/model.safetensors" in packed.namelist()
     button(page, "Translate with it").click()
@@ -81,7 +81,7 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
     expect(page.locator(".hu-view")).to_be_visible()
     page.get_by_role("link", name="Train", exact=True).click()
     expect(badge(page, "finished")).to_be_visible()
-    page.get_by_role("link", name="All runs, and ideas").click()
+    page.get_by_role("link", name="All runs").click()
     expect(page.get_by_role("heading", name="Your runs")).to_be_visible()
     settled(page)
 
@@ -106,7 +106,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     assert folder.state()["step"] >= paused
     button(page, "Delete …").click()
     button(page, "Delete it").dblclick()
-    expect(page.get_by_text("Press Train: a small")).to_be_visible()
+    expect(page.get_by_text("Click Train: a small")).to_be_visible()
     assert not folder.path.exists()
 
 
@@ -135,14 +135,14 @@ def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> 
     width = 390
     page = new_page(width, "dark")
     page.goto(f"{app}/train")
-    button(page, "Bring pairs").click()
+    button(page, "Add your own sentence pairs").click()
     pairs = "".join(f"{n} cats\t{n} chats\n" for n in range(30)).encode()
     chosen = page.locator("input[type=file]")
     chosen.set_input_files({"name": "a.tsv", "mimeType": "text/plain", "buffer": b"caf\xe9\ta\n"})
     expect(page.get_by_text("line 1 is not UTF-8")).to_be_visible()
     expect(button(page, "Train")).to_be_disabled()
     chosen.set_input_files({"name": "b.tsv", "mimeType": "text/plain", "buffer": pairs})
-    expect(page.get_by_text("30 pairs, of which 1")).to_be_visible()
+    expect(page.get_by_text("1 of them held out")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     steps = page.get_by_role("spinbutton", name="Steps")  # more than are taken while we look
     steps.fill("20000")
@@ -159,11 +159,11 @@ def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> 
 
 def test_a_race_is_watched_by_its_address_and_stopped_as_a_whole(app: str, page: Page) -> None:
     page.goto(f"{app}/train")
-    page.get_by_text("1, a first look").click()
+    page.get_by_text("1 (no verdict").click()
     expect(page.get_by_text("2 settings × 1 seed = 2 runs")).to_be_visible()
     page.locator(".st-key-start-race-warm-up").get_by_role("button").click()
     wait_until(page, "location.search.includes('race=warm-up')")
-    grid = page.locator("table", has_text="Where the runs stand")
+    grid = page.locator("table", has_text="Status of the runs")
     expect(grid.get_by_text(re.compile(r"step \d+ of 600")).first).to_be_visible()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
     page.reload()  # the address leads back, and the race is still one's own
@@ -176,7 +176,7 @@ def test_a_race_is_watched_by_its_address_and_stopped_as_a_whole(app: str, page:
     page.get_by_role("button", name="Delete", exact=True).click()
     page.get_by_role("button", name="Delete the race").click()
     wait_until(page, "!location.search.includes('race=')")
-    expect(page.get_by_text("0 of 2 runs over")).to_have_count(0)
+    expect(page.get_by_text("0 of 2 runs ended")).to_have_count(0)
     expect(page.get_by_role("heading", name="Races")).to_be_visible()
 
 

@@ -88,7 +88,7 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     expect(page.get_by_text("chance 12.5%", exact=True)).to_be_visible()  # the first look is there
     assert len(list((checkpoints.parent / "runs").glob("layers-*"))) == 7
     page.reload()
-    grid = page.locator("table", has_text="Where the runs stand")
+    grid = page.locator("table", has_text="Status of the runs")
     expect(grid.locator("tbody tr")).to_have_count(7)
     page.get_by_role("button", name="Stop the whole race").click()
     expect(grid.get_by_text("cancelled")).to_have_count(7)

@@ -49,7 +49,7 @@ def test_the_newest_view_is_the_one_to_follow(room: Classroom) -> None:
 
 
 def test_an_address_has_an_end(room: Classroom) -> None:
-    with pytest.raises(ClassroomError, match="at most 20,000 signs"):
+    with pytest.raises(ClassroomError, match="exceeds 20,000 characters"):
         room.lead_to("attention", {"text": "x" * LEAD_LENGTH})
     assert room.lead is None
 

@@ -94,6 +94,34 @@ def test_an_even_head_has_no_role_not_even_in_the_decoder() -> None:
             assert role(weights, kind, KEYS[:n]).group == "none", (kind, n)
 
 
+def test_a_head_that_follows_the_alignment_is_aligned_above_all() -> None:
+    """A clear reversed diagonal was "no kind that the rules know" as soon as one row missed it."""
+    reverse = [(i, 5 - i) for i in range(6)]
+    weights = turning(7, 7)
+    weights[[1, 3]] = np.full(7, 1 / 7)  # two rows of six do not choose
+    found: Role = roles(weights[None], "cross", ENDED, reverse)[0]
+    assert (found.group, found.short) == ("aligned", "align")
+    assert found.text == "follows the alignment, the reversed diagonal"
+    assert found.share == pytest.approx((4 + 2 / 7) / 6)
+    assert role(weights, "cross", ENDED).group == "none"
+    diagonal: Role = roles(np.eye(7)[None], "cross", ENDED, [(i, i) for i in range(6)])[0]
+    assert diagonal.text == "follows the alignment, the diagonal"  # before "looks at one offset"
+    swapped: Role = roles(np.eye(7)[None], "cross", ENDED, [(0, 0), (1, 1), (3, 2), (2, 3)])[0]
+    assert swapped.text == "follows the alignment"
+    assert swapped.share == pytest.approx(0.5)
+
+
+def test_an_alignment_counts_for_cross_attention_over_three_rows_or_more() -> None:
+    links = [(i, i) for i in range(6)]
+    even = np.full((7, 7), 1 / 7)
+    assert roles(even[None], "cross", ENDED, links)[0].group == "none"
+    assert roles(np.eye(7)[None], "encoder", ENDED, links)[0].group == "positional"
+    few = np.vstack([np.eye(7)[:2], even[2:]])
+    assert roles(few[None], "cross", ENDED, [(0, 0), (1, 1)])[0].group == "none"
+    beyond = [(40, 1), (1, 40)]  # of an alignment that does not fit the tokens
+    assert roles(even[None], "cross", ENDED, beyond)[0].group == "none"
+
+
 def test_few_rows_that_agree_or_few_of_many_are_no_role() -> None:
     assert role(pointing(3, 3, 0)).group == "none"
     assert role(pointing(4, 4, 0)).group == "positional"
@@ -145,7 +173,7 @@ def test_every_frame_comes_back_as_it_was_but_for_the_rounding() -> None:
 def test_roles_travel_with_their_shares_and_change_when_the_head_does() -> None:
     header, parts = opened()
     told = [header["roles"][code]["text"] for code in parts["role.0.encoder"].array[:, 1, 2]]
-    assert told == ["none"] * 7 + ["looks one back"] * 3
+    assert told == ["no recognised pattern"] * 7 + ["looks one back"] * 3
     assert parts["share.0.encoder"].array[:, 1, 2].tolist() == [0] * 7 + [1] * 3
 
 
@@ -240,22 +268,26 @@ def test_the_first_says_how_blurred_it_is_and_later_ones_what_changes() -> None:
     first, sharper, same, last = told(flat(0.3), flat(0.8), flat(0.82), flat(0.5))
     assert first.startswith("Before the first step: the greatest weight of a row is 30% on average")
     assert sharper.startswith("Sharper, from 30%: the greatest weight of a row is 55% on average")
-    assert same.startswith("Nearly as before: the greatest weight of a row is 56%")
+    assert same.startswith("Little changed: the greatest weight of a row is 56%")
     assert last.startswith("At the end: the greatest weight of a row is 40%")
-    assert told(flat(0.8), flat(0.3), flat(0.3))[1].startswith("More blurred, from 55%")
-    assert told(flat(0.3), steps=(5,))[0].startswith("The first picture:")
+    assert told(flat(0.8), flat(0.3), flat(0.3))[1].startswith("More diffuse, from 55%")
+    weights = np.stack([np.stack([[flat(0.3)]]), np.stack([[flat(0.8)]])])
+    found = roles(weights, "encoder", OF_TEN)
+    running = captions(weights, found, [0, 10], ended=False)[-1]
+    assert running.startswith("Sharper, from 30%"), "a run that still learns is not at its end"
+    assert told(flat(0.3), steps=(5,))[0].startswith("First picture:")
 
 
 def test_heads_that_do_something_are_counted() -> None:
     (one,) = told(pointing(ROWS, ROWS, -1))
-    assert one.endswith("Of 2 heads 2 look at one fixed place.")  # the other at its own place
+    assert one.endswith("Of 2 heads 2 look at one fixed offset.")  # the other at its own place
     resting = np.zeros((ROWS, ROWS))
     resting[:, -1] = 1
     weights = np.stack([resting, np.full((ROWS, ROWS), 1 / ROWS)])[None, None]
     found = roles(weights, "encoder", OF_TEN)
     assert [role.group for role in found.ravel().tolist()] == ["sink", "none"]
     (caption,) = captions(weights, found, [0])
-    assert caption.endswith("Of 2 heads 1 rests on an end of the sentence.")
+    assert caption.endswith("Of 2 heads 1 is an attention sink.")
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

@@ -140,12 +140,17 @@ def test_bars_of_one_group_are_of_one_colour() -> None:
 
 
 def test_a_hand_points_where_sine_and_cosine_say() -> None:
-    """Cosine goes across and sine up, from the middle of each dial."""
+    """Sine goes to the right and cosine up, from the middle of each dial, as in `turning`: clocks
+    of one figure once turned one way and those of the next the other way."""
     here, there = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
     figure = clock_hands(here, there, ["pair 0", "pair 1"], names=("before", "after"))
     first, second = figure.data
-    assert (first.x, first.y) == ((0, 1, None, 3, 3, None), (0, 0, None, 0, 1, None))
-    assert (second.x, second.y) == ((0, 0, None, 3, 2, None), (0, 1, None, 0, 0, None))
+    assert (first.x, first.y) == ((0, 0, None, 3, 4, None), (0, 1, None, 0, 0, None))
+    assert (second.x, second.y) == ((0, 1, None, 3, 3, None), (0, 0, None, 0, -1, None))
+    for (sine, cosine), degrees in (((0, 1), angle(0, 4)), ((1, 0), angle(1, 4))):
+        assert np.allclose(
+            [sine, cosine], [np.sin(np.radians(degrees)), np.cos(np.radians(degrees))]
+        )
     assert list(first.customdata[1]) == [0, 1]
     assert len(figure.layout.shapes) == 2
     assert figure.layout.shapes[1].x0 == 2

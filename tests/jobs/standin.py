@@ -48,8 +48,8 @@ def train(path: Path) -> Status:
                 share = (step - 1) / steps
                 run.append_metrics({"step": step, "loss": 1.0, "seconds": nap, "share": share})
                 if step % SAVE_EVERY == 0:
-                    _save(run, step)
-            _save(run, step)
+                    save(run, step)
+            save(run, step)
         run.write_state(status, f"{status} after step {step}", step=step)
     return status
 
@@ -64,7 +64,7 @@ def _happen(what: str, step: int) -> None:
     raise ValueError("the text has no pairs")
 
 
-def _save(run: RunFolder, step: int) -> None:
+def save(run: RunFolder, step: int) -> None:
     progress = {"progress": json.dumps(asdict(Progress(step=step)))}
     save_file({"weight": np.zeros(1)}, run.resume_path, progress)
     run.checkpoint_path.mkdir(exist_ok=True)

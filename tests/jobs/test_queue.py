@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.jobs.conftest import MakeStill, asked, begin, places
+from tests.jobs.standin import save
 from transformer.jobs import JobError, claims
 from transformer.jobs.info import RunInfo, in_line, with_places
 from transformer.jobs.queue import Queue
@@ -65,6 +66,37 @@ def test_a_run_that_pauses_never_stands_as_cancelled(still: MakeStill) -> None:
     assert jobs.run(name).status == "paused"
 
 
+AGAIN = "starts again at step 0, since nothing was saved"
+
+
+def test_a_run_that_was_interrupted_says_where_it_will_continue(still: MakeStill) -> None:
+    """It once said "goes on after step 157" and began at 0, as no save had come home."""
+    jobs = still()
+    name = begin(jobs, "a", "ann")
+    queue = Queue(jobs.folder(name).path.parent)
+
+    def interrupted(saved: int) -> str:
+        claim = claims.take(queue, "worker")
+        assert claim
+        claim.folder.append_metrics({"step": 157, "loss": 1.0, "seconds": 0.1, "share": 0.5})
+        if saved:
+            save(claim.folder, saved)
+        claims.give_back(queue, claim, None, interrupted=True)
+        return jobs.run(name).reason
+
+    assert interrupted(0) == f"interrupted at step 157; {AGAIN} when a worker is free"
+    assert interrupted(150) == (
+        "interrupted at step 157; continues from the save at step 150 when a worker is free"
+    )
+    claim = claims.take(queue, "worker")
+    assert claim
+    jobs.control(name, "ann", command="pause")
+    claims.give_back(queue, claim, None, interrupted=True)
+    assert jobs.run(name).reason == (
+        "paused after step 157; Resume continues from the save at step 150"
+    )
+
+
 def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
     jobs = still()
     name, other = begin(jobs, "a", "ann"), begin(jobs, "b", "bob")
@@ -76,7 +108,7 @@ def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
     assert jobs.run(name).status == "running"
     claim.lock.close()
     claims.worker_died(queue, "worker", 3)
-    assert jobs.run(name).reason == "its worker ended (code 3) at step 0; Resume begins again"
+    assert jobs.run(name).reason == f"its worker ended (code 3) at step 0; Resume {AGAIN}"
     assert jobs.run(other).status == "running"
     jobs.delete(other, "bob")
     assert not jobs.runs("bob")

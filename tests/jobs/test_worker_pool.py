@@ -106,7 +106,8 @@ def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs
     info = until(jobs, name, "failed")
     saved = info.step // 5 * 5
     assert info.reason == (
-        f"its worker was killed (signal 9) at step {info.step}; Resume goes on from step {saved}"
+        f"its worker was killed (signal 9) at step {info.step}; Resume continues from the save at "
+        f"step {saved}"
     )
     until(jobs, waiting, "finished")  # by a new worker
     jobs.resume(name, "ann")
@@ -128,7 +129,8 @@ def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs
 def test_what_breaks_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
     reasons = {
         "memory": "the memory was not enough at step 2: begin a run with a smaller model",
-        "disk": "could not be written (No space left on device) at step 2; Resume begins again",
+        "disk": "could not be written (No space left on device) at step 2; Resume starts again at "
+        "step 0, since nothing was saved",
         "text": "the text has no pairs",
     }
     broken = {what: jobs.submit(asked(breaks=what, steps=9), "ann") for what in reasons}
@@ -176,7 +178,10 @@ def test_the_app_is_killed_and_finds_its_runs_again(
         worker.wait(PATIENCE)
     info = looking.run(trained)
     assert (info.status, info.place) == ("queued", 1)
-    assert info.reason == f"goes on after step {info.step}, when a worker is free"
+    assert info.reason == (
+        f"interrupted at step {info.step}; continues from the save at step {info.step} when a "
+        "worker is free"
+    )
     assert looking.run(waiting).place == 2
     after = make_jobs()
     after.start()
@@ -200,7 +205,10 @@ def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) ->
         worker.wait(PATIENCE)
     info = still().run(name)
     assert info.status == "failed"
-    said = f"its worker ended with the app at step {info.step}; Resume goes on from step "
+    said = (
+        f"its worker ended with the app at step {info.step}; Resume continues from the save at "
+        "step "
+    )
     assert info.reason.startswith(said)
     saved = int(info.reason.removeprefix(said))
     assert info.step // 5 * 5 <= saved <= info.step  # who trains may have saved once more

@@ -56,7 +56,7 @@ def field(app: AppTest, label: str) -> Any:
 def opened(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
     app = somebody(visit(CLASS, **more))
     field(app, "Token").input(TOKEN)
-    field(app, "What students").input("Ms Curie")
+    field(app, "Your name").input("Ms Curie")
     press(app, "Open a class")
     return turned(app, page)
 

@@ -38,24 +38,40 @@ SHIPPED = ROOT / "checkpoints"
 __all__ = ["token"]  # a fixture
 
 
+def progress(app: AppTest) -> list[Any]:
+    return [bar.proto for bar in app.get("progress")]
+
+
+def told_by(app: AppTest) -> str:
+    return "\n".join(bar.text for bar in progress(app))
+
+
 @pytest.mark.usefixtures("token")
 def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
     teacher = opened(visit)
     assert [said[:17] for said in messages(teacher)] == ["Only this machine"]  # of the address
     room = the_class()
     assert room.code[:3] in text(teacher)
-    assert "Nobody is here yet" in text(teacher)
+    assert "No students yet" in text(teacher)
     [shown] = teacher.get("image") or teacher.get("imgs")
     assert f"/class?code={room.code}" in str(shown.proto)
     student = joined(visit, room, "Zoë")
     assert "You are in the class of **Ms Curie** as **Zoë**" in text(student)
     assert view(student).code == ""
     assert sign(student)["text"] == "In the class of Ms Curie"
+    # The teacher leads and has opened no page yet; students once read "Nobody leads yet".
+    assert "Ms Curie is leading. As soon as Ms Curie opens a page" in text(student)
+    press(teacher, "Stop leading")
+    assert "Ms Curie is not leading at the moment" in text(again(student))
+    assert message(room, student.session_state["visitor"])["leads"] is False
+    press(teacher, "class-lead-here")
+    assert message(room, student.session_state["visitor"])["leads"] is True
+    assert "Ms Curie is leading. As soon as" in text(again(student))
     again(teacher)
-    assert "1 is here" in text(teacher)
+    assert "1 joined" in text(teacher)
     assert "Zoë" in text(teacher)
     press(student, "Leave the class")
-    assert "You are in no class any more" in text(student)
+    assert "The class has ended" in text(student)
     assert room.members() == ()
     assert sign(student) == {}
 
@@ -122,11 +138,11 @@ def test_students_follow_wander_and_come_back(visit: Visit) -> None:
 
     turned(student, "pages/positions.py")
     assert not room.follows(student.session_state["visitor"])
-    assert sign(student)["text"] == "On your own; Ms Curie is at Inside"
+    assert sign(student)["text"] == "Exploring on your own; Ms Curie is at Inside"
     turned(teacher, "pages/translate.py")
     again(student)
     assert heading(student) == "Positions"
-    press(student, "Come back")
+    press(student, "Follow again")
     assert heading(student) == "Translate"
     press(student, "Stop following")
     assert sign(student)["standing"] == "away"
@@ -210,27 +226,29 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     press(teacher, "begin")
     assert room.lead is not None
     assert room.lead.params["lesson"] == name
-    assert "0 of 1 have guessed" in text(teacher)
+    assert "**0 of 1** have answered" in told_by(teacher)
     assert not [one for one in teacher.button if one.key and one.key.startswith("guess-")]
 
     again(ann)
     assert view(ann).lesson == name
     press(ann, f"guess-{name}-{wrong}")
-    assert "Your guess is in" in text(ann)
+    assert "Your answer" in text(ann)
     assert question.answer not in text(ann)
     assert room.answers(name) == {wrong: 1}
     bob = joined(visit, room, folder=SHIPPED)
     press(bob, f"guess-{name}-{question.correct}")
     again(teacher)
-    assert "2 of 2 have guessed" in text(teacher)
-    bars = [bar.proto for bar in teacher.get("progress")][1:]
-    assert [bar.text.split(" · ")[0] for bar in bars] == labels
-    assert [bar.value for bar in bars] == [
-        50 if number in (wrong, question.correct) else 0 for number in range(len(labels))
-    ]
+    assert "**2 of 2** have answered" in told_by(teacher)
+    # The class sees the teacher's screen: how many have answered, but not yet what.
+    assert not [bar for bar in progress(teacher) if bar.text.split(" · ")[0] in labels]
+    assert all(f"- {label}" in text(teacher) for label in labels)
     assert "Bob" not in text(teacher)
 
     press(teacher, "Show the answers")
+    bars = [bar for bar in progress(teacher) if " · " in bar.text]
+    assert [bar.value for bar in bars] == [
+        50 if number in (wrong, question.correct) else 0 for number in range(len(labels))
+    ]
     assert question.answer in text(teacher)
     assert heading(teacher) == PAGES[BY_NAME[name].page].title
     for app in (ann, bob):
@@ -249,14 +267,14 @@ def test_who_waits_when_the_class_ends_learns_the_answer(visit: Visit) -> None:
     press(turned(teacher, "app.py"), "begin")
     again(student)
     press(student, "guess-umbrella-0")
-    assert "Your guess is in" in text(student)
+    assert "Your answer" in text(student)
     teacher.switch_page(CLASS).run()
-    press(teacher, "Close it")
+    press(teacher, "End the class")
     assert len(live_classes.classes()) == 0
     for _ in range(2):  # the browser may ask again before it has shown the first
         again(student)
-        assert "You are in no class any more" in text(student)
-    assert "Your guess is in" not in text(student)
+        assert "The class has ended" in text(student)
+    assert "Your answer" not in text(student)
     assert "Lesson 1 of" in text(student)
     assert not [one for one in student.button if one.key and one.key.startswith("guess-")]
     assert "in no class" not in text(turned(student, "pages/translate.py"))

@@ -8,7 +8,17 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.class_visits import again, joined, opened, press, text, the_class, token, wall
+from tests.pages.class_visits import (
+    again,
+    joined,
+    opened,
+    press,
+    sign,
+    text,
+    the_class,
+    token,
+    wall,
+)
 from tests.pages.conftest import Visit
 from transformer.analysis.evidence.verdicts import ENOUGH
 from transformer.jobs import JobError, Jobs
@@ -16,6 +26,7 @@ from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, describe
 from transformer.ui.classroom.runs import seeds_for
+from transformer.ui.shell.class_news import message
 
 __all__ = ["token"]  # a fixture
 pytestmark = pytest.mark.usefixtures("token")
@@ -36,7 +47,7 @@ def page_of(app: AppTest, name: str) -> AppTest:
 
 def test_the_teacher_sees_all_runs_by_name_and_clears_the_line(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
-    assert "What your students train will stand here" in text(teacher)
+    assert "Your students' training runs appear here" in text(teacher)
     ann, bob = joined(visit, the_class(), "Ann"), joined(visit, the_class())
     learns = begun(visit, jobs, ann, "First")
     jobs.folder(learns).change_state("running")
@@ -44,11 +55,11 @@ def test_the_teacher_sees_all_runs_by_name_and_clears_the_line(visit: Visit, job
     elsewhere = jobs.submit(describe("copy", title="Not of the class"), "somebody")
     again(teacher)
     rows = [(card["who"], card["title"], card["status"]) for card in wall(teacher)]
-    assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, place 1")]
-    press(teacher, "Stop what waits")
+    assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, number 1")]
+    press(teacher, "Stop the waiting runs")
     found = {info.name: info.status for info in jobs.runs()}
     assert found == {learns: "running", waits: "cancelled", elsewhere: "queued"}
-    assert "Clear the line" not in str([one.proto for one in teacher.get("popover")])
+    assert "Clear the queue" not in str([one.proto for one in teacher.get("popover")])
 
 
 def test_the_teacher_controls_a_students_run_and_no_other(visit: Visit, jobs: Jobs) -> None:
@@ -89,12 +100,12 @@ def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybo
     jobs.limits = replace(jobs.limits, runs_per_visitor=50)
     teacher = opened(visit)
     press(teacher, "Stop leading")
-    press(teacher, "Begin the race")
-    assert any("Nobody is here yet" in box.value for box in teacher.warning)
+    press(teacher, "Start the race")
+    assert any("No students yet" in box.value for box in teacher.warning)
     assert jobs.runs() == []
     ann, bob = joined(visit, the_class(), "Ann"), joined(visit, the_class(), "Bob")
     again(teacher).selectbox(key="class-race").select("scores").run()
-    press(teacher, "Begin the race")
+    press(teacher, "Start the race")
     infos = jobs.runs()
     race = RACES["scores"]
     assert len(infos) == ENOUGH * len(race.entries)
@@ -106,10 +117,20 @@ def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybo
     assert set(each) == set(visitors)
     assert max(each.values()) - min(each.values()) <= 1
     assert {card["who"] for card in wall(again(teacher))} == {"Ann", "Bob"}
+    assert teacher.session_state["class-together"] is False, "its popover no longer hides the wall"
+    # Students' pages hear of it; one once stayed unchanged for 90 seconds.
+    news = message(the_class(), visitors[0])
+    assert news["race"] == the_class().race != ""
+    assert sign(ann)["race"] != news["race"]
     links = [link.proto.label for link in again(ann).get("page_link")]
-    assert sum(label.startswith("Yours: ") for label in links) == each[visitors[0]]
+    assert sign(ann)["race"] == news["race"]
+    assert "Your training run →" in links
+    assert "Your class is training together" in text(ann)
+    hers = the_class().race_run(visitors[0])
+    assert jobs.run(hers).held_by(visitors[0])
+    assert sum(label.startswith("Your run: ") for label in links) == each[visitors[0]]
     for app in (ann, teacher):
-        assert any("class's race" in link.proto.label for link in app.get("page_link"))
+        assert any("race of the class" in link.proto.label for link in app.get("page_link"))
     the_class().end()
 
 
@@ -129,10 +150,10 @@ def test_the_teacher_puts_a_waiting_run_before_the_others(visit: Visit, jobs: Jo
     ann = joined(visit, the_class(), "Ann")
     before = jobs.submit(describe("copy", title="Came before"), "somebody")
     hers = begun(visit, jobs, ann, "Hers")
-    assert "First in line" not in {one.label for one in page_of(ann, hers).button}
-    press(page_of(teacher, hers), "First in line")
+    assert "Move to front" not in {one.label for one in page_of(ann, hers).button}
+    press(page_of(teacher, hers), "Move to front")
     assert (jobs.run(hers).place, jobs.run(before).place) == (1, 2)
-    assert "First in line" not in {one.label for one in page_of(teacher, hers).button}
+    assert "Move to front" not in {one.label for one in page_of(teacher, hers).button}
     jobs.control(hers, ann.session_state["visitor"], command="stop")
     with pytest.raises(JobError, match="stands in no line"):
         jobs.put_first(hers, ann.session_state["visitor"])

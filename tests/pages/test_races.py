@@ -61,18 +61,22 @@ def test_a_card_starts_all_runs_of_a_race_and_shows_it(visit: Visit, jobs: Jobs)
     assert app.query_params["race"] == race_id
     assert len(race_runs(jobs, race_id)) == 6
     assert RACES["warm-up"].question in told(app)
-    assert "place 1 in line" in told(app)
-    assert "place 6 in line" in told(app)
+    assert "number 1 in the queue" in told(app)
+    assert "number 6 in the queue" in told(app)
     assert "a verdict needs 3 finished seeds of each side, and there are 0 and 0" in told(app)
 
 
 def test_fewer_seeds_are_fewer_runs(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
     seeds = next(one for one in app.button_group if one.label == "Seeds of each setting")
+    assert "cannot reach a verdict" not in told(app)
     seeds.set_value(1).run()
+    # Said before the race is started, not after its last run.
+    assert "This race cannot reach a verdict: a verdict needs 3 seeds" in told(app)
     assert "9 settings × 1 seed = 9 runs" in told(app)
     card(app, "scores").click().run()
     assert [run.race.seed for run in race_runs(jobs)] == [1] * 9
+    assert "too few seeds for a verdict, which needs 3" in told(app)
 
 
 def test_a_race_that_does_not_fit_is_a_sentence(visit: Visit, jobs: Jobs) -> None:
@@ -97,7 +101,7 @@ def test_the_table_and_the_verdicts_are_those_of_the_runs(visit: Visit, jobs: Jo
     words = [line for line in text.split("\n") if "badge" in line or line.startswith(":")]
     assert sum("Holds" in word for word in words) == 2
     assert sum("Not shown" in word for word in words) == 1  # learned against none
-    assert "someone else's race" in text
+    assert "Someone else's race" in text
     assert [one.label for one in app.button] == ["Larger"]  # the frame's
     figures = app.get("plotly_chart")
     assert len(figures) == 1
@@ -128,7 +132,7 @@ def test_races_of_others_are_listed_after_ones_own(visit: Visit, jobs: Jobs) -> 
     links = [link.proto.label for link in app.get("page_link")]
     assert "**Heads**" in links
     assert "someone else's" in told(app)
-    assert "0 of 4 runs over" in told(app)
+    assert "0 of 4 runs ended" in told(app)
 
 
 def test_training_loss_is_drawn_as_means_of_ten_steps() -> None:
@@ -174,8 +178,8 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
     (race_id,) = {run.race.id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
     assert app.query_params["part"] == "race"
-    assert "place 5 in line" in told(app)
-    assert "The first look comes with" in told(app)
+    assert "number 5 in the queue" in told(app)
+    assert "Results appear after" in told(app)
     for run in race_runs(jobs, race_id):
         far = 1.0 if run.race.entry == "self-attention" else 0.125
         look = {"step": run.info.steps, "valid_loss": 1.0, "sequence_accuracy": far}
@@ -227,12 +231,12 @@ def test_the_train_page_shows_a_run_that_left_no_model(visit: Visit, jobs: Jobs)
     state = {"status": "finished", "reason": "by hand", "step": 1}
     (path / "state.json").write_text(json.dumps(state))
     app = visit("pages/train.py", run=run.info.name)
-    assert "It labels places and translates nothing" in told(app)
+    assert "This model labels positions and does not translate" in told(app)
     assert "<td>c a f ·×3 1 2 3</td>" in told(app)
     assert "Where its heads look" not in told(app)
     assert "How one matrix moves" not in told(app)
     app = visit("pages/train.py", race=race_id)
-    assert "How far it carries" in told(app)
+    assert "Accuracy by distance" in told(app)
     assert RACES["layers"].question in told(app)
     app = visit("pages/translate.py", model=run.info.name)  # it is no checkpoint
     assert "There is no checkpoint" in told(app)

@@ -30,7 +30,7 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
         assert idea.title in told(app)
         assert app.button(f"train-{idea.task}")
     assert told(app).count("steps, about 9 s") == len(ideas.IDEAS)
-    assert "press **Train** on one of the cards" in told(app)
+    assert "Click **Train** on one of the cards" in told(app)
     assert not messages(app)
     assert not jobs.runs()
 
@@ -46,7 +46,7 @@ def test_one_click_on_an_idea_puts_its_run_in_line_and_shows_it(
     (run,) = jobs.runs()
     assert run.status == "queued"
     assert app.query_params["run"] == run.name == view(app).run
-    assert "Next in line" in told(app)
+    assert "First in the queue" in told(app)
     config = jobs.folder(run.name).config().to_dict()
     assert config["data"]["task"] == idea.task
     assert config["training"]["steps"] == defaults(idea.task)["steps"]
@@ -66,12 +66,12 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
     app = visit(PAGE, run=names[-1])
     (left,) = (info.seconds_left for info in jobs.runs() if info.name == running)
     assert left == pytest.approx(0.6 * 5 / 0.2)
-    assert f"Place 3 in line. Its turn comes in about {15 + 2 * 9} s. The page" in told(app)
+    assert f"Number 3 in the queue. Starts in about {15 + 2 * 9} s. You can close" in told(app)
     links = [link.proto.label for link in app.get("page_link")]
-    assert "Meanwhile watch **Copy it** learn →" in links
+    assert "Meanwhile, watch **Copy it** train →" in links
     monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): "it cannot be told")
     services.close_all()
-    assert "Place 3 in line. The page may be closed meanwhile." in told(visit(PAGE, run=names[-1]))
+    assert "Number 3 in the queue. You can close this page." in told(visit(PAGE, run=names[-1]))
 
 
 def test_the_french_idea_watches_adjectives_after_their_noun_and_before_it() -> None:
@@ -95,7 +95,7 @@ def test_the_race_of_the_front_door_is_the_one_of_scores(
     assert len(jobs.runs()) == len(race.entries) * len(race.seeds)
     assert app.query_params["race"]
     app = visit(PAGE)
-    assert "Nothing trained yet" in told(app), "its runs are listed as a race"
+    assert "You have no runs yet" in told(app), "its runs are listed as a race"
 
 
 def test_a_limit_that_is_passed_by_the_click_is_said(visit: Visit, jobs: Jobs) -> None:

@@ -75,17 +75,17 @@ def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
 ) -> None:
     app = form(visit(PAGE), "reverse")
     steps = defaults("reverse")["steps"]
-    assert "Everything back to its default" not in labels(app)
+    assert "Reset all settings" not in labels(app)
     number(app, "Steps").set_value(31).run()
     number(app, "Heads").set_value(8).run()
-    button(app, f"Back to {steps}").click().run()
+    button(app, f"Reset to {steps}").click().run()
     assert number(app, "Steps").value == steps
     assert number(app, "Heads").value == 8
     number(app, "Letters").set_value(5).run()
-    button(app, "Everything back to its default").click().run()
+    button(app, "Reset all settings").click().run()
     assert number(app, "Heads").value == 4
     assert number(app, "Letters").value == 10
-    assert "Everything back to its default" not in labels(app)
+    assert "Reset all settings" not in labels(app)
 
 
 def test_the_matrix_to_watch_is_one_that_the_model_will_have(visit: Visit, jobs: Jobs) -> None:
@@ -135,18 +135,18 @@ def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> Non
     app = form(visit(PAGE), "reverse")
     weights = count_parameters(describe("reverse").model)
     assert f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here" in told(app)
-    assert "here, after 1 other in line" in told(app)
+    assert "here, after 1 other run in the queue" in told(app)
     config = describe("reverse").model
     assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
 
 
 def test_own_pairs_are_seen_before_they_are_learned_from(visit: Visit, jobs: Jobs) -> None:
     app = form(visit(PAGE), "own")
-    assert "Bring some pairs first" in messages(app)[0]
+    assert "Add sentence pairs first" in messages(app)[0]
     assert button(app, "Train").disabled
     app.text_area[0].set_value(TSV).run()
     assert not messages(app)
-    assert "30 pairs, of which 1 are set aside" in told(app)
+    assert "30 pairs (a tab between source and target), 1 of them held out" in told(app)
     assert "<td>cat 5</td><td>chat 5</td>" in told(app)
     button(app, "Train").click().run()
     (run,) = jobs.runs()
@@ -157,7 +157,7 @@ def test_own_pairs_are_seen_before_they_are_learned_from(visit: Visit, jobs: Job
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("cat chat\n" * 30, "line 1 has no tab"),
+        ("cat chat\n" * 31, "has no pairs that can be recognised"),
         (TSV + "cat\t\n", "line 31 has an empty target"),
         (TSV + "\tchat\n", "line 31 has an empty source"),
         (TSV * 10, "bytes; this app allows at most 2,000."),
@@ -187,6 +187,64 @@ def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
     for rows, row in (("a,b\nc\n", "row 2 has 1 cell;"), ("a,b,c\nd,e\n", "row 1 has 3 cells;")):
         with pytest.raises(ValueError, match=rf"a\.csv, {row} every row needs two"):
             own_pairs.parsed(rows, "a.csv", 5000)
-        with pytest.raises(ValueError, match="line 1 has no tab"):  # any text may hold commas
+        with pytest.raises(
+            ValueError, match="has no pairs that can be"
+        ):  # any text may hold commas
             own_pairs.parsed(rows, "The text", 5000)
     assert own_pairs.parsed(own_pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
+
+
+def lines_of(form: str) -> str:
+    return "".join(form.format(src, tgt) for src, tgt in PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("text", "layout"),
+    [
+        (lines_of("{}|{}\n"), "a vertical bar"),
+        ("| en | fr |\n|----|:--:|\n" + lines_of("| {} | {} |\n"), "a vertical bar"),
+        (lines_of("{}    {}\n"), "two columns"),
+        (lines_of("{}\n{}\n"), "alternating lines"),
+        (lines_of("{}\n{}\n\n"), "alternating lines"),
+        (lines_of("{}\t{}\n"), "a tab"),
+        (lines_of("{},{}\n"), "comma-separated"),
+    ],
+)
+def test_pairs_are_read_in_every_layout_that_people_paste(text: str, layout: str) -> None:
+    found, said = own_pairs.read(text, "The text", 5000)
+    assert found[-30:] == PAIRS
+    assert len(found) == 30 + text.startswith("| en")
+    assert said.startswith(layout)
+
+
+def test_a_line_that_does_not_fit_its_layout_is_named() -> None:
+    for text, words in (
+        (lines_of("{}|{}\n") + "cat\n", "line 31 has 1 part; every line needs two"),
+        (lines_of("{}|{}\n") + "a|b|c\n", "line 31 has 3 parts"),
+        (lines_of("{}|{}\n") + "cat| \n", "line 31 has an empty target"),
+        (lines_of("{}   {}\n") + "cat\n", "line 31 has 1 part"),
+        (lines_of("{}\n{}\n") + "cat\n", "there are 61"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            own_pairs.read(text, "The text", 5000)
+
+
+def test_few_pairs_get_few_steps_and_a_chosen_number_stays(visit: Visit, jobs: Jobs) -> None:
+    """Twenty pairs once got 3,000 steps, each of them all there is."""
+    app = form(visit(PAGE), "own")
+    assert number(app, "Steps").value == own_pairs.MAX_STEPS
+    app.text_area[0].set_value(TSV).run()
+    assert number(app, "Steps").value == own_pairs.MIN_STEPS
+    button(app, "Train").click().run()
+    (run,) = jobs.runs()
+    assert run.steps == own_pairs.MIN_STEPS
+    app = form(visit(PAGE), "own")
+    number(app, "Steps").set_value(41).run()
+    app.text_area[0].set_value(TSV).run()
+    assert number(app, "Steps").value == 41
+
+
+def test_the_number_of_steps_grows_with_the_text() -> None:
+    sentence = "one two three four five six seven"
+    counts = [own_pairs.fitting_steps([(sentence, sentence)] * n, 1536) for n in (20, 1000, 9000)]
+    assert counts == [300, 900, 3000]

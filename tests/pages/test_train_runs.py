@@ -58,7 +58,7 @@ def test_others_may_look_at_a_run_and_not_touch_it(visit: Visit, jobs: Jobs) -> 
     assert "Out of memory." in messages(app)
     assert not labels(app) & {"Resume", "Delete it"}
     app = visit(PAGE)
-    assert "Runs of others" in told(app)
+    assert "Other visitors' runs" in told(app)
     assert OTHER not in told(app)
 
 
@@ -126,9 +126,36 @@ def test_figures_examples_and_status_are_those_of_the_folder(visit: Visit, jobs:
     assert figures["Loss"] == "1.000"
     assert figures["Validation loss"] == "1.250"
     assert figures["Sequences right"] == "50 %"
-    assert figures["Tokens a second"] == "200"
+    assert figures["Tokens per second"] == "200"
     assert "Step 2, about 4 s left" in told(app)
     assert "<td>a b c</td><td>c b a</td><td></td><td>wrong</td>" in told(app)
+
+
+def test_measures_of_few_held_out_pairs_say_so_and_a_bleu_of_nothing_is_not_shown(
+    visit: Visit, jobs: Jobs
+) -> None:
+    """A run of an earlier version has "BLEU 0.0" beside "Sequences right 100 %"."""
+    name = put(jobs)
+    path = stand(jobs, name, "finished")
+    line = {"step": 2, "valid_loss": 0.1, "sequence_accuracy": 1.0, "bleu": 0.0, "sequences": 1}
+    (path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n")
+    app = visit(PAGE, run=name)
+    assert [metric.label for metric in app.metric] == ["Validation loss", "Sequences right"]
+    assert "Measured on 1 held-out pair: too few" in told(app)
+    more = put(jobs)
+    longer = {**line, "bleu": 31.2, "sequences": 90}
+    (stand(jobs, more, "finished") / "metrics.jsonl").write_text(f"{json.dumps(longer)}\n")
+    app = visit(PAGE, run=more)
+    assert "BLEU" in [metric.label for metric in app.metric]
+    assert "too few" not in told(app)
+
+
+def test_a_run_that_was_interrupted_says_in_the_queue_where_it_will_continue(
+    visit: Visit, jobs: Jobs
+) -> None:
+    name = put(jobs)
+    stand(jobs, name, "queued", "interrupted at step 2; starts again at step 0")
+    assert "Interrupted at step 2; starts again at step 0. First in" in told(visit(PAGE, run=name))
 
 
 def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jobs) -> None:

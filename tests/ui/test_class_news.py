@@ -138,7 +138,7 @@ def test_closing_the_class_is_heard_and_who_left_hears_no_more(server: Served) -
             page.click("Leave the class")
         assert code_of_close(his) == OVER
         with Session(address, "class", "", teacher) as page:
-            page.click("Close it")
+            page.click("End the class")
         assert code_of_close(hers) == OVER
 
 

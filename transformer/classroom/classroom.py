@@ -60,12 +60,13 @@ class Classroom:
 
     Attributes:
         code: what students type; teacher_name: "" for none.
-        race: the id of the race that the class began last; "" for none.
+        race: the id of the race that the class started last; "" for none.
     """
 
     def __init__(self, code: str, teacher: str, teacher_name: str, most: int) -> None:
         self.code, self.teacher_name = code, teacher_name
         self.race = ""
+        self._race_runs: dict[str, str] = {}
         self._teacher, self._most, self._lock = teacher, most, threading.RLock()
         self._members: dict[str, Member] = {}
         self._came = 0
@@ -98,8 +99,7 @@ class Classroom:
             return tuple(self._members.values())
 
     def join(self, visitor: str, name: str = "") -> Member:
-        """Another student, or one who changes the name. Raises ClassroomError if all places are
-        taken."""
+        """Add a student, or change a student's name. Raises ClassroomError if the class is full."""
         with self._lock:
             before = self._members.get(visitor)
             if self._ended:
@@ -116,11 +116,31 @@ class Classroom:
         return found
 
     def leave(self, visitor: str) -> None:
-        """This student is not in the class any more; nothing is kept but anonymous counts."""
+        """Remove a student; only anonymous answer counts are kept."""
         with self._lock:
             self._members.pop(visitor, None)
             self._away.discard(visitor)
         self._tell()
+
+    # Training together
+
+    def begin_race(self, race: str, runs: Mapping[str, str]) -> None:
+        """The class trains together now.
+
+        Args:
+            race: its id.
+            runs: by a student's id, the name of the student's first run in it.
+        """
+        with self._lock:
+            if self._ended:
+                return
+            self.race, self._race_runs = race, dict(runs)
+        self._tell()
+
+    def race_run(self, visitor: str) -> str:
+        """The name of this student's run in the class's race; "" for none."""
+        with self._lock:
+            return self._race_runs.get(visitor, "")
 
     # Follow me
 
@@ -144,7 +164,7 @@ class Classroom:
     def lead_to(self, page: str, params: Mapping[str, str]) -> None:
         """The teacher looks at this now. Raises ClassroomError for an address without end."""
         if len(page) + sum(len(name) + len(value) for name, value in params.items()) > LEAD_LENGTH:
-            raise ClassroomError(f"A class is led to addresses of at most {LEAD_LENGTH:,} signs.")
+            raise ClassroomError(f"The URL exceeds {LEAD_LENGTH:,} characters.")
         with self._lock:
             if not self._leads or (self._led and self._led[-1].is_at(page, params)):
                 return
@@ -250,7 +270,7 @@ class Classroom:
         with self._lock:
             listeners = [heard for _, heard in self._listeners.values()]
             for kept in (self._members, self._away, self._led, self._answered, self._counts,
-                         self._shown, self._listeners):  # fmt: skip
+                         self._shown, self._listeners, self._race_runs):  # fmt: skip
                 kept.clear()
             self._teacher = self.teacher_name = self.race = ""
             self._ended, self._leads = True, False

@@ -94,7 +94,8 @@ def clock_hands(
     names: tuple[str, str],
     dark: bool = False,
 ) -> go.Figure:
-    """A dial for each pair: its hand (cosine across, sine up) at one position and at another.
+    """A dial for each pair: its hand at one position and at another, as `angle` turns it: clockwise
+    from the top, with the cosine upright and the sine to the right.
 
     Args:
         here, there: (dial, 2), sine and cosine.
@@ -107,7 +108,7 @@ def clock_hands(
             type="circle", x0=3 * dial - 1, x1=3 * dial + 1, y0=-1, y1=1, line={"color": "#808080"}
         )
     for place, (ends, name) in enumerate(zip((here, there), names, strict=True)):
-        tips = [(3 * dial + cos, sin) for dial, (sin, cos) in enumerate(ends)]
+        tips = [(3 * dial + sin, cos) for dial, (sin, cos) in enumerate(ends)]
         figure.add_scatter(
             x=[x for dial, (tip, _) in enumerate(tips) for x in (3 * dial, tip, None)],
             y=[y for _, tip in tips for y in (0, tip, None)],

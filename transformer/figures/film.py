@@ -1,4 +1,4 @@
-"""A time-lapse of attention: every head at every step of training of which there is a picture."""
+"""A time-lapse of attention: every head at every training step that has a snapshot."""
 
 from __future__ import annotations
 
@@ -14,7 +14,16 @@ from transformer.figures.views import packed_page
 from transformer.measures import KINDS
 from transformer.measures.film_steps import FRAMES, film_steps
 from transformer.measures.naming import retold
-from transformer.measures.role_rules import LEAST_ROWS, NONE, POSITIONAL, SINK, Role, roles
+from transformer.measures.role_rules import (
+    ALIGNED,
+    LEAST_ROWS,
+    NONE,
+    POSITIONAL,
+    SINK,
+    Links,
+    Role,
+    roles,
+)
 
 CELLS = 24_000_000
 """Most weights in a film, a byte each: long probes leave room for fewer steps."""
@@ -29,14 +38,17 @@ _FIELDS = {
 }
 FILM_DEFAULTS: State = {name: one.read(one.default) for name, one in _FIELDS.items()}
 """A step of -1 is the newest, also when newer ones come; a probe of -1 the longest, in which
-roles are surest; a head of -1 the clearest of the newest step (as `Side.clearest`)."""
+roles are surest; a head of -1 the one that best follows the alignment at the newest step, or else
+the clearest one (as `Side.clearest`)."""
 
 NOTICED = 0.03
 """Change of the mean greatest weight, from picture to picture, that is worth a word."""
+NO_PATTERN = "no recognised pattern"
 DOES = {
-    "positional": ("looks at one fixed place", "look at one fixed place"),
+    "aligned": ("follows the alignment", "follow the alignment"),
+    "positional": ("looks at one fixed offset", "look at one fixed offset"),
     "backwards": ("reads backwards", "read backwards"),
-    "sink": ("rests on an end of the sentence", "rest on an end of the sentence"),
+    "sink": ("is an attention sink", "are attention sinks"),
 }
 _LABELS = ("src", "tgt", "predicted")
 Frame = Mapping[str, npt.NDArray[np.floating]]
@@ -49,6 +61,10 @@ def film_data(
     start: Mapping[str, int | str] | None = None,
     *,
     notes: Mapping[int, str] | None = None,
+    links: Sequence[Links] = (),
+    ended: bool = True,
+    play: bool = False,
+    name: str = "",
     visit: int = 0,
     exact: bool = True,
 ) -> bytes:
@@ -61,6 +77,11 @@ def film_data(
         labels: for each probe its tokens, "src", "tgt" and "predicted".
         start: the state it opens with, where it differs from `FILM_DEFAULTS`.
         notes: a few words on a step, shown beside it: "loss 0.42".
+        links: for each probe its alignment, where it is known (`roles`).
+        ended: whether the run is over; the last picture of one that learns is not its end.
+        play: whether the film starts from its first picture as soon as it is shown.
+        name: of the run. What the viewer chose in a film is kept for the next one of this name, as
+            the film of a run that has ended replaces the one that followed it; "" keeps nothing.
         exact: names of tokens and heads are those of the model; else those that people read.
         visit: a film on screen keeps its own state until this changes.
 
@@ -78,10 +99,10 @@ def film_data(
         clearest, told = {}, {}
         for kind in kinds:
             stacked = np.stack([whole[step][f"{number}.{kind}"] for step in steps])
-            clearest[kind] = clearest_head(stacked[-1])
             keys = labels[number]["tgt" if kind == "decoder" else "src"]
-            done = roles(stacked, kind, keys)
-            told[kind] = captions(stacked, done, steps)
+            done = roles(stacked, kind, keys, links[number] if number < len(links) else ())
+            clearest[kind] = _first_head(stacked[-1], done[-1])
+            told[kind] = captions(stacked, done, steps, ended=ended)
             parts += _packed(f"{number}.{kind}", stacked, done, listed)
         tokens = {name: labels_of(labels[number][name]) for name in _LABELS}
         docs.append({**tokens, "kinds": list(kinds), "clearest": clearest, "captions": told})
@@ -90,9 +111,21 @@ def film_data(
         "notes": [(notes or {}).get(step, "") for step in steps],
         "probes": docs,
         "roles": [
-            {"group": r.group, "short": r.short, "text": retold(r.text, exact)} for r in listed
+            {
+                "group": r.group,
+                "short": r.short,
+                "text": NO_PATTERN if r.group == "none" else retold(r.text, exact),
+            }
+            for r in listed
         ],
-        "rule": {"positional": POSITIONAL, "sink": SINK, "rows": LEAST_ROWS},
+        "rule": {
+            "aligned": ALIGNED,
+            "positional": POSITIONAL,
+            "sink": SINK,
+            "rows": LEAST_ROWS,
+        },
+        "play": int(play),
+        "name": name,
         "start": begin,
         "visit": visit,
         "exact": int(exact),
@@ -192,8 +225,20 @@ def clearest_head(weights: npt.NDArray[np.floating]) -> list[int]:
     return [int(place) for place in np.unravel_index(int(marks.argmax()), marks.shape)]
 
 
+def _first_head(weights: npt.NDArray[np.floating], found: npt.NDArray[np.object_]) -> list[int]:
+    """The head that follows the alignment most closely, else the clearest one."""
+    aligned = {at: role.share for at, role in np.ndenumerate(found) if role.group == "aligned"}
+    if not aligned:
+        return clearest_head(weights)
+    return [int(place) for place in max(aligned, key=lambda at: aligned[at])]
+
+
 def captions(
-    weights: npt.NDArray[np.floating], found: npt.NDArray[np.object_], steps: Sequence[int]
+    weights: npt.NDArray[np.floating],
+    found: npt.NDArray[np.object_],
+    steps: Sequence[int],
+    *,
+    ended: bool = True,
 ) -> list[str]:
     """A sentence or two for each picture of one kind of attention.
 
@@ -201,6 +246,7 @@ def captions(
         weights: (steps, layers, heads, query, key), each row a distribution.
         found: the `Role` of each head at each step, (steps, layers, heads).
         steps: the step of each picture.
+        ended: whether the last picture is that of the run's end.
     """
     greatest = weights.astype(np.float64).max(axis=-1).mean(axis=(1, 2, 3))
     return [
@@ -209,7 +255,7 @@ def captions(
             float(greatest[at - 1]) if at else None,
             _roles(found[at]),
             steps[at],
-            last=at == len(steps) - 1 > 0,
+            last=ended and at == len(steps) - 1 > 0,
         )
         for at in range(len(steps))
     ]
@@ -218,16 +264,16 @@ def captions(
 def _caption(now: float, before: float | None, does: str, step: int, *, last: bool) -> str:
     amount = f"the greatest weight of a row is {now:.0%} on average"
     if before is None:
-        when = "Before the first step" if step == 0 else "The first picture"
+        when = "Before the first step" if step == 0 else "First picture"
         return f"{when}: {amount}. {does}"
     if last:
         way = "At the end"
     elif now > before + NOTICED:
         way = f"Sharper, from {before:.0%}"
     elif now < before - NOTICED:
-        way = f"More blurred, from {before:.0%}"
+        way = f"More diffuse, from {before:.0%}"
     else:
-        way = "Nearly as before"
+        way = "Little changed"
     return f"{way}: {amount}. {does}"
 
 
@@ -237,5 +283,5 @@ def _roles(found: npt.NDArray[np.object_]) -> str:
     counts = {group: sum(one.group == group for one in heads) for group in DOES}
     parts = [f"{count} {DOES[group][count > 1]}" for group, count in counts.items() if count]
     if not parts:
-        return f"None of {len(heads)} heads shows a pattern that the rules know."
+        return f"No recognised pattern in any of {len(heads)} heads."
     return f"Of {len(heads)} heads {', '.join(parts)}."

@@ -123,10 +123,11 @@ def _verdict(
     if interrupted and status in ("running", "cancelled"):
         wish = folder.control().command
         if wish == "pause":
-            return "paused", f"paused after step {step}"
+            lost = "" if folder.saved_step() >= step else f"; Resume {_restart(folder)}"
+            return "paused", f"paused after step {step}{lost}"
         if wish == "stop":
             return "cancelled", f"stopped after step {step}"
-        return "queued", f"goes on after step {step}, when a worker is free"
+        return "queued", f"interrupted at step {step}; {_restart(folder)} when a worker is free"
     if error is not None and (status == "running" or out_of_memory(error)):
         return "failed", _sentence(folder, error)
     if status == "running":
@@ -156,9 +157,15 @@ def _sentence(folder: JobFolder, error: BaseException) -> str:
 
 
 def _where(folder: JobFolder) -> str:
+    return f"at step {max(folder.last_step(), folder.saved_step())}; Resume {_restart(folder)}"
+
+
+def _restart(folder: JobFolder) -> str:
+    """Where training continues: at the last save that is here, whatever steps were seen since."""
     saved = folder.saved_step()
-    resumed = f"goes on from step {saved}" if saved else "begins again"
-    return f"at step {max(folder.last_step(), saved)}; Resume {resumed}"
+    if saved:
+        return f"continues from the save at step {saved}"
+    return "starts again at step 0, since nothing was saved"
 
 
 def worker_died(queue: Queue, worker: str, exit_code: int) -> None:

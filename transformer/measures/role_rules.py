@@ -2,6 +2,9 @@
 
 The rule, on one sentence:
 
+- *aligned*: in cross-attention, at least half of the weight of the rows that write an aligned word
+  is on the source words that it is aligned with, over three such rows or more. Only where the
+  alignment of the sentence is known, as it is for our own tasks.
 - *positional*: at least 90% of the rows have their greatest weight at one offset (Voita et al.
   2019, section 5.1, https://arxiv.org/abs/1905.09418; `measures.positional`).
 - *backwards*: the same, counted from the other end of the sentence: row i looks at place n - 1 - i,
@@ -9,7 +12,7 @@ The rule, on one sentence:
   into the future.
 - *sink*: at least half of the weight rests on the first or on the last token, as it does in a
   head that has nothing to do (Clark et al. 2019, section 3.2, https://arxiv.org/abs/1906.04341).
-- else *none*. The first that holds counts.
+- else *none*. The first of these that holds counts.
 
 Few rows agree too easily, above all before anything is learnt: an offset counts only where at least
 four rows, and half of all, can reach it, and a sink only over four rows. In the decoder the first
@@ -18,7 +21,7 @@ row has no choice and does not count for a sink.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,6 +32,9 @@ from transformer import measures
 from transformer.measures.words import special, word_labels
 
 POSITIONAL, SINK, LEAST_ROWS = 0.9, 0.5, 4
+ALIGNED, LEAST_ALIGNED_ROWS = 0.5, 3
+Links = Collection[tuple[int, int]]
+"""Pairs of a source token and a target token that belong together, counted from 0."""
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
@@ -37,7 +43,7 @@ class Role:
     """One head's role; `share` is the number that the rule compares, 0 where there is none.
 
     Attributes:
-        group: none, positional, backwards or sink.
+        group: none, aligned, positional, backwards or sink.
         short: two or three characters for a small place.
         text: what the head does: "looks one back".
     """
@@ -52,7 +58,10 @@ NONE = Role("none", "·", "none", 0.0)
 
 
 def roles(
-    weights: Float[np.ndarray, "*heads query key"], kind: str, keys: Sequence[str]
+    weights: Float[np.ndarray, "*heads query key"],
+    kind: str,
+    keys: Sequence[str],
+    links: Links = (),
 ) -> npt.NDArray[np.object_]:
     """The `Role` of every head, in an array of the leading shape.
 
@@ -60,6 +69,7 @@ def roles(
         weights: each row a distribution; float16 will do.
         kind: encoder, decoder or cross.
         keys: the token of every column.
+        links: the alignment of the sentence; row j of cross-attention writes target token j.
 
     Raises:
         ValueError: for weights that are not within 0 to 1, or not as many columns as `keys`.
@@ -86,9 +96,39 @@ def roles(
         for at in np.flatnonzero((shares >= POSITIONAL) & (reach >= least)):
             role_of = backwards if turned else straight
             found[at] = role_of(int(offsets[at]), float(shares[at]), kind, keys)
+    if kind == "cross":
+        shares = aligned_share(flat, links)
+        text = f"follows the alignment{_shape(links)}"
+        for at in np.flatnonzero(shares >= ALIGNED):
+            found[at] = Role("aligned", "align", text, float(shares[at]))
     made: npt.NDArray[np.object_] = np.empty(len(found), object)
     made[:] = found
     return made.reshape(heads)
+
+
+def aligned_share(
+    weights: Float[np.ndarray, "heads query key"], links: Links
+) -> Float[np.ndarray, " heads"]:
+    """The mean weight on the linked source tokens, over the rows that write a linked token; 0 for
+    fewer than `LEAST_ALIGNED_ROWS` of them."""
+    _, queries, columns = weights.shape
+    linked = np.zeros((queries, columns), np.float32)
+    for source, target in links:
+        if source < columns and target < queries:
+            linked[target, source] = 1
+    rows = linked.any(axis=1)
+    if rows.sum() < LEAST_ALIGNED_ROWS:
+        return np.zeros(len(weights), np.float32)
+    return np.asarray((weights * linked)[:, rows].sum(axis=-1).mean(axis=-1))
+
+
+def _shape(links: Links) -> str:
+    """What the alignment looks like, where it is as simple as a diagonal."""
+    if all(source == target for source, target in links):
+        return ", the diagonal"
+    if len({source + target for source, target in links}) == 1:
+        return ", the reversed diagonal"
+    return ""
 
 
 def straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:

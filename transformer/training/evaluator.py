@@ -106,17 +106,21 @@ class Evaluator:
         """Figures for a validation line.
 
         valid_loss (nats a token), perplexity and token_accuracy are teacher-forced;
-        sequence_accuracy and, for language, bleu are of free greedy decoding; aer … is of the
+        sequence_accuracy and, for language, bleu are of free greedy decoding of the first
+        `sequences` pairs, without bleu where no reference has four words; aer … is of the
         teacher-forced cross-attention where gold alignments are known.
         """
         found = self._teacher_forced(len(self._valid) if whole else 2 * SAMPLE)
         count = min(SAMPLE, len(self._valid))
         outputs = self._translate(count)
         found["sequence_accuracy"] = sum(right for _, right in outputs) / count
+        found["sequences"] = count
         if self.probe_set.language:
             references = [tgt for _, tgt in self.probe_set.valid[:count]]
-            bleu = BLEU(force=True).corpus_score([text for text, _ in outputs], [references])
-            found["bleu"] = bleu.score
+            bleu = BLEU(force=True)
+            # BLEU is a mean over n-grams of one to four words; shorter references have none.
+            if bleu.corpus_score(references, [references]).totals[-1]:
+                found["bleu"] = bleu.corpus_score([text for text, _ in outputs], [references]).score
         return found
 
     @torch.no_grad()

@@ -20,6 +20,7 @@ from transformer.ui.pages import BY_PATH, CLASS, PAGES, path
 from transformer.ui.server import visitor
 from transformer.ui.shell.class_news import PATH, standing
 
+TRAIN = "pages/train.py"
 OWN = ("exact", "size")
 """Fields of a view that are everybody's own way to look."""
 PATIENCE = 1.0
@@ -108,7 +109,9 @@ def sign(file: str) -> None:
         if st.session_state.pop(_CODE, ""):
             st.session_state[_OVER] = file
         if st.session_state.get(_OVER) == file:  # not once alone: the next drawing may overtake it
-            st.info("You are in no class any more; nothing of it is kept.", icon=":material/group:")
+            st.info(
+                "The class has ended. Names and answers have been deleted.", icon=":material/group:"
+            )
         else:
             st.session_state.pop(_OVER, None)
         return
@@ -124,6 +127,8 @@ def sign(file: str) -> None:
         )
         if file != CLASS:
             st.page_link(CLASS, label="Class")
+        if run := room.race_run(me):
+            st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
         if teaches and room.leads:
             st.button("Stop leading", key="class-lead", on_click=room.stop_leading)
         elif teaches:
@@ -131,7 +136,7 @@ def sign(file: str) -> None:
         elif room.lead and room.follows(me):
             st.button("Stop following", key="class-follow", on_click=room.follow, args=(me, False))
         elif room.lead:
-            st.button("Come back", key="class-follow", type="primary", on_click=come_back)
+            st.button("Follow again", key="class-follow", type="primary", on_click=come_back)
 
 
 def _heard() -> None:
@@ -155,7 +160,7 @@ def come_back() -> None:
 
 
 def _of_teacher(room: Classroom) -> dict[str, object]:
-    said = "Leading {following} of {members}" if room.leads else "Your class: {members} here"
+    said = "Leading {following} of {members}" if room.leads else "Your class: {members} joined"
     return {"text": said, "standing": "leads" if room.leads else "alone"}
 
 
@@ -168,10 +173,12 @@ def _of_student(room: Classroom, me: str, file: str) -> dict[str, object]:
         "text": {
             "alone": f"In the class of {name}",
             "follows": f"Following {name}",
-            "away": f"On your own; {name} is at {where}",
+            "away": f"Exploring on your own; {name} is at {where}",
         }[stands],
         "standing": stands,
         "shown": len(room.shown()),
+        "leads": room.leads,
+        "race": room.race,
         "number": at.number,
         "page": at.page,
         "params": dict(at.params),

@@ -101,7 +101,7 @@ PAGES = {
         what="Published claims about attention heads, tested on this model.",
     ),
     "pages/glossary.py": Page("Glossary"),
-    CLASS: Page("Class", Class, heading="A class in the room", in_way=False),
+    CLASS: Page("Class", Class, heading="Classroom", in_way=False),
 }
 
 

@@ -106,14 +106,15 @@ export function reasonOf(role, rule) {
   const [rows, sink] = [inPercent(rule.positional), inPercent(rule.sink)];
   const share = inPercent(role.share);
   return {
-    positional: `${share} of the rows have their greatest weight there; from ${rows} on a head counts as positional (Voita et al. 2019).`,
-    backwards: `${share} of the rows have their greatest weight at one place counted from the end; from ${rows} on that counts, as for a positional head (Voita et al. 2019).`,
-    sink: `${share} of its weight is there, over all rows; from ${sink} on it counts as a head at rest (Clark et al. 2019).`,
-    none: `Neither have ${rows} of the rows their greatest weight at one offset, nor is half of the weight on the first or last token.`,
+    aligned: `${share} of its weight is on the tokens that the task aligns with each output token; the rule asks for ${inPercent(rule.aligned)}.`,
+    positional: `${share} of the rows have their greatest weight there; the rule asks for ${rows} (Voita et al. 2019).`,
+    backwards: `${share} of the rows have their greatest weight at one offset from the end; the rule asks for ${rows} (Voita et al. 2019).`,
+    sink: `${share} of its weight is there, over all rows; the rule asks for ${sink} (Clark et al. 2019).`,
+    none: `Fewer than ${rows} of the rows have their greatest weight at one offset, and less than ${sink} of the weight is on the first or last token.`,
   }[role.group];
 }
 
-const ROLE_COLOURS = { positional: 0, backwards: 2, sink: 4 };
+const ROLE_COLOURS = { aligned: 1, positional: 0, backwards: 2, sink: 4 };
 /** @param {Look} look */
 export const roleColour = (role, look) => (role.group === "none" ? look.line : look.series[ROLE_COLOURS[role.group]]);
 

@@ -13,7 +13,7 @@ export function makeScrubber({ go, toggle }) {
   const button = el("button", { type: "button", class: "hu-button hu-play" }, "Play");
   const step = el("strong", { class: "hu-step" });
   const note = el("span", { class: "hu-step-note" });
-  const newest = el("button", { type: "button", class: "hu-button hu-newest" }, "To the newest");
+  const newest = el("button", { type: "button", class: "hu-button hu-newest" }, "Latest");
   const strip = el("div", { class: "hu-strip" });
   const range = el("input", { type: "range", min: 0, step: 1, "aria-label": "Step of training" });
   const ticks = el("div", { class: "hu-frames", "aria-hidden": "true" });
@@ -141,7 +141,7 @@ export function makeChanges(choose) {
     said.setAttribute("aria-live", playing ? "off" : "polite");
     const swatch = el("span", { class: "hu-swatch", "aria-hidden": "true" });
     swatch.style.background = roleColour(role, look);
-    const what = role.group === "none" ? "no kind that the rules know" : role.text;
+    const what = role.text;
     said.replaceChildren(swatch, el("strong", {}, `${sentenceCase(headName(now))}: ${what}. `), el("span", {}, reasonOf(role, film.rule)));
     const changes = film.changes(now);
     const key = [film.steps.join(), now.probe, now.kind, now.layer, now.head, ...changes.map(changeText)].join();
@@ -150,7 +150,7 @@ export function makeChanges(choose) {
     const own = changes.filter(({ layer, head }) => layer === now.layer && head === now.head);
     mine.replaceChildren(...own.slice(0, MOST_CHANGES).map(item));
     summary.textContent = `All heads: ${changes.length} ${changes.length === 1 ? "change" : "changes"}`;
-    rule.textContent = `Told for this sentence alone. A head is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and rests if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). Below ${film.rule.rows} rows nothing counts, and an offset only if half of all rows can reach it.`;
+    rule.textContent = `These rules look at this sentence only. A head follows the alignment if at least ${inPercent(film.rule.aligned)} of its weight is on the tokens that the task aligns with each output token. Otherwise it is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and is an attention sink if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). An offset counts from ${film.rule.rows} rows on, and only if half of all rows can reach it.`;
     list.replaceChildren(...changes.slice(0, MOST_CHANGES).map(item));
   }
 

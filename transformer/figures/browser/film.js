@@ -19,12 +19,14 @@ const FILM_LENGTH = 9000; // ms, of a film from end to end
 const FILM_PACE = [90, 450]; // ms, the shortest and the longest a step stays
 const AS_IT_IS = { special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
 
+const kept = new Map(); // by a run's name, what the viewer chose in its film; for the page's life
+
 export function filmView(root) {
   let film = null;
   let state = null; // a step of -1 is the newest, a head of -1 the clearest there
   let cell = { row: -1, column: -1, zoom: 0 };
   let now = null; // the state with what these stand for
-  let [side, look, visit, frame, painted] = [null, null, null, 0, 0];
+  let [side, look, visit, frame, painted, name] = [null, null, null, 0, 0, ""];
   let [playing, framing, exact] = [0, 0, 1];
 
   /** @type {any} */
@@ -57,15 +59,15 @@ export function filmView(root) {
   const title = el("h3", { class: "hu-title" });
   const changes = makeChanges((changed) => set(changed));
   const sheet = makeSheet(() => heat);
-  const main = el("div", { class: "hu-main" }, el("header", {}, title), heat.node, sheet.node);
-  const empty = el("p", { class: "hu-empty", role: "status" }, "No picture yet: the first is taken before the first step.");
+  const tools = el("div", { class: "hu-tools" }, take.node, larger.node);
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, tools), heat.node, sheet.node);
+  const words = el("section", { class: "hu-words" }, caption, changes.now);
+  const empty = el("p", { class: "hu-empty", role: "status" }, "No picture yet. The first one appears before the first training step.");
   const shown = el(
     "div", { class: "hu-film-body" },
-    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, probe.node), el("div", { class: "hu-tools" }, take.node, larger.node)),
+    el("div", { class: "hu-top" }, el("div", { class: "hu-controls" }, controls.node, probe.node)),
     scrubber.node,
-    caption,
-    changes.now,
-    el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), main, changes.node),
+    el("div", { class: "hu-split" }, el("section", { class: "hu-mosaic" }, mosaic.node), words, main, changes.node),
   );
   const pane = el("div", { class: "hu hu-explorer hu-film" }, empty, shown);
   root.append(pane);
@@ -76,13 +78,16 @@ export function filmView(root) {
     painted += 1;
     exact = header.exact ?? 1;
     nameExactly(exact);
-    if (!state || visit !== header.visit) {
+    const opens = !state || visit !== header.visit || name !== header.name;
+    if (opens) {
       visit = header.visit;
-      state = header.start;
+      name = header.name;
+      state = (name && kept.get(name)) || header.start;
       cell = { row: -1, column: -1, zoom: 0 };
       pause();
     }
     redraw();
+    if (opens && header.play && !matchMedia("(prefers-reduced-motion: reduce)").matches) play();
   }
 
   function set(changed) {
@@ -128,6 +133,7 @@ export function filmView(root) {
     const any = film.steps.length > 0 && film.choices.length > 0;
     [empty.hidden, shown.hidden] = [any, !any];
     if (!any) return;
+    if (name) kept.set(name, state);
     frame = frameOf(film.steps, state.step);
     now = { ...AS_IT_IS, exact, ...cell, ...film.fitted(state) };
     side = film.side(now.probe, frame);

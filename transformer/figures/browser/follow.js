@@ -3,7 +3,7 @@
 // is asked for anew, and the server knows what to draw.
 //
 // `.show(data)` takes `{ text, standing, teaches, path, pages }`, and of a student's page the news that
-// it was drawn for: `{ shown, number, page, params, explored }`. In `text`, {following} and {members}
+// it was drawn for: `{ shown, leads, race, number, page, params, explored }`. In `text`, {following} and {members}
 // are numbers of the news. `report()` asks for the page.
 
 import { partsOf } from "./address.js";
@@ -42,14 +42,15 @@ export function followView(root, report) {
     said.textContent = filled(told.text, news || {});
     if (!news || told.teaches) return;
     const follows = news.state === "follows";
-    if (news.state === told.standing && news.shown === told.shown) {
+    const same = ["shown", "leads", "race"].every((name) => news[name] === told[name]);
+    if (news.state === told.standing && same) {
       if (!follows || news.number === told.number) return;
       if (isHeadAlone(told, news) && led(news.params)) {
         Object.assign(told, { number: news.number, params: news.params });
         return;
       }
     }
-    const wanted = JSON.stringify([news.state, news.shown, follows && news.number]);
+    const wanted = JSON.stringify([news.state, news.shown, news.leads, news.race, follows && news.number]);
     if (wanted === asked) return;
     asked = wanted;
     const own = news.state !== told.standing && told.standing !== "alone";

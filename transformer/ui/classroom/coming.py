@@ -1,5 +1,4 @@
-"""Into a class and out of it: a code and a first name to join one, the teacher's token to open one;
-and what a student of one finds."""
+"""Join a class with its code, open one with the teacher's token, and the page of its students."""
 
 from __future__ import annotations
 
@@ -12,21 +11,21 @@ from transformer.ui.classroom import Class, runs
 from transformer.ui.pages import HOME
 from transformer.ui.server import visitor
 
-KEPT = (
-    "Your first name is seen in the class, your guesses are counted without it, and all of it is "
-    "forgotten when you leave or the class ends."
+PRIVACY = (
+    "Everyone in the class can see your first name. Your answers are counted anonymously. "
+    "Everything is deleted when you leave or the class ends."
 )
 
 
 def show() -> None:
     code = state.view(Class).code
     if code:
-        frame.lead("Press **Join**, and your pages follow your teacher's.")
+        frame.lead("Click **Join**. Your pages will then follow your teacher's.")
     else:
-        frame.lead("Type the code that your teacher shows, and your pages follow your teacher's.")
+        frame.lead("Enter your teacher's code. Your pages will then follow your teacher's.")
     with st.container(width=420):
         _join(code)
-        with st.expander("I am the teacher: open a class"):
+        with st.expander("For teachers: open a class"):
             _open()
 
 
@@ -34,10 +33,10 @@ def _join(code: str) -> None:
     with st.form("class-join"):
         typed = st.text_input("Code", code, max_chars=20, placeholder="K7F A2P")
         name = st.text_input(
-            "First name (if you like)", max_chars=NAME_LENGTH, autocomplete="given-name"
+            "First name (optional)", max_chars=NAME_LENGTH, autocomplete="given-name"
         )
         if not st.form_submit_button("Join", type="primary"):
-            st.caption(KEPT)
+            st.caption(PRIVACY)
             return
     live_classes.classes().join(typed, visitor.owner(), visitor.address(), name)
     state.normalise(code="")
@@ -47,12 +46,12 @@ def _join(code: str) -> None:
 
 def _open() -> None:
     st.markdown(
-        "A class needs the token of whoever runs this app: `teacher_token` in limits.toml, or else "
-        "the one that its console shows at every start."
+        "You need the teacher token of this server: `teacher_token` in limits.toml or, if that is "
+        "empty, the one that the console shows when the app starts."
     )
     with st.form("class-open", border=False):
         token = st.text_input("Token", type="password", max_chars=200, autocomplete="off")
-        name = st.text_input("What students call you", max_chars=NAME_LENGTH)
+        name = st.text_input("Your name, as students will see it", max_chars=NAME_LENGTH)
         if not st.form_submit_button("Open a class"):
             return
     live_classes.classes().open(token, visitor.owner(), visitor.address(), name)
@@ -64,22 +63,25 @@ def student(room: Classroom) -> None:
     teacher = frame.plain(live_classes.called(room))
     called = f" as **{frame.plain(me.label)}**" if me else ""
     frame.lead(f"You are in the class of **{teacher}**{called}.")
-    if room.lead is None:
+    begins = f"{teacher[:1].upper()}{teacher[1:]}"
+    if room.lead is not None:
         st.markdown(
-            f"Nobody leads yet. When {teacher} does, this page turns to what they look at. Until "
-            "then the app is yours."
+            f"{begins} is leading. If you navigate by yourself you stop following; **Follow "
+            f"again** returns you to {teacher}'s view."
         )
-        frame.link(HOME, "Look around →")
+        st.button("Follow again", key="class-back", type="primary", on_click=following.come_back)
+    elif room.leads:
+        st.markdown(f"{begins} is leading. As soon as {teacher} opens a page, it opens here too.")
     else:
         st.markdown(
-            "Do anything yourself and you are on your own; **Come back** brings you to "
-            f"{teacher}'s view again."
+            f"{begins} is not leading at the moment, so you can explore the app on your own. When "
+            f"{teacher} leads again, your page follows."
         )
-        st.button("Come back", key="class-back", type="primary", on_click=following.come_back)
+        frame.link(HOME, "Explore the app →")
     runs.of_student(room)
     st.button(
         "Leave the class",
         key="class-leave",
         on_click=lambda: live_classes.classes().leave(visitor.known()),
     )
-    st.caption(KEPT)
+    st.caption(PRIVACY)

@@ -1,4 +1,4 @@
-"""The teacher of a class: its code, link and picture for the wall, who is there, and its end."""
+"""The teacher's page of a class: its code, link and QR code, its students, and its end."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from transformer.ui.server import visitor
 from transformer.ui.shell.addresses import ANY_ADDRESS, LOCAL_NAMES, network_address
 
 EVERY = 2.0
-"""Seconds between two looks at who is there."""
+"""Seconds between two reruns of the list of students."""
 SCALE = 8
-"""Pixels of one module of the QR picture."""
+"""Pixels of one module of the QR code."""
 
 
 def show(room: Classroom) -> None:
-    """What stands on the wall while the class comes in, and the way on."""
+    """Draw what the class sees on the projector while students join, and the controls."""
     link, alone = _link(room.code)
     short = urlsplit(link)
     invite, there = st.columns([2, 3], gap="large")
     with invite:
-        st.markdown(f"Open **{frame.plain(short.netloc + short.path)}** and type")
+        st.markdown(f"Open **{frame.plain(short.netloc + short.path)}** and enter the code")
         with st.container(key="class-code"):
             st.markdown(show_code(room.code))
-        st.image(picture(link), width=240, alt=f"QR picture of {link}")
+        st.image(picture(link), width=240, alt=f"QR code for {link}")
         st.caption(frame.plain(link))
         if alone:
             st.warning(
-                "Only this machine can open that address. For the room, start the app with "
-                "`--server.address 0.0.0.0`."
+                "Only this machine can open that address. To let students connect, start the app "
+                "with `--server.address 0.0.0.0`."
             )
     with there:
         fragment(_members, "class-members", EVERY)(room)
         if room.leads:
             st.markdown(
-                "You lead: every page that you go to, every sentence and head, is on the screens "
-                "of those who follow. In **Lessons** their guesses come together, and you show "
-                "them when it is time."
+                "You are leading: every page, sentence and head that you open is shown to the "
+                "students who follow. In **Lessons** the class answers together, and you decide "
+                "when to show the answers."
             )
         else:
-            st.markdown("Nobody is led now; everybody looks where they like.")
+            st.markdown("You are not leading; every student explores on their own.")
             st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
-        frame.link(HOME, "Begin →")
-        with st.popover("Close the class"):
-            st.markdown("The code, all names and all answers are gone then.")
+        frame.link(HOME, "Start →")
+        with st.popover("End the class …"):
+            st.markdown("This deletes the code, all names and all answers.")
             st.button(
-                "Close it",
+                "End the class",
                 key="class-close",
                 type="primary",
                 on_click=lambda: live_classes.classes().end(visitor.known()),
@@ -65,21 +65,21 @@ def show(room: Classroom) -> None:
 def _members(room: Classroom) -> None:
     members = room.members()
     if not members:
-        st.header("Nobody is here yet")
+        st.header("No students yet")
         return
-    st.header("1 is here" if len(members) == 1 else f"{len(members)} are here")
+    st.header(f"{len(members)} joined")
     st.markdown(" · ".join(frame.plain(one.label) for one in members))
 
 
 def picture(link: str) -> bytes:
-    """The link as a QR picture, PNG, dark on white on every theme, with its quiet border."""
+    """The link as a QR code: PNG, dark on white in every theme, with its quiet zone."""
     out = io.BytesIO()
     segno.make_qr(link, error="m").save(out, kind="png", scale=SCALE, border=4)
     return out.getvalue()
 
 
 def _link(code: str) -> tuple[str, bool]:
-    """Where a student's browser finds this class, and whether only this machine does."""
+    """The address of this class for students, and whether only this machine can open it."""
     here = urlsplit(st.context.url or "http://localhost:8501/class")
     host, port = here.hostname or "", here.port
     alone = host in LOCAL_NAMES

@@ -1,4 +1,4 @@
-"""What a class trains: runs by first names, a race of all, and one page of them for all to see."""
+"""A class's training runs: listed by first names, a race of the whole class, and the wall."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from transformer.ui.kit.remembered import remembered
 from transformer.ui.server import visitor
 
 EVERY = 2.0
-"""Seconds between two looks."""
+"""Seconds between two reruns."""
 ORDER = ("running", "queued", "paused", "finished", "failed", "cancelled")
 TRAIN = "pages/train.py"
 KEY, _OPEN = "wall", "wall_open"
@@ -33,7 +33,7 @@ PICTURE = "0.cross"
 """Of a snapshot: the cross-attention of the first probe."""
 Picture = tuple[npt.NDArray[np.floating], str]
 NONE: Picture = np.empty((0, 0)), ""
-_RACE = "class-race"
+_RACE, _TOGETHER = "class-race", "class-together"
 
 
 def show(room: Classroom) -> None:
@@ -58,20 +58,20 @@ def of_class(room: Classroom) -> list[tuple[str, RunInfo]]:
 def _runs(room: Classroom) -> None:
     found = of_class(room)
     if not found:
-        st.caption("What your students train will stand here, by first name.")
+        st.caption("Your students' training runs appear here, by first name.")
         return
-    st.header("What the class trains")
+    st.header("Training runs of the class")
     wall(found)
     waiting = [info for _, info in found if info.status == "queued"]
     if waiting:
-        with st.popover(f"Clear the line ({len(waiting)})", icon=":material/clear_all:"):
-            st.markdown("What waits is stopped, and its students may train it again.")
-            st.button("Stop what waits", key="class-clear", on_click=_clear, args=(room,))
+        with st.popover(f"Clear the queue ({len(waiting)})", icon=":material/clear_all:"):
+            st.markdown("This stops all waiting runs. Students can start them again.")
+            st.button("Stop the waiting runs", key="class-clear", on_click=_clear, args=(room,))
     refusal("class-runs")
 
 
 def _clear(room: Classroom) -> None:
-    """End the line of the class; what learns already goes on."""
+    """Stop the class's waiting runs; those that train already continue."""
 
     def clear() -> None:
         for _, info in of_class(room):
@@ -102,7 +102,7 @@ def _card(who: str, info: RunInfo, folder: JobFolder) -> Card:
         name=info.name,
         who=who,
         title=info.title,
-        status=info.status if info.place is None else f"queued, place {info.place}",
+        status=info.status if info.place is None else f"queued, number {info.place}",
         step=info.step,
         share=info.progress or 0.0,
         right=metrics_tail.newest(lines, "sequence_accuracy"),
@@ -133,13 +133,16 @@ def _open(names: set[str]) -> None:
 
 
 def offer(room: Classroom) -> None:
-    """For the teacher: begin one, or see the table of the one that was begun last."""
+    """For the teacher: start a race, or open the one that was started last."""
     members = room.members()
     with st.container(horizontal=True, vertical_alignment="center"):
-        with st.popover("Train together", icon=":material/sports_score:"):
+        # It covers the wall, so it closes when the race has started: on_change tracks its state.
+        with st.popover(
+            "Train together", icon=":material/sports_score:", key=_TOGETHER, on_change="rerun"
+        ):
             st.markdown(
-                "A race of the whole class: every student gets a setting and a seed of their own, "
-                "and the table at the end is the class's."
+                "A race of the whole class: every student trains one setting with a seed of their "
+                "own, and the results are compared in one table."
             )
             name = st.selectbox(
                 "Race",
@@ -153,11 +156,11 @@ def offer(room: Classroom) -> None:
             st.write(race.question)
             st.caption(
                 f"{len(race.entries)} settings × {seeds} seeds, about "
-                f"{quantities.duration(60 * minutes)} on two cores that have nothing else to do"
+                f"{quantities.duration(60 * minutes)} on two idle cores"
             )
-            frame.press("Begin the race", "", _begin, room, key="class-begin-race", type="primary")
+            frame.press("Start the race", "", _begin, room, key="class-begin-race", type="primary")
         if room.race:
-            frame.link(TRAIN, "The class's race, and what it says →", race=room.race, run="")
+            frame.link(TRAIN, "The race of the class →", race=room.race, run="")
     refusal(_RACE)
 
 
@@ -165,18 +168,19 @@ def of_student(room: Classroom) -> None:
     """For a student: the class's race, and their own runs in it."""
     if not room.race:
         return
+    st.markdown("**Your class is training together.**")
     try:
         mine = [run for run in race_runs(live_jobs.jobs(), room.race)
                 if run.info.held_by(visitor.known())]  # fmt: skip
     except JobError:
         return
-    frame.link(TRAIN, "The class's race, and what it says →", race=room.race, run="")
+    frame.link(TRAIN, "The race of the class →", race=room.race, run="")
     for run in mine:
-        frame.link(TRAIN, f"Yours: {frame.plain(run.info.title)} →", run=run.info.name, race="")
+        frame.link(TRAIN, f"Your run: {frame.plain(run.info.title)} →", run=run.info.name, race="")
 
 
 def seeds_for(race: str, members: int) -> int:
-    """So many seeds of each setting that there is a run for everybody, and enough for a verdict."""
+    """The number of seeds that gives every student a run, and the race a verdict."""
     return max(ENOUGH, -(-members // len(RACES[race].entries)))
 
 
@@ -186,10 +190,16 @@ def _begin(room: Classroom) -> None:
 
     def begin() -> None:
         if not students:
-            raise JobError("nobody is here yet: begin when your students have joined")
-        room.race = submit_race(
-            live_jobs.jobs(), name, visitor.known(), seeds, address=visitor.address(),
-            among=students,
-        )  # fmt: skip
+            raise JobError("no students yet: start the race when they have joined")
+        jobs = live_jobs.jobs()
+        race = submit_race(
+            jobs, name, visitor.known(), seeds, address=visitor.address(), among=students
+        )
+        first: dict[str, str] = {}
+        for run in race_runs(jobs, race):
+            for one in run.info.holders:
+                first.setdefault(one, run.info.name)
+        room.begin_race(race, {one: first[one] for one in students if one in first})
 
-    attempt(_RACE, begin)
+    if attempt(_RACE, begin):
+        st.session_state[_TOGETHER] = False

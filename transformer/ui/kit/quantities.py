@@ -34,8 +34,8 @@ def made_with(state: Mapping[str, Any], seed: object) -> str:
         return ""
     return (
         f"Made with seed {seed} in {state.get('precision')} on {state.get('device')}, {threads} "
-        f"thread{'s' if threads != 1 else ''}, {units}, torch {torch}; what differs in one of them "
-        "may train another model from the same seed."
+        f"thread{'s' if threads != 1 else ''}, {units}, torch {torch}. With a difference in any of "
+        "these, the same seed may train a different model."
     )
 
 

@@ -27,7 +27,7 @@ COLOURS: dict[str, Any] = {
 
 
 def badge(info: RunInfo) -> None:
-    text = info.status if info.place is None else f"queued, place {info.place}"
+    text = info.status if info.place is None else f"queued, number {info.place}"
     st.badge(text, color=COLOURS[info.status])
 
 

@@ -1,4 +1,5 @@
-"""One question, all answers: a class guesses, its teacher sees the bars fill, and shows them.
+"""One question for a whole class: students answer, the teacher sees how many have, and shows all
+answers at once.
 
 Who follows the teacher waits with them; who goes their own way learns at once, and is counted too.
 """
@@ -71,8 +72,11 @@ def show(name: str) -> None:
 
 
 def filling(name: str, labels: Sequence[str]) -> None:
-    """For the teacher: what was guessed so far, as it comes."""
-    fragment(_filling, f"together-{name}", EVERY)(name, labels)
+    """For the teacher, whose screen the class sees: the options, and how many have answered. What
+    was answered stays hidden until the teacher shows it."""
+    for label in labels:
+        st.markdown(f"- {label}")
+    fragment(_filling, f"together-{name}", EVERY)(name)
 
 
 def bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
@@ -96,17 +100,19 @@ def waiting(name: str) -> None:
         return
     teacher = escaped(live_classes.called(room))
     st.info(
-        f"Your guess is in: **{guessed.label}**. {teacher[:1].upper()}{teacher[1:]} shows what "
-        "everybody took when it is time.",
+        f"Your answer: **{guessed.label}**. {teacher[:1].upper()}{teacher[1:]} will show all "
+        "answers.",
         icon=":material/hourglass_top:",
     )
 
 
-def _filling(name: str, labels: Sequence[str]) -> None:
-    bars(name, labels)
+def _filling(name: str) -> None:
     room = live_classes.mine()
     if room is not None:
-        st.caption(f"{room.answers(name).total()} of {len(room.members())} have guessed.")
+        answered, members = room.answers(name).total(), len(room.members())
+        st.progress(
+            min(1.0, answered / max(1, members)), text=f"**{answered} of {members}** have answered"
+        )
 
 
 def _waits(room: Classroom, me: str, name: str) -> bool:

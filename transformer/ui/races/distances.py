@@ -18,10 +18,10 @@ from transformer.ui.kit.charts import chart, dark
 
 def show(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     """The picture, the table beside it and the file; of the newest look at every run."""
-    st.header("How far it carries")
+    st.header("Accuracy by distance")
     table = by_distance(jobs, runs)
     if table.empty:
-        st.caption("The first look comes with the first run’s first step.")
+        st.caption("Results appear after the first run’s first evaluation.")
         return
     drawn(table, list(race.entries))
     figures(table, list(race.entries), f"{runs[0].race.id}-distances")

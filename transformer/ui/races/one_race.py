@@ -1,4 +1,4 @@
-"""One race: where its runs stand, their curves together, the table, and what it allows to say."""
+"""One race: the status of its runs, their curves, the table of results, and its verdicts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import RULE, Verdict
+from transformer.analysis.evidence.verdicts import ENOUGH, RULE, Verdict
 from transformer.figures.race_curves import race_curves
 from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.race_runs import (
@@ -40,7 +40,7 @@ SMOOTH = 10
 
 def show(jobs: Jobs, owner: str, race_id: str) -> None:
     """The page of one race. ValueError where there is none is for the page's frame to show."""
-    frame.link("pages/train.py", "← All runs, races and ideas", run="", race="")
+    frame.link("pages/train.py", "← All runs and races", run="", race="")
     body(jobs, owner, race_id)
 
 
@@ -82,14 +82,14 @@ def _is_live(runs: list[RaceRun]) -> bool:
 
 def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
     if not any(run.info.owner == owner for run in runs):
-        st.caption("This is someone else's race: you may look at it; its owner controls it.")
+        st.caption("Someone else's race. Only its owner can control it.")
         return
     race_id = runs[0].race.id
     with st.container(horizontal=True):
         if _is_live(runs):
             frame.press("Stop the whole race", "stop", _act, jobs, race_id, owner, False)
         with st.popover("Delete"):
-            st.write(f"All {len(runs)} runs of this race, for good.")
+            st.write(f"This deletes all {len(runs)} runs of this race permanently.")
             st.button("Delete the race", on_click=_act, args=(jobs, race_id, owner, True))
 
 
@@ -141,7 +141,7 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     # The first steps, far above all others, may leave the figure.
     later = [y[x >= 0.05 * runs[0].info.steps] for seeds in curves.values() for x, y in seeds]
     greatest = [part.max() for part in later if len(part)]
-    unit = "" if what == "accuracy" else ", nats a token"
+    unit = "" if what == "accuracy" else ", nats per token"
     for place, (group, entries) in zip(
         st.columns(len(race.groups)), race.groups.items(), strict=True
     ):
@@ -159,7 +159,7 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
             figure.update_layout(height=360)
             chart(figure, f"lanes-{group}")
     of_steps = f" Each point is the mean of {SMOOTH} steps." if what == "loss" else ""
-    st.caption(f"A thin line is one seed, a thick one their mean.{of_steps}")
+    st.caption(f"Thin lines: single seeds. Thick lines: their mean.{of_steps}")
 
 
 def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
@@ -169,17 +169,19 @@ def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
 
 
 def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
-    st.subheader("What holds")
+    st.header("Verdicts")
+    if runs and len({run.race.seed for run in runs}) < ENOUGH:
+        st.caption(f"This race has too few seeds for a verdict, which needs {ENOUGH}.")
     if _is_live(runs):
-        st.caption("So far, from the runs that are finished.")
+        st.caption("So far, based on the finished runs.")
     for said in every:
         with st.container(horizontal=True, vertical_alignment="center"):
             verdicts.badge(said.word)
             st.markdown(f"**{frame.plain(said.claim.text)}**")
             st.caption(frame.plain(said.reason))
     about = (
-        f"By the validation {race.measure} after {runs[0].info.steps:,} steps of this task; "
-        f"another task, size or budget may say otherwise. {RULE}"
+        f"Based on the validation {race.measure} after {runs[0].info.steps:,} steps of this task; "
+        f"another task, model size or budget may give another result. {RULE}"
     )
     st.caption(frame.plain(about))
 
@@ -189,7 +191,7 @@ def _open_one(runs: list[RaceRun]) -> None:
     names = {run.info.name: f"{run.race.entry}, seed {run.race.seed}" for run in runs}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
-            "Look at one of its runs", list(names), format_func=names.__getitem__, width=320
+            "Open one of its runs", list(names), format_func=names.__getitem__, width=320
         )
         if chosen in names:
             seen = "curves and examples" if runs[0].race.name == "layers" else "heads and its film"
@@ -203,16 +205,14 @@ def grid(race: Race, runs: list[RaceRun]) -> str:
     rows = [
         [entry, *(_standing(found.get((entry, seed))) for seed in seeds)] for entry in race.entries
     ]
-    return tables.html(
-        "Where the runs stand", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows
-    )
+    return tables.html("Status of the runs", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows)
 
 
 def _standing(run: RaceRun | None) -> str:
     if run is None:
         return "deleted"
     if run.info.status == "queued":
-        return f"place {run.info.place} in line"
+        return f"number {run.info.place} in the queue"
     if run.info.status == "running":
         return f"step {run.info.step:,} of {run.info.steps:,}"
     return run.info.status
@@ -232,8 +232,8 @@ def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
         for entry, row in table.iterrows()
     ]
     about = (
-        f"After {runs[0].info.steps:,} steps: mean ± standard deviation over finished seeds (least "
-        "to greatest)"
+        f"After {runs[0].info.steps:,} steps: mean ± standard deviation over finished seeds "
+        "(minimum to maximum)"
     )
     return tables.html(about, heads, rows)
 
@@ -252,5 +252,5 @@ def _steps(row: pd.Series) -> str:
     if not n:
         return "–"
     if reached < n:
-        return "never" if not reached else f"{reached} of {n} seeds got there"
+        return "never" if not reached else f"reached by {reached} of {n} seeds"
     return f"{row['steps_mean']:.0f} ({row['steps_min']:.0f} to {row['steps_max']:.0f})"

@@ -1,4 +1,4 @@
-"""Races on the Train page: cards to start one, and the list of those that were started."""
+"""Races on the Train page: cards to start one, and the list of started ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.ui.kit import quantities
 from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.server import visitor
 
-SEEDS = {1: "1, a first look", 3: "3", 5: "5"}
+SEEDS = {1: f"1 (no verdict, needs {ENOUGH})", 3: "3", 5: "5"}
 LISTED = 20
 """Most races that are listed."""
 _SEEDS = "race-seeds"
@@ -25,9 +25,9 @@ def section(jobs: Jobs, owner: str) -> None:
     """All races as cards, then those that have been started."""
     st.header("Races")
     st.write(
-        "Several settings of one thing, on the same data for the same number of steps. Chance has "
-        "its say in every run, so each setting runs with several seeds, and the table at the end "
-        "says only what they allow to say."
+        "A race trains several values of one setting on the same data for the same number of "
+        "steps. Results vary by chance, so each value runs with several seeds, and a verdict is "
+        "given only if they support it."
     )
     seeds(ENOUGH)
     columns = st.columns(2)
@@ -46,7 +46,7 @@ def seeds(first: int) -> None:
         default=first,
         required=True,
         key=_SEEDS,
-        help=f"A verdict needs {ENOUGH}; more of them see smaller differences.",
+        help=f"A verdict needs at least {ENOUGH}; more seeds reveal smaller differences.",
     )
     refusal("race")
 
@@ -60,8 +60,13 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
     st.write(race.question)
     st.caption(
         f"{len(race.entries)} settings × {count} seed{'s' if count > 1 else ''} = {runs} runs, "
-        f"about {quantities.duration(60 * minutes)} on two cores that have nothing else to do"
+        f"about {quantities.duration(60 * minutes)} on two idle cores"
     )
+    if count < ENOUGH:
+        st.caption(
+            f":material/info: This race cannot reach a verdict: a verdict needs {ENOUGH} seeds of "
+            "each setting."
+        )
     st.button(
         "Start the race",
         key=f"start-race-{race.name}",
@@ -110,7 +115,7 @@ def listed(
 
 def progress(runs: list[RaceRun]) -> str:
     over = sum(run.info.status in ("finished", "cancelled", "failed") for run in runs)
-    return f"{over} of {len(runs)} runs over"
+    return f"{over} of {len(runs)} runs ended"
 
 
 def _colour(runs: list[RaceRun]) -> Any:

@@ -39,6 +39,8 @@ def message(room: Classroom, visitor: str) -> dict[str, Any]:
     return {
         "state": standing(room, visitor),
         "shown": len(room.shown()),
+        "leads": room.leads,
+        "race": room.race,
         "number": lead.number if lead else 0,
         "page": lead.page if lead else "",
         "params": lead.params if lead else {},

@@ -17,11 +17,12 @@ from transformer.ui.kit import exact
 from transformer.ui.kit.charts import chart, dark
 from transformer.ui.kit.remembered import remembered
 from transformer.ui.kit.views import component
+from transformer.ui.training.probe_links import probe_links
 
 FIRST = ("loss", "sequence_accuracy")
 """What the two charts show until something else is chosen."""
-STACKED = 250
-"""Pixels of a chart, where two stand one below the other beside the heads."""
+HEIGHT = 200
+"""Pixels of a chart."""
 _LABELS = {
     "loss": "Loss",
     "smoothed_loss": "Loss with label smoothing",
@@ -31,35 +32,36 @@ _LABELS = {
     "bleu": "BLEU",
     "aer": "Alignment error",
     "learning_rate": "Learning rate",
-    "gradient_norm": "Norm of the gradient",
-    "tokens_per_second": "Tokens a second",
+    "gradient_norm": "Gradient norm",
+    "tokens_per_second": "Tokens per second",
 }
 WHILE_LIVE = 12
-"""Steps of the film while the run learns: the whole of it comes when it has ended."""
+"""Steps of the film while the run learns; once it has ended the film has all of them."""
 _film, _moments = component("film"), component("moments")
 
 
-def charts(runs: Mapping[str, list[dict[str, Any]]], key: str, *, stacked: bool = False) -> None:
-    """Two quantities of the runs, each to be chosen, over their steps; side by side or stacked."""
-    places = [st.container() for _ in FIRST] if stacked else st.columns(2)
-    for place, (column, first) in enumerate(zip(places, _firsts(runs), strict=True)):
-        with column:
-            what = st.selectbox(
-                "Left curve" if place == 0 else "Right curve",
-                list(QUANTITIES),
-                index=list(QUANTITIES).index(first),
-                format_func=lambda name: _LABELS.get(name, name),
-                label_visibility="collapsed",
-                key=f"curve-{place}-{key}",
-            )
-            figure = curves(runs, what, dark=dark())
-            figure.update_layout(height=STACKED if stacked else 340)
-            chart(figure, f"chart-{place}-{key}")
+def curve(runs: Mapping[str, list[dict[str, Any]]], key: str, place: int = 0) -> None:
+    """Draw one quantity of the runs over their steps.
+
+    Args:
+        place: of the chart on the page, 0 or 1, each with a quantity of its own.
+    """
+    what = st.selectbox(
+        f"Quantity of chart {place + 1}",
+        list(QUANTITIES),
+        index=list(QUANTITIES).index(_firsts(runs)[place]),
+        format_func=lambda name: _LABELS.get(name, name),
+        label_visibility="collapsed",
+        key=f"curve-{place}-{key}",
+    )
+    figure = curves(runs, what, dark=dark())
+    figure.update_layout(height=HEIGHT, margin={"t": 8, "b": 36})
+    chart(figure, f"chart-{place}-{key}")
 
 
 def _firsts(runs: Mapping[str, list[dict[str, Any]]]) -> list[str]:
-    """What the charts show first: `FIRST`; of early saves, which have no lines of single steps,
-    what they have."""
+    """The quantities that the charts show first: `FIRST`, or those that the runs have, as early
+    saves have no lines of single steps."""
     names = {name for lines in runs.values() for line in lines for name in line}
     if "loss" in names or not names:
         return list(FIRST)
@@ -68,31 +70,48 @@ def _firsts(runs: Mapping[str, list[dict[str, Any]]]) -> list[str]:
     return list(dict.fromkeys(wanted))[: len(FIRST)]
 
 
-def heads(folder: JobFolder, lines: list[dict[str, Any]], *, live: bool) -> None:
-    """The film of the heads: from its beginning, or following a run while it learns."""
+def heads(
+    folder: JobFolder, lines: list[dict[str, Any]], *, live: bool, play: bool = False
+) -> None:
+    """Show the film of the heads at its last picture.
+
+    Args:
+        live: whether the run still learns; the film then has fewer pictures and follows the run.
+        play: whether the film starts from its first picture by itself.
+    """
     steps = folder.snapshots()
     if not steps:
-        st.caption("Its heads will stand here: the first picture is taken before the first step.")
+        st.caption("The first picture of the heads appears before the first training step.")
         return
     if live:
         steps = sorted({*film_steps(steps, WHILE_LIVE - 1), steps[-1]})
     notes = {line["step"]: f"loss {line['loss']:.2f}" for line in lines if "loss" in line}
-    told = tuple((step, notes.get(step, "")) for step in steps)
-    data = _data(str(folder.path), told, -1 if live else steps[0], exact.on())
-    _film(key=f"film-{folder.name}", data=data)
+    noted = tuple((step, notes.get(step, "")) for step in steps)
+    _film(key=f"film-{folder.name}", data=_data(str(folder.path), noted, live, play, exact.on()))
 
 
 @remembered()
-def _data(path: str, steps: tuple[tuple[int, str], ...], first: int, exactly: bool) -> bytes:
-    """The film of these steps, opened at step `first` (-1: the newest), made once for all."""
+def _data(
+    path: str, steps: tuple[tuple[int, str], ...], live: bool, play: bool, exactly: bool
+) -> bytes:
+    """The film of these steps with their notes, made once for all sessions."""
     folder = JobFolder(Path(path))
     frames = {step: folder.snapshot(step) for step, _ in steps}
-    notes = dict(steps)
-    return film_data(frames, folder.labels(), {"step": first}, notes=notes, exact=exactly)
+    labels = folder.labels()
+    return film_data(
+        frames,
+        labels,
+        notes=dict(steps),
+        links=probe_links(folder, labels),
+        ended=not live,
+        play=play,
+        name="" if play else folder.name,
+        exact=exactly,
+    )
 
 
 def moments(folder: JobFolder) -> None:
-    """One matrix's last update, in the symbols of the notes."""
-    st.header("How one matrix moves")
+    """Show the last Adam update of one matrix."""
+    st.header("How one matrix changes")
     data = moments_data(folder.inspect())
     _moments(key=f"moments-{folder.name}", data=data)

@@ -1,4 +1,4 @@
-"""What this session is about to train: the form's values, kept when the page changes."""
+"""The form for a new run: its values, kept in the session when the page changes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from transformer.training.recipe import PAIRS_FILE, defaults, describe
 from transformer.ui import frame, live_classes, live_jobs, state
 from transformer.ui.server import visitor
 from transformer.ui.training import own_pairs as own
+from transformer.ui.training.probe_links import CHOSEN_PROBES
 
 _DRAFT, _REFUSED = "draft", "train-refused"
 PRESET = "tiny"
@@ -62,6 +63,8 @@ def default(draft: Draft, name: str) -> Any:
     """What a setting has if nobody touches it."""
     if draft.task and name in TASKS[draft.task].options:
         return TASKS[draft.task].options[name].default
+    if name == "steps" and not draft.task and draft.pairs:
+        return own.fitting_steps(draft.pairs, value(draft, "batch_tokens"))
     known = {
         **{f: ModelConfig.__dataclass_fields__[f].default for f in ("score", "positions")},
         **PRESETS[PRESET],
@@ -75,6 +78,13 @@ def default(draft: Draft, name: str) -> Any:
 
 def value(draft: Draft, name: str) -> Any:
     return draft.chosen.get(name, default(draft, name))
+
+
+def refit_steps(draft: Draft) -> None:
+    """After other pairs: the number of steps that suits them, unless the user has chosen one."""
+    key = f"set-{draft.turn}-steps"
+    if "steps" not in draft.chosen and key in st.session_state:
+        st.session_state[key] = default(draft, "steps")
 
 
 def bound(draft: Draft, name: str) -> dict[str, Any]:
@@ -105,23 +115,24 @@ def _take(draft: Draft, name: str, key: str) -> None:
 
 
 def config(draft: Draft) -> TrainingRun:
-    """What is asked of the run.
+    """Return the run that the form describes.
 
     Raises:
         ValueError: for values that do not go together, or go past the operator's limits.
     """
     options = TASKS[draft.task].options if draft.task else {}
+    settings = {k: v for k, v in draft.chosen.items() if k not in {*options, "inspect"}}
     found = describe(
         draft.task or None,
         preset=PRESET,
-        settings={k: v for k, v in draft.chosen.items() if k not in {*options, "inspect"}},
+        settings={"steps": default(draft, "steps"), **settings},
         options={k: v for k, v in draft.chosen.items() if k in options},
         title=draft.title.strip() or title(draft),
         inspect=value(draft, "inspect"),
         probes=probes(draft.task) if draft.chosen.get("level", 3) == 3 else (),
     )
     if not draft.task and not draft.pairs:
-        raise ValueError("Bring some pairs first: paste them or upload a file.")
+        raise ValueError("Add sentence pairs first: paste them or upload a file.")
     return live_jobs.jobs().limits.checked(found, files(draft))
 
 
@@ -135,8 +146,11 @@ def files(draft: Draft) -> dict[str, bytes]:
 
 
 def submit(wanted: TrainingRun, beside: Mapping[str, bytes], instead: str = "") -> None:
-    """Put a run in line and look at it, `instead` of the one that the page looks at, or keep the
-    sentence that says why not; for callbacks."""
+    """Queue a run and show its page, or keep the sentence that says why not; for callbacks.
+
+    Args:
+        instead: the run that the page shows now; a click that comes twice is ignored.
+    """
     if state.here().run != instead:
         return  # pressed twice
     who, where, first = visitor.known(), visitor.address(), live_classes.is_teacher()
@@ -169,7 +183,7 @@ def probes(task: str) -> tuple[tuple[str, str], ...]:
         return ()
     before = {name: adjective.before for name, adjective in words.ADJECTIVES.items()}
     found: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
-    for example in TASKS["french"].pairs(400, seed=11):
+    for example in TASKS["french"].pairs(*CHOSEN_PROBES["french"]):
         place = dict(example.alignment or ())
         source = example.src.split()
         if not len(place) == len(example.alignment or ()) == len(source):

@@ -1,4 +1,4 @@
-"""A run that has ended: what can be done with it."""
+"""The actions for a run that has ended."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from transformer.ui.kit import metrics_tail
 from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.tables import download
 from transformer.ui.training import draft
-from transformer.ui.training.curves import charts
 
 MOST = 6
-"""Runs whose curves are laid over one another."""
+"""Other runs whose curves may be drawn beside this one's."""
 
 
 def kept(info: RunInfo, owner: str) -> None:
@@ -33,7 +32,7 @@ def kept(info: RunInfo, owner: str) -> None:
                 "Resume",
                 type="primary",
                 icon=":material/play_arrow:",
-                help="Goes on from its last save.",
+                help="Continues from the last save.",
                 on_click=_resume,
                 args=(info.name, owner),
             )
@@ -41,15 +40,15 @@ def kept(info: RunInfo, owner: str) -> None:
         if info.shipped:
             _again(info)
         elif not mine:
-            st.caption("Someone else's run: you may look at it; its owner controls it.")
+            st.caption("Someone else's run. Only its owner can control it.")
         if mine and info.kind == "pairs":
             key = f"shared-{info.name}"
             st.session_state.setdefault(key, info.shared)
             st.toggle(
                 "Shared",
                 key=key,
-                help="Others see this run, its name, its sentences and its model. If not, nobody "
-                "does but you, in this browser, and whoever runs this server.",
+                help="Lets others see this run, its name, its sentences and its model. Otherwise "
+                "only you, in this browser, and the operator of this server can.",
                 on_change=_share,
                 args=(info.name, owner, key),
             )
@@ -65,14 +64,14 @@ def leaving(info: RunInfo, owner: str) -> None:
         st.button(
             "Remove from my runs",
             icon=":material/close:",
-            help=f"{len(info.holders)} visitors asked for this run, and it was computed once; it "
-            "stays with the others.",
+            help=f"{len(info.holders)} visitors asked for this run, and it was computed once. The "
+            "others keep it.",
             on_click=_delete,
             args=(info.name, owner),
         )
         return
     with st.popover("Delete …", icon=":material/delete:"):
-        st.write("Its curves, its film and its model will be gone for good.")
+        st.write("This deletes its curves, its film and its model permanently.")
         st.button("Delete it", type="primary", on_click=_delete, args=(info.name, owner))
 
 
@@ -83,8 +82,7 @@ def another_seed(info: RunInfo) -> None:
     st.button(
         "Train with another seed",
         icon=":material/casino:",
-        help="The same task and settings from other random numbers, so that you see what is chance "
-        "and what is not.",
+        help="Same task and settings with other random numbers, to see how much depends on chance.",
         on_click=_another_seed,
         args=(info.name,),
     )
@@ -97,7 +95,7 @@ def _another_seed(name: str) -> None:
         return
     if isinstance(found, TaskRun):
         seed = found.training.seed + 1
-        title = f"{re.sub(', seed [0-9]+$', '', found.title)}, seed {seed}"
+        title = f"{re.sub(', seed [0-9]+', '', found.title)}, seed {seed}"
         training = replace(found.training, seed=seed)
         draft.submit(replace(found, training=training, title=title), {}, instead=name)
 
@@ -105,8 +103,8 @@ def _another_seed(name: str) -> None:
 def _again(info: RunInfo) -> None:
     """A run that came with the app: nobody controls it, and everybody can train another."""
     if info.task in TASKS:
-        frame.press("Train one like it", "model_training", _begin, info.task, key="train-again")
-    st.caption("It came with the app: it is there to be looked at, and stays as it is.")
+        frame.press("Train a similar one", "model_training", _begin, info.task, key="train-again")
+    st.caption("Included with the app.")
 
 
 def _begin(task: str) -> None:
@@ -117,15 +115,17 @@ def _begin(task: str) -> None:
 def _onward(info: RunInfo) -> None:
     """Links to the other pages with this run's model and a sentence that it knows."""
     if info.layer:
-        st.caption("It labels places and translates nothing, so the other pages cannot show it.")
+        st.caption(
+            "This model labels positions and does not translate, so other pages cannot use it."
+        )
         return
     folders = models.checkpoints()
     name = _model_of(info)
     if name not in folders:
         if info.shipped:
-            st.caption("The checkpoint that came of it is not among those here.")
+            st.caption("Its checkpoint is not installed here.")
         elif info.status != "failed":
-            st.caption("It ended before its first save, so it left no model.")
+            st.caption("It ended before its first save, so there is no model.")
         return
     examples = about(folders[name]).examples
     given: dict[str, Any] = {"model": name, "text": examples[0] if examples else ""}
@@ -140,7 +140,7 @@ def _onward(info: RunInfo) -> None:
         "column": -1,
     }
     frame.go("pages/translate.py", "Translate with it", "translate", **given)
-    frame.go("pages/attention.py", "Look into its heads", "visibility", **given, **look)
+    frame.go("pages/attention.py", "Explore its heads", "visibility", **given, **look)
 
 
 def _model_of(info: RunInfo) -> str:
@@ -155,26 +155,29 @@ def others(info: RunInfo) -> dict[str, str]:
     return {one.name: f"{one.title} ({one.name})" for one in every if one.name != info.name}
 
 
-def together(
-    info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str], *, stacked: bool = False
-) -> None:
-    """The curves of this run and of those that are chosen; `stacked` as `curves.charts` has it."""
-    key = f"beside-{info.name}"
+def compared(
+    info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str]
+) -> dict[str, list[dict[str, Any]]]:
+    """The metrics of this run and of those chosen in `compare`, by label."""
     shown = {f"{info.title} ({info.name})": lines}
-    for name in st.session_state.get(key, []):
+    for name in st.session_state.get(f"beside-{info.name}", []):
         try:
             shown[others[name]] = metrics_tail.metrics(live_jobs.jobs().folder(name))
         except (JobError, KeyError):  # deleted meanwhile
             continue
-    charts(shown, info.name, stacked=stacked)
+    return shown
+
+
+def compare(info: RunInfo, others: dict[str, str]) -> None:
+    """Let the visitor choose other runs for the charts."""
     if others:
         st.multiselect(
-            "Lay its curves over those of other runs",
+            "Compare with other runs",
             list(others),
             format_func=lambda name: others.get(name, name),
             max_selections=MOST,
-            placeholder="Runs to compare with",
-            key=key,
+            placeholder="Choose runs",
+            key=f"beside-{info.name}",
         )
 
 
@@ -184,10 +187,10 @@ def _download(info: RunInfo) -> None:
         return
     jobs = live_jobs.jobs()
     download(
-        "Download as a folder (.zip)",
+        "Download (.zip)",
         lambda: jobs.archive(info.name),
         f"{info.name}.zip",
-        about="Checkpoint, settings and curves; every command of this app reads the checkpoint.",
+        about="Checkpoint, settings and metrics. The command line can load the checkpoint.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The front door: one click, and something worth seeing trains; below it the runs there are."""
+"""The start of the Train page: example runs that one click trains, and the list of all runs."""
 
 from __future__ import annotations
 
@@ -43,29 +43,29 @@ class Idea:
 IDEAS = (
     Idea(
         "Reverse a sequence",
-        "The shortest way to see attention form: within seconds a head becomes the diagonal from "
-        "the end of the source to its beginning.",
+        "The quickest way to see attention form: within seconds, heads form the reversed diagonal, "
+        "from the end of the source to its beginning.",
         ":material/swap_horiz:",
         "reverse",
     ),
     Idea(
-        "Sort it",
-        "No place helps here: each step must look for the next letter of the alphabet, wherever "
-        "it stands.",
+        "Sort letters",
+        "Positions do not help here: each step must find the next letter of the alphabet, wherever "
+        "it is in the source.",
         ":material/sort_by_alpha:",
         "sort",
     ),
     Idea(
-        "Watch a head learn where French puts its adjectives",
-        "“The black cat” is “le chat noir”: watch the cross attention leave the diagonal there, "
-        "and only there.",
+        "Learn where French puts adjectives",
+        "“The black cat” is “le chat noir”: watch cross-attention leave the diagonal at the "
+        "adjective, and only there.",
         ":material/translate:",
         "french",
     ),
     Idea(
         "Add two numbers",
-        "Column by column with a carry: two spots of attention learn to move together. The "
-        "hardest of these; it takes the longest.",
+        "Digit by digit with a carry: cross-attention learns to read two digits at once. The "
+        "hardest of these tasks and the slowest to train.",
         ":material/add:",
         "addition",
     ),
@@ -73,7 +73,7 @@ IDEAS = (
 
 
 def cards() -> list[tuple[Any, TrainingRun]]:
-    """The ideas as cards; returns places for their numbers, for `measure` to fill at the end."""
+    """Draw the cards; returns a container for each one's cost, for `measure` to fill."""
     places = []
     columns = [*st.columns(3), *st.columns(3)]
     for column, idea in zip(columns, IDEAS, strict=False):
@@ -99,27 +99,33 @@ def cards() -> list[tuple[Any, TrainingRun]]:
                     args=(idea.task,),
                 )
             if trained := of_task(idea.task):
-                frame.link("pages/train.py", "See one trained →", run=trained.name, race="")
+                frame.link("pages/train.py", "Open a trained one →", run=trained.name, race="")
     with columns[4], st.container(border=True, key="idea-race"):
         st.markdown("**:material/sports_score: Race: scaled against additive**")
         st.write(
-            "Three ways to compare a query with a key, in ever wider heads: which learns, and "
-            "which only learns while heads are narrow?"
+            "Three score functions, in heads of growing width: which one still learns when heads "
+            "are wide?"
         )
         st.caption(_race_cost())
         frame.press("Start the race", "play_arrow", _race, key="start-idea-race", type="primary")
     with columns[5], st.container(border=True, key="idea-own"):
         st.markdown("**:material/edit_note: Your own sentences**")
         st.write(
-            "Paste or upload pairs, a line each: a vocabulary is learned from them, and a part is "
-            "set aside to judge by."
+            "Paste or upload sentence pairs. The app learns a vocabulary from them and holds some "
+            "out for validation."
         )
-        st.button("Bring pairs", key="change-own", type="primary", on_click=draft.begin, args=("",))
+        st.button(
+            "Add your own sentence pairs",
+            key="change-own",
+            type="primary",
+            on_click=draft.begin,
+            args=("",),
+        )
     return places
 
 
 def measure(places: list[tuple[Any, TrainingRun]]) -> None:
-    """Fill in what each idea would cost, as it is measured beside the server."""
+    """Fill in the cost of each card, as a separate process measures it."""
     live = any(live_jobs.estimated(config) is None for _, config in places)
     fragment(_filled, "idea-costs", EVERY if live else None)(places, live)
 
@@ -138,7 +144,7 @@ def config_of(idea: Idea) -> TrainingRun:
     return describe(
         idea.task,
         settings=idea.settings,
-        title=idea.title if idea.task != "french" else "Where French puts its adjectives",
+        title=idea.title if idea.task != "french" else "Where French puts adjectives",
         probes=probes(idea.task),
     )
 
@@ -164,18 +170,18 @@ def _start(idea: Idea) -> None:
 
 
 def listed(owner: str) -> None:
-    """Own and others' runs, each a link to it."""
+    """List one's own runs and those of others, with a link to each."""
     infos = [info for info in live_jobs.runs() if info.race is None]  # those have a list
     mine = [info for info in infos if info.held_by(owner)]
     others = [info for info in infos if not info.held_by(owner)]
     st.header("Your runs")
     if not mine:
-        st.info("Nothing trained yet: press **Train** on one of the cards above.")
+        st.info("You have no runs yet. Click **Train** on one of the cards above.")
     for info in mine:
         _row(info)
     if others:
-        st.header("Runs of others")
-        st.caption("To look at; whoever began a run controls it.")
+        st.header("Other visitors' runs")
+        st.caption("You can open them. Only their owners can control them.")
         for info in others[:OTHERS]:
             _row(info)
         if len(others) > OTHERS:
@@ -183,14 +189,14 @@ def listed(owner: str) -> None:
 
 
 def shipped() -> None:
-    """The runs that came with the app, each a link to it; nothing where there are none."""
+    """List the runs included with the app, with a link to each."""
     infos = live_jobs.jobs().shipped()
     if not infos:
         return
-    st.header("Already trained")
+    st.header("Trained runs")
     st.caption(
-        "These came with the app: open one for its curves and the film of its heads, or choose it "
-        "as the model on any other page."
+        "Runs included with the app. Open one for its curves and the film of its heads, or choose "
+        "it as the model on another page."
     )
     order = [f"{TOY}{task}" for task in TASKS]
     places = {name: place for place, name in enumerate(order)}

@@ -1,47 +1,131 @@
-"""The user's own sentence pairs: read from what was pasted or uploaded, refused in one sentence."""
+"""The user's own sentence pairs, read from pasted text or an uploaded file."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
+from collections.abc import Callable
 
 from transformer.text.corpus import parse_pairs
 from transformer.text.visible import is_blank
+from transformer.training.estimate import PER_WORD
 
 FEWEST = 20
-"""Pairs; with fewer there is nothing to learn and nothing to be judged by."""
+"""Pairs needed: with fewer there is nothing to learn from and nothing to validate on."""
+_RULE = re.compile(r"[\s|:+-]+")
+"""A line between the head and the rows of a Markdown table."""
 
 Pairs = list[tuple[str, str]]
 
 
+EPOCHS, MIN_STEPS, MAX_STEPS = 60, 300, 3000
+"""How often a run reads its pairs, unless that takes too few or too many steps."""
+
+
+def fitting_steps(pairs: Pairs, batch_tokens: int) -> int:
+    """The number of training steps that suits so many pairs, a multiple of 100."""
+    words = sum(len(src.split()) + len(tgt.split()) for src, tgt in pairs)
+    tokens = PER_WORD * words + 2 * len(pairs)  # and an end mark a side
+    steps = 100 * round(EPOCHS * tokens / batch_tokens / 100)
+    return min(MAX_STEPS, max(MIN_STEPS, steps))
+
+
 def parsed(text: str, name: str, most: int) -> Pairs:
-    """The pairs of a text: tab-separated, or with commas or semicolons where each line has two
-    cells of them. White space within a side counts as one blank.
+    """Return the pairs of a text as `read` does, without its layout."""
+    return read(text, name, most)[0]
+
+
+def read(text: str, name: str, most: int) -> tuple[Pairs, str]:
+    """Read pairs from text in any of these layouts, and say which it was.
+
+    A tab between source and target; a vertical bar; commas or semicolons where every line has two
+    cells; two columns, separated by two or more spaces; or a source and its target on alternating
+    lines. White space within a side counts as one space.
 
     Args:
-        name: what refusals call the text.
+        name: of the text in error messages.
         most: bytes.
 
     Raises:
-        ValueError: for no tab, an empty side, too much or too little.
+        ValueError: for an empty side, no known layout, too much or too little text.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > most:
         raise ValueError(f"{name} has {size:,} bytes; this app allows at most {most:,}.")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    found = _cells(text, name) if "\t" not in text else None
-    pairs = found if found is not None else list(parse_pairs(lines, name))
+    pairs, layout = _pairs(text, lines, name)
     pairs = [(" ".join(src.split()), " ".join(tgt.split())) for src, tgt in pairs]
     if len(pairs) < FEWEST:
         raise ValueError(
-            f"{name} has {len(pairs)} pairs; at least {FEWEST} are needed, a part of them to be "
-            "judged by."
+            f"{name} has {len(pairs)} pairs; at least {FEWEST} are needed, some of them for "
+            "validation."
         )
-    return pairs
+    return pairs, layout
 
 
 def tsv(pairs: Pairs) -> bytes:
     return "".join(f"{src}\t{tgt}\n" for src, tgt in pairs).encode("utf-8", "replace")
+
+
+def _pairs(text: str, lines: list[str], name: str) -> tuple[Pairs, str]:
+    """The pairs as they are written, and their layout. Raises ValueError."""
+    filled = [(number, line) for number, line in enumerate(lines, 1) if not is_blank(line)]
+    if "\t" in text:
+        return list(parse_pairs(lines, name)), "a tab between source and target"
+    if (found := _split(filled, _bar_cells, name)) is not None:
+        return found, "a vertical bar between source and target"
+    if (found := _cells(text, name)) is not None:
+        return found, "comma-separated or semicolon-separated values"
+    if (found := _split(filled, _column_cells, name)) is not None:
+        return found, "two columns"
+    if len(filled) % 2 == 0 and len(filled) >= 2 * FEWEST:
+        texts = [line for _, line in filled]
+        return list(zip(texts[::2], texts[1::2], strict=True)), (
+            "alternating lines: a source, then its target"
+        )
+    raise ValueError(
+        f"{name} has no pairs that can be recognised. Put source and target on one line with a "
+        "tab, a vertical bar or at least two spaces between them, or on alternating lines, which "
+        f"must be an even number of lines; there are {len(filled)}."
+    )
+
+
+def _split(
+    lines: list[tuple[int, str]], cells: Callable[[str], list[str]], name: str
+) -> Pairs | None:
+    """Two cells a line; None if most lines have another number of them.
+
+    Raises:
+        ValueError: for an empty cell, and for a line that is not like most others.
+    """
+    rows = [(number, cells(line)) for number, line in lines]
+    rows = [(number, row) for number, row in rows if row]
+    if not rows or 2 * sum(len(row) == 2 for _, row in rows) <= len(rows):
+        return None
+    for number, row in rows:
+        if len(row) != 2:
+            count = f"{len(row)} part{'s' if len(row) > 1 else ''}"
+            raise ValueError(
+                f"{name}, line {number} has {count}; every line needs two, a source and a target."
+            )
+        for side, cell in zip(("source", "target"), row, strict=True):
+            if is_blank(cell):
+                raise ValueError(f"{name}, line {number} has an empty {side}; both need text.")
+    return [(row[0], row[1]) for _, row in rows]
+
+
+def _bar_cells(line: str) -> list[str]:
+    """The cells between vertical bars; none for the rule of a Markdown table."""
+    if "|" in line and _RULE.fullmatch(line):
+        return []
+    cells = line.split("|")
+    framed = len(cells) > 2 and is_blank(cells[0]) and is_blank(cells[-1])
+    return cells[1:-1] if framed else cells
+
+
+def _column_cells(line: str) -> list[str]:
+    return re.split(r"\s{2,}", line.strip())
 
 
 def _cells(text: str, name: str) -> Pairs | None:

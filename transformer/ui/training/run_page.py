@@ -1,4 +1,4 @@
-"""A run that is looked at: where it stands, its controls, its curves, what it writes."""
+"""The page of one run: its status and controls, its heads, its curves and what it writes."""
 
 from __future__ import annotations
 
@@ -18,26 +18,33 @@ from transformer.ui import frame, live_classes, live_jobs, state
 from transformer.ui.kit import metrics_tail, quantities, run_facts
 from transformer.ui.kit.callbacks import attempt, refusal
 from transformer.ui.kit.fragment import fragment
-from transformer.ui.training import curves, finished_run, waiting
+from transformer.ui.training import curves, finished_run, ideas, knobs, waiting
 
 EVERY = 1.0
-"""Seconds between two looks at a run that learns."""
+"""Seconds between two reruns while a run trains."""
 SOON = 0.4
-"""Seconds between two looks until there is something to see."""
+"""Seconds between two reruns until there is something to see."""
+FEW_SEQUENCES = 20
+"""Held-out pairs below which their measures come with a warning."""
 
 
 def run(name: str, owner: str) -> None:
-    frame.link("pages/train.py", "← All runs, and ideas for a new one", run="", race="")
-    try:
-        info = live_jobs.look(name)
-    except JobError as error:
-        st.warning(frame.plain(frame.sentence(error)))
-        return
-    st.header(frame.plain(info.title))
-    live = info.live
+    """Draw the page of this run."""
+    with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
+        frame.link("pages/train.py", "← All runs", run="", race="")
+        try:
+            info = live_jobs.look(name)
+        except JobError as error:
+            st.warning(frame.plain(frame.sentence(error)))
+            return
+        st.header(frame.plain(info.title), width="content")
+        live = info.live
+        if not live:
+            _status(info, [])
     if not live:
-        _status(info, [])
+        _failed(info)
         finished_run.kept(info, owner)
+    knobs.show(info, owner)
     others = finished_run.others(info)
     begun = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
     soon = info.status != "paused" and not begun and info.place in (None, 1)
@@ -46,8 +53,8 @@ def run(name: str, owner: str) -> None:
 
 
 def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, str]) -> None:
-    """What changes while the run learns; starts the whole page anew when its first figures are
-    there, and when its end has come."""
+    """Draw what changes while the run trains. Rerun the whole page when the first figures are
+    there, and when the run has ended."""
     try:
         info = live_jobs.look(name)
         folder = live_jobs.jobs().folder(name)
@@ -59,58 +66,86 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
     if soon and lines:
         state.start_anew()
     if live:
-        _status(info, lines)
-        _controls(info, owner)
-    if info.layer:  # no heads of a translator to film
-        _figures(info, lines)
-        _made_with(folder)
-        finished_run.together(info, lines, others)
-        _examples(folder)
-        return
-    _look_for(info)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        curves.heads(folder, lines, live=live)
+        with st.container(horizontal=True, vertical_alignment="center", key="run-status"):
+            _status(info, lines)
+            _controls(info, owner)
+        refusal("control")
+        st.progress(info.progress or 0.0)
+        _waits(info)
+    shown = finished_run.compared(info, lines, others)
+    if info.layer:  # a tagger, which has no heads of a translator
+        left, right = st.columns(2)
+    else:
+        _look_for(info)
+        left, right = st.columns([13, 9], gap="medium")
+        with left:
+            _heads(info, folder, lines, live)
     with right:
-        finished_run.together(info, lines, others, stacked=True)
+        curves.curve(shown, info.name)
+        _examples(folder)
+    with left if info.layer else right:
+        curves.curve(shown, info.name, 1)
+    finished_run.compare(info, others)
     _figures(info, lines)
     _made_with(folder)
-    _examples(folder)
-    curves.moments(folder)
+    if not info.layer:
+        curves.moments(folder)
+
+
+def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: bool) -> None:
+    """The film of the run's heads; while it waits in the queue, that of a finished run of the
+    same task."""
+    recorded = ideas.of_task(info.task) if info.status == "queued" else None
+    if recorded is None or folder.snapshots():
+        curves.heads(folder, lines, live=live)
+        return
+    st.caption(
+        "While your run waits, this film shows how the heads of a finished run of the same task "
+        "changed during training."
+    )
+    there = live_jobs.jobs().folder(recorded.name)
+    curves.heads(there, metrics_tail.metrics(there), live=False, play=True)
 
 
 def _look_for(info: RunInfo) -> None:
-    """What there is to be seen in the heads and the curves beside each other."""
     if info.task in TASKS:
-        st.markdown(f"**Look for:** {TASKS[info.task].look_for}")
-    st.caption(
-        "Left, every small picture is a head: blurred before it has learned, a clear pattern once "
-        "it knows where to look. Right, the loss falls; see at which step both change."
-    )
+        about = (
+            "Each small picture is one head: diffuse before training, a clear pattern once the "
+            "head has learned where to look. Compare the step at which the pattern appears with "
+            "the step at which the loss falls."
+        )
+        st.markdown(f"**Look for:** {TASKS[info.task].look_for}", help=about)
 
 
 def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        run_facts.badge(info)
-        st.caption(frame.plain(_told(info, lines)))
-    if info.status == "queued":
-        waiting.meanwhile(info)
-    if info.live:
-        st.progress(info.progress or 0.0)
-    if info.status == "failed":
-        st.error(frame.plain(frame.sentence(info.reason)))
-    if info.status == "queued" and (startup_error := live_jobs.jobs().startup_error()):
+    """The badge of a run's status and a sentence about it."""
+    run_facts.badge(info)
+    st.caption(frame.plain(_sentence(info, lines)), width="content")
+
+
+def _waits(info: RunInfo) -> None:
+    """What to know while a run waits in the queue."""
+    if info.status != "queued":
+        return
+    waiting.meanwhile(info)
+    if startup_error := live_jobs.jobs().startup_error():
         st.error(frame.plain(frame.sentence(startup_error)))
 
 
-def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
+def _failed(info: RunInfo) -> None:
+    if info.status == "failed":
+        st.error(frame.plain(frame.sentence(info.reason)))
+
+
+def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
-        return waiting.told(info)
+        before = f"{frame.sentence(info.reason)} " if info.step and info.reason else ""
+        return f"{before}{waiting.queue_position(info)}"
     if info.status == "running" and not lines:
-        return "Getting ready: text, vocabulary and model are made."
+        return "Preparing the text, the vocabulary and the model."
     if info.status == "running":
         if info.asked:
-            return f"Asked to {info.asked}; it ends its step and saves."
+            return f"Will {info.asked} after this step and save."
         left = info.seconds_left
         return f"Step {info.step:,}" + (
             f", about {quantities.duration(left)} left" if left is not None else ""
@@ -121,30 +156,29 @@ def _told(info: RunInfo, lines: list[dict[str, Any]]) -> str:
 def _controls(info: RunInfo, owner: str) -> None:
     teaches = any(live_classes.teaches(one) for one in info.holders)
     if teaches:
-        st.caption("A run of your class: you may pause it, go on with it and stop it.")
+        st.caption("A run of your class: you may pause, resume and stop it.", width="content")
         owner = info.owner  # on whose behalf a teacher acts
     elif not info.held_by(owner):
-        st.caption("Someone else's run: you may look at it; its owner controls it.")
+        st.caption("Someone else's run. Only its owner can control it.", width="content")
         return
     elif (count := len(info.holders)) > 1:
-        st.caption(f"{count} visitors asked for this run. It is computed once, for all of them.")
-        with st.container(horizontal=True):
-            finished_run.another_seed(info)
-            finished_run.leaving(info, owner)
-        refusal("control")
+        st.caption(
+            f"{count} visitors asked for this run. It is computed once, for all of them.",
+            width="content",
+        )
+        finished_run.another_seed(info)
+        finished_run.leaving(info, owner)
         return
-    with st.container(horizontal=True, vertical_alignment="bottom"):
-        if info.status == "paused" or info.asked == "pause":
-            _button("Resume", "play_arrow", info, owner, resume=True)
-        else:
-            _button("Pause", "pause", info, owner, command="pause")
-        _button("Stop", "stop", info, owner, command="stop")
-        if teaches and (info.place or 1) > 1:
-            _button("First in line", "vertical_align_top", info, owner, first=True)
-        if info.status == "running":
-            _button("Save now", "save", info, owner, save=True)
-            _factor(info, owner)
-    refusal("control")
+    if info.status == "paused" or info.asked == "pause":
+        _button("Resume", "play_arrow", info, owner, resume=True)
+    else:
+        _button("Pause", "pause", info, owner, command="pause")
+    _button("Stop", "stop", info, owner, command="stop")
+    if teaches and (info.place or 1) > 1:
+        _button("Move to front", "vertical_align_top", info, owner, first=True)
+    if info.status == "running":
+        _button("Save now", "save", info, owner, save=True)
+        _factor(info, owner)
 
 
 def _button(label: str, icon: str, info: RunInfo, owner: str, **wish: Any) -> None:
@@ -159,22 +193,24 @@ def _button(label: str, icon: str, info: RunInfo, owner: str, **wish: Any) -> No
 
 
 def _factor(info: RunInfo, owner: str) -> None:
+    """Multiply the learning rate of a run while it trains."""
     key = f"factor-{info.name}"
     now = live_jobs.jobs().folder(info.name).control().learning_rate_factor
-    st.select_slider(
-        "Learning rate ×",
-        FACTORS,
-        min(FACTORS, key=lambda factor: abs(factor - now)),
-        key=key,
-        width=260,
-        on_change=_faster,
-        args=(info.name, owner, key),
-    )
+    with st.popover("Learning rate ×", icon=":material/speed:"):
+        st.select_slider(
+            "Learning rate × (without a restart)",
+            FACTORS,
+            min(FACTORS, key=lambda factor: abs(factor - now)),
+            key=key,
+            width=260,
+            on_change=_faster,
+            args=(info.name, owner, key),
+        )
 
 
 def _faster(name: str, owner: str, key: str) -> None:
-    """Another learning rate, unless the run is over: as in `setup`, the slider may speak once more
-    when it is gone."""
+    """Set another factor, unless the run has ended: the browser may report the slider once more
+    after it has gone."""
     with suppress(JobError):
         if live_jobs.look(name).live:
             _wish(name, owner, learning_rate_factor=st.session_state[key])
@@ -204,26 +240,31 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     def newest(name: str) -> Any:
         return metrics_tail.newest(lines, name)
 
-    loss, valid = newest("loss"), newest("valid_loss")
+    loss, valid, count = newest("loss"), newest("valid_loss"), newest("sequences")
     add("Loss", loss, f"{loss or 0:.3f}")
-    add("Validation loss", valid, f"{valid or 0:.3f}", "of pairs it does not learn from")
+    add("Validation loss", valid, f"{valid or 0:.3f}", "on held-out pairs")
+    of = f", of {count:,} held-out pairs" if count else ""
     for label, name, about in (
-        ("Tokens right", "token_accuracy", "given the right ones before"),
-        ("Sequences right", "sequence_accuracy", "whole outputs, written freely"),
+        ("Tokens right", "token_accuracy", "given the correct previous tokens"),
+        ("Sequences right", "sequence_accuracy", f"whole outputs, decoded freely{of}"),
     ):
         value = newest(name)
         add(label, value, quantities.percent(value or 0.0), about)
     bleu, aer = newest("bleu"), newest("aer")
-    add("BLEU", bleu, f"{bleu or 0:.1f}")
+    if not (bleu == 0 and newest("sequence_accuracy") == 1):  # of references without four words
+        add("BLEU", bleu, f"{bleu or 0:.1f}")
     add("Alignment error", aer, quantities.percent(aer or 0.0))
     if info.status == "running":
         rate, speed = newest("learning_rate"), metrics_tail.speed(lines)
         add("Learning rate", rate, f"{rate or 0:.2g}")
-        add("Tokens a second", speed, f"{speed or 0:,.0f}", "source and target")
+        add("Tokens per second", speed, f"{speed or 0:,.0f}", "source and target")
     if shown:
         with st.container(horizontal=True, key="figures"):
             for label, written, about in shown:
                 st.metric(label, written, help=tip(label) or about or None, width="content")
+    if count and count < FEW_SEQUENCES:
+        pairs = "1 held-out pair" if count == 1 else f"{count} held-out pairs"
+        st.caption(f"Measured on {pairs}: too few to judge the model by.")
 
 
 def _made_with(folder: JobFolder) -> None:
@@ -235,10 +276,10 @@ def _made_with(folder: JobFolder) -> None:
 
 
 def _examples(folder: JobFolder) -> None:
-    st.header("What it writes")
+    """The model's outputs for a few held-out pairs, as of the newest evaluation."""
     looks = folder.examples()
     if not looks:
-        st.caption("A few held-out sentences, written anew as it learns, will stand here.")
+        st.caption("Outputs for a few held-out examples appear here during training.")
         return
     look = looks[-1]
     rows = "".join(
@@ -246,8 +287,11 @@ def _examples(folder: JobFolder) -> None:
         f"<td>{escape(one['output'])}</td><td>{'right' if one['right'] else 'wrong'}</td></tr>"
         for one in look["examples"]
     )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in ("Source", "Wanted", "Written", ""))
+    heads = "".join(
+        f'<th scope="col">{head}</th>' for head in ("Source", "Reference", "Output", "")
+    )
     st.html(
-        f'<table class="hu-table"><caption>Held-out examples at step {look["step"]:,}</caption>'
+        f'<table class="hu-table hu-compact"><caption><b>What it writes</b>: held-out examples at '
+        f"step {look['step']:,}</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     )

@@ -1,4 +1,4 @@
-"""Before a run: its task and every setting with a way back, and what it would cost."""
+"""The form for a new run: its task, its settings with their defaults, and its cost."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ class Choice:
 
 Setting = Number | Choice
 MODEL: tuple[Setting, ...] = (
-    Number("d_model", "Size, d_model", "Numbers that stand for a token.", 8, 1024, 8),
+    Number("d_model", "Size, d_model", "Length of the vector that represents a token.", 8, 1024, 8),
     Number("n_heads", "Heads", "", 1, 32),
     Number("n_layers", "Layers", "", 1, 12),
     Number("d_ff", "d_ff", "", 8, 4096, 8),
     Choice(
         "score",
         "Score function",
-        "How a query and a key are compared: the paper's, the same without 1/√d_k, or a small "
-        "network with tanh (Bahdanau et al. 2015).",
+        "How a query is compared with a key: scaled dot product as in the paper, the same without "
+        "1/√d_k, or additive attention (Bahdanau et al. 2015).",
         {"scaled_dot": "q·k / √d_k (scaled)", "dot": "q·k (unscaled)", "additive": "v·tanh(q + k)"},
     ),
     Choice(
@@ -65,14 +65,14 @@ MODEL: tuple[Setting, ...] = (
     ),
 )
 TRAINING: tuple[Setting, ...] = (
-    Number("steps", "Steps", "Updates of all weights.", 1, 100_000, 100),
-    Number("batch_tokens", "Batch", "Source plus target tokens of a step.", 32, 65_536, 64),
+    Number("steps", "Steps", "Number of weight updates.", 1, 100_000, 100),
+    Number("batch_tokens", "Batch", "Source plus target tokens per step.", 32, 65_536, 64),
     Number("learning_rate", "Learning rate", "", 0.0, 0.1, 0.0005, "%.4f"),
     Number("warmup", "Warm-up", "", 1, 50_000),
     Number(
         "cooldown",
         "Cool-down",
-        "Last share of the run; the rate falls to 0 in it.",
+        "The last part of the run, in which the learning rate falls to 0.",
         0,
         0.95,
         0.1,
@@ -89,19 +89,21 @@ TRAINING: tuple[Setting, ...] = (
     Choice(
         "precision",
         "Precision",
-        "Of the products. The faster one is measured when the run begins, and may be another on "
-        "another day.",
-        {"fp32": "float32", "bf16": "bfloat16", "auto": "whichever is faster here"},
+        "Of matrix products. “Fastest” is measured when the run starts, so it may differ from run "
+        "to run.",
+        {"fp32": "float32", "bf16": "bfloat16", "auto": "fastest on this machine"},
     ),
 )
-PIECES = Number("vocab_size", "Vocabulary", "Pieces to learn from your text.", 32, 8000, 100)
+PIECES = Number(
+    "vocab_size", "Vocabulary", "Number of subword tokens to learn from your text.", 32, 8000, 100
+)
 
 
 _PARTS = {
     "self_attn.w_qkv": "self-attention, queries first",
     "self_attn.w_o": "self-attention, output",
-    "cross_attn.w_qkv": "cross attention, queries first",
-    "cross_attn.w_o": "cross attention, output",
+    "cross_attn.w_qkv": "cross-attention, queries first",
+    "cross_attn.w_o": "cross-attention, output",
     "ffn.w_1.weight": "feed-forward, first",
     "ffn.w_2.weight": "feed-forward, second",
 }
@@ -109,9 +111,7 @@ _PARTS = {
 
 def form(now: Draft) -> None:
     """The whole form, and what the run would cost if nothing is wrong with it."""
-    st.button(
-        "Back to the ideas", icon=":material/arrow_back:", type="tertiary", on_click=draft.close
-    )
+    st.button("Back to Train", icon=":material/arrow_back:", type="tertiary", on_click=draft.close)
     left, right = st.columns([2, 3], gap="large")
     with right:  # first, for the button waits for what is chosen here
         if not now.task:
@@ -153,9 +153,9 @@ def _task(now: Draft) -> None:
         st.info(f"**What to look for.** {task.look_for}", icon=":material/visibility:")
     else:
         st.write(
-            "The model learns to write the second side when it reads the first. Anything goes "
-            "that is written as text: two languages, questions and answers, words and their "
-            "plurals. Some hundreds of short pairs show something, thousands more."
+            "The model learns to write the target when it reads the source. Any pairs of text will "
+            "do: two languages, questions and answers, words and their plurals. A few hundred "
+            "short pairs give a first result; thousands give a better one."
         )
 
 
@@ -170,7 +170,7 @@ def _own_settings(now: Draft) -> tuple[Setting, ...]:
 
 
 def _matrix(now: Draft) -> Choice:
-    names = {"embedding.weight": "Embedding of the pieces"}
+    names = {"embedding.weight": "Token embedding"}
     for layer in range(draft.value(now, "n_layers")):
         for stack in ("decoder", "encoder"):
             for part, label in _PARTS.items():
@@ -180,7 +180,7 @@ def _matrix(now: Draft) -> Choice:
                     )
     if draft.value(now, "inspect") not in names:
         draft.back(now, "inspect")
-    return Choice("inspect", "Matrix to watch", "Its updates are written out in full.", names)
+    return Choice("inspect", "Matrix to watch", "The page shows its Adam updates in full.", names)
 
 
 def _group(title: str, now: Draft, settings: tuple[Setting, ...]) -> None:
@@ -217,7 +217,7 @@ def _widget(now: Draft, setting: Setting) -> None:
         shown = f"{first:g}" if isinstance(first, float) else f"{first:,}"
     if setting.name in now.chosen:
         st.button(
-            f"Back to {shown}",
+            f"Reset to {shown}",
             key=f"back-{now.turn}-{setting.name}",
             type="tertiary",
             icon=":material/undo:",
@@ -229,7 +229,9 @@ def _widget(now: Draft, setting: Setting) -> None:
 def _go(now: Draft) -> None:
     """The button, and beside it either what the run would cost or why it cannot begin."""
     key = f"title-{now.turn}"
-    whose = "Other visitors see it." if now.task else "Yours alone until you share the run."
+    whose = (
+        "Other visitors can see it." if now.task else "Only you can see it until you share the run."
+    )
     now.title = st.text_input(
         "Name of the run", placeholder=draft.title(now), key=key, help=whose, max_chars=100
     )[:100]
@@ -242,7 +244,7 @@ def _go(now: Draft) -> None:
         frame.press("Train", "play_arrow", _submit, now, type="primary", disabled=config is None)
         if now.chosen:
             st.button(
-                "Everything back to its default",
+                "Reset all settings",
                 type="tertiary",
                 icon=":material/undo:",
                 on_click=draft.back,
@@ -268,9 +270,9 @@ def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -
         most = 60 * live_jobs.jobs().limits.minutes
         time = f"about **{quantities.duration(found.seconds)}** here"
         if found.seconds >= most:
-            time += ": the limit here, it will end before its last step"
+            time += ", the limit here: it will end before its last step"
         if waiting := sum(info.status == "queued" for info in live_jobs.jobs().runs()):
-            time += f", after {waiting} other{'s' if waiting > 1 else ''} in line"
+            time += f", after {waiting} other run{'s' if waiting > 1 else ''} in the queue"
     elif isinstance(found, str):
         time = frame.plain(found)
     st.caption(f"**{quantities.weights(count)}** weights · **{steps:,}** steps · {time}")

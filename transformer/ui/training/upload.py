@@ -1,4 +1,4 @@
-"""Bringing pairs of one's own: pasted or uploaded, and seen before anything begins."""
+"""Sentence pairs of one's own: pasted or uploaded, with a preview before training."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from transformer.text.visible import is_blank
 from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
 from transformer.ui import frame, live_jobs
 from transformer.ui.kit.uploads import decoded
+from transformer.ui.training import draft
 from transformer.ui.training import own_pairs as own
 from transformer.ui.training.draft import Draft
 
@@ -19,48 +20,54 @@ EXAMPLE = "one cat\tun chat\ntwo cats\tdeux chats\n…"
 
 
 def pairs(now: Draft) -> None:
-    """Widgets for the text; the draft has its pairs, or a sentence says what is wrong with it."""
+    """Draw the widgets for the text and put its pairs into the draft, or say what is wrong."""
     most = live_jobs.jobs().limits.upload_bytes
     st.markdown("**Your pairs**")
     st.caption(
-        "Nobody else sees them, nor the run, its name or its model, until you share it on the "
-        "run's page; whoever runs this server can."
+        "Only you and the operator of this server can see your pairs, the run and its model, until "
+        "you share the run on its page."
     )
     now.text = st.text_area(
-        "Paste them, a line each: source, a tab, target",
+        "Paste one pair per line: source, a tab, target",
         now.text,
         placeholder=EXAMPLE,
         height=150,
         key=f"pasted-{now.turn}",
+        help="Also accepted: a vertical bar or two or more spaces between source and target, "
+        "comma-separated values, or a source and its target on alternating lines.",
     )
     file = st.file_uploader(
-        "or upload a .tsv or .csv file, UTF-8",  # its size stands in the field itself
+        "Or upload a .tsv, .csv or .txt file in UTF-8",  # its size stands in the field itself
         type=["tsv", "csv", "txt"],
         max_upload_size=max(1, math.ceil(most / 1e6)),
         key=f"uploaded-{now.turn}",
     )
+    layout = ""
     try:
         if file is not None:
             if file.size > most:
                 raise ValueError(
                     f"{file.name} has {file.size:,} bytes; this app allows at most {most:,}."
                 )
-            now.pairs = own.parsed(decoded(file.getvalue(), file.name), file.name, most)
+            text = decoded(file.getvalue(), file.name)
+            now.pairs, layout = own.read(text, file.name, most)
         elif not is_blank(now.text):
-            now.pairs = own.parsed(now.text, "The text", most)
+            now.pairs, layout = own.read(now.text, "The text", most)
         else:
             now.pairs = []
     except ValueError as error:
         now.pairs = []
         st.warning(frame.plain(frame.sentence(error)))
+    draft.refit_steps(now)
     if now.pairs:
-        _preview(now.pairs)
+        _preview(now.pairs, layout)
 
 
-def _preview(found: own.Pairs) -> None:
+def _preview(found: own.Pairs, layout: str) -> None:
     aside = min(SET_ASIDE_MOST, 1 + (len(found) - 1) // SET_ASIDE_EVERY)
     st.caption(
-        f"{len(found):,} pairs, of which {aside:,} are set aside to judge by. The first of them:"
+        f"{len(found):,} pairs ({layout}), {aside:,} of them held out for validation. The first "
+        f"{min(SHOWN, len(found))}:"
     )
     rows = "".join(
         f"<tr><td>{escape(src)}</td><td>{escape(tgt)}</td></tr>" for src, tgt in found[:SHOWN]

@@ -1,4 +1,4 @@
-"""A run that waits in line: its place, when its turn comes, and what to watch meanwhile."""
+"""A run that waits in the queue: its position, when it will start, and what to watch meanwhile."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from transformer.ui.kit import quantities
 from transformer.ui.server import visitor
 
 LOOKED_FOR = 1.0
-"""Seconds for which all sessions trust one look at all runs: a class waits together."""
+"""Seconds for which all sessions share one reading of all runs, as a class waits together."""
 
 
 class Lookout:
@@ -58,17 +58,17 @@ def _made(_: str) -> Lookout:
     return Lookout()
 
 
-def told(info: RunInfo) -> str:
-    """A sentence or two for whoever waits."""
+def queue_position(info: RunInfo) -> str:
+    """A sentence or two about the run's position and when it will start."""
     seconds = lookout().until_turn(info.place or 1)
-    when = f" Its turn comes in about {quantities.duration(seconds)}." if seconds else ""
+    when = f"Starts in about {quantities.duration(seconds)}." if seconds else ""
     if info.place == 1:
-        return when.strip() or "Next in line: it begins as soon as a worker is free."
-    return f"Place {info.place} in line.{when} The page may be closed meanwhile."
+        return f"First in the queue. {when or 'It starts as soon as a worker is free.'}"
+    return f"Number {info.place} in the queue. {when} You can close this page.".replace("  ", " ")
 
 
 def meanwhile(info: RunInfo) -> None:
-    """A link to the run that learns now, the one that has come furthest of those one may see."""
+    """Link to a run that trains now: of the same task if there is one, else the furthest one."""
     running = [
         one
         for one in lookout().infos()
@@ -77,7 +77,9 @@ def meanwhile(info: RunInfo) -> None:
     if running:
         best = max(running, key=lambda one: (one.task == info.task, one.progress or 0.0))
         title = frame.plain(best.title)
-        frame.link("pages/train.py", f"Meanwhile watch **{title}** learn →", run=best.name, race="")
+        frame.link(
+            "pages/train.py", f"Meanwhile, watch **{title}** train →", run=best.name, race=""
+        )
 
 
 def _takes(name: str) -> float | None:

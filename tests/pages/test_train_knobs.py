@@ -1,0 +1,100 @@
+"""Settings on a run's page: another value starts the training again at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.conftest import Visit, messages, shown, told, view
+from tests.pages.train_visits import OTHER, PAGE, put, stand
+from transformer.jobs import Jobs
+from transformer.run_config import INSPECT, PairsRun, TaskRun
+from transformer.training.recipe import PAIRS_FILE, describe
+from transformer.ui.training.knobs import KNOBS, with_value
+
+
+def knob(app: AppTest, label: str) -> Any:
+    return next(one for one in app.selectbox if one.label == label)
+
+
+def begun(visit: Visit) -> tuple[AppTest, str]:
+    app = visit(PAGE)
+    app.button("train-reverse").click().run()
+    return app, view(app).run
+
+
+def test_another_value_replaces_an_unfinished_run_of_ones_own(visit: Visit, jobs: Jobs) -> None:
+    app, name = begun(visit)
+    assert [knob(app, one.label).label for one in KNOBS]
+    knob(app, "Heads").select(8).run()
+    assert not messages(app)
+    (run,) = jobs.runs()
+    assert run.name == view(app).run != name
+    assert run.title == "Reverse a sequence, heads 8"
+    config = jobs.folder(run.name).config()
+    assert isinstance(config, TaskRun)
+    assert config.model.n_heads == 8
+    knob(app, "Heads").select(2).run()
+    knob(app, "d_model").select(32).run()
+    (run,) = jobs.runs()
+    assert run.title == "Reverse a sequence, heads 2, d_model 32"
+
+
+@pytest.mark.parametrize("status", ["finished", "paused", "cancelled"])
+def test_a_run_that_has_ended_or_pauses_stays(visit: Visit, jobs: Jobs, status: str) -> None:
+    app, name = begun(visit)
+    stand(jobs, name, status)
+    app.run()
+    knob(app, "Layers").select(1).run()
+    assert {run.name for run in jobs.runs()} == {name, view(app).run}
+    assert view(app).run != name
+
+
+def test_what_cannot_be_is_said_and_nothing_starts(visit: Visit, jobs: Jobs) -> None:
+    app, name = begun(visit)
+    knob(app, "d_model").select(16).run()
+    knob(app, "Heads").select(8).run()
+    name = view(app).run
+    config = jobs.folder(name).config()
+    assert isinstance(config, TaskRun)
+    assert (config.model.d_model, config.model.n_heads, config.model.d_ff) == (16, 8, 64)
+    jobs.limits = type(jobs.limits)(parameters=20_000)
+    knob(app, "d_model").select(128).run()
+    assert "this app allows at most 20,000" in messages(app)[0]
+    assert [run.name for run in jobs.runs()] == [name]
+    assert knob(app, "d_model").value == 16
+
+
+def test_another_visitors_run_is_left_alone_and_its_pairs_are_not_offered(
+    visit: Visit, jobs: Jobs
+) -> None:
+    name = put(jobs)
+    app = visit(PAGE, run=name)
+    knob(app, "Positions").select("none").run()
+    assert {run.name for run in jobs.runs()} == {name, view(app).run}
+    private = describe(title="Diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
+    assert isinstance(private, PairsRun)
+    pairs = jobs.submit(private, OTHER, {PAIRS_FILE: b"dear diary\tI know\n"})
+    jobs.share(pairs, OTHER, True)
+    assert not [one for one in visit(PAGE, run=pairs).selectbox if one.label == "Heads"]
+
+
+def test_the_matrix_to_watch_is_one_that_the_changed_model_has() -> None:
+    config = describe("reverse", title="R", inspect="encoder.layers.1.ffn.w_2.weight")
+    assert with_value(config, "n_layers", 1).inspect == INSPECT
+    assert with_value(config, "n_layers", 3).inspect == config.inspect
+
+
+def test_while_a_run_waits_a_film_of_its_task_plays(visit: Visit, jobs: Jobs) -> None:
+    jobs._shipped = __import__("pathlib").Path(__file__).resolve().parents[2] / "checkpoints/runs"
+    app, name = begun(visit)
+    assert jobs.run(name).status == "queued"
+    film = next(data for data in shown(app) if "probes" in data)
+    assert film["play"]
+    assert film["steps"][-1] == 600
+    assert "a finished run of the same task" in told(app)
+    stand(jobs, name, "running")
+    app.run()
+    assert not [data for data in shown(app) if "probes" in data]
