@@ -11,10 +11,10 @@ install()  # first of all: with another release of Streamlit the imports below c
 
 import streamlit as st  # noqa: E402
 
-from transformer.ui import frame, lessons, page  # noqa: E402
-from transformer.ui.home import glance, rooms  # noqa: E402
-from transformer.ui.pages import CLASS, HOME  # noqa: E402
-from transformer.ui.shell import asgi  # noqa: E402
+from transformer.ui.pages.home import glance, rooms  # noqa: E402
+from transformer.ui.shell import asgi, page  # noqa: E402
+from transformer.ui.shell.registry import CLASS, HOME  # noqa: E402
+from transformer.ui.widgets import frame, lessons  # noqa: E402
 
 
 def home() -> None:

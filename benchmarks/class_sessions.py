@@ -15,8 +15,8 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.sessions import Session, joined
 from transformer.figures.state import DEFAULTS
-from transformer.ui.server.visitor import new_id
 from transformer.ui.shell.class_news import PATH
+from transformer.ui.shell.visitor import new_id
 
 TOKEN = "a token for the benchmark"
 # Seconds, as explorer.js waits before it reports a head that it was led to.

@@ -35,7 +35,7 @@ from benchmarks.browser import served
 from benchmarks.sessions import Session
 from transformer.figures.views import EXPLORER
 from transformer.jobs import services
-from transformer.ui.pages import PAGES, path
+from transformer.ui.shell.registry import PAGES, path
 
 ROOT = Path(__file__).resolve().parents[1]
 VISITS: list[tuple[str, dict[str, str]]] = [

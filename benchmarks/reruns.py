@@ -24,7 +24,7 @@ import psutil
 
 from benchmarks.browser import ROOT, served
 from benchmarks.sessions import Session
-from transformer.ui.pages import PAGES, path
+from transformer.ui.shell.registry import PAGES, path
 
 SENTENCES = (
     "I am a student.",

@@ -13,7 +13,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 from websockets.sync.client import ClientConnection, connect
 
-from transformer.ui.server.visitor import COOKIE
+from transformer.ui.shell.visitor import COOKIE
 
 LARGEST = 64 * 2**20  # bytes of a message
 

@@ -18,7 +18,7 @@ from transformer.jobs import Jobs, Limits
 from transformer.jobs.limits import cores
 from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
-from transformer.ui.classroom.runs import seeds_for
+from transformer.ui.pages.classroom.runs import seeds_for
 
 WANTED = 180.0
 """Seconds from Train together until everybody has one."""

@@ -18,7 +18,7 @@ from PIL import Image
 from playwright.sync_api import Browser
 
 from benchmarks.browser import chromium, served
-from transformer.ui.pages import PAGES, path
+from transformer.ui.shell.registry import PAGES, path
 
 SHEET = (
     (LOOKS[""], (0, 0)),

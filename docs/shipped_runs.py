@@ -45,7 +45,7 @@ from transformer.training import evaluation_callback  # noqa: E402
 from transformer.training.recipe import describe  # noqa: E402
 from transformer.training.run import RunFolder  # noqa: E402
 from transformer.training.train_folder import train_run  # noqa: E402
-from transformer.ui.training.draft import probes  # noqa: E402
+from transformer.ui.pages.training.draft import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"
 # No look waits for its price: the film is what these are made for.

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, page, state, trace_cache
-from transformer.ui.attention import Attention, comparison, explorer, opened
-from transformer.ui.kit import controls
-from transformer.ui.models import Model
+from transformer.ui import state
+from transformer.ui.pages.attention import Attention, comparison, explorer, opened
+from transformer.ui.services import trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.shell import page
+from transformer.ui.widgets import controls, frame
 
 
 def _checkpoint(model: Model) -> None:

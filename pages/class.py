@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from transformer.ui import live_classes, page
-from transformer.ui.classroom import coming, leading
-from transformer.ui.pages import CLASS
+from transformer.ui.pages.classroom import coming, leading
+from transformer.ui.services import live_classes
+from transformer.ui.shell import page
+from transformer.ui.shell.registry import CLASS
 
 with page.page_without_model(CLASS):
     live_classes.classes()  # a broken limits.toml is said, and nothing else shown

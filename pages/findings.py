@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.ui import page
-from transformer.ui.findings import overview
+from transformer.ui.pages.findings import overview
+from transformer.ui.shell import page
 
 with page.page("pages/findings.py") as model:
     overview.show(model)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.ui import frame, page
-from transformer.ui.kit import terms
+from transformer.ui.shell import page
+from transformer.ui.widgets import frame, terms
 
 with page.page_without_model("pages/glossary.py"):
     frame.lead("Every term in one or two sentences. Tooltips on other pages show the same texts.")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import page, state
-from transformer.ui.inside import Inside, learning, lens, own_pair, walk
-from transformer.ui.kit import controls
+from transformer.ui import state
+from transformer.ui.pages.inside import Inside, learning, lens, own_pair, walk
+from transformer.ui.shell import page
+from transformer.ui.widgets import controls
 
 SHOWN = {
     "walk": walk.show,

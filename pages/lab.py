@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from transformer.ui import page, state
-from transformer.ui.lab import (
+from transformer.ui import state
+from transformer.ui.pages.lab import (
     Lab,
     align,
     attribution,
@@ -15,6 +15,7 @@ from transformer.ui.lab import (
     sweep,
     switch,
 )
+from transformer.ui.shell import page
 
 SHOWN = {
     "switch": switch.show,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from transformer.ui import lessons, page, state
-from transformer.ui.lessons import contents
-from transformer.ui.lessons.lesson import LIST
+from transformer.ui import state
+from transformer.ui.shell import page
+from transformer.ui.widgets import lessons
+from transformer.ui.widgets.lessons import contents
+from transformer.ui.widgets.lessons.lesson import LIST
 
 with page.page_without_model(LIST):
     lessons.show(LIST)

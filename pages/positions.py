@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import page, state
-from transformer.ui.kit import controls
-from transformer.ui.positions import (
+from transformer.ui import state
+from transformer.ui.pages.positions import (
     TABS,
     Positions,
     embedding_sum,
@@ -16,6 +15,8 @@ from transformer.ui.positions import (
     misprint,
     order,
 )
+from transformer.ui.shell import page
+from transformer.ui.widgets import controls
 
 SHOWN = {
     "order": order.order,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, live_jobs, page, state
-from transformer.ui.races import one_race, start
-from transformer.ui.server import visitor
-from transformer.ui.training import Train, draft, ideas, run_page, setup
+from transformer.ui import state
+from transformer.ui.pages.training import Train, draft, ideas, run_page, setup
+from transformer.ui.services import live_jobs
+from transformer.ui.shell import page, visitor
+from transformer.ui.widgets import frame
+from transformer.ui.widgets.races import one_race, start
 
 with page.page_without_model("pages/train.py"):
     owner, view, now = visitor.owner(), state.view(Train), draft.now()

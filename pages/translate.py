@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from transformer.ui import frame, page
-from transformer.ui.kit import controls
-from transformer.ui.translate import result
+from transformer.ui.pages.translate import result
+from transformer.ui.shell import page
+from transformer.ui.widgets import controls, frame
 
 with page.page("pages/translate.py") as model:
     left, right = st.columns(2, gap="large")

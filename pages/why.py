@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from transformer.ui import page, state
-from transformer.ui.kit import controls
-from transformer.ui.why import Why, paths, race, results, scores, table, timing
+from transformer.ui import state
+from transformer.ui.pages.why import Why, paths, race, results, scores, table, timing
+from transformer.ui.shell import page
+from transformer.ui.widgets import controls
 
 SHOWN = {
     "table": table.show,

@@ -38,18 +38,16 @@ FLOORS = {
 
 UI_LAYERS = (
     ("streamlit_fixes",),
-    # A page's fields and the list of pages; who a visitor is.
-    ("address", "about", "pages", "server", "shell.addresses"),
-    ("state",),
-    # Services, shared by all sessions.
+    # The fields of a page and the list of pages; who a visitor is; server-wide settings.
     (
-        *("models", "model_list", "trace_cache", "live_jobs", "live_classes"),
-        *("kit.remembered", "kit.uploads"),
+        *("address", "about", "shell.registry", "shell.addresses"),
+        *("shell.executors", "shell.server_paths", "shell.visitor"),
     ),
+    ("state",),
+    ("services",),
     ("shell",),
-    # Widgets, shared by several pages.
-    ("frame", "kit", "following", "lessons", "races"),
-    ("page",),
+    ("widgets",),
+    ("shell.page",),
 )
 """The layers inside transformer/ui, the lowest first; the folders of the pages are above them all.
 A page's own `__init__.py` declares the fields of its address and belongs to the second layer."""
@@ -59,7 +57,7 @@ UI = "transformer.ui."
 def ui_layer(module: str, page_folders: Iterable[str] = ()) -> int:
     """Return the layer of one of our modules inside transformer/ui."""
     name = module.removeprefix(UI)
-    if name in page_folders:
+    if name.removeprefix("pages.") in page_folders:
         return 1
     layers = {prefix: layer for layer, names in enumerate(UI_LAYERS) for prefix in names}
     parts = name.split(".")

@@ -56,8 +56,7 @@ def page_folder(module: str) -> str:
     parts = module.split(".")
     if parts[0] in ("pages", "app"):
         return PAGES.get(parts[-1], "")
-    inner = parts[2] if parts[:2] == ["transformer", "ui"] and len(parts) > 2 else ""
-    return inner if inner in PAGES.values() else ""
+    return parts[3] if parts[:3] == ["transformer", "ui", "pages"] and len(parts) > 3 else ""
 
 
 def between_pages(module: str, name: str) -> bool:
@@ -66,7 +65,7 @@ def between_pages(module: str, name: str) -> bool:
     here, there = page_folder(module), page_folder(name)
     if not name.startswith("transformer.ui.") or there in ("", here):
         return False
-    return bool(here) or name != f"transformer.ui.{there}"
+    return bool(here) or name != f"transformer.ui.pages.{there}"
 
 
 def faults(root: Path) -> list[str]:
@@ -180,24 +179,30 @@ BROKEN = {
         "transformer.inference.b imports transformer.inference.fast.a, which is not for it",
     ),
     "a page into another's folder": (
-        {"ui/lab/a.py": "from transformer.ui.training import b", "ui/training/b.py": ""},
-        "transformer.ui.lab.a imports transformer.ui.training.b, of another page",
+        {
+            "ui/pages/lab/a.py": "from transformer.ui.pages.training import b",
+            "ui/pages/training/b.py": "",
+        },
+        "transformer.ui.pages.lab.a imports transformer.ui.pages.training.b, of another page",
     ),
     "what all share into a page": (
-        {"ui/frame.py": "from transformer.ui.lab import a", "ui/lab/a.py": ""},
-        "transformer.ui.frame imports transformer.ui.lab.a, of another page",
+        {
+            "ui/widgets/frame.py": "from transformer.ui.pages.lab import a",
+            "ui/pages/lab/a.py": "",
+        },
+        "transformer.ui.widgets.frame imports transformer.ui.pages.lab.a, of another page",
     ),
     "upward inside ui": (
-        {"ui/kit/a.py": "from transformer.ui import page", "ui/page.py": ""},
-        "transformer.ui.kit.a (layer 5 of ui) imports transformer.ui.page (layer 6)",
+        {"ui/widgets/a.py": "from transformer.ui.shell import page", "ui/shell/page.py": ""},
+        "transformer.ui.widgets.a (layer 5 of ui) imports transformer.ui.shell.page (layer 6)",
     ),
     "a service into a widget": (
-        {"ui/models.py": "from transformer.ui.kit import tables", "ui/kit/tables.py": ""},
-        "transformer.ui.models (layer 3 of ui) imports transformer.ui.kit.tables (layer 5)",
+        {"ui/services/a.py": "from transformer.ui.widgets import b", "ui/widgets/b.py": ""},
+        "transformer.ui.services.a (layer 3 of ui) imports transformer.ui.widgets.b (layer 5)",
     ),
     "state into a service": (
-        {"ui/state.py": "from transformer.ui.kit.remembered import a", "ui/kit/remembered.py": ""},
-        "transformer.ui.state (layer 2 of ui) imports transformer.ui.kit.remembered (layer 3)",
+        {"ui/state.py": "from transformer.ui.services.a import b", "ui/services/a.py": ""},
+        "transformer.ui.state (layer 2 of ui) imports transformer.ui.services.a (layer 3)",
     ),
     "the front door from inside": (
         {"__init__.py": "", "model/a.py": "from transformer import Hooks"},
@@ -222,14 +227,14 @@ def test_a_broken_rule_is_found(case: str, tmp_path: Path) -> None:
 
 def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
     files = {
-        "app.py": "import streamlit\nfrom transformer.ui import frame",
+        "app.py": "import streamlit\nfrom transformer.ui.shell import page",
         "pages/translate.py": "import streamlit\nimport transformer.inference.translator",
         "transformer/__init__.py": "from transformer.inference.translator import Translator",
         "transformer/__main__.py": "from transformer.cli import main",
         "transformer/cli.py": "from transformer import Translator\nimport transformer.training.a",
-        "transformer/ui/frame.py": "import streamlit\nfrom transformer.figures import heatmap\n"
-        "from transformer.ui.lab import Lab",
-        "transformer/ui/lab/__init__.py": "Lab = 1",
+        "transformer/ui/shell/page.py": "import streamlit\n"
+        "from transformer.figures import heatmap\nfrom transformer.ui.pages.lab import Lab",
+        "transformer/ui/pages/lab/__init__.py": "Lab = 1",
         "transformer/figures/heatmap.py": "import plotly",
         "transformer/inference/translator.py": "from ..model import layers",
         "transformer/model/__init__.py": "from transformer.model.layers import Layer",

@@ -10,8 +10,8 @@ from typing import Any
 from tests.attack.hostile import BITS, text, told
 from transformer.classroom import Classes, Classroom, ClassroomError
 from transformer.classroom.codes import NAME_LENGTH
-from transformer.ui.frame import plain
-from transformer.ui.pages import BY_PATH, CLASS, PAGES, made, values_of
+from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, made, values_of
+from transformer.ui.widgets.frame import plain
 
 TOKEN, CLASSES, MEMBERS = "a token nobody types", 3, 4
 VISITORS = ("", "ann", "bob", "cleo", "dan", "eve", "fay", "teacher", "colleague")

@@ -25,7 +25,7 @@ from transformer.run_config import FilmRun
 from transformer.text.files import write_json
 from transformer.training.train_folder import train_run
 from transformer.ui.about import run_config
-from transformer.ui.kit.quantities import ago
+from transformer.ui.widgets.quantities import ago
 
 PATIENCE = 120.0
 JUMPS = (0.0, 1.0, -1.0, 3600.0, -3600.0, 4e8, -4e8, -1e12)

@@ -27,12 +27,12 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import workload
 from transformer.training.recipe import describe
-from transformer.ui.attention.opened import opened
-from transformer.ui.frame import plain
-from transformer.ui.kit.story import story
-from transformer.ui.kit.uploads import decoded
-from transformer.ui.pages import PAGES, made, values_of
-from transformer.ui.training.own_pairs import parsed
+from transformer.ui.pages.attention.opened import opened
+from transformer.ui.pages.training.own_pairs import parsed
+from transformer.ui.services.uploads import decoded
+from transformer.ui.shell.registry import PAGES, made, values_of
+from transformer.ui.widgets.frame import plain
+from transformer.ui.widgets.story import story
 
 
 def texts(chance: random.Random, folder: Path) -> None:

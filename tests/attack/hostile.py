@@ -11,8 +11,8 @@ from typing import Any
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from transformer.ui.frame import plain, sentence
-from transformer.ui.pages import PAGES, path
+from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.widgets.frame import plain, sentence
 
 BITS = (
     *("", " ", "\t", "\n", "\r\n", "\0", "\x1b[2J", "\u200b", "\u202e", "\ufeff", "\ud800", "\x85"),

@@ -26,8 +26,8 @@ from tests.attack.training import config, losses, small_checkpoint
 from tests.jobs.asking import wait_for
 from tests.jobs.conftest import still_jobs
 from transformer.jobs import Jobs
-from transformer.ui.server.visitor import COOKIE, new_id
 from transformer.ui.shell.class_news import PATH
+from transformer.ui.shell.visitor import COOKIE, new_id
 
 LONGEST = 5.0  # seconds that anybody else may be kept waiting
 EVERY = 25  # inputs between two looks whether the run goes on

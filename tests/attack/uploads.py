@@ -18,9 +18,9 @@ from transformer.jobs import Jobs
 from transformer.text.corpus import read_pairs
 from transformer.training.estimate import workload
 from transformer.training.recipe import PAIRS_FILE, describe
-from transformer.ui.kit.corpus import BYTES, taken
-from transformer.ui.kit.uploads import decoded
-from transformer.ui.training.own_pairs import parsed, tsv
+from transformer.ui.pages.training.own_pairs import parsed, tsv
+from transformer.ui.services.uploads import decoded
+from transformer.ui.widgets.corpus import BYTES, taken
 
 MOST = 100_000  # bytes of pairs: what the limit is does not matter here
 PATIENCE = 5.0  # seconds of a processor that one use of a file may take

@@ -13,7 +13,7 @@ from tests.browser.conftest import NewPage, Windows
 from tests.browser.opened import place_of
 from tests.browser.visited import findings, wait_for_address
 from transformer.figures.views import EXPLORER
-from transformer.ui.pages import PAGES
+from transformer.ui.shell.registry import PAGES
 
 LETTERS = "(node) => parseFloat(getComputedStyle(node).fontSize)"
 pytestmark = pytest.mark.browser

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
-from transformer.ui.pages import PAGES, path
+from transformer.ui.shell.registry import PAGES, path
 
 pytestmark = pytest.mark.browser
 IN_NAVIGATION = [one.title for one in PAGES.values() if one.in_way]

@@ -13,8 +13,8 @@ from benchmarks.browser import settled, unfold, wait_until
 from tests.browser.conftest import NewPage
 from tests.browser.opened import place_of
 from tests.browser.visited import findings
-from transformer.ui.lessons.course import BY_NAME, CORE
-from transformer.ui.pages import PAGES, path
+from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.widgets.lessons.course import BY_NAME, CORE
 
 pytestmark = pytest.mark.browser
 # Where the card ends, and where the first stage or drawing of a view begins.

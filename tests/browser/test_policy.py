@@ -7,8 +7,8 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
-from transformer.ui.pages import PAGES, path
-from transformer.ui.server.visitor import COOKIE, ID
+from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.shell.visitor import COOKIE, ID
 
 pytestmark = pytest.mark.browser
 

@@ -16,9 +16,9 @@ from tests.browser.conftest import NewPage
 from transformer import Translator
 from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.house import HOUSE
-from transformer.ui import models
-from transformer.ui.lessons import course
+from transformer.ui.services import models
 from transformer.ui.site import write_site
+from transformer.ui.widgets.lessons import course
 
 TEXT = "Who gave you that blue book?"
 

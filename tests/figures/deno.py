@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.ui.about import SAME
-from transformer.ui.lessons import course
+from transformer.ui.widgets.lessons import course
 
 DENO = Path(sys.executable).with_name("deno")
 SCRIPT = Path(__file__).parent / "scripts" / "parity.js"

@@ -20,8 +20,8 @@ from transformer.figures.state import state_of
 from transformer.house import HOUSE
 from transformer.inference.rivals import rival_words
 from transformer.inference.translator import Translator
-from transformer.ui.kit.story import first_look, story
-from transformer.ui.trace_cache import Reading
+from transformer.ui.services.trace_cache import Reading
+from transformer.ui.widgets.story import first_look, story
 
 ALIGNER = AlignerHead(1, 6, "weights", "input", "input", ())
 TEXTS = (

@@ -14,7 +14,7 @@ from tests.figures.made import HOSTILE
 from transformer.figures.lesson_sheet import Exercise, Picture, sheet_page, weights_drawing
 from transformer.figures.marked import html_of
 from transformer.figures.site_pages import AnswerChoice, CourseStep, Look, index_page, step_page
-from transformer.ui.lessons.course import LESSONS
+from transformer.ui.widgets.lessons.course import LESSONS
 
 WEIGHTS = np.array([[0.25, 0.75], [1.0, 0.0]])
 ALLOWED = {"b", "i", "code", "span", "sub", "sup"}

@@ -23,12 +23,11 @@ from transformer.figures.packing import unpack
 from transformer.figures.rooms import LAB_PICTURES
 from transformer.jobs import Jobs, Limits, services
 from transformer.training.estimate import Estimate
-from transformer.ui import live_jobs
-from transformer.ui.frame import JOINER
-from transformer.ui.kit import remembered
-from transformer.ui.live_jobs import computing
-from transformer.ui.pages import PAGES, made
+from transformer.ui.services import live_jobs, remembered
+from transformer.ui.services.live_jobs import computing
+from transformer.ui.shell.registry import PAGES, made
 from transformer.ui.streamlit_fixes import install
+from transformer.ui.widgets.frame import JOINER
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]

@@ -17,8 +17,8 @@ from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
 from transformer.jobs import services
 from transformer.ui.address import View
-from transformer.ui.attention import opened
-from transformer.ui.trace_cache import Reading
+from transformer.ui.pages.attention import opened
+from transformer.ui.services.trace_cache import Reading
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

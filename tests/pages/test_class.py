@@ -26,13 +26,13 @@ from tests.pages.class_visits import (
 )
 from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.classroom import Classes
-from transformer.ui import live_classes
-from transformer.ui.classroom import leading
-from transformer.ui.lessons.course import BY_NAME
-from transformer.ui.lessons.prepared import AvailableModels, prepared
-from transformer.ui.pages import CLASS, PAGES
-from transformer.ui.server.visitor import new_id
+from transformer.ui.pages.classroom import leading
+from transformer.ui.services import live_classes
 from transformer.ui.shell.class_news import message
+from transformer.ui.shell.registry import CLASS, PAGES
+from transformer.ui.shell.visitor import new_id
+from transformer.ui.widgets.lessons.course import BY_NAME
+from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
 
 SHIPPED = ROOT / "checkpoints"
 __all__ = ["token"]  # a fixture

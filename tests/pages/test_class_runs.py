@@ -25,7 +25,7 @@ from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, describe
-from transformer.ui.classroom.runs import seeds_for
+from transformer.ui.pages.classroom.runs import seeds_for
 from transformer.ui.shell.class_news import message
 
 __all__ = ["token"]  # a fixture

@@ -12,7 +12,7 @@ from transformer.figures.glossary import TERMS, tip
 from transformer.inference import Translator
 from transformer.measures.words import merge, words
 from transformer.ui.address import View
-from transformer.ui.pages import PAGES
+from transformer.ui.shell.registry import PAGES
 
 TEXT = "The baker paints a boat."
 SIGNS = re.compile(r"▁|</?s>")

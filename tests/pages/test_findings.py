@@ -25,7 +25,7 @@ from transformer.jobs.computation import LANES, of_report
 from transformer.jobs.computation_service import FOLDER
 from transformer.jobs.results import FAILED, RESULT, Latest
 from transformer.text.files import read_json, write_json
-from transformer.ui.kit.verdicts import BADGES
+from transformer.ui.widgets.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
 DONE = ("positional", "last-cross", "norms-input", "tolerance")

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
 from transformer.training.recipe import describe
-from transformer.ui import live_jobs
+from transformer.ui.services import live_jobs
 
 Sent = list[ForwardMsg]
 

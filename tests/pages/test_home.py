@@ -13,11 +13,12 @@ from tests.session import SessionDict
 from transformer import Translator
 from transformer.figures.glance import glance_data
 from transformer.figures.rooms import PICTURES
-from transformer.ui import models, state, trace_cache
-from transformer.ui.home import glance
-from transformer.ui.home.glance import Wish
-from transformer.ui.models import Model
-from transformer.ui.pages import HOME, PAGES, path
+from transformer.ui import state
+from transformer.ui.pages.home import glance
+from transformer.ui.pages.home.glance import Wish
+from transformer.ui.services import models, trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.shell.registry import HOME, PAGES, path
 
 TEXT = "The baker hides books."
 

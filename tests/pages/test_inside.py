@@ -15,7 +15,7 @@ from transformer import Translator
 from transformer.analysis.inside import opened
 from transformer.figures.packing import unpack
 from transformer.figures.places import STOPS
-from transformer.ui.inside import SECTIONS
+from transformer.ui.pages.inside import SECTIONS
 
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."

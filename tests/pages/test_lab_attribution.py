@@ -27,7 +27,7 @@ from tests.pages.conftest import (
 from transformer import Translator
 from transformer.analysis.attribution import flow
 from transformer.figures.packing import unpack
-from transformer.ui import trace_cache
+from transformer.ui.services import trace_cache
 
 TEXT = "The baker hides books."
 PAGE = "pages/lab.py"

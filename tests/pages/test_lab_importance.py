@@ -18,7 +18,7 @@ from transformer.analysis.findings.finding import spread
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.importance.pruning import random_order
 from transformer.analysis.interventions.switching import switched_off
-from transformer.ui.lab.pruning import LONGER
+from transformer.ui.pages.lab.pruning import LONGER
 
 TEXT = "The baker hides books."
 N = 10

@@ -20,7 +20,7 @@ from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.ui.lab import DOTS, SWEPT
+from transformer.ui.pages.lab import DOTS, SWEPT
 
 PAGE = "pages/lab.py"
 PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}

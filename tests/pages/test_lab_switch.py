@@ -21,7 +21,7 @@ from transformer.figures.packing import unpack
 from transformer.inference import Trace
 from transformer.measures.head_codes import heads_of
 from transformer.ui.address import EXAMPLES
-from transformer.ui.lab import MEANS, switch, switch_written
+from transformer.ui.pages.lab import MEANS, switch, switch_written
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.

@@ -20,10 +20,10 @@ from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.ui.about import SAME, about
-from transformer.ui.inside import SECTIONS
-from transformer.ui.lab import BESIDE, LABS
-from transformer.ui.pages import HOME, PAGES
-from transformer.ui.positions import TOPICS
+from transformer.ui.pages.inside import SECTIONS
+from transformer.ui.pages.lab import BESIDE, LABS
+from transformer.ui.pages.positions import TOPICS
+from transformer.ui.shell.registry import HOME, PAGES
 
 DE = {"model": "en-de"}
 TEXT = "The baker paints a boat today."

@@ -11,11 +11,18 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import ROOT, Visit, messages, told, view
 from transformer.languages import front_matter
-from transformer.ui.lessons.course import BY_NAME, CORE, EXTRA, LESSONS, OLD_NUMBERS, following
-from transformer.ui.lessons.lesson import LIST, Lesson
-from transformer.ui.lessons.prepared import AvailableModels, PreparedLesson, prepared
-from transformer.ui.pages import PAGES
-from transformer.ui.translate import Translate
+from transformer.ui.pages.translate import Translate
+from transformer.ui.shell.registry import PAGES
+from transformer.ui.widgets.lessons.course import (
+    BY_NAME,
+    CORE,
+    EXTRA,
+    LESSONS,
+    OLD_NUMBERS,
+    following,
+)
+from transformer.ui.widgets.lessons.lesson import LIST, Lesson
+from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
 
 SHIPPED = ROOT / "checkpoints"
 FOLDERS = {

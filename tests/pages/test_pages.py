@@ -10,8 +10,8 @@ import pytest
 
 from tests.pages.conftest import ROOT, Visit, messages, shown, view
 from transformer import Translator
-from transformer.ui import model_list, models
-from transformer.ui.pages import HOME, PAGES
+from transformer.ui.services import model_list, models
+from transformer.ui.shell.registry import HOME, PAGES
 
 OURS = ("pages/translate.py", "pages/attention.py")
 READING = (HOME, *OURS)

@@ -21,7 +21,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import describe
-from transformer.ui.positions import TABS, TOPICS, extrapolation, position_models
+from transformer.ui.pages.positions import TABS, TOPICS, extrapolation, position_models
 
 PAGE = "pages/positions.py"
 

@@ -9,7 +9,7 @@ import torch
 from tests.pages.conftest import Visit, charts, messages, told, view
 from transformer import Translator
 from transformer.analysis.positions import ORDER_PAIR, reordered
-from transformer.ui.positions import TABS, TOPICS
+from transformer.ui.pages.positions import TABS, TOPICS
 
 PAGE = "pages/positions.py"
 

@@ -17,8 +17,8 @@ from transformer.jobs import Jobs, Limits
 from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
 from transformer.training.estimate import Estimate
-from transformer.ui import live_jobs
-from transformer.ui.races import one_race
+from transformer.ui.services import live_jobs
+from transformer.ui.widgets.races import one_race
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32

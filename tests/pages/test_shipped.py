@@ -22,7 +22,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import describe
 from transformer.training.run import RunFolder
-from transformer.ui import live_jobs
+from transformer.ui.services import live_jobs
 
 PAGE = "pages/train.py"
 TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}

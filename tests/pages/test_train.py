@@ -14,9 +14,9 @@ from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
 from transformer.text.tasks import TASKS
 from transformer.training.recipe import defaults, describe
-from transformer.ui import live_jobs
-from transformer.ui.pages import CLASS, PAGES
-from transformer.ui.training import ideas
+from transformer.ui.pages.training import ideas
+from transformer.ui.services import live_jobs
+from transformer.ui.shell.registry import CLASS, PAGES
 
 
 def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(

@@ -15,9 +15,9 @@ from transformer.run_config import INSPECT
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.recipe import defaults, describe
-from transformer.ui import live_jobs
-from transformer.ui.kit.uploads import decoded
-from transformer.ui.training import draft, own_pairs, setup
+from transformer.ui.pages.training import draft, own_pairs, setup
+from transformer.ui.services import live_jobs
+from transformer.ui.services.uploads import decoded
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from tests.pages.train_visits import OTHER, PAGE, put, stand
 from transformer.jobs import Jobs
 from transformer.run_config import INSPECT, PairsRun, TaskRun
 from transformer.training.recipe import PAIRS_FILE, describe
-from transformer.ui.training.knobs import KNOBS, with_value
+from transformer.ui.pages.training.knobs import KNOBS, with_value
 
 
 def knob(app: AppTest, label: str) -> Any:

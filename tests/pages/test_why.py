@@ -27,8 +27,8 @@ from transformer.jobs.results import RESULT
 from transformer.jobs.shipped_race import write
 from transformer.model.rivals import RIVALS
 from transformer.text.files import read_json, write_json
-from transformer.ui.why import PARTS
-from transformer.ui.why.sizes import NAMES, short
+from transformer.ui.pages.why import PARTS
+from transformer.ui.pages.why.sizes import NAMES, short
 
 PAGE = "pages/why.py"
 words = partial(told, kinds=("markdown", "caption", "header"))

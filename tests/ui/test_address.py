@@ -16,11 +16,12 @@ from tests.session import SessionDict
 from transformer.figures.state import DEFAULTS, Field
 from transformer.figures.views import EXPLORER
 from transformer.inference.options import Decoding
-from transformer.ui import following, state
+from transformer.ui import state
 from transformer.ui.address import View
-from transformer.ui.attention import Attention
-from transformer.ui.lab import Lab
-from transformer.ui.pages import PAGES, made, of_model, values_of
+from transformer.ui.pages.attention import Attention
+from transformer.ui.pages.lab import Lab
+from transformer.ui.shell.registry import PAGES, made, of_model, values_of
+from transformer.ui.widgets import following
 
 FILES = {page.view: file for file, page in PAGES.items()}
 EVERY = sorted({name for kind in FILES for name in kind.fields()})

@@ -10,10 +10,10 @@ import pytest
 from transformer import Translator
 from transformer.figures.glance import glance_data
 from transformer.figures.state import state_of
-from transformer.ui import models
-from transformer.ui.kit.story import first_look, story
-from transformer.ui.models import Model
-from transformer.ui.trace_cache import Reading
+from transformer.ui.services import models
+from transformer.ui.services.models import Model
+from transformer.ui.services.trace_cache import Reading
+from transformer.ui.widgets.story import first_look, story
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [

@@ -18,8 +18,8 @@ from websockets.typing import Origin
 
 from benchmarks.browser import served
 from benchmarks.sessions import Session, joined
-from transformer.ui.server.visitor import COOKIE, new_id
 from transformer.ui.shell.class_news import OVER, PATH, TABS
+from transformer.ui.shell.visitor import COOKIE, new_id
 
 TOKEN = "a token of the test's"
 Served = tuple[str, subprocess.Popen[bytes]]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from starlette.routing import Router
 
-from transformer.ui.pages import BY_PATH
 from transformer.ui.shell import deep_links
+from transformer.ui.shell.registry import BY_PATH
 
 
 def status(prefix: str, path: str) -> int:

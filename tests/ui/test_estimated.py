@@ -14,7 +14,7 @@ from transformer.jobs import services
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import PREPARING, Estimate
 from transformer.training.recipe import describe
-from transformer.ui.live_jobs import estimated
+from transformer.ui.services.live_jobs import estimated
 
 
 @pytest.fixture(autouse=True)

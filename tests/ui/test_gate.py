@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import exchanged
-from transformer.ui.server.visitor import COOKIE, ID, new_id
 from transformer.ui.shell.security import Gate, Message, Receive, Scope, Send
+from transformer.ui.shell.visitor import COOKIE, ID, new_id
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")
 POLICY = "default-src 'self'"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from transformer.figures.glossary import TERMS, Term, term
-from transformer.ui.pages import PAGES, path, values_of
+from transformer.ui.shell.registry import PAGES, path, values_of
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = [*(ROOT / "transformer" / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]

@@ -14,8 +14,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.ui.kit import remembered as module
-from transformer.ui.kit.remembered import Kept, remembered, weigh
+from transformer.ui.services import remembered as module
+from transformer.ui.services.remembered import Kept, remembered, weigh
 
 KB = np.zeros(125)  # 1,000 bytes
 

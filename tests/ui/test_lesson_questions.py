@@ -17,7 +17,9 @@ import pytest
 from transformer.analysis.positions import ORDER_PAIR
 from transformer.measures.words import words
 from transformer.ui.address import View
-from transformer.ui.lessons.course import (
+from transformer.ui.services.models import Model, load
+from transformer.ui.shell.registry import HOME, PAGES
+from transformer.ui.widgets.lessons.course import (
     BY_NAME,
     CORE,
     END,
@@ -29,10 +31,8 @@ from transformer.ui.lessons.course import (
     number,
     previous,
 )
-from transformer.ui.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
-from transformer.ui.lessons.prepared import AvailableModels, prepared
-from transformer.ui.models import Model, load
-from transformer.ui.pages import HOME, PAGES
+from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
+from transformer.ui.widgets.lessons.prepared import AvailableModels, prepared
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints"
 FOLDERS = {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from transformer.ui.lessons.course import CORE, EXTRA, LESSONS, minutes, number
-from transformer.ui.lessons.lesson import Lesson
-from transformer.ui.lessons.prepared import AvailableModels, PreparedLesson, prepared
-from transformer.ui.lessons.sheet import page
-from transformer.ui.pages import PAGES
+from transformer.ui.shell.registry import PAGES
+from transformer.ui.widgets.lessons.course import CORE, EXTRA, LESSONS, minutes, number
+from transformer.ui.widgets.lessons.lesson import Lesson
+from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
+from transformer.ui.widgets.lessons.sheet import page
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (ROOT / "docs/teaching.md").read_text(encoding="utf-8")

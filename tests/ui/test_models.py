@@ -14,10 +14,10 @@ from transformer.house import CODE
 from transformer.inference import Translator
 from transformer.jobs.folder import JobFolder
 from transformer.training.recipe import describe
-from transformer.ui import model_list, models
-from transformer.ui.kit.remembered import Kept
-from transformer.ui.model_list import Listed
-from transformer.ui.server.server_paths import without
+from transformer.ui.services import model_list, models
+from transformer.ui.services.model_list import Listed
+from transformer.ui.services.remembered import Kept
+from transformer.ui.shell.server_paths import without
 
 
 @pytest.fixture

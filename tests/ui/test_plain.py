@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.ui.frame import JOINER, plain
+from transformer.ui.widgets.frame import JOINER, plain
 
 # The signs that begin anything in Markdown or in Streamlit's own directives.
 SIGNS = set("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")

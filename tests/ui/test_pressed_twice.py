@@ -9,10 +9,11 @@ import pytest
 import streamlit as st
 
 from tests.session import SessionDict
-from transformer.ui import live_classes, live_jobs, state
-from transformer.ui.races import start
-from transformer.ui.server import visitor
-from transformer.ui.training import Train, draft, finished_run, ideas
+from transformer.ui import state
+from transformer.ui.pages.training import Train, draft, finished_run, ideas
+from transformer.ui.services import live_classes, live_jobs
+from transformer.ui.shell import visitor
+from transformer.ui.widgets.races import start
 
 
 class Jobs:

@@ -22,7 +22,7 @@ def late():
     told.append(torch.get_num_threads())
 early = threading.Thread(target=late)
 early.start()
-session = threading.Thread(target=lambda: __import__("transformer.ui.page"))
+session = threading.Thread(target=lambda: __import__("transformer.ui.shell.page"))
 session.start()
 session.join()
 go.set()

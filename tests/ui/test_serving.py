@@ -28,9 +28,9 @@ from transformer.jobs.queue import Queue
 from transformer.jobs.shares import Who
 from transformer.jobs.worker_pool import Workers
 from transformer.training.recipe import describe
-from transformer.ui import live_jobs
-from transformer.ui.server.visitor import COOKIE, new_id
+from transformer.ui.services import live_jobs
 from transformer.ui.shell import asgi
+from transformer.ui.shell.visitor import COOKIE, new_id
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 STREAM = "/_stcore/stream"

@@ -16,9 +16,8 @@ from benchmarks.browser import served
 from benchmarks.sessions import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
-from transformer.ui import live_jobs, models
-from transformer.ui.kit import uploads
-from transformer.ui.live_jobs import computing
+from transformer.ui.services import live_jobs, models, uploads
+from transformer.ui.services.live_jobs import computing
 
 
 def workers(app: int) -> dict[int, str]:

@@ -13,11 +13,11 @@ import streamlit as st
 from transformer import Translator
 from transformer.cancellation import cancelled_by
 from transformer.inference.decoding import SequenceDecoder
-from transformer.ui import models, trace_cache
 from transformer.ui.address import View
-from transformer.ui.kit.remembered import Kept
-from transformer.ui.models import Model
-from transformer.ui.trace_cache import ROOM, NewestOnly, Reading, WhileWanted
+from transformer.ui.services import models, trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import Kept
+from transformer.ui.services.trace_cache import ROOM, NewestOnly, Reading, WhileWanted
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import streamlit as st
 
 from transformer.figures.glossary import tip
 from transformer.ui.address import View
-from transformer.ui.pages import HOME, PAGES, Kind, Values, made, of_model, values_of
+from transformer.ui.shell.registry import HOME, PAGES, Kind, Values, made, of_model, values_of
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
 _BY_LINK = "by link"

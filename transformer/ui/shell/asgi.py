@@ -14,7 +14,7 @@ from starlette.routing import BaseRoute
 
 from transformer.allocator import return_freed_memory
 from transformer.jobs import services
-from transformer.ui import live_classes, live_jobs, models, trace_cache
+from transformer.ui.services import live_classes, live_jobs, models, trace_cache
 from transformer.ui.shell import class_news, deep_links, downloads, security, view_scripts
 from transformer.ui.shell.addresses import ANY_ADDRESS, network_address
 

@@ -16,8 +16,8 @@ from starlette.routing import WebSocketRoute
 from starlette.websockets import WebSocket
 
 from transformer.classroom import Classroom
-from transformer.ui import live_classes
-from transformer.ui.server.visitor import sent_id
+from transformer.ui.services import live_classes
+from transformer.ui.shell.visitor import sent_id
 
 PATH = "/_class/news"
 OVER = 4001

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from transformer.ui.pages import BY_PATH
+from transformer.ui.shell.registry import BY_PATH
 
 PINGS = ("health", "host-config")
 

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit import config
 
-from transformer.ui.server.visitor import COOKIE, new_id, sent_id
 from transformer.ui.shell.addresses import ANY_ADDRESS, LOCAL_NAMES
+from transformer.ui.shell.visitor import COOKIE, new_id, sent_id
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]

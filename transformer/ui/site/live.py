@@ -13,8 +13,8 @@ from transformer.checkpoint import VOCABULARY, WEIGHTS
 from transformer.figures.explorer_sides import fixed_header
 from transformer.figures.glance import glance_data
 from transformer.figures.live_page import live_page, live_script, service_worker, worker_scripts
-from transformer.ui import trace_cache
-from transformer.ui.models import Model
+from transformer.ui.services import trace_cache
+from transformer.ui.services.models import Model
 
 TITLE = "Heads Up: see attention"
 LEAD = "A model translates what you type, in your browser. Watch where it looks for every word."

@@ -23,13 +23,13 @@ from transformer.inference.rivals import rival_words
 from transformer.jobs import shipped
 from transformer.measures.words import words
 from transformer.text.files import new_folder
-from transformer.ui import models
-from transformer.ui.lessons import course
-from transformer.ui.lessons.lesson import LessonCase
-from transformer.ui.lessons.prepared import AvailableModels, PreparedLesson, prepared
-from transformer.ui.lessons.sheet import plain
-from transformer.ui.models import Model
+from transformer.ui.services import models
+from transformer.ui.services.models import Model
 from transformer.ui.site.live import FOOTER, runs_in_browser, write_live, write_service_worker
+from transformer.ui.widgets.lessons import course
+from transformer.ui.widgets.lessons.lesson import LessonCase
+from transformer.ui.widgets.lessons.prepared import AvailableModels, PreparedLesson, prepared
+from transformer.ui.widgets.lessons.sheet import plain
 
 TITLE = "A course through the Transformer"
 LEAD = (

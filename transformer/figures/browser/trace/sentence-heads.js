@@ -1,5 +1,5 @@
 // What stands out on one sentence, for a first look: the head that aligns, the one that looks a word back, those
-// at rest; and a line for each. The same as analysis/roles/sentence_heads.py and ui/kit/story.py.
+// at rest; and a line for each. The same as analysis/roles/sentence_heads.py and ui/widgets/story.py.
 
 import { Tensor } from "../model/tensor.js";
 import { isControl, mergeWords, plainWords } from "./words.js";

@@ -1,0 +1,1 @@
+"""The parts of each page; no page imports another."""

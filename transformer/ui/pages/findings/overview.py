@@ -1,0 +1,248 @@
+"""All findings for the selected model: verdicts with a picture each, and figures on request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.evidence.verdicts import Effect
+from transformer.analysis.findings import FINDINGS, Published
+from transformer.analysis.findings.beside_checkpoint import KeptFinding, kept
+from transformer.figures.interval_chart import text
+from transformer.jobs import Computation, Standing
+from transformer.measures.naming import file_name
+from transformer.ui import state
+from transformer.ui.pages.findings import card
+from transformer.ui.services import models
+from transformer.ui.services.live_jobs import computing
+from transformer.ui.services.models import Model
+from transformer.ui.shell import visitor
+from transformer.ui.widgets import frame, tables, verdicts
+from transformer.ui.widgets.callbacks import attempt, refusal
+from transformer.ui.widgets.computed import progress
+from transformer.ui.widgets.corpus import chosen
+from transformer.ui.widgets.fragment import EVERY, fragment
+
+COLUMNS = {"Verdict": 2, "Claim": 6, "Effect": 4}
+FIGURES = "findings-figures"
+
+
+def show(model: Model) -> None:
+    frame.lead(
+        "Published claims about attention heads, tested on this model. Click a claim for its rule "
+        "and figures."
+    )
+    before = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
+    summary = st.container()
+    with st.expander("Measure again or on other sentences", expanded=_is_asking(before)):
+        corpus = chosen(model)
+        run_all = st.container()
+    if corpus is None:
+        return
+    asked = {name: card.asked(model, corpus, name) for name in FINDINGS}
+    who = visitor.known()
+    standings = {name: computing().look(what.key, who) for name, what in asked.items()}
+    done = [name for name, now in standings.items() if now.status == "done"]
+    with run_all:
+        _all(model, asked, standings, done)
+    live = any(now.live for now in standings.values())
+    fragment(_watched, "findings-watch", EVERY if live else None)(asked, done, live)
+    results = {name: _result(model, name, now, before.get(name)) for name, now in standings.items()}
+    with summary:
+        _summary([one for one in results.values() if one])
+    with st.container(key="findings", gap="small"):
+        _heads()
+        for name, published in FINDINGS.items():
+            _row(published, standings[name], results[name])
+            if state.here().finding == name:
+                with st.container(border=True):
+                    card.show(model, corpus, published, before.get(name))
+    st.caption(
+        "The dashed line is a threshold, the smallest effect that would matter; the bar is the 95% "
+        "interval of the effect. A claim **holds** if the interval lies on the shaded side of the "
+        "threshold, and is **refuted** if it lies on the other side. If the interval contains the "
+        "threshold, the claim is **not shown**; more sentences may decide. Results are the latest "
+        "of this server, or else those shipped with the checkpoint."
+    )
+
+
+def _is_asking(before: Mapping[str, KeptFinding]) -> bool:
+    """Whether the visitor has chosen sentences, or nothing is known about this checkpoint."""
+    return not before or state.view().corpus != ""
+
+
+def _summary(found: list[FindingResult]) -> None:
+    """How many claims got which verdict, and a switch for the figures."""
+    counts = Counter(one.values["verdict"] for one in found)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for word in verdicts.BADGES:
+            if counts[word]:
+                st.markdown(f"**{counts[word]}**", width="content")
+                verdicts.badge(word)
+        st.toggle("Show figures", key=FIGURES)
+
+
+def _all(
+    model: Model,
+    asked: Mapping[str, Computation],
+    standings: Mapping[str, Standing],
+    done: list[str],
+) -> None:
+    """Draw a button for all findings that are left, and all verdicts as a file."""
+    who = visitor.known()
+    mine = [look.key for look in standings.values() if look.live and look.mine]
+    left = [name for name, now in standings.items() if now.status != "done" and not now.live]
+    minutes = max(1, round(sum(FINDINGS[name].minutes for name in left)))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if left:
+            st.button(
+                "Run all" if len(left) == len(FINDINGS) else f"Run the remaining {len(left)}",
+                key="run-all",
+                type="primary",
+                icon=":material/playlist_play:",
+                help=f"Takes about {minutes} minutes on one core for the bundled checkpoint. You "
+                "can leave the page meanwhile.",
+                on_click=_ask,
+                args=([asked[name] for name in left],),
+            )
+        if len(mine) > 1:
+            frame.press("Cancel all", "close", _cancel, mine, who, key="cancel-all")
+        if done:
+            keys = [asked[name].key for name in done]
+            tables.csv(
+                "All verdicts (.csv)", lambda: _verdicts(keys), file_name("findings", model.name)
+            )
+        st.caption(
+            f"{len(done)} of {len(FINDINGS)} measured over these sentences.", width="content"
+        )
+    refusal("findings")
+
+
+def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
+    """Show the progress of the running measurement; redraw the page when one has ended."""
+    who = visitor.known()
+    now = {name: computing().look(what.key, who) for name, what in asked.items()}
+    ended = [name for name, one in now.items() if one.status == "done"]
+    if ended != done or live != any(one.live for one in now.values()):
+        state.start_anew()
+    for name, one in now.items():
+        if one.status == "running" and name != state.here().finding:  # its card says it
+            st.caption(frame.plain(FINDINGS[name].claim))
+            progress(one)
+
+
+def _ask(wanted: list[Computation]) -> None:
+    who, where = visitor.known(), visitor.address()
+    for what in wanted:
+        if not attempt("findings", partial(computing().ask, what, visitor=who, address=where)):
+            return
+
+
+def _cancel(keys: list[str], who: str) -> None:
+    for key in reversed(keys):  # those that wait first, so that none of them begins
+        computing().cancel(key, who)
+
+
+def _verdicts(keys: list[str]) -> pd.DataFrame:
+    """Return one row per finding that has been measured."""
+    names = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
+    return pd.DataFrame([computing().result(key) for key in keys])[names]
+
+
+def _heads() -> None:
+    """Draw the column titles; a phone, where columns are stacked, hides them."""
+    with st.container(key="findings-head"):
+        for name, column in zip(
+            COLUMNS, st.columns(list(COLUMNS.values()), gap="medium"), strict=True
+        ):
+            column.markdown(f"**{name}**")
+
+
+@dataclass(frozen=True)
+class FindingResult:
+    """A result as it is shown.
+
+    Attributes:
+        values: as `Finding.to_dict` has it.
+        about: when and over which sentences it was measured.
+    """
+
+    values: Mapping[str, Any]
+    about: str
+
+
+def _result(
+    model: Model, name: str, now: Standing, before: KeptFinding | None
+) -> FindingResult | None:
+    """Return the latest result of this server, else the one shipped with the checkpoint."""
+    last = computing().last(card.subject(model, name))
+    if now.status == "done" and not (last and last.key == now.key):
+        found = computing().result(now.key)  # from before the latest one was noted
+        return FindingResult(found, card.measured_over(found))
+    if last and last.result:
+        return FindingResult(last.result, card.measured_over(last.result, last.when))
+    if before:
+        over = card.measured_over(before.result, before.when)
+        return FindingResult(before.result, f"Shipped with the app: {over}")
+    return None
+
+
+def _row(published: Published, now: Standing, result: FindingResult | None) -> None:
+    """Draw one finding: verdict, claim and picture, and the figures if they are wanted."""
+    opened = state.here().finding == published.name
+    with st.container(key=f"finding-{published.name}"):
+        verdict, claim, effect = st.columns(list(COLUMNS.values()), gap="medium")
+        with claim:
+            _claim(published)
+        if now.live:
+            verdict.caption("waiting …" if now.status == "waiting" else "measuring …")
+        elif now.status == "failed":
+            verdict.caption("failed; open it for the reason")
+        elif result is None:
+            verdict.caption("not measured yet")
+        if result is None:
+            return
+        if not now.live and now.status != "failed":
+            with verdict:
+                verdicts.badge(result.values["verdict"])
+        with effect:
+            if result.values["value"] is not None:
+                verdicts.picture(result.values)
+            if opened or st.session_state.get(FIGURES):
+                st.markdown(_figures(result.values))
+                st.caption(result.about)
+
+
+def _claim(published: Published) -> None:
+    opened = state.here().finding == published.name
+    frame.turn(
+        frame.plain(published.claim),
+        "expand_more" if opened else "chevron_right",
+        {"finding": "" if opened else published.name},
+        key=f"open-{published.name}",
+        type="tertiary",
+    )
+    st.caption(published.source)
+
+
+def _figures(found: Mapping[str, Any]) -> str:
+    """The effect with its interval, and what the claim needs; or why there is none."""
+    if found["value"] is None:
+        return frame.plain(found["reason"])
+    unit = found["unit"] if found["unit"].startswith("%") else f" {found['unit']}"
+    needs = "<" if found["needs"] == "below" else ">"
+    return (
+        f"**{text(found['value'])}{frame.plain(unit)}** "
+        f"({text(found['low'])} to {text(found['high'])}); the claim needs "
+        f"{frame.plain(needs)} {text(found['floor'])}. {frame.plain(_capital(found['effect']))}."
+    )
+
+
+def _capital(words: str) -> str:
+    return words[:1].upper() + words[1:]

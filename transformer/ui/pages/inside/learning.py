@@ -1,0 +1,190 @@
+"""Training methods: learning rate, dropout and label smoothing (sections 5.3 and 5.4)."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.inside.learning import MANY, Dropped, Smoothed, dropped, smoothed
+from transformer.figures.positions import Curve, lines, table
+from transformer.figures.results import two_distributions
+from transformer.inference import Trace
+from transformer.training.schedule import Rates, rates
+from transformer.ui import state
+from transformer.ui.pages.inside import Inside, stops
+from transformer.ui.services import trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.charts import chart, dark
+
+DIMENSIONS = 96
+"""Dimensions of a row that are drawn: enough to see which are gone."""
+TOKENS = 8
+BASE = (512, 4000)
+"""d_model and warm-up of the paper's base model."""
+_WIDTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
+_WARMUPS = (100, 200, 400, 1000, 2000, 4000, 8000, 16000)
+
+
+def show(model: Model) -> None:
+    reading = trace_cache.read(model, state.view(Inside))
+    st.markdown(
+        "The other sections show a trained model. Three methods of the paper shape its training: "
+        "the learning rate schedule, dropout and label smoothing."
+    )
+    _rate()
+    layer = min(max(state.view(Inside).layer, 0), model.n_layers - 1)
+    trace = stops.trace(model, reading, layer)
+    _dropout(model, trace, layer)
+    _smoothing(model, trace)
+
+
+def _rate() -> None:
+    st.header("Learning rate schedule")
+    st.latex(
+        r"\mathrm{lrate} = d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\ "
+        r"step \cdot warmup^{-1.5}\right)"
+    )
+    view = state.view(Inside)
+    left, right = st.columns(2)
+    left.select_slider(options=sorted({*_WIDTHS, view.d}), **state.bound("d"))
+    right.select_slider(
+        options=sorted({*_WARMUPS, view.warmup}),
+        format_func=lambda value: f"{value:,}",
+        **state.bound("warmup"),
+    )
+    found = _rates(view.d, view.warmup)
+    curves = [
+        Curve("learning rate", found.steps, found.rate),
+        Curve("rising: step · warmup^−1.5", found.steps, found.rising),
+        Curve("falling: step^−0.5", found.steps, found.falling),
+    ]
+    step, peak = found.peak
+    figure = lines(curves, across="step", down="learning rate",
+                   at=(step, f"peak {peak:.2e} at step {step:,}"), dark=dark())  # fmt: skip
+    figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
+    chart(figure, "learning-rate")
+    st.markdown(
+        "The two curves meet at step = warmup, where the rate is "
+        f"$(d_{{model}} \\cdot warmup)^{{-0.5}}$ = **{peak:.3g}**. It rises linearly before and "
+        f"falls afterwards: at step {found.steps[-1]:,}, four times as far, it is half as high, "
+        f"{found.rate[-1]:.3g}. The wider the model, the lower the rate."
+    )
+    base = _rates(*BASE).peak[1]
+    st.caption(
+        f"Section 5.3, equation 3. The paper’s base model, d_model {BASE[0]} and {BASE[1]:,} steps "
+        f"of warm-up, has a peak of {base:.2e}. On the page Train you can set the peak."
+    )
+    frame.link("pages/train.py", "Does warm-up help? Compare training runs →", run="", race="")
+
+
+@lru_cache(maxsize=64)
+def _rates(width: int, warmup: int) -> Rates:
+    return rates(width, warmup, 4 * warmup)
+
+
+def _dropout(model: Model, trace: Trace, layer: int) -> None:
+    st.header("Dropout")
+    st.latex(r"y = \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{FFN}(x))\big)")
+    view = state.view(Inside)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        row = _token("Token", trace.src_tokens, "column", "learning-source")
+        st.slider(step=0.05, width=260, **state.bounded("dropout"))
+        frame.turn("Another step of training", "casino", {"seed": view.seed % 999 + 1})
+    sublayer = f"encoder.layers.{layer}.ffn"
+    found = dropped(model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed)
+    rows = {
+        "FFN(x)": found.said,
+        "Dropout(FFN(x))": np.where(found.mask == 0, np.nan, found.dropped),
+        "change of y": found.normed_dropped - found.normed,
+    }
+    figure = table(
+        np.stack([values[:DIMENSIONS] for values in rows.values()]), list(rows), down="row",
+        across="dimension", what="value", dark=dark(),
+    )  # fmt: skip
+    figure.update_traces(x=[exact.first() + at for at in range(DIMENSIONS)][: len(found.said)])
+    figure.update_layout(margin={"l": 150})
+    chart(figure, "learning-dropout")
+    st.markdown(_hidden(found))
+    st.caption(
+        "Section 5.4: dropout is applied to the output of each sublayer, before the residual is "
+        "added, and to the sums of embedding and position, with P_drop = 0.1 in the base model. "
+        f"Shown: encoder, {exact.layer(layer)}, the first {min(DIMENSIONS, len(found.said))} of "
+        f"{len(found.said)} dimensions; dropped ones are empty. P_drop is rounded to a multiple of "
+        "1/256. A trained model uses no dropout."
+    )
+
+
+def _hidden(found: Dropped) -> str:
+    factor = float(found.mask.max())
+    if found.probability == 0:
+        return "Nothing is dropped, so nothing changes."
+    return (
+        f"**{found.count} of {len(found.said)}** numbers are dropped, each with probability "
+        f"{found.probability:.3f}. The others are multiplied by {factor:.3f}, which keeps the "
+        f"expected value: the mean over {MANY} masks differs from the network's output by "
+        f"{found.mean_apart:.1%}. The residual x is not dropped, so the output y changes little: "
+        f"its cosine similarity with the output without dropout is {found.turned:.3f}. Dropout "
+        "prevents units from relying on each other."
+    )
+
+
+def _smoothing(model: Model, trace: Trace) -> None:
+    st.header("Label smoothing")
+    st.latex(r"q(k) = (1 - \varepsilon)\,[k = y_t] + \varepsilon / V,\qquad "
+             r"\mathcal{L} = -\textstyle\sum_k q(k) \ln P(k)")  # fmt: skip
+    view = state.view(Inside)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        row = _token("Target after", trace.tgt_tokens, "row", "learning-target")
+        st.slider(step=0.05, width=260, **state.bounded("smoothing"))
+    found = smoothed(trace, row, smoothing=view.smoothing)
+    best = [int(one) for one in np.argsort(-found.said)[:TOKENS] if one != found.gold]
+    ids = [found.gold, *best[: TOKENS - 1]]
+    names = exact.tokens(model.translator.vocabulary.tokens(ids))
+    figure = two_distributions(
+        names, found.target[ids].tolist(), found.said[ids].tolist(),
+        names=("smoothed target", "model"), dark=dark(),
+    )  # fmt: skip
+    chart(figure, "learning-smoothing")
+    st.html(_losses(found, names[0]))
+    vocabulary = len(found.said)
+    st.markdown(
+        f"Each of the {vocabulary:,} tokens of the vocabulary gets a target probability of at "
+        f"least ε / V = {view.smoothing / vocabulary:.1e}. The loss cannot fall below the entropy "
+        f"of this target, **{found.least:.3f}**, and overconfidence is penalised: with a "
+        f"probability of 1 − 10⁻⁶ for the right token the loss is {found.sure:.3f}. The paper "
+        "reports that this hurts perplexity but improves BLEU."
+    )
+    st.caption(
+        f"Section 5.4, with ε = 0.1. The right token, {frame.plain(names[0])}, comes first, then "
+        "the most probable others. As in this app's training, the right token also gets its share "
+        "of ε."
+    )
+
+
+def _losses(found: Smoothed, right: str) -> str:
+    share = f"{100 * found.said[found.gold]:.2f} %"
+    rows = [
+        ["without smoothing, −ln P", f"{found.plain_loss:.4f}", "0"],
+        [f"with ε = {found.smoothing:g}", f"{found.loss:.4f}", f"{found.least:.4f}"],
+    ]
+    about = f"Loss at this position in nats; the model gives {right} {share}"
+    return tables.html(about, ["", "loss", "minimum"], rows)
+
+
+def _token(label: str, tokens: tuple[str, ...], field: str, key: str) -> int:
+    """Choose a position, stored in a field of the view; by default the middle one."""
+    chosen = getattr(state.view(Inside), field)
+    at = chosen if 0 <= chosen < len(tokens) else len(tokens) // 2
+    names, number = exact.tokens(tokens), exact.numbering()
+    st.selectbox(
+        label,
+        range(len(tokens)),
+        format_func=lambda place: f"{number(place)}: {names[place]}",
+        width=240,
+        **follows(key, at, lambda place: state.change(**{field: place})),
+    )
+    return at

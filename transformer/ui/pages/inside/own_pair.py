@@ -1,0 +1,216 @@
+"""A sentence pair: the targets of training, shifted right by one, and its BLEU step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.inside import shifted
+from transformer.analysis.inside.bleu_by_hand import BleuByHand, NGramCounts, bleu
+from transformer.text.visible import is_blank
+from transformer.ui import state
+from transformer.ui.services import trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.widgets import controls, exact, frame
+
+_HEADS = ("t", "decoder input", "target", "probability", "loss", "prediction")
+
+
+def shifted_right(model: Model) -> None:
+    view, start = state.view(), exact.token("<s>")
+    st.markdown(
+        f"Training does not decode. The decoder reads the reference translation, shifted right by "
+        f"one position behind {frame.plain(start)}, and predicts the next token at every position "
+        "at once (teacher forcing). The causal mask hides the token to predict, and a wrong "
+        "prediction does not affect later positions."
+    )
+    st.text_input(
+        model.about.target,
+        placeholder=controls.suggested(model),
+        live="400ms",
+        **state.bound("target"),
+    )
+    target: str | Sequence[int] = view.target
+    if is_blank(view.target):
+        target = trace_cache.read(model, view).trace.translation.ids
+        st.caption("Until you enter a translation, the model's own translation is used.")
+    found = shifted(model.translator, view.text, target)
+    st.html(f"Encoder input: {' '.join(map(_token, found.source))}")
+    st.html(_table(found.table))
+    st.latex(
+        r"\mathcal{L} = -\frac{1}{n} \sum_{t=1}^{n} \ln P(y_t \mid y_0 \dots y_{t-1},\, x)"
+        rf" = \frac{{{found.total:.4f}}}{{{len(found.table)}}} = {found.mean:.4f}"
+        r"\ \text{nats per token}"
+    )
+    st.caption(
+        "Paper, sections 3 and 3.1. The loss of a token is −ln of its probability: 0 for a "
+        "probability of 1. Training also uses label smoothing (section 5.4), which is left out "
+        "here."
+    )
+
+
+def _table(table: pd.DataFrame) -> str:
+    """An HTML table with one row per step."""
+    rows = "".join(
+        f'<tr><th scope="row">{step}</th>'
+        f'<td class="hu-reads">{_tokens(line["reads"])}</td>'
+        f"<td>{_token(line['target'])}</td>"
+        f'<td><span class="hu-share"><span style="width: {100 * line["probability"]:.1f}%"></span>'
+        f"</span>{_percent(line['probability'])}</td>"
+        f"<td>{line['loss']:.3f}</td>"
+        f"<td>{_guess(line)}</td></tr>"
+        for step, line in zip(table.index, table.to_dict("records"), strict=True)
+    )
+    heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
+    caption = "Each row is one prediction; all are made in one pass."
+    return (
+        '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'
+        f"<caption>{caption}</caption><thead><tr>{heads}</tr></thead>"
+        f"<tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _tokens(tokens: tuple[str, ...]) -> str:
+    """The tokens read so far, the last one in bold."""
+    *before, last = tokens
+    return " ".join([*(_faint(token) for token in before), _token(last)])
+
+
+def _token(token: str) -> str:
+    return f"<b>{_faint(token)}</b>"
+
+
+def _faint(token: str) -> str:
+    """A token as HTML; the mark that begins a word is small."""
+    shown = escape(exact.token(token))
+    return f'<span class="hu-word">▁</span>{shown[1:]}' if shown[1:] and shown[0] == "▁" else shown
+
+
+def _guess(line: dict[Any, Any]) -> str:
+    """The most probable token, if it is not the target."""
+    if line["guess"] == line["target"]:
+        return "same as target"
+    return f"{_token(line['guess'])} {_percent(line['guess_probability'])}"
+
+
+def _percent(share: float) -> str:
+    return "&lt; 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"
+
+
+def bleu_by_hand(model: Model) -> None:
+    view = state.view()
+    output = trace_cache.read(model, view).trace.text
+    st.markdown(
+        "How close is a translation to a reference? BLEU counts the n-grams (sequences of one to "
+        "four words) of the output that also occur in the reference, each at most as often as "
+        "there. An output that is too short is penalised."
+    )
+    st.text_input(
+        "Reference translation",
+        placeholder=controls.suggested(model),
+        live="400ms",
+        **state.bound("target"),
+    )
+    reference = view.target
+    if is_blank(reference):
+        example, reference = _example(model, view.text, output)
+        st.caption(example)
+    found = bleu(output, reference)
+    if not found.output:
+        raise ValueError("The translation is empty; BLEU needs an output of at least one word.")
+    c, r = len(found.output), len(found.reference)
+    st.html(
+        f'<p class="hu-reads">Output, c = {c} words: {_bold(found.output)}'
+        f"<br>Reference, r = {r}: {_bold(found.reference)}</p>"
+    )
+    st.html(_runs(found))
+    _worked(found)
+    st.caption(
+        "Words are split by sacrebleu’s tokenizer 13a, and the result equals its sentence_bleu. If "
+        "no n-gram of some length matches, it counts as half a match, the next such length as a "
+        "quarter (exponential smoothing); otherwise one miss would make the product 0. Lengths "
+        "greater than the output are left out. Corpus BLEU sums the matches of all sentences "
+        "before dividing; it is not the mean of sentence scores, which are noisy."
+    )
+
+
+def _example(model: Model, text: str, output: str) -> tuple[str, str]:
+    """What to say without a reference of the visitor's, and the reference to use meanwhile: the
+    bundled one of an example sentence, else the output itself without its last word."""
+    reference = model.about.translation(text)
+    if reference:
+        return "Example: a bundled reference. Enter your own above.", reference
+    *words, _ = output.split() or [""]
+    shorter = " ".join(words) or output
+    return (
+        "There is no reference for this sentence. As an example, the translation itself without "
+        "its last word stands in for one. Enter your own above.",
+        shorter,
+    )
+
+
+def _bold(words: tuple[str, ...]) -> str:
+    return " ".join(f"<b>{escape(word)}</b>" for word in words)
+
+
+def _runs(found: BleuByHand) -> str:
+    """An HTML table with one row per n: the n-grams, those that match in bold."""
+    rows = "".join(
+        f'<tr><th scope="row">{order.n}</th><td class="hu-reads">{_grams(order)}</td>'
+        f"<td>{order.matched} / {order.total}</td><td>{_precision(order)}</td></tr>"
+        for order in found.orders
+    )
+    heads = "".join(
+        f'<th scope="col">{head}</th>'
+        for head in ("n", "n-grams of the output (struck through: no match)", "matches", "p_n")
+    )
+    return (
+        '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'
+        "<caption>Every n-gram of the output, and whether the reference has it</caption>"
+        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+    )
+
+
+def _grams(order: NGramCounts) -> str:
+    parts = []
+    for gram, count, clipped in order.grams:
+        words = escape(" ".join(gram))
+        shown = f"<b>{words}</b>" if clipped else f"<s>{words}</s>"
+        if clipped and clipped < count:
+            shown += f" (counts {clipped} of {count} times)"
+        elif count > 1:
+            shown += f" × {count}"
+        parts.append(f'<span style="white-space: nowrap">{shown}</span>')
+    return " · ".join(parts) or "the output is shorter than n"
+
+
+def _precision(order: NGramCounts) -> str:
+    if not order.total:
+        return "–"
+    if not order.matched:
+        return f"{order.smoothed:g} / {order.total} = {order.precision:.3f}"
+    return f"{order.precision:.3f}"
+
+
+def _worked(found: BleuByHand) -> None:
+    """Brevity penalty, geometric mean, and their product."""
+    c, r = len(found.output), len(found.reference)
+    penalty = r"1\quad(c \ge r)" if c >= r else rf"e^{{1 - {r}/{c}}} = {found.brevity:.4f}"
+    counted = found.counted
+    product = r" \cdot ".join(f"{order.precision:.3f}" for order in counted)
+    st.latex(rf"\mathrm{{BP}} = {penalty}")
+    if not found.mean:
+        st.latex(r"\text{no word in common:}\quad \mathrm{BLEU} = 0")
+        return
+    st.latex(
+        rf"\Big(\prod_{{n=1}}^{{{len(counted)}}} p_n\Big)^{{1/{len(counted)}}} = "
+        rf"({product})^{{1/{len(counted)}}} = {found.mean:.4f}"
+    )
+    st.latex(
+        rf"\mathrm{{BLEU}} = 100 \cdot {found.brevity:.4f} \cdot {found.mean:.4f} "
+        rf"= \mathbf{{{found.score:.1f}}}"
+    )

@@ -1,0 +1,223 @@
+"""One sentence aligned by one head, beside gold links: the corpus's, or the visitor's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from transformer.analysis.alignment.leaderboard import By, To
+from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.gold import Gold
+from transformer.figures.alignment import alignment, two_rows
+from transformer.inference import Trace
+from transformer.measures.naming import file_name
+from transformer.ui import state
+from transformer.ui.pages.lab import Lab, align_links
+from transformer.ui.services import models, trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.widgets import controls, exact, frame, tables
+from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.charts import chart, dark
+
+MAX_WORDS = 64
+"""Words of a side: more cannot be drawn so that anybody reads it."""
+
+UNASKED = "align-unasked"
+"""The line that is drawn because nobody has chosen one: the best takes its place once known."""
+
+
+def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) -> None:
+    """The visitor's sentence or one of the corpus; `found` is the leaderboard, if there is one."""
+    st.header("One sentence")
+    controls.sentence(model)
+    _of_corpus(texts)
+    if state.view(Lab).method == "forced":
+        st.text_input("Translation", live="400ms", **state.bound("target"))
+        frame.turn(
+            "Use the model's translation",
+            "translate",
+            {"method": "greedy", "target": "", "links": ""},
+        )
+    reading = trace_cache.read(model, state.view(Lab))
+    _choose(model)
+    view = state.view(Lab)
+    known = _known(texts, reading.trace)
+    by: By = "norms" if view.by == "norms" else "weights"
+    to: To = "input" if view.to == "input" else "output"
+    site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", reading.trace
+    if by == "norms":
+        trace = trace_cache.with_sites(model, reading, [site + "value", site + "heads"])
+    words = None if known is None else (known.source_words, known.target_words)
+    made = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
+    if max(len(made.source), len(made.target)) > MAX_WORDS:
+        st.info(f"Sentences of more than {MAX_WORDS} words cannot be drawn; choose a shorter one.")
+        return
+    align_links.hold(trace)
+    gold = align_links.given(made, known)
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        _picture(model, made, gold)
+    with right:
+        align_links.show(made, gold, known)
+    _shift(made, by, found)
+    _away(model, made, trace, words)
+
+
+def drawn(view: Lab) -> tuple[object, ...]:
+    """The line of the leaderboard that is drawn."""
+    return view.kind, view.layer, view.head, view.by, view.to
+
+
+def _of_corpus(texts: Corpus | None) -> None:
+    """A way to the corpus's sentences that have gold links."""
+    held = [s for s in texts.sentences if s.gold is not None] if texts is not None else []
+    if not held:
+        return
+    view = state.view(Lab)
+    here = [at for at, s in enumerate(held) if (s.source, s.target) == (view.text, view.target)]
+
+    def take(at: int) -> None:
+        state.change(text=held[at].source, method="forced", target=held[at].target, links="")
+
+    st.selectbox(
+        f"Or one of the {len(held)} sentences with gold links",
+        range(len(held)),
+        format_func=lambda at: held[at].source,
+        placeholder="Choose, or type to search",
+        **follows("of-corpus", here[0] if here else None, take),
+    )
+
+
+def open_aligner(model: Model) -> None:
+    """Where no cross head is chosen, choose the aligner head that was measured for this model."""
+    view, aligner = state.view(Lab), model.aligner
+    if aligner and (min(view.layer, view.head) < 0 or view.kind != "cross"):
+        place = {"layer": aligner.layer, "head": aligner.head, "by": aligner.by, "to": aligner.to}
+        state.normalise(kind="cross", **place)
+
+
+def _choose(model: Model) -> None:
+    now = state.view(Lab)
+    if now.layer < 0 or now.head < 0:
+        state.normalise(layer=max(now.layer, 0), head=max(now.head, 0))
+        st.session_state[UNASKED] = drawn(state.view(Lab))
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        controls.layer_and_head(model)
+        controls.one_of("by")
+        controls.one_of("to")
+
+
+def _known(texts: Corpus | None, trace: Trace) -> Gold | None:
+    """The gold links of the corpus, if it has this sentence with this translation."""
+    for sentence in texts.sentences if texts is not None else ():
+        if (sentence.source, sentence.target) == (trace.source, trace.text):
+            return sentence.gold
+    return None
+
+
+def _picture(model: Model, made: Aligned, gold: Gold | None) -> None:
+    figure = alignment(
+        made.source,
+        made.target,
+        made.links(),
+        made.scores[made.to],
+        sure=None if gold is None else gold.sure,
+        possible=() if gold is None else gold.possible,
+        names=(model.about.source, model.about.target),
+        dark=dark(),
+    )
+    chart(figure, "alignment")
+
+
+def _away(
+    model: Model,
+    made: Aligned,
+    trace: Trace,
+    words: tuple[tuple[str, ...], tuple[str, ...]] | None,
+) -> None:
+    view = state.view(Lab)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        frame.go(
+            "pages/attention.py",
+            "Open this head",
+            "visibility",
+            kind="cross",
+            word_row=view.to,
+            view="heatmap",
+            tokens="",
+            row=-1,
+            column=-1,
+        )
+        head = exact.in_file(view.layer, view.head)
+        name = file_name("alignment", model.name, trace.source, head)
+        tables.csv("This alignment (.csv)", lambda: made.to_frame(), name)
+    target = "" if view.method == "greedy" else f", target={trace.text!r}"
+    given = "" if words is None else f", gold={words!r}"
+    exact.program(
+        "The same from Python",
+        f"""from transformer import Translator
+from transformer.analysis.alignment.sentence_alignment import aligned
+
+translator = Translator.load({str(models.written(model.name))!r})
+trace = translator.trace({trace.source!r}{target})
+found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{given})
+print(found.links())
+print(found.to_frame())""",
+    )
+
+
+def _shift(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
+    """The row that writes a word against the row that reads it."""
+    st.header("Shifted by one")
+    st.markdown(
+        "The decoder input is shifted right by one token: the position that **reads** a word "
+        "**predicts** the next one. A word therefore has two rows of attention, one at the "
+        "predicting and one at the reading position. Read from the wrong row, a good aligner seems "
+        "to be off by one word."
+    )
+    view = state.view(Lab)
+    now = made.owners[min(view.step, len(made.owners) - 1)]
+    st.selectbox(
+        "Word",
+        sorted(set(made.owners)),
+        format_func=lambda j: f"{j}: {made.target[j]}",
+        width=220,
+        **follows("shift-word", now, lambda j: state.change(step=made.owners.index(j))),
+    )
+    word = made.target[now]
+    before = made.target[now - 1] if now else exact.token("<s>")
+    after = made.target[now + 1] if now + 1 < len(made.target) else exact.token("</s>")
+    rows = [
+        (f"reads {before}, writes {word}", made.scores["output"][now]),
+        (f"reads {word}, writes {after}", made.scores["input"][now]),
+    ]
+    unit = "attention weight" if by == "weights" else "norm of the contribution, ‖α f(x)‖"
+    chart(two_rows(made.source, rows, unit, dark=dark()), "shift")
+    writes, reads = (made.source[int(values.argmax())] for _, values in rows)
+    st.markdown(
+        f"For **{frame.plain(word)}**, the predicting position gives most weight to "
+        f"**{frame.plain(writes)}**, the reading position to **{frame.plain(reads)}**."
+    )
+    if found is not None:
+        _over_corpus(found)
+
+
+def _over_corpus(found: Mapping[str, Any]) -> None:
+    view = state.view(Lab)
+    agreement = {
+        line["to"]: 100 * (1 - line["aer"])
+        for line in found["table"]
+        if (line["aligner"], line["by"], line["layer"], line["head"])
+        == ("head", view.by, view.layer, view.head)
+    }
+    better = max(agreement, key=agreement.__getitem__)
+    told = {"output": "the word it is about to write", "input": "the word it has just read"}
+    st.markdown(
+        f"Over the corpus this head agrees with the gold links in **{agreement['output']:.1f} %** "
+        f"at the predicting position and **{agreement['input']:.1f} %** at the reading position: "
+        f"it aligns {told[better]}. Chen et al. (2020, section 3) found that low layers align the "
+        "input word better and higher layers the output word."
+    )

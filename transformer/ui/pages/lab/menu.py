@@ -1,0 +1,89 @@
+"""The experiments of the lab in three groups, each with a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from transformer.figures.rooms import STYLE, lab_picture
+from transformer.ui import state
+from transformer.ui.pages.lab import LABS, Lab
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of experiments.
+
+    Attributes:
+        name: names its picture, one of `figures.rooms.LAB_PICTURES`.
+        parts: the experiments in it, names of `LABS`.
+    """
+
+    name: str
+    title: str
+    what: str
+    parts: tuple[str, ...]
+
+
+GROUPS = (
+    Group(
+        "interventions",
+        "Interventions",
+        "Change heads or activations and see what happens to the translation.",
+        ("matter", "switch", "sweep"),
+    ),
+    Group(
+        "attribution",
+        "Attribution",
+        "Which source words a head or the whole model used.",
+        ("moves", "align"),
+    ),
+    Group(
+        "corpus",
+        "Over many sentences",
+        "What each head does in general, and the numbers as files.",
+        ("cards", "map", "dataset"),
+    ),
+)
+
+
+def show() -> None:
+    """Draw all groups; the current experiment is selected."""
+    current = state.view(Lab).part
+    with st.container(key="lab-groups"):
+        for group, column in zip(GROUPS, st.columns(len(GROUPS), gap="small"), strict=True):
+            with column, st.container(border=True, gap="xsmall", key=f"lab-group-{group.name}"):
+                _picture(group.name)(key=f"lab-picture-{group.name}", data={})
+                st.markdown(f"**{group.title}**")
+                st.caption(group.what)
+                _choice(group, current)
+
+
+def _choice(group: Group, current: str) -> None:
+    key = f"lab-part-{group.name}"
+    st.session_state[key] = current if current in group.parts else None
+    st.pills(
+        group.title,
+        group.parts,
+        format_func=LABS.__getitem__,
+        key=key,
+        label_visibility="collapsed",
+        on_change=_open,
+        args=(key,),
+    )
+
+
+def _open(key: str) -> None:
+    """Open the selected experiment; a second click on it selects nothing and changes nothing."""
+    part = st.session_state[key]
+    if part is not None and part != state.view(Lab).part:
+        state.change(lab=part)
+
+
+@cache
+def _picture(name: str) -> Callable[..., Any]:
+    return st.components.v2.component(f"heads_up.lab-{name}", html=lab_picture(name), css=STYLE)

@@ -1,0 +1,230 @@
+"""What a change does: both translations, probabilities, candidates, and attention elsewhere."""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.interventions.comparison import Comparison
+from transformer.figures import ExplorerData, explorer_page
+from transformer.figures.before_after import pairs
+from transformer.figures.state import KINDS
+from transformer.figures.switchboard import switchboard_data
+from transformer.inference.results import Translation
+from transformer.measures.naming import file_name
+from transformer.ui import state
+from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.lab.attribution_texts import piece
+from transformer.ui.pages.lab.switch_plan import Plan, program
+from transformer.ui.services import models
+from transformer.ui.services.models import Model
+from transformer.ui.services.trace_cache import Reading
+from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.tables import download
+from transformer.ui.widgets.views import component
+
+Shares = npt.NDArray[np.float32]
+_heads = component("switchboard")
+_CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
+_SAME = _CHIP + "background:#8882"
+_NEW = _CHIP + "background:#00926a33;outline:2px solid #00926a;font-weight:600"
+_GONE = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
+
+
+def fits(text: object, form: str) -> bool:
+    """Whether what a browser tells has the form that an address must have."""
+    return isinstance(text, str) and re.fullmatch(form, text, re.ASCII) is not None
+
+
+def show(model: Model, reading: Reading, made: Plan, found: Comparison) -> None:
+    """In words, as bars, and as a picture of all heads."""
+    st.header("What changes")
+    st.markdown(said(made, found))
+    st.html(_beside(found.original.translation, found.translation))
+    table = found.probabilities
+    tokens = exact.tokens(table["token"].to_list())
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown("**Probability of each token of the original translation**")
+        chart(
+            pairs(
+                tokens,
+                table["before"].to_numpy(),
+                table["after"].to_numpy(),
+                across="probability",
+                marked=found.overturned,
+                dark=dark(),
+            ),
+            "switch-pairs",
+        )
+        st.caption(
+            "Each token is predicted from the original prefix, so that both can be compared. Bold: "
+            "another token is now the most probable."
+        )
+    with right:
+        _overturned(found)
+    _attention(reading, found)
+    _ways_on(model, made, found)
+
+
+def said(made: Plan, found: Comparison) -> str:
+    """What became of the translation, in a sentence."""
+    *first, last = made.what
+    begun = f"{', '.join(first)} and {last}" if first else last
+    begun = begun[0].upper() + begun[1:]
+    table = found.probabilities
+    at = int((table["after"] - table["before"]).abs().to_numpy().argmax())
+    line = table.iloc[at]
+    token = piece(str(line["token"]))
+    before, after = float(line["before"]), float(line["after"])
+    if abs(after - before) < 0.005:
+        effect = f"{begun}, no token of the translation changes by half a percent"
+    else:
+        way = "falls" if after < before else "rises"
+        effect = f"{begun}, “{token}” {way} from **{before:.0%}** to **{after:.0%}**"
+    written = frame.plain(found.translation.text) or "(empty)"
+    if found.original.translation.method == "forced":
+        return f"{effect}; without forced decoding, the changed model writes **{written}**"
+    if found.changed:
+        return f"{effect}; the translation becomes **{written}**"
+    return f"{effect}; the translation stays **{frame.plain(found.translation.text)}**"
+
+
+def _beside(original: Translation, altered: Translation) -> str:
+    """Both as pieces; what is no longer written is struck, what is new is framed."""
+    matcher = SequenceMatcher(None, original.tokens, altered.tokens, autojunk=False)
+    lines: dict[str, list[str]] = {"Original": [], "Altered": []}
+    for what, a, b, c, d in matcher.get_opcodes():
+        styles = (_SAME, _SAME) if what == "equal" else (_GONE, _NEW)
+        for name, shown, tokens in (
+            ("Original", styles[0], original.tokens[a:b]),
+            ("Altered", styles[1], altered.tokens[c:d]),
+        ):
+            kept = "" if what == "equal" else "gone" if name == "Original" else "new"
+            lines[name] += [
+                f'<span style="{shown}" title="{kept}"><bdi>{_chip(token)}</bdi></span>'
+                for token in tokens
+            ]
+    return "".join(
+        f'<div style="margin:.3rem 0;line-height:1.9"><span style="display:inline-block;'
+        f'min-width:5.2rem;opacity:.75">{name}</span>{"".join(chips)}</div>'
+        for name, chips in lines.items()
+    )
+
+
+def _chip(token: str) -> str:
+    name = exact.token(token)
+    if name.startswith("▁") and len(name) > 1:
+        return f'<span class="hu-word">▁</span>{escape(name[1:])}'
+    return escape(name)
+
+
+def _overturned(found: Comparison) -> None:
+    st.markdown("**Steps with a new most probable token**")
+    best = found.candidates[found.candidates["rank"] == 0]
+    rows = [
+        (
+            f"{exact.number(int(line['position']))} {exact.token(line['token'])}",
+            f"{exact.token(line['token_before'])} {line['probability_before']:.0%}",
+            f"{exact.token(line['token_after'])} {line['probability_after']:.0%}",
+        )
+        for line in best[best["position"].isin(found.overturned)].to_dict("records")
+    ]
+    if rows:
+        tables.show(
+            "The most probable candidate at these steps of the original translation",
+            ("Step", "Before", "After"),
+            rows,
+        )
+    else:
+        st.caption("None: the most probable token is the same at every step.")
+
+
+def moved(found: Comparison) -> dict[str, Shares]:
+    """By kind, how far every head's attention moved, where that can be said."""
+    same = found.original.src_ids == found.forced.src_ids
+    return {kind: found.attention(kind) for kind in KINDS if same or kind == "decoder"}
+
+
+def moved_table(shares: dict[str, Shares]) -> pd.DataFrame:
+    """A line a head: kind, layer, head, and how far its attention moved."""
+    rows = [
+        (kind, layer, head, float(share))
+        for kind, of_kind in shares.items()
+        for (layer, head), share in np.ndenumerate(of_kind)
+    ]
+    return pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
+
+
+def _attention(reading: Reading, found: Comparison) -> None:
+    st.markdown("**Change in the attention of every head**, in percent")
+    view = state.view(Lab)
+    shares = moved(found)
+    if len(shares) < len(KINDS):
+        st.caption(
+            "With tokens removed, only decoder self-attention is still over the same tokens."
+        )
+    now = reading.side.resolved(view.explorer())
+    data = switchboard_data(
+        reading.side,
+        KINDS,
+        view.off,
+        moved=shares,
+        chosen=(str(now["kind"]), int(now["layer"]), int(now["head"])),
+        large=view.size == "large",
+        exact=exact.on(),
+    )
+    _heads(key="moved-heads", data=data, on_choice_change=_chosen)
+    table = moved_table(shares)
+    kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
+    most = (
+        f"Greatest in {exact.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its weight has "
+        "moved, averaged over the rows."
+    )
+    st.caption(
+        (most if share >= 0.005 else "None: no head comes after the change.")
+        + " Click a head to see it below. Measured as total variation, ½ Σ |a − b|, along the "
+        "original translation."
+    )
+
+
+def _chosen() -> None:
+    told = st.session_state["moved-heads"]["choice"]
+    kind, layer, head = (told.get(name) for name in ("kind", "layer", "head"))
+    if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):
+        state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)
+
+
+def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
+    view, source = state.view(Lab), found.original.source
+    with st.container(horizontal=True):
+        for label, name, table in (
+            ("Probabilities (.csv)", "probabilities", lambda: found.probabilities),
+            ("Candidates (.csv)", "candidates", lambda: found.candidates),
+            ("Attention changes (.csv)", "attention-moved", lambda: moved_table(moved(found))),
+        ):
+            tables.csv(label, table, file_name(f"altered-{name}", model.name, source))
+        download(
+            "Comparison as web page (.html)",
+            lambda: explorer_page(
+                [ExplorerData(found.original, "original"), ExplorerData(found.forced, "altered")],
+                {
+                    "view": "compare",
+                    "kind": view.kind,
+                    "layer": view.layer,
+                    "head": view.head,
+                    "exact": view.exact,
+                },
+                "Original and altered",
+            ),
+            file_name("altered", model.name, source) + ".html",
+        )
+    folder = str(models.written(model.name))
+    exact.program("The same from Python", program(model, folder, view, made))

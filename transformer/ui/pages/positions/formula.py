@@ -1,0 +1,237 @@
+"""The sinusoids of section 3.5: matrix, waves, dot products and shifts."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis import positions
+from transformer.figures.clocks import clock_hands
+from transformer.figures.positions import Curve, lines, table
+from transformer.ui import state
+from transformer.ui.pages.positions import Positions
+from transformer.ui.pages.positions.sides import side, tokens
+from transformer.ui.services import trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.widgets import exact, tables
+from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.charts import chart, dark
+
+ROWS, MOST_ROWS = 48, 72
+REACH = 128
+"""Positions that waves and distances are drawn over."""
+MOST_WAVES = 6
+STARTS = (0, 7, 40, 200)
+"""Positions that dot products are taken from."""
+PLACES = 512
+"""Positions that a shift is checked on."""
+CORNER = 16
+"""Dimensions of M_k that are drawn."""
+DIALS = 4
+SAID = {
+    "sinusoidal": "This model uses sinusoids, which are not learned.",
+    "learned": "This model learned these vectors, one for each position.",
+    "none": "This model was trained without positions, so every number is 0.",
+}
+
+
+def matrix(model: Model) -> None:
+    """Draw PE(pos, dim) with the tokens of the sentence."""
+    st.markdown(
+        "Each row is the vector that is added to the embedding at that position. Dimensions on the "
+        "left change quickly from position to position, those on the right hardly at all."
+    )
+    which = side()
+    reading = trace_cache.read(model, state.view(Positions))
+    words = exact.tokens(tokens(reading.trace, which))
+    config = model.translator.model.config
+    rows = min(MOST_ROWS, max(ROWS, len(words)))
+    if config.positions == "learned":
+        rows = min(rows, config.max_len)
+    labels = [
+        f"{exact.number(at)} {words[at]}"
+        if at < len(words)
+        else exact.number(at)
+        if at % 8 == 0
+        else ""
+        for at in range(rows)
+    ]
+    values = positions.table(model.translator.model, which, rows)
+    chart(
+        table(
+            values, labels, down="position", across="dimension", what="added", dark=dark(),
+            limit=1.0 if config.positions == "sinusoidal" else None,
+        ),
+        "positions-matrix",
+    )  # fmt: skip
+    st.caption(
+        f"{SAID[config.positions]} (Section 3.5.) A row has {config.d_model} numbers, whatever "
+        f"token is there. The sentence has {len(words)} tokens on this side"
+        + (f"; the first {rows} are drawn." if len(words) > rows else ".")
+    )
+    sine, cosine = st.columns(2)
+    sine.latex(r"PE_{(pos,\,2i)}=\sin\frac{pos}{10000^{2i/d_{model}}}")
+    cosine.latex(r"PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
+
+
+def waves(model: Model) -> None:
+    """Draw single dimensions over the positions."""
+    width = model.translator.model.config.d_model
+    lengths = positions.wavelengths(width)
+    chosen = _dimensions(width)
+    st.markdown(
+        "Each **column** of the matrix is a wave. Short waves distinguish neighbouring positions, "
+        f"long ones distant positions. The wavelengths go from 2π = {lengths[0]:.2f} positions to "
+        f"**{lengths[-1]:,.0f}**, just below 10000·2π."
+    )
+    st.multiselect(
+        "Dimensions",
+        range(width),
+        max_selections=MOST_WAVES,
+        format_func=lambda dim: f"{dim} ({'cosine' if dim % 2 else 'sine'})",
+        **follows(
+            "positions-waves", chosen, lambda dims: state.change(waves=",".join(map(str, dims)))
+        ),
+    )
+    fine = np.arange(0, REACH, 0.125)
+    rows = positions.sinusoidal(REACH, width)
+    curves = []
+    for dim in chosen:
+        angle = fine * 2 * np.pi / lengths[dim // 2]
+        wave = np.cos(angle) if dim % 2 else np.sin(angle)
+        curves.append(Curve(f"dimension {dim}", fine, wave))
+    chart(lines(curves, across="position", down="PE", dark=dark()), "positions-waves-drawn")
+    tables.show(
+        f"d_model = {width}",
+        ["Dimension", "Function", "Wavelength in positions", "At 0, 1, 2, 3"],
+        [
+            [
+                str(dim),
+                f"{'cos' if dim % 2 else 'sin'}(pos / 10000^({dim - dim % 2}/{width}))",
+                f"{lengths[dim // 2]:,.2f}",
+                ", ".join(f"{value:.3f}" for value in rows[:4, dim]),
+            ]
+            for dim in chosen
+        ],
+    )
+
+
+def _dimensions(width: int) -> list[int]:
+    """The dimensions of the address, also what the widget shows.
+
+    Raises:
+        ValueError: for one that there is not.
+    """
+    written = state.view(Positions).waves
+    try:
+        found = (
+            [int(part) for part in written.split(",")] if written else [0, width // 4, width // 2]
+        )
+    except ValueError:
+        found = [-1]
+    if not all(0 <= dim < width for dim in found) or len(found) > MOST_WAVES:
+        raise ValueError(
+            f"The address has waves={written!r}; it must be up to {MOST_WAVES} dimensions from 0 "
+            f'to {width - 1}, like "0,{width // 4}".'
+        )
+    return list(dict.fromkeys(found))
+
+
+def distance(model: Model) -> None:
+    """PE(p) · PE(p + k) against k."""
+    width = model.translator.model.config.d_model
+    st.markdown(
+        "How similar are the vectors of two positions? Their **dot product** depends only on the "
+        "distance between the positions."
+    )
+    st.latex(r"PE_{p}\cdot PE_{p+k}=\sum_{i}\cos(\omega_i\,k),\quad \omega_i=10000^{-2i/d_{model}}")
+    k = np.arange(REACH + 1)
+    closed = positions.by_distance(width, k)
+    rows = positions.sinusoidal(max(STARTS) + REACH + 1, width)
+    curves, worst = [Curve("Σ cos(ω k)", k, closed)], 0.0
+    for number, start in enumerate(STARTS):
+        found = rows[start : start + REACH + 1] @ rows[start]
+        worst = max(worst, float(np.abs(found - closed).max()))
+        every = slice(number * 2, None, 2 * len(STARTS))  # so that no mark hides another
+        curves.append(Curve(f"measured from p = {start}", k[every], found[every], points=True))
+    chart(
+        lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
+        "positions-distance",
+    )
+    st.caption(
+        f"At distance 0 it is d_model/2 = {width // 2}. The closed form and "
+        f"{len(STARTS)}·{REACH + 1} measured products differ by {worst:.1e} at most. The curve "
+        "falls with the distance, though not monotonically, and is symmetric: only W^Q and W^K can "
+        "distinguish earlier from later positions."
+    )
+
+
+def shift(model: Model) -> None:
+    """Draw M_k and check it on every position."""
+    width = model.translator.model.config.d_model
+    st.markdown(
+        "The paper chose sinusoids for this property: a **shift by k positions** is a linear map, "
+        "the same for every position. M_k rotates each pair of sine and cosine by a fixed angle."
+    )
+    law, block = st.columns(2)
+    law.latex(r"PE_{pos+k}=M_k\,PE_{pos}")
+    block.latex(
+        r"\begin{pmatrix}\cos\omega_i k&\sin\omega_i k\\"
+        r"-\sin\omega_i k&\cos\omega_i k\end{pmatrix}\text{ for each pair}"
+    )
+    k = steps_on()
+    count, single, double = _checked(width, k)
+    with st.container(horizontal=True, key="figures"):
+        st.metric("Positions checked", f"{count}")
+        st.metric("Largest error, float32", f"{single:.1e}")
+        st.metric("Largest error, float64", f"{double:.1e}")
+    _hands(width, k)
+    corner = min(CORNER, width)
+    st.markdown(f"**M_k**, the first {corner} of {width} rows and columns")
+    names = [str(dim) for dim in range(corner)]
+    chart(
+        table(
+            positions.shift_matrix(k, width)[:corner, :corner], names, names, limit=1.0,
+            down="to dimension", across="from dimension", what="M_k", dark=dark(),
+        ),
+        "positions-shift",
+    )  # fmt: skip
+    st.caption(
+        "All entries outside the 2 × 2 blocks are 0; for k = 0 the matrix is the identity. The "
+        "first pair rotates by k radians, later pairs by smaller angles."
+    )
+
+
+@lru_cache(maxsize=256)
+def _checked(width: int, k: int) -> tuple[int, float, float]:
+    """How many positions M_k was checked on, and its largest error in float32 and in float64."""
+    rows = positions.sinusoidal(PLACES, width)
+    single, double = (positions.shift_errors(each, k) for each in (rows.astype(np.float32), rows))
+    return len(double), float(single.max()), float(double.max())
+
+
+def steps_on() -> int:
+    """Draw the slider for k and return its value."""
+    st.slider(**state.bounded("shift"))
+    return state.view(Positions).shift
+
+
+def _hands(width: int, k: int) -> None:
+    """Draw some pairs at two positions, before and after the shift: the rotation is the same."""
+    pairs = [number * width // (4 * DIALS) for number in range(DIALS)]
+    for start in (abs(k), abs(k) + 20):
+        here, there = (positions.sinusoidal(1, width, at)[0] for at in (start, start + k))
+        one, two = (row.reshape(-1, 2)[pairs] for row in (here, there))
+        st.markdown(f"From position **{start}** to position **{start + k}**")
+        chart(
+            clock_hands(
+                one,
+                two,
+                [f"pair {pair}" for pair in pairs],
+                names=(f"position {start}", f"position {start + k}"),
+                dark=dark(),
+            ),
+            f"positions-hands-{start - abs(k)}",
+        )

@@ -1,0 +1,164 @@
+"""Learned positions, compared with sinusoids."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis import positions
+from transformer.figures.positions import Curve, lines, table
+from transformer.ui import state
+from transformer.ui.pages.positions import Positions, position_models
+from transformer.ui.pages.positions.position_models import PositionModel
+from transformer.ui.pages.positions.sides import side
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.widgets import exact
+from transformer.ui.widgets.charts import chart, dark
+
+MOST = 96
+"""Positions of a learned table that are drawn."""
+SHOWN_WITHOUT = 48
+"""Positions of the sinusoids that are drawn while there is no learned table."""
+
+
+def show(model: Model) -> None:
+    """Draw the learned vectors of a checkpoint and how similar they are to sinusoids."""
+    st.markdown(
+        "The paper also tried **learned** vectors, one for each position, with nearly the same "
+        "BLEU (Table 3, row E). But training only updates the positions that occur in it."
+    )
+    there = [one for one in position_models.learners() if one.positions == "learned"]
+    if not there:
+        st.info("No model here has learned positions yet. Train one to compare it with sinusoids.")
+        position_models.offer()
+        _sinusoids(model)
+        return
+    chosen = _choose(there, model)
+    which = side()
+    values = _vectors(chosen, which)
+    rows = len(values)
+    met = min(chosen.places or rows, rows)
+    _tables(values, met)
+    if met < 6:
+        st.info(f"Training used only {met} positions; the comparison needs at least 6.")
+        return
+    _alike(values, met)
+    _fit(values[:met])
+
+
+@remembered()
+def _vectors(chosen: PositionModel, which: str) -> np.ndarray:
+    model = chosen.translator.model
+    return positions.table(model, which, min(MOST, model.config.max_len))
+
+
+def _choose(there: list[PositionModel], model: Model) -> PositionModel:
+    """The model of the address, else the page's model if it is a candidate, else the first."""
+    by_name = {one.name: one for one in there}
+    if state.view(Positions).learned not in by_name:
+        state.normalise(learned=model.name if model.name in by_name else there[0].name)
+    if len(there) > 1:
+        st.selectbox(
+            options=list(by_name),
+            format_func=lambda name: by_name[name].label if name in by_name else name,
+            **state.bound("learned"),
+        )
+    return by_name[state.view(Positions).learned]
+
+
+def _tables(values: np.ndarray, met: int) -> None:
+    rows, width = values.shape
+    labels = [
+        exact.number(at) if at < met else f"{exact.number(at)} untrained" for at in range(rows)
+    ]
+    names = [label if rows <= 40 or at % 8 == 0 else "" for at, label in enumerate(labels)]
+    left, right = st.columns(2)
+    sines = positions.sinusoidal(rows, width)
+    for column, title, numbers in ((left, "Learned", values), (right, "Sinusoids", sines)):
+        with column:
+            chart(
+                table(
+                    numbers,
+                    names,
+                    down="position",
+                    across="dimension",
+                    what="added",
+                    title=title,
+                    dark=dark(),
+                ),
+                f"positions-learned-{title}",
+            )
+    if met < rows:
+        st.caption(
+            f"Training used the first {met} positions. The rows below them are still the random "
+            "initial values. Beyond the last row there is no vector, while a sinusoid can be "
+            "computed for any position."
+        )
+
+
+def _sinusoids(model: Model) -> None:
+    """Draw the paper's sinusoids alone, with their similarity by distance."""
+    st.markdown("**For comparison: sinusoids**, the fixed vectors of the paper")
+    values = positions.sinusoidal(SHOWN_WITHOUT, model.translator.model.config.d_model)
+    names = [exact.number(at) if at % 8 == 0 else "" for at in range(len(values))]
+    left, right = st.columns(2)
+    with left:
+        figure = table(
+            values, names, down="position", across="dimension", what="added", dark=dark()
+        )
+        chart(figure, "positions-learned-Sinusoids")
+    with right:
+        curves = [_similarity("sinusoids", values)]
+        figure = lines(
+            curves, across="distance k (positions)", down="cosine similarity", dark=dark()
+        )
+        chart(figure, "positions-learned-alike")
+
+
+def _similarity(name: str, vectors: np.ndarray) -> Curve:
+    """Mean cosine similarity of two positions by distance, with minimum and maximum."""
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    found = positions.distances(unit, len(vectors) - 1)
+    low, high = found["least"].to_numpy(), found["most"].to_numpy()
+    return Curve(name, np.arange(len(vectors)), found["mean"].to_numpy(), low=low, high=high)
+
+
+def _alike(values: np.ndarray, met: int) -> None:
+    st.markdown("**Are near positions similar?** Cosine similarity of two positions by distance")
+    sines = positions.sinusoidal(met, values.shape[1])
+    curves = [_similarity("learned", values[:met]), _similarity("sinusoids", sines)]
+    chart(
+        lines(curves, across="distance k (positions)", down="cosine similarity", dark=dark()),
+        "positions-learned-alike",
+    )
+    st.caption(
+        "The band shows the minimum and maximum over all pairs at that distance. Nothing forces "
+        "learned positions to depend on the distance alone."
+    )
+
+
+def _fit(values: np.ndarray) -> None:
+    st.markdown(
+        "**Did it learn waves?** How much of each learned dimension does the best-fitting sinusoid "
+        "explain (R²)?"
+    )
+    noise = positions.noise_like(values)
+    curves = []
+    medians = {}
+    share = np.linspace(0, 1, values.shape[1])
+    for name, rows in (("learned", values), ("random numbers", noise)):
+        r2 = np.sort(positions.sinusoid_fit(rows).r2)
+        medians[name] = float(np.median(r2))
+        curves.append(Curve(name, share, r2))
+    chart(
+        lines(
+            curves, across="share of the dimensions", down="R² or less", percent=True, dark=dark()
+        ),
+        "positions-learned-fit",
+    )
+    st.caption(
+        f"Median {medians['learned']:.0%}; for random numbers {medians['random numbers']:.0%}, "
+        f"because a sinusoid has four parameters and there are only {len(values)} positions. Only "
+        "the part above the random line was learned. Source and target have separate tables."
+    )

@@ -1,0 +1,135 @@
+"""A common error in the formula of the sinusoids, compared with the paper's formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import streamlit as st
+
+from transformer.analysis import positions
+from transformer.figures.positions import Curve, lines
+from transformer.ui.pages.positions.formula import steps_on
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.widgets import tables
+from transformer.ui.widgets.charts import chart, dark
+
+REACH = 64
+
+
+@remembered()
+def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
+    """The same numbers of both forms, over enough positions that no matrix fits by chance."""
+    length = max(512, 2 * width) + abs(k)
+    found = {}
+    for name, made in (("paper", positions.sinusoidal), ("error", positions.misprinted)):
+        rows = made(length, width)
+        found[name] = {
+            "rows": rows,
+            "circle": positions.pair_lengths(rows),
+            "distances": positions.distances(rows, REACH),
+            "pairs": positions.pair_residuals(rows, k),
+            "map": positions.map_residual(rows, k),
+            "apart": _apart(rows[:512]),
+        }
+    return found
+
+
+def _apart(rows: npt.NDArray[np.float64]) -> float:
+    squares = (rows**2).sum(axis=1)
+    between = squares[:, None] + squares - 2 * rows @ rows.T
+    np.fill_diagonal(between, np.inf)
+    return float(np.sqrt(max(between.min(), 0.0)))
+
+
+def show(model: Model) -> None:
+    """Show which properties the wrong exponent (2i+1)/d_model destroys, and which not."""
+    width = model.translator.model.config.d_model
+    st.markdown(
+        "Some notes write the cosine with its own exponent. Then the sine and the cosine of a pair "
+        "have **different** wavelengths and no longer form a rotation."
+    )
+    left, right = st.columns(2)
+    left.latex(r"\text{paper: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
+    right.latex(r"\text{error: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{(2i+1)/d_{model}}}")
+    k = steps_on()
+    found = _measured(width, k)
+    paper, error = found["paper"], found["error"]
+    length = len(error["rows"])
+    st.markdown("**sin² + cos² of one pair**: 1 everywhere on a circle")
+    pair = width // 8
+    places = np.arange(256)
+    chart(
+        lines(
+            [
+                Curve("paper", places, paper["circle"][:256, pair]),
+                Curve("error", places, error["circle"][:256, pair]),
+            ],
+            across="position", down=f"sin² + cos² of pair {pair}", dark=dark(),
+        ),
+        "positions-slip-circle",
+    )  # fmt: skip
+    st.markdown("**Dot product by distance**: the band shows minimum and maximum over all p")
+    curves = []
+    for name, form in (("paper", paper), ("error", error)):
+        each = form["distances"]
+        low, high = each["least"].to_numpy(), each["most"].to_numpy()
+        curves.append(
+            Curve(name, each["k"].to_numpy(), each["mean"].to_numpy(), low=low, high=high)
+        )
+    chart(
+        lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
+        "positions-slip-distance",
+    )
+    st.markdown(f"**Error of the best 2×2 matrix of each pair**, for k = {k}")
+    pairs = np.arange(width // 2)
+    chart(
+        lines(
+            [Curve(name, pairs, np.maximum(form["pairs"], 1e-17)) for name, form in found.items()],
+            across="pair i, fast to slow", down="largest error", log="y", dark=dark(),
+        ),
+        "positions-slip-pairs",
+    )  # fmt: skip
+    _table(paper, error, length, k)
+    st.markdown(
+        "**What still works.** Every dimension is a wave between −1 and 1, all positions differ, "
+        "and any position can be computed. One part of the dot product, ½Σ(cos ωk + cos ω′k), "
+        "depends on the distance alone; the other, ½Σ(cos ω′(2p+k) − cos ω(2p+k)), depends on p. "
+        "The slowest pairs are still nearly a rotation over a few hundred positions. A model could "
+        "learn with these vectors, but they lack the property for which the paper chose sinusoids."
+    )
+
+
+def _table(paper: dict[str, Any], error: dict[str, Any], length: int, k: int) -> None:
+    def span(values: Any) -> str:
+        return f"{values.min():.3f} to {values.max():.3f}"
+
+    def at(form: dict[str, Any]) -> str:
+        row = form["distances"].iloc[min(abs(k), REACH)]
+        return f"{row['least']:.3f} to {row['most']:.3f}"
+
+    tables.show(
+        f"Over {length} positions, in float64",
+        ["", "Paper", "Common error"],
+        [
+            ["sin² + cos² of a pair", span(paper["circle"]), span(error["circle"])],
+            [f"PE(p) · PE(p + {abs(k)}), over all p", at(paper), at(error)],
+            [
+                "Error of the best 2×2 matrices",
+                f"{paper['pairs'].max():.1e}",
+                f"{error['pairs'].max():.2f}",
+            ],
+            [
+                "Error of the best matrix of any kind",
+                f"{paper['map']:.1e}",
+                f"{error['map']:.2f}",
+            ],
+            [
+                "Smallest distance between two of 512 positions",
+                f"{paper['apart']:.3f}",
+                f"{error['apart']:.3f}",
+            ],
+        ],
+    )

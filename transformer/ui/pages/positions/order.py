@@ -1,0 +1,95 @@
+"""Two sentences of the same words, with positions and without, and positions as clocks."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.analysis import positions
+from transformer.figures.clocks import STYLE, bars, turning
+from transformer.ui import state
+from transformer.ui.pages.positions import Positions
+from transformer.ui.services import trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets.charts import chart, dark
+
+CLOCKS = (0.0, 0.1, 0.2, 0.35, 0.6)
+"""Which pairs turn, as shares of all of them: from the fastest on."""
+MOST_WORDS = 12
+
+
+def order(model: Model) -> None:
+    """Compare both sentences with positions and without positions in the encoder."""
+    pair = _pair(model)
+    frame.lead(
+        "The same words in another order can mean something else, but attention alone ignores "
+        "order. So every **position** has a vector that is added to the embedding there. This "
+        "page removes these vectors from the encoder."
+    )
+    found = _reordered(model, *pair)
+    tables.show(
+        "Translations",
+        ["Source", "With positions", "Without source positions"],
+        [
+            [text, found.written["with"][at], found.written["without"][at]]
+            for at, text in enumerate(pair)
+        ],
+    )
+    same = found.written["without"][0] == found.written["without"][1]
+    st.markdown(
+        "**Without positions the two sentences are indistinguishable**: both get the same "
+        "translation."
+        if same
+        else "Without positions the encoder outputs are equal up to rounding, but that can "
+        "change the translation."
+    )
+    pieces = exact.tokens(found.pieces)
+    groups = {"with positions": found.alike["with"], "without": found.alike["without"]}
+    across, down = "token", "cosine similarity"
+    chart(bars(groups, pieces, across=across, down=down, dark=dark()), "positions-order")
+    st.caption(
+        "Each bar is the cosine similarity between the encoder outputs of a token in the two "
+        "sentences. Without positions all are 1, and no number of the vectors differs by more than "
+        f"{found.apart['without']:.1g}; with positions by up to {found.apart['with']:.1f}."
+    )
+
+
+def clocks(model: Model) -> None:
+    """Draw pairs of sinusoids as clocks that turn along the visitor's sentence."""
+    trace = trace_cache.read(model, state.view(Positions)).trace
+    words = exact.tokens(trace.src_tokens[:MOST_WORDS])
+    lengths = positions.wavelengths(model.translator.model.config.d_model)
+    shown = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCKS]
+    st.markdown(
+        "A position is encoded like a row of **clocks**. From token to token each hand turns by "
+        "its own angle: fast hands distinguish neighbouring positions, slow ones the beginning of "
+        "a text from its end. No two positions look the same."
+    )
+    turn = st.session_state.get("positions-turn", 0)
+    st.button("Replay", icon=":material/replay:", on_click=_again)
+    st.html(f"<style>{STYLE}</style>")
+    with st.container(key=f"positions-clocks-{turn % 2}"):  # another place on the page begins anew
+        st.html(turning(words, shown, turn))
+    st.caption(
+        "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers "
+        f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows "
+        "them." + ("" if len(trace.src_tokens) <= MOST_WORDS else f" Shown: {MOST_WORDS} tokens.")
+    )
+
+
+def _again() -> None:
+    st.session_state["positions-turn"] = st.session_state.get("positions-turn", 0) + 1
+
+
+def _pair(model: Model) -> tuple[str, str]:
+    """The example pair if the model reads English, else the visitor's sentence and its reverse."""
+    if not model.about.kind:
+        return positions.ORDER_PAIR
+    words = state.view().text.split()
+    return " ".join(words), " ".join(reversed(words))
+
+
+@remembered("Reading both sentences …")
+def _reordered(model: Model, first: str, second: str) -> positions.Reordered:
+    return positions.reordered(model.translator, first, second)

@@ -1,0 +1,91 @@
+"""Results: Table 2 of the paper, as a picture and as a table."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.analysis.table1.table2 import P100, TABLE_2, cost
+from transformer.figures.results import score_and_cost
+from transformer.ui.pages.why.sizes import see
+from transformer.ui.widgets import frame, tables
+from transformer.ui.widgets.charts import chart, dark
+
+KINDS = {"single": "Single models", "ensemble": "Ensembles", "ours": "The Transformer"}
+LANGUAGES = {"de": "English → German", "fr": "English → French"}
+
+
+def show() -> None:
+    frame.lead(
+        "Table 2 of the paper: **better translations at a fraction of the training cost**. The y "
+        "axis is BLEU on newstest2014, the x axis the training cost in floating-point operations, "
+        "on a logarithmic scale."
+    )
+    see(
+        "Higher is better, further left is cheaper. Is any model higher than the Transformer, or "
+        "further left?"
+    )
+    columns = st.columns(2, gap="large")
+    for column, (language, title) in zip(columns, LANGUAGES.items(), strict=True):
+        with column:
+            st.markdown(f"**{title}**")
+            figure = score_and_cost(_points(language), across="training cost (operations)",
+                                    down="BLEU", dark=dark())  # fmt: skip
+            chart(figure, f"results-{language}")
+    _table()
+    _reckoned()
+
+
+def _points(language: str) -> dict[str, list[tuple[str, float, float]]]:
+    """What Table 2 has both a score and a cost of."""
+    found: dict[str, list[tuple[str, float, float]]] = {name: [] for name in KINDS.values()}
+    for row in TABLE_2:
+        score, spent = getattr(row, language), getattr(row, f"cost_{language}")
+        if score is not None and spent is not None:
+            found[KINDS[row.kind]].append((row.name.removesuffix(", ensemble"), spent, score))
+    return found
+
+
+def _table() -> None:
+    heads = ["Model", "BLEU, En–De", "BLEU, En–Fr", "Cost, En–De", "Cost, En–Fr"]
+    rows = [
+        [row.name, _number(row.de), _number(row.fr), _power(row.cost_de), _power(row.cost_fr)]
+        for row in TABLE_2
+    ]
+    tables.show("Table 2 of the paper (section 6.1)", heads, rows)
+    st.caption(
+        "Nothing here was measured by this app; the figures of other models are as the paper "
+        "quotes them. The paper gives one cost for both languages. For the big model and French, "
+        "arXiv has 41.8, the proceedings and section 6.1 have 41.0. The paper’s tokenisation "
+        "differs from that of this app, so these BLEU scores are not comparable with ours."
+    )
+    frame.link("pages/inside.py", "What is BLEU? Compute it step by step →", section="bleu")
+
+
+def _reckoned() -> None:
+    st.header("How the cost is estimated")
+    st.markdown(
+        "The paper multiplies the training time by eight GPUs and by the sustained speed of one "
+        f"GPU, {P100 / 1e12:g} TFLOPS for a P100 (footnote 5)."
+    )
+    for name, hours in (("base", 12.0), ("big", 3.5 * 24)):
+        st.latex(
+            rf"\text{{{name}: }} {hours:g}\,\text{{h}} \times 3600\,\tfrac{{\text{{s}}}}"
+            rf"{{\text{{h}}}} \times 8 \times {P100 / 1e12:g} \cdot 10^{{12}} = {_tex(cost(hours))}"
+        )
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
+
+
+def _power(value: float | None) -> str:
+    """3.3·10¹⁸"""
+    if value is None:
+        return "–"
+    digits, power = f"{value:.1e}".split("e+")
+    return f"{digits}·10{power.translate(str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
+def _tex(value: float) -> str:
+    digits, power = f"{value:.2e}".split("e+")
+    return rf"{digits} \cdot 10^{{{power}}}"

@@ -1,0 +1,222 @@
+"""Scores: why dot products are divided by √d_k, measured on random vectors and on a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.table1 import score_scale
+from transformer.analysis.table1.score_scale import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
+from transformer.config import Score
+from transformer.figures.score_scale import against_width, by_head, one_row
+from transformer.measures.naming import file_name
+from transformer.ui import state
+from transformer.ui.pages.why import Why
+from transformer.ui.pages.why.sizes import see
+from transformer.ui.services import models
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.widgets import controls, exact, frame, tables
+from transformer.ui.widgets.charts import chart, dark
+
+CURVE_SEED = 1  # of the curves over all values of d_k
+# Plotly takes most of a rerun, so figures that depend on no slider are cached for all sessions.
+_against_width = st.cache_resource(max_entries=64, show_spinner=False)(against_width)
+_by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
+
+
+def show() -> None:
+    frame.lead(
+        "If the components of q and k are independent with mean 0 and variance 1, then q·k has "
+        "variance **d_k** (section 3.2.1, footnote 4). The softmax of such large scores "
+        "saturates, and its gradient nearly vanishes. For this reason the paper divides by √d_k; "
+        "additive attention does not need it. This page measures both."
+    )
+    view = state.view(Why)
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        st.select_slider(
+            options=sorted({*WIDTHS, view.dk}),
+            width=420,
+            **state.bound("dk"),
+        )
+        frame.turn(
+            "New sample",
+            "casino",
+            {"seed": view.seed % 999 + 1},
+            help="Draw other random queries and keys.",
+        )
+    _row(view.dk, view.seed)
+    _figures(_measured((view.dk,), view.seed), view.dk)
+    _curves(view.dk)
+    _heads()
+
+
+def _row(d_k: int, seed: int) -> None:
+    """One row for each score function: scores, weights and gradients."""
+    st.header(f"One query and {KEYS} keys")
+    see(
+        "From top to bottom: the scores, their softmax, and how much each weight changes with the "
+        "query. Increase d_k: for q·k one weight approaches 1 and the gradients vanish; for "
+        "q·k / √d_k they stay about the same."
+    )
+    drawn = _drawn(d_k, seed)
+    tops = (
+        max(float(abs(one.scores).max()) for one in drawn.values()),
+        1.0,
+        max(float(one.answers.max()) for one in drawn.values()),
+    )
+    for number, (column, (kind, one)) in enumerate(zip(st.columns(3), drawn.items(), strict=True)):
+        with column:
+            st.markdown(f"**{KINDS[kind]}**")
+            figure = one_row(
+                one.scores[0], one.weights[0], one.answers[0],
+                colour=number, tops=tops, dark=dark(),
+            )  # fmt: skip
+            figure.update_layout(height=430)
+            chart(figure, f"row-{kind}")
+    st.caption(
+        "The same query and keys, on the same scales. Bottom row, ‖∂w_j/∂q‖: how much the weight "
+        "of key j changes with the query. If one weight is nearly 1, all gradients are nearly 0."
+    )
+
+
+def _figures(table: pd.DataFrame, d_k: int) -> None:
+    """The selected d_k in a table and a sentence."""
+    heads = (
+        "Score", "Variance of a row’s scores", "Expected", "Largest weight", "Entropy, bits",
+        "Saturated rows", "Gradient at q, median", "Gradient at q, mean",
+    )  # fmt: skip
+    rows = [
+        (
+            KINDS[line["score"]], f"{line['variance']:.3g}", f"{line['expected']:.3g}",
+            f"{line['largest']:.2f}", f"{line['entropy']:.2f}", f"{line['still']:.0%}",
+            f"{line['gradient']:.2g}", f"{line['gradient_mean']:.2g}",
+        )
+        for line in table.to_dict("records")
+    ]  # fmt: skip
+    tables.show(f"{ROWS} random queries over {KEYS} keys each, d_k {d_k}", heads, rows)
+    saturated = dict(zip(table["score"], table["still"], strict=True))
+    st.markdown(
+        f"At d_k = {d_k} the softmax of **q·k** is saturated in **{saturated['dot']:.0%}** of the "
+        f"rows, that of **q·k / √d_k** in **{saturated['scaled_dot']:.0%}**. The mean gradient "
+        "does not show it: a few rows where two keys have nearly equal scores have very large "
+        "gradients, so the median is far below the mean. Additive scores are bounded by Σ|v|, "
+        "about √d_k / 2 in a new layer; but its small v also makes the weights nearly uniform and "
+        "the gradients small."
+    )
+    st.caption(
+        f"Saturated: the norm of the Jacobian of the softmax, diag(w) − w wᵀ, is below {STILL:g}. "
+        "For two equal weights it is 0.5. Expected: the closed form of the variance, with E|q|² = "
+        "d_k."
+    )
+
+
+def _curves(at: int) -> None:
+    st.header("Dependence on d_k")
+    see(
+        "For q·k the variance of the scores grows with d_k, the largest weight approaches 1 and "
+        "the gradient vanishes. Divided by √d_k, none of this depends on d_k."
+    )
+    table = _measured(WIDTHS, CURVE_SEED)
+    names = {str(kind): name for kind, name in KINDS.items()}
+    shown: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("variance", "variance of a row’s scores", {"expected": "expected"}),
+        ("largest", "largest weight, mean", {"log": False}),
+        ("gradient", "gradient at q, median", {"band": ("gradient_low", "gradient_high")}),
+    )
+    for column, (name, title, more) in zip(st.columns(3), shown, strict=True):
+        with column:
+            figure = _against_width(table, name, names, title, at=at, dark=dark(), **more)
+            figure.update_layout(height=360)
+            if name == "gradient":  # below, only rounding is left
+                figure.update_yaxes(range=[-5, 1])
+            chart(figure, f"width-{name}")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(
+            "Crosses: closed form. Shaded: from the first to the third quartile of the rows."
+        )
+        _download(table, "scores-by-width")
+    frame.link(
+        "pages/train.py", "Does it matter for training? Compare all three →", run="", race=""
+    )
+
+
+def _heads() -> None:
+    """The same for a trained model, whose queries and keys are not random."""
+    model = _model()
+    if model is None:
+        st.info("No model is available. Train one to measure its heads here.")
+        return
+    st.header(f"Heads of {frame.plain(model.name)}")
+    st.write(
+        "A trained model learned its queries and keys with this scaling. Their components are not "
+        "independent, and the variance of the scores is larger than 1 in heads with a clear "
+        "pattern. Here each head is shown as trained, without the scaling, and with it applied "
+        "twice."
+    )
+    controls.sentence(model)
+    controls.one_of("kind", labelled=False)
+    table = _of_heads(model, state.view(Why).text)
+    see("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
+    shown = table[table["kind"] == state.view(Why).kind]
+    names = {version: _named(version, model) for version in VERSIONS}
+    places = (("largest", "largest weight, mean"), ("still", "saturated rows"))
+    for column, (name, title) in zip(st.columns(2), places, strict=True):
+        with column:
+            figure = _by_head(shown, name, title, names, exact.first(), dark=dark())
+            figure.update_layout(height=380)
+            chart(figure, f"heads-{name}")
+    heads = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Saturated rows")
+    means = shown.groupby("version", sort=False).mean(numeric_only=True)
+    rows = [
+        (
+            names[str(version)], f"{line['variance']:.3g}", f"{line['largest']:.2f}",
+            f"{line['entropy']:.2f}", f"{line['still']:.0%}",
+        )
+        for version, line in means.iterrows()
+    ]  # fmt: skip
+    tables.show("Mean over the heads shown, for this sentence", heads, rows)
+    _download(table, file_name("scores-of-heads", model.name, state.view(Why).text))
+
+
+def _named(version: str, model: Model) -> str:
+    scaled = model.translator.model.config.score == "scaled_dot"
+    names = {
+        "unscaled": "without 1/√d_k" if scaled else "as trained, without 1/√d_k",
+        "as it is": "as trained" if scaled else "divided by √d_k",
+        "scaled twice": "divided by √d_k twice" if scaled else "divided by d_k",
+    }
+    return names[version]
+
+
+def _model() -> Model | None:
+    """The session's model, or the first one; None if there is none."""
+    folders = models.checkpoints()
+    name = state.view(Why).model
+    if name not in folders:
+        name = next(iter(folders), "")
+    return models.load(name, folders[name]) if name else None
+
+
+@remembered("Drawing and measuring …")
+def _measured(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
+    return score_scale.measure(widths, seed=seed)
+
+
+@remembered()
+def _drawn(d_k: int, seed: int) -> Mapping[Score, Draw]:
+    return score_scale.draw(d_k, rows=1, seed=seed)
+
+
+@remembered("Reading the sentence …")
+def _of_heads(model: Model, text: str) -> pd.DataFrame:
+    """Raises ValueError if the text is empty or too long."""
+    names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]
+    return score_scale.heads(model.translator.trace(text, names=names))
+
+
+def _download(table: pd.DataFrame, name: str) -> None:
+    tables.csv("CSV", lambda: table, name)

@@ -1,1 +1,0 @@
-"""The server around the pages: security headers, start-up, shutdown, visitor identity, routes."""

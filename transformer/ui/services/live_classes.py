@@ -1,0 +1,79 @@
+"""One `Classes` for all sessions of this server, and what a session asks of it."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from transformer.classroom import Classes, Classroom
+from transformer.classroom.codes import new_token
+from transformer.jobs import Limits, services
+from transformer.jobs.limits import FILE
+from transformer.ui.shell import visitor
+
+
+def classes() -> Classes:
+    """The classes of this server.
+
+    Raises:
+        ValueError: if limits.toml cannot be used.
+    """
+    return services.once(_classes, os.environ.get(FILE, ""))
+
+
+def made_token() -> str:
+    """The token that was made at this start; "" where limits.toml has one. Raises ValueError as
+    `classes` does."""
+    return "" if _limits().teacher_token else services.once(new_token)
+
+
+def of(visitor_id: str) -> Classroom | None:
+    """The class that somebody leads or is in, if any; there is none where limits.toml is broken,
+    which the page Class says."""
+    with suppress(ValueError):
+        return classes().of(visitor_id)
+    return None
+
+
+def _any() -> bool:
+    with suppress(ValueError):
+        return len(classes()) > 0
+    return False
+
+
+def mine() -> Classroom | None:
+    """The class that this visitor leads or is in, if any."""
+    if not _any():  # every page asks
+        return None
+    known = visitor.known()
+    return of(known) if known else None
+
+
+def is_teacher() -> bool:
+    found = mine()
+    return found is not None and found.is_teacher(visitor.known())
+
+
+def teaches(visitor_id: str) -> bool:
+    """Whether this visitor is the teacher of somebody."""
+    found = mine()
+    return (
+        found is not None
+        and found.is_teacher(visitor.known())
+        and found.member(visitor_id) is not None
+    )
+
+
+def called(room: Classroom) -> str:
+    """The class's teacher, as a sentence names them; in plain text."""
+    return room.teacher_name or "your teacher"
+
+
+def _limits() -> Limits:
+    return Limits.load(os.environ.get(FILE) or None)
+
+
+def _classes(_: str) -> Classes:
+    limits = _limits()
+    token = limits.teacher_token or made_token()
+    return Classes(token, most=limits.classes, members=limits.class_members)

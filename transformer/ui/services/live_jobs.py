@@ -1,0 +1,102 @@
+"""The training queue and the computations of this server, shared by all its sessions."""
+
+from __future__ import annotations
+
+import os
+
+from transformer.jobs import Computing, JobError, Jobs, Limits, RunInfo, runs_folder, services
+from transformer.jobs.computation import of_step
+from transformer.jobs.info import read
+from transformer.jobs.limits import FILE, machine_memory
+from transformer.run_config import TrainingRun
+from transformer.training.estimate import Estimate, total, workload
+from transformer.ui.services import models
+from transformer.ui.shell import executors, visitor
+
+ROOMY = 2_000_000_000
+"""Bytes of memory of a machine on which workers wait before anybody trains; each takes 200 MB. On
+a smaller one the first run waits some seconds for its worker instead."""
+
+
+def jobs() -> Jobs:
+    """The server's jobs, with workers that are warm, or about to be, where there is room.
+
+    Raises:
+        ValueError: if limits.toml or the folder of runs cannot be used.
+    """
+    found = _one()
+    if services.once(_is_roomy):
+        found.start()
+    return found
+
+
+def _is_roomy() -> bool:
+    return machine_memory() >= ROOMY
+
+
+def go_on() -> None:
+    """Before anybody opens a page: start workers if an earlier server left runs, in line or with a
+    worker of its own that is still saving. Raises ValueError as `jobs` does."""
+    found = _one()
+    if any(info.status in ("queued", "running") for info in found.runs()):
+        found.start()
+
+
+def _one() -> Jobs:
+    where = str(runs_folder()), os.environ.get(FILE, ""), str(models.shipped_folder())
+    return services.once(_jobs, *where)
+
+
+def _jobs(folder: str, limits: str, shipped: str) -> Jobs:
+    """Workers end, and save, with this process: they hold the other end of a pipe."""
+    allowed = Limits.load(limits or None)
+    return Jobs(folder, allowed, executor=executors.for_runs(allowed), shipped=shipped)
+
+
+def look(name: str) -> RunInfo:
+    """One run as it stands, without reading all others unless it waits in line.
+
+    Raises:
+        JobError: if there is none of this name that this visitor may see.
+    """
+    found = read(jobs().folder(name))
+    if found is None:
+        raise JobError(f"there is no run {name!r}; it may have been deleted")
+    if not found.seen_by(visitor.known()):
+        raise JobError("this run learns from sentences of its owner's, who has not shared it")
+    return jobs().run(name) if found.status == "queued" else found
+
+
+def runs() -> list[RunInfo]:
+    """All runs that this visitor may see, the newest first. Raises JobError."""
+    return [info for info in jobs().runs() if info.seen_by(visitor.known())]
+
+
+def estimated(
+    config: TrainingRun, pairs: tuple[tuple[str, str], ...] = ()
+) -> Estimate | str | None:
+    """What the run would take, or a clause on why that is not known, or None: it is being measured
+    beside the server; ask again."""
+    what = of_step(workload(config, pairs).to_dict())
+    now = computing().look(what.key)
+    if now.status == "failed":
+        return f"its time cannot be told: {now.reason}"
+    if now.status != "done":
+        computing().ask(what, visitor="")  # again at every look: nobody else knows it is wanted
+        return None
+    found = computing().result(what.key)
+    return total(config, int(found["weights"]), float(found["seconds"]))
+
+
+def computing() -> Computing:
+    """Return the server's computations.
+
+    Raises:
+        JobError: if the folder of runs cannot be used; ValueError, which it is, for limits.
+    """
+    return services.once(_computing, str(runs_folder()), os.environ.get(FILE, ""))
+
+
+def _computing(folder: str, limits: str) -> Computing:
+    allowed = Limits.load(limits or None)
+    return Computing(folder, allowed, executor=executors.for_lanes(allowed))

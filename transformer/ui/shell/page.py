@@ -1,0 +1,214 @@
+"""The frame around every page: title, navigation bar, choice of a model, messages, address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from transformer.cancellation import cancelled_by
+from transformer.ui import state
+from transformer.ui.about import About, about
+from transformer.ui.address import EXAMPLE
+from transformer.ui.services import models
+from transformer.ui.services.models import Model
+from transformer.ui.services.trace_cache import WhileWanted
+from transformer.ui.shell import (
+    downloads,
+    threads,  # noqa: F401  set on import
+)
+from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
+from transformer.ui.widgets import exact, following, lessons, views
+from transformer.ui.widgets.frame import link, plain, sentence
+
+_STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
+MODEL_WIDTH = {False: 124, True: 190}
+"""Pixels of the box in which the model is chosen, by whether everything is drawn larger."""
+
+
+@contextmanager
+def page(file: str) -> Iterator[Model]:
+    """Draw the frame around one page of `PAGES`; yield the model that the session looks at.
+
+    Without a model the page ends with what to do about it. A ValueError from within is shown as a
+    message.
+    """
+    with _frame(file) as problems:
+        folders = models.checkpoints()
+        _known(folders, problems)
+        offered = models.offered()
+        _default_model(offered)
+        with _navigation_bar(file):
+            if len(offered) > 1:
+                _choose_model(offered)
+        model = _model(folders, problems)
+        _begin(file, model, problems)
+        try:
+            yield model
+        except ValueError as error:
+            _warn([str(error)])
+
+
+@contextmanager
+def page_without_model(file: str) -> Iterator[None]:
+    """Draw the same frame around a page that needs no model."""
+    with _frame(file) as problems:
+        with _navigation_bar(file):
+            pass
+        _begin(file, None, problems)
+        try:
+            yield
+        except ValueError as error:
+            _warn([sentence(error)])
+
+
+@contextmanager
+def _frame(file: str) -> Iterator[list[str]]:
+    """Draw title and style, keep the address up to date; yield the problems with the address."""
+    name, home = PAGES[file].title, file == HOME
+    problems = state.open_address(file)
+    downloads.begin_run()
+    lessons.follow(file)
+    with following.followed(file):
+        st.set_page_config(
+            page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
+        )
+        st.html(_style(state.is_large()))
+        with cancelled_by(WhileWanted()):
+            yield problems
+        # The bare address of the app is nobody's view yet, and stays what one goes back to.
+        if not home or st.query_params:
+            state.write_address()
+
+
+@cache
+def _style(large: bool) -> str:
+    """Return one element either way: the number of elements before a fragment must not change."""
+    files = [_STYLE, _LARGE] if large else [_STYLE]
+    return f"<style>{''.join(file.read_text(encoding='utf-8') for file in files)}</style>"
+
+
+@contextmanager
+def _navigation_bar(file: str) -> Iterator[None]:
+    with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
+        for other, one in PAGES.items():
+            if one.in_way or other == file:
+                link(other, one.title)
+        yield
+        if file != HOME:  # which always shows whole words
+            exact.switch()
+        st.button(
+            "Larger",
+            icon=":material/present_to_all:",
+            type="primary" if state.is_large() else "secondary",
+            help="Makes everything larger and uses the full width, for a projector. Not part of "
+            "shared links.",
+            key="larger",
+            on_click=state.turn_larger,
+        )
+        link_data = {
+            "page": PAGES[file].title,
+            "pages": [path(other) for other in PAGES],
+            "large": state.is_large(),
+        }
+        views.component("copylink")(key="copylink", data=link_data)
+
+
+def _begin(file: str, model: Model | None, problems: list[str]) -> None:
+    """Draw the class, the lesson, the problems with the address and the heading."""
+    following.lead(file)  # first: a class need not wait for the rest of the page
+    following.sign(file)
+    if file not in (HOME, CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
+        problems.append(problem)
+    _warn(problems)
+    st.title(PAGES[file].heading or PAGES[file].title)
+
+
+def _warn(problems: list[str]) -> None:
+    for problem in problems:
+        st.warning(plain(problem))
+
+
+def _known(folders: dict[str, Path], problems: list[str]) -> None:
+    """A link to a model that is gone says so, before anything takes its place."""
+    name = state.view().model
+    if name and folders and name not in folders:
+        state.normalise(model="")
+        known = ", ".join(models.offered())
+        problems.append(f"There is no checkpoint {name!r}; this app has {known}.")
+
+
+def _default_model(offered: dict[str, str]) -> None:
+    """Before the links are drawn: one without a model would lead to an address that the page there
+    turns into another, and from there one would have to go back twice."""
+    if len(offered) > 1 and state.view().model not in offered:
+        first = models.default()
+        state.normalise(model=first if first in offered else next(iter(offered)))
+
+
+def _choose_model(offered: dict[str, str]) -> None:
+    st.selectbox(
+        options=list(offered),
+        format_func=lambda name: offered.get(name, name),
+        label_visibility="collapsed",
+        width=MODEL_WIDTH[state.is_large()],
+        **{**state.bound("model"), "on_change": _turned_to},
+    )
+
+
+def _turned_to(name: str, key: str) -> None:
+    """Another model was chosen. A text of another task means nothing to it, nor does a translation
+    into another language."""
+    folders, chosen = models.checkpoints(), st.session_state[key]
+    first = state.view().model or models.default()
+    view = state.view()
+    if chosen is None:
+        return
+    before, now = (about(folders[one]) if one in folders else About() for one in (first, chosen))
+    reset: dict[str, Any] = {}
+    if before.kind != now.kind:
+        reset |= {"text": EXAMPLE, "other": "", "target": ""}
+    elif before.writes != now.writes:
+        known = view.target and view.target == before.translation(view.text)
+        reset["target"] = now.translation(view.text) if known else ""
+    if view.method == "forced" and not reset.get("target", view.target):
+        reset["method"] = "greedy"
+    state.change(model=chosen, **reset)
+
+
+def _model(folders: dict[str, Path], problems: list[str]) -> Model:
+    if not folders:
+        _no_model()
+        st.stop()
+    name = state.view().model or models.default()
+    try:
+        model = models.load(name, folders[name])
+    except (OSError, ValueError) as error:
+        said = str(error).replace(str(folders[name]), name)
+        st.error(plain(f"The checkpoint {name} cannot be opened. {said}"))
+        st.stop()
+    if not getattr(state.here(), "trace", ""):  # a trace has layers and heads of its own
+        problems += state.clamp(model.n_layers, model.n_heads)
+    if state.view().text == EXAMPLE != model.about.first:
+        state.normalise(text=model.about.first)
+    return model
+
+
+def _no_model() -> None:
+    st.header("No model found")
+    folder = models.public(str(models.folder()))
+    st.markdown(
+        f"The app found no trained model in `{folder}`. Train a small one, or put a checkpoint "
+        "there: a folder with `config.json`, `model.safetensors` and `vocabulary.model`."
+    )
+    st.code(
+        "python -m transformer train pairs.tsv --preset small --run-folder runs/mine\n"
+        f"cp -r runs/mine/checkpoint {folder}/mine",
+        language="bash",
+    )
+    st.markdown(f"To use another folder, set the environment variable `{models.FOLDER}`.")
+    st.button("Search again")

@@ -1,0 +1,165 @@
+"""Every page once, in the order of the way around: its file, its name, its view, what it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from transformer.figures.state import OLD
+from transformer.ui.address import View
+from transformer.ui.pages.attention import Attention
+from transformer.ui.pages.classroom import Class
+from transformer.ui.pages.findings import Findings
+from transformer.ui.pages.inside import Inside
+from transformer.ui.pages.lab import Lab
+from transformer.ui.pages.positions import Positions
+from transformer.ui.pages.training import Train
+from transformer.ui.pages.translate import Translate
+from transformer.ui.pages.why import Why
+
+Values = dict[str, dict[str, Any]]
+"""Fields by the name of the class that declares them."""
+Kind = TypeVar("Kind", bound=View)
+
+
+@dataclass(frozen=True)
+class Page:
+    """One page.
+
+    Attributes:
+        title: what the way around calls it; heading: what stands above it, where that is another.
+        view: the class of what it looks at: with its own fields, where it has any.
+        way, what: how the first page leads there, in Markdown, and what is to be found; "{lessons}"
+            stands for their number.
+        in_way: whether the way around names it on every page, and not on its own alone.
+    """
+
+    title: str
+    view: type[View] = View
+    way: str = ""
+    what: str = ""
+    heading: str = ""
+    in_way: bool = True
+
+
+HOME, CLASS = "app.py", "pages/class.py"
+PAGES = {
+    HOME: Page("Heads Up", heading="Heads Up: see attention"),
+    "pages/lessons.py": Page(
+        "Lessons",
+        way="**Lessons**: a way through the paper, step by step →",
+        what="{lessons} prepared views, each with a question that it answers. New here? Begin "
+        "with these.",
+    ),
+    "pages/translate.py": Page(
+        "Translate",
+        Translate,
+        way="**Translate** a sentence of your own →",
+        what="Every decoding step: the prefix, the candidates and the choice.",
+    ),
+    "pages/attention.py": Page(
+        "Attention",
+        Attention,
+        "**Attention** of every layer and head →",
+        "As lines, heatmaps or numbers, step by step, or side by side with another translation.",
+    ),
+    "pages/lab.py": Page(
+        "Heads lab",
+        Lab,
+        "**Heads lab**: is attention an explanation? →",
+        "Switch off heads, attribute outputs to inputs, and find the heads that the model needs.",
+    ),
+    "pages/inside.py": Page(
+        "Inside",
+        Inside,
+        "**Inside**: the paper's Figure 1, box by box →",
+        "Every number on a sentence's way through the model, and how it came about.",
+    ),
+    "pages/positions.py": Page(
+        "Positions",
+        Positions,
+        "**Positions**: how it knows the order →",
+        "Waves added to words; which heads look at the place and which at the word.",
+    ),
+    "pages/why.py": Page(
+        "Why self-attention",
+        Why,
+        "**Why self-attention** →",
+        "Four kinds of layer counted, timed on this machine, and raced.",
+    ),
+    "pages/train.py": Page(
+        "Train",
+        Train,
+        "**Train** one, and watch attention form →",
+        "A small model learns to reverse, to sort or to speak some French, here, in seconds.",
+    ),
+    "pages/findings.py": Page(
+        "Findings",
+        Findings,
+        way="**Findings** of papers, repeated →",
+        what="Published claims about attention heads, tested on this model.",
+    ),
+    "pages/glossary.py": Page("Glossary"),
+    CLASS: Page("Class", Class, heading="Classroom", in_way=False),
+}
+
+
+def path(file: str) -> str:
+    """The path of this page, behind the server's address."""
+    return "" if file == HOME else file.removeprefix("pages/").removesuffix(".py")
+
+
+BY_PATH = {path(file): file for file in PAGES}
+"""Every page's file, by its path."""
+
+
+def values_of(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
+    """All that an address of this page says, and a sentence for each part that makes no sense.
+
+    It may be an old one, of when a link carried the fields of all pages: what belongs to other
+    pages goes to them.
+    """
+    mine = PAGES[file].view
+    values: Values = {View.__name__: {}, mine.__name__: {}}
+    problems: list[str] = []
+    for name, written in params.items():
+        name, written = OLD.get(name, {}).get(written, (name, written))
+        owners = owners_of(name, file)
+        found = []
+        for owner in owners:
+            try:
+                found.append((owner, owner.fields()[name].read(written)))
+            except ValueError as error:
+                problem = f"The address has {name}={written!r}; it must be {error}."
+        for owner, value in found:
+            values.setdefault(owner.__name__, {})[name] = value
+        if not owners:
+            problems.append(f'The address asks for "{name}", which this app does not know.')
+        elif not found:
+            problems.append(problem)
+    return values, problems
+
+
+def made(kind: type[Kind], values: Values) -> Kind:
+    own = {} if kind is View else values.get(kind.__name__, {})
+    return kind(**values.get(View.__name__, {}), **own)
+
+
+def owners_of(name: str, file: str) -> list[type[View]]:
+    """The views that declare this field: the shared one, this page's, or else others'."""
+    if name in View.fields():
+        return [View]
+    if name in PAGES[file].view.own():
+        return [PAGES[file].view]
+    return [page.view for page in PAGES.values() if name in page.view.own()]
+
+
+def of_model() -> Values:
+    """Every field that means nothing to another model, as on a first visit."""
+    found: Values = {}
+    for page in PAGES.values():
+        for name, field in page.view.own().items():
+            if field.of_model:
+                found.setdefault(page.view.__name__, {})[name] = field.default
+    return found

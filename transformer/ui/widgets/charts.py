@@ -1,0 +1,64 @@
+"""A Plotly figure on a page, in its width and its colours; and boards of heads on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import streamlit as st
+from jaxtyping import Float
+
+from transformer.figures.positions import table
+from transformer.figures.state import KINDS
+from transformer.figures.theme import enlarged
+from transformer.ui import state
+from transformer.ui.widgets import exact
+
+
+def dark() -> bool:
+    return bool(st.context.theme.type == "dark")
+
+
+def chart(figure: go.Figure, key: str, picked: Callable[[], object] | None = None) -> None:
+    """The figure without Plotly's tools, larger for a projector; `picked` is called when a point is
+    clicked."""
+    chosen: dict[str, Any] = {"on_select": picked, "selection_mode": "points"} if picked else {}
+    figure = enlarged(figure) if state.is_large() else figure
+    st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False}, **chosen)
+
+
+def head_boards(
+    boards: Mapping[str, Float[np.ndarray, "layers heads"]],
+    what: str,
+    key: str,
+    most: Callable[[str, float], str],
+) -> float:
+    """Draw them, each under its kind's name, and give back where the colours end.
+
+    Args:
+        boards: by kind, in their order.
+        what: the numbers' name; key: of the charts, before the kind.
+        most: what is said of the head with the greatest number: its name and the number to text.
+    """
+    limit = max(float(np.abs(values).max()) for values in boards.values()) or 1.0
+    for (kind, values), place in zip(boards.items(), st.columns(len(boards)), strict=True):
+        layer, head = map(int, np.unravel_index(int(values.argmax()), values.shape))
+        figure = table(
+            values,
+            [exact.number(one) for one in range(values.shape[0])],
+            [exact.number(one) for one in range(values.shape[1])],
+            down="layer",
+            across="head",
+            what=what,
+            limit=limit,
+            dark=dark(),
+        )
+        figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
+        with place:
+            st.markdown(
+                f"**{KINDS[kind]}**{most(exact.short(layer, head), float(values[layer, head]))}"
+            )
+            chart(figure, f"{key}-{kind}")
+    return limit

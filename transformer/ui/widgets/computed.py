@@ -1,0 +1,180 @@
+"""A computation as a visitor sees it: asked for, waited for, cancelled, and done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.findings.finding import spread
+from transformer.analysis.reports import report
+from transformer.jobs import Computation
+from transformer.jobs.computation import of_report
+from transformer.jobs.results import Standing
+from transformer.ui import state
+from transformer.ui.services import models
+from transformer.ui.services.live_jobs import computing
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.shell import visitor
+from transformer.ui.widgets import frame
+from transformer.ui.widgets.callbacks import attempt, refusal
+from transformer.ui.widgets.fragment import EVERY, fragment
+
+PREVIEW = 24
+"""Sentences of a preview; the checkpoint en-fr takes about a second for them."""
+PREVIEW_LETTERS = 200
+"""Characters of a sentence and its translation in a preview, at most."""
+PASS = "pass"
+"""What `refusal` calls a question."""
+
+
+def computed(
+    what: Computation, *, button: str = "Measure", about: str = ""
+) -> dict[str, Any] | None:
+    """What the computation found; None until then.
+
+    Draws a button to ask for it, then where it stands and a way to cancel it; nothing once it is
+    done. The result is everyone's who asks the same, and must not be changed. For a page that
+    knows who is asking (`visitor.owner`).
+
+    Args:
+        button: what stands on it.
+        about: what is measured and for how long, for someone who has not asked yet.
+    """
+    key = what.key
+    now = computing().look(key)
+    if now.status == "done":
+        return _result(key)
+    fragment(_watched, f"pass-{key}", EVERY if now.live else None)(what, now.live, button, about)
+    return None
+
+
+@remembered()
+def _result(key: str) -> dict[str, Any]:
+    return computing().result(key)
+
+
+def _watched(what: Computation, live: bool, button: str, about: str) -> None:
+    """What changes while it goes on; the whole page anew when it begins or ends."""
+    who = visitor.known()
+    now = computing().look(what.key, who)
+    if now.live != live or now.status == "done":
+        state.start_anew()
+    if live:
+        progress(now)
+        if now.mine:
+            cancel(now, who)
+        else:
+            st.caption("Another visitor started this measurement; you will see the result too.")
+    else:
+        if now.status == "failed":
+            st.warning(frame.plain(frame.sentence(f"This could not be measured: {now.reason}")))
+        elif about:
+            st.info(about)
+        st.button(
+            "Try again" if now.status == "failed" else button,
+            key=f"ask-{now.key}",
+            type="primary",
+            icon=":material/play_arrow:",
+            on_click=ask,
+            args=(what,),
+        )
+    refusal(PASS)
+
+
+def progress(now: Standing) -> None:
+    if now.status == "waiting":
+        before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
+        text = f"Waiting: {before} before this one …"
+    else:
+        text = f"{now.stage.capitalize()}: {now.progress:.0%} …"
+    st.progress(min(max(now.progress, 0.0), 1.0), text=text)
+
+
+def cancel(now: Standing, who: str, label: str = "Cancel") -> None:
+    frame.press(label, "close", _cancel, now.key, who, key=f"cancel-{now.key}")
+
+
+def _cancel(key: str, who: str) -> None:
+    attempt(PASS, lambda: computing().cancel(key, who))
+
+
+def ask(what: Computation, anew: bool = False) -> None:
+    """Ask for it, in a callback; `refusal` says if that is not granted."""
+    who, where = visitor.known(), visitor.address()
+    attempt(PASS, lambda: computing().ask(what, visitor=who, address=where, anew=anew))
+
+
+def measured(
+    model: Model,
+    corpus: Corpus,
+    what: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    button: str = "Measure",
+    about: str = "",
+) -> dict[str, Any] | None:
+    """What `analysis.reports.report(…, what, options)` finds, as JSON holds it; None until then.
+
+    After `corpus.chosen`, which knows who is asking. Draws as `computed`.
+    """
+    return computed(question(model, corpus, what, options), button=button, about=about)
+
+
+def measured_or_preview(
+    model: Model, corpus: Corpus, what: str, *, about: str = "", linked: bool = False
+) -> dict[str, Any] | None:
+    """Return the measurement over `corpus`; until it is done, one over a few of its sentences.
+
+    Args:
+        linked: whether only sentences with gold links count.
+
+    Returns:
+        None if the sentences are too long for a preview, or it fails.
+    """
+    found = measured(model, corpus, what, about=about)
+    if found is not None:
+        return found
+    few = preview_of(corpus, linked=linked)
+    if few is None:
+        return None
+    try:
+        preview = _preview(model, few, what)
+    except ValueError:  # asked over the whole corpus, the message is shown
+        return None
+    preview_caption(few, corpus)
+    return preview
+
+
+def preview_of(corpus: Corpus, *, linked: bool = False) -> Corpus | None:
+    """Return a few short sentences of `corpus`; None if there are none."""
+    short = tuple(
+        each
+        for each in corpus.sentences
+        if len(each.source) + len(each.target) <= PREVIEW_LETTERS
+        and (each.gold is not None or not linked)
+    )
+    return spread(Corpus(corpus.name, short), PREVIEW) if short else None
+
+
+def preview_caption(few: Corpus, corpus: Corpus) -> None:
+    """Say that what follows is a preview."""
+    if len(few) < len(corpus):
+        st.caption(
+            f"Preview from {len(few)} of {len(corpus):,} sentences. Measure all of them for "
+            "reliable figures."
+        )
+
+
+@remembered("Measuring a few sentences …")
+def _preview(model: Model, few: Corpus, what: str) -> dict[str, Any]:
+    return report(model.translator, few, what).to_dict()
+
+
+def question(
+    model: Model, corpus: Corpus, what: str, options: Mapping[str, Any] | None = None
+) -> Computation:
+    return of_report(models.checkpoints()[model.name], model.hash, what, corpus, options)

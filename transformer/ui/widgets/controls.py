@@ -1,0 +1,164 @@
+"""Groups of widgets that more than one page shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from transformer.languages import called
+from transformer.text import Vocabulary
+from transformer.ui import state
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.services.trace_cache import Reading
+from transformer.ui.widgets import exact, frame, toy
+
+FIELD, PHONE = 60, 34
+"""Letters that a field shows at least, and on a phone: a longer sentence stands below it as well,
+whole. (A field that grows would take the sentence over at Ctrl+Enter, not while one types.)"""
+
+
+def sentence(model: Model) -> None:
+    """The sentence, and a few that fit the model to begin with; what it cannot read is said."""
+    about = model.about
+    target_language(model)
+    # Taken over after a pause in typing: what is typed is never lost on the way to another page.
+    st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
+    if about.examples:
+        shown = state.view().text if state.view().text in about.examples else None
+        st.session_state["example"] = st.session_state["example_shown"] = shown
+        st.pills(
+            "Examples",
+            about.examples,
+            key="example",
+            required=True,  # the second click of two lets go of nothing
+            label_visibility="collapsed",
+            on_change=_example,
+        )
+    if (letters := len(state.view().text)) > PHONE:
+        with st.container(key="whole-sentence" if letters > FIELD else "whole-on-a-phone"):
+            st.caption(frame.plain(state.view().text))
+    if unknown := _unknown_words(model.hash, state.view().text, model.translator.vocabulary):
+        st.caption(
+            f"Not in the vocabulary: {frame.plain(', '.join(unknown[:5]))}. The model reads "
+            f"{_unknown()} instead."
+        )
+    toy.told(model)
+
+
+@remembered()
+def _unknown_words(digest: str, text: str, _vocabulary: Vocabulary) -> list[str]:
+    unk = _vocabulary.unk_id
+    return [word for word in dict.fromkeys(text.split()) if unk in _vocabulary.encode(word)]
+
+
+def target_language(model: Model) -> None:
+    """The language to write, of a model for several; it is asked for by the sentence's first token,
+    so the sentence, and with it the address, has the choice."""
+    codes = model.translator.vocabulary.target_languages
+    if not codes:
+        return
+    st.session_state["into"] = model.translator.vocabulary.asked_language(state.view().text)[0]
+    st.selectbox(
+        "Into",
+        ["", *codes],
+        format_func=lambda code: called(code) if code else "(not specified)",
+        help="This model can write several languages. The first token of the sentence selects one: "
+        "`>>fra<<` selects the language with the code fra.",
+        key="into",
+        width=240,
+        on_change=_into,
+        args=(model,),
+    )
+
+
+def _into(model: Model) -> None:
+    vocabulary = model.translator.vocabulary
+    state.change(text=vocabulary.into(state.view().text, st.session_state["into"] or ""))
+
+
+def _unknown() -> str:
+    return "`<unk>`" if exact.on() else "“▯” (an unknown token)"
+
+
+def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
+    """A row of buttons for a word of the view."""
+    st.segmented_control(
+        required=True,
+        label_visibility="visible" if labelled else "collapsed",
+        **{**state.chosen(field), **more},
+    )
+
+
+def layer_and_head(model: Model) -> None:
+    """Two boxes, to stand in a row with others."""
+    for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
+        st.selectbox(
+            options=range(count), format_func=exact.numbering(), width=90, **state.bound(name)
+        )
+
+
+def head(model: Model, reading: Reading) -> None:
+    """Kind, layer and head; where none is chosen, the clearest one."""
+    now = reading.side.resolved(state.view().explorer())
+    state.normalise(layer=now["layer"], head=now["head"])
+    one_of("kind", on_change=_turned)
+    layer_and_head(model)
+
+
+def _turned(_: str, key: str) -> None:
+    """Another kind was chosen: its rows and columns are other tokens."""
+    if st.session_state[key] is not None:
+        state.change(kind=st.session_state[key], row=-1, column=-1)
+
+
+def method(model: Model) -> None:
+    """Draw the choice of a decoding method and its settings."""
+    one_of("method")
+    chosen = state.view().method
+    if chosen == "greedy":
+        st.caption("Chooses the most probable token at every step.")
+    elif chosen == "beam":
+        st.caption(
+            "Keeps the best hypotheses at every step and returns the one with the highest score."
+        )
+        left, right = st.columns(2)
+        left.slider(**state.bounded("beam_size"))
+        right.slider(
+            step=0.1,
+            **state.bounded("length_penalty"),
+        )
+    elif chosen == "sample":
+        st.caption("Draws each token at random, in proportion to its probability.")
+        columns = st.columns(4)
+        columns[0].slider(
+            step=0.1,
+            **state.bounded("temperature"),
+        )
+        columns[1].slider(**state.bounded("top_k"))
+        columns[2].slider(
+            step=0.05,
+            **state.bounded("top_p"),
+        )
+        columns[3].number_input(**state.bounded("seed"))
+    else:
+        st.caption("You write the translation; the model gives the probability of each token.")
+        st.text_input(
+            "Your translation",
+            placeholder=suggested(model),
+            live="400ms",
+            **state.bound("target"),
+        )
+
+
+def suggested(model: Model) -> str:
+    """What may stand where a translation is to be written: a right one if we know it."""
+    return model.about.translation(state.view().text) or "A correct translation"
+
+
+def _example() -> None:
+    # After a quick change of page the browser may tell again what was chosen before: no news.
+    chosen = st.session_state["example"]
+    if chosen is not None and chosen != st.session_state["example_shown"]:
+        state.change(text=chosen)

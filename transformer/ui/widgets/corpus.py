@@ -1,0 +1,195 @@
+"""The sentences that heads are measured over: ours, the run's, or what the visitor brings.
+
+    corpus = chosen(model)      # widgets; None while there is nothing to measure
+    if corpus is not None:
+        found = reports.measured(model, corpus, "heads", …)   # None until it is done
+
+Used by every part of the app that measures over a corpus.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.analysis.corpora import Corpus
+from transformer.text.visible import is_blank
+from transformer.ui import state
+from transformer.ui.address import CORPORA
+from transformer.ui.services import models
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.services.uploads import decoded, uploads
+from transformer.ui.shell import visitor
+from transformer.ui.widgets import frame, own_sentences
+from transformer.ui.widgets.callbacks import follows
+
+BYTES = 1_000_000
+"""Most of one upload."""
+EXAMPLES = 8
+FORMS = """One sentence per line; or pairs, `source TAB target`; or pairs with a third column of
+gold links in Pharaoh's format, which word alignment is scored against:
+
+```text
+I sleep .	je dors .	0-0 1-1 2-2
+```
+
+A link is the number of a source word, a hyphen, and the number of a target word. Words are
+separated by spaces and counted from 0. `1?2` is a possible link, neither required nor wrong."""
+
+
+def chosen(model: Model) -> Corpus | None:
+    """Widgets for the corpus, once a page; None, with what to do, while there is none.
+
+    The choice stands in the address; what was uploaded does not.
+    """
+    owner = visitor.owner()
+    offered = _offered(model)
+    if state.view().corpus not in ("", *offered):
+        state.normalise(corpus="")
+    which = state.view().corpus or offered[0]
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.segmented_control(
+            "Measured over",
+            offered,
+            format_func=CORPORA.__getitem__,
+            required=True,
+            **follows("corpus", which, lambda chosen: state.change(corpus=chosen)),
+        )
+        st.number_input(step=100, width=170, **state.bounded("sentences"))
+    if which == "upload":
+        _bring(owner)
+    most = state.view().sentences
+    try:
+        found = _found(model, which, owner, most)
+    except ValueError as error:
+        st.warning(frame.plain(frame.sentence(error)))
+        return None
+    if found is not None:
+        _told(found, which)
+        if which == "ours" and (missing := own_sentences.missing(model)):
+            st.caption(missing)
+    return found
+
+
+def program(model: Model, corpus: Corpus) -> str:
+    """An expression of Python for what `chosen` gave, with `Corpus` at hand."""
+    which = state.view().corpus or _offered(model)[0]
+    if which == "run":
+        return f"Corpus.of_run({str(models.written(model.name).parent)!r}, {len(corpus)})"
+    if which == "upload":
+        return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
+    return own_sentences.program(model, len(corpus), linked=which == "linked")
+
+
+def _offered(model: Model) -> list[str]:
+    """What there is for this model, the most fitting first."""
+    run = models.checkpoints()[model.name].parent
+    of_run = run.joinpath("config.json").is_file()
+    fitting = ["run"] if of_run else []
+    if own_sentences.spelling(model):
+        fitting.append("ours")
+    if own_sentences.are_linked(model):
+        fitting.append("linked")
+    return [*fitting, "upload"]
+
+
+def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
+    """Raises ValueError if the run's pairs cannot be read."""
+    if which == "ours":
+        return own_sentences.corpus(model, most)
+    if which == "linked":
+        return own_sentences.linked(model, most)
+    if which == "run":
+        return _of_run(str(models.checkpoints()[model.name].parent), model, most)
+    brought = uploads().of(owner)
+    if brought is None:
+        st.info("Upload a file or paste sentences, one per line. No other visitor sees them.")
+        return None
+    return _cut(brought.name, brought, most)
+
+
+@remembered("Reading the run's validation pairs …")
+def _of_run(folder: str, model: Model, most: int) -> Corpus:
+    return Corpus.of_run(folder, most)
+
+
+@remembered()
+def _cut(name: str, corpus: Corpus, most: int) -> Corpus:
+    return corpus.first(most)
+
+
+def _bring(owner: str) -> None:
+    """A file or a text of the visitor's own; what is refused is said."""
+    with st.expander("Your sentences", expanded=uploads().of(owner) is None):
+        st.caption(
+            "No other visitor sees your sentences, links or file name. They are deleted when the "
+            "server stops."
+        )
+        left, right = st.columns(2)
+        left.file_uploader(
+            f"A .txt or .tsv file, UTF-8, up to {BYTES / 1e6:g} MB",
+            type=["txt", "tsv"],
+            max_upload_size=BYTES // 1_000_000,
+            key="corpus-file",
+            on_change=_take_file,
+            args=(owner,),
+        )
+        right.text_area(
+            "or paste them here",
+            key="corpus-text",
+            height=110,
+            placeholder="One sentence per line",
+            on_change=_take_text,
+            args=(owner,),
+        )
+        st.markdown(FORMS)
+    if refused := st.session_state.get("corpus-refused"):
+        st.warning(frame.plain(frame.sentence(refused)))
+
+
+def _take_file(owner: str) -> None:
+    file = st.session_state["corpus-file"]
+    if file is not None:
+        _take(owner, file.getvalue(), Path(file.name).name)
+
+
+def _take_text(owner: str) -> None:
+    text = st.session_state["corpus-text"]
+    if not is_blank(text):
+        _take(owner, text.encode("utf-8", "replace"), "Your text")
+
+
+def _take(owner: str, content: bytes, name: str) -> None:
+    st.session_state["corpus-refused"] = ""
+    try:
+        uploads().put(owner, taken(content, name), visitor.address())
+    except ValueError as error:
+        st.session_state["corpus-refused"] = str(error)
+    state.change(corpus="upload")
+
+
+def taken(content: bytes, name: str) -> Corpus:
+    """The corpus of a file or a text that is called `name`. Raises ValueError."""
+    if len(content) > BYTES:
+        raise ValueError(f"{name} has {len(content):,} bytes; at most {BYTES:,} can be taken.")
+    return Corpus.of_lines(decoded(content, name).split("\n"), name)
+
+
+def _told(corpus: Corpus, which: str) -> None:
+    """How many, what is known of them, and how they look."""
+    many, own = len(corpus), sum(not each.target for each in corpus.sentences)
+    name = frame.plain(
+        corpus.name if which == "upload" else corpus.name[:1].upper() + corpus.name[1:]
+    )
+    parts = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
+    parts.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
+    if own:
+        parts.append(f"{own:,} without a translation (the model's own is used)")
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(", ".join(parts) + ".", width="content")
+        with st.popover("Show examples", type="tertiary"):
+            some = corpus.sentences[:: max(1, many // EXAMPLES)][:EXAMPLES]  # from all over it
+            lines = [f"{s.source}\n    {s.target}".rstrip() for s in some]
+            st.code("\n".join(lines), language=None, wrap_lines=True)

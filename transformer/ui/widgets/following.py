@@ -1,0 +1,192 @@
+"""Follow me: the class's pages go where its teacher is, until a student goes their own way.
+
+What is followed is an address of this app, read as every other one. The browser is told at once
+(`server.class_news`) and asks for the view, or draws it itself; where to go it hears from here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import streamlit as st
+
+from transformer.classroom import Classroom, ClassroomError, Lead
+from transformer.figures.state import DEFAULTS
+from transformer.ui import state
+from transformer.ui.services import live_classes
+from transformer.ui.shell import visitor
+from transformer.ui.shell.class_news import PATH, standing
+from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, path
+from transformer.ui.widgets import views
+
+TRAIN = "pages/train.py"
+OWN = ("exact", "size")
+"""Fields of a view that are everybody's own way to look."""
+PATIENCE = 1.0
+"""Seconds that a page waits which is drawn because a class was led on: one after the other, for
+they share one interpreter, and two at once take longer than one after the other."""
+_ARRIVALS = threading.Lock()
+_AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
+# Of a student's session: the lead's view that it was brought to; where it came from, until
+# the page was drawn to its end; the address that it had then, which the page may have repaired.
+_HEARD = "class_heard"
+# The browser has asked for the page because of the class's news, and not because of what was done.
+_LED, _CODE, _OVER = "class_led", "class_code", "class_over"
+# The class and the address that a teacher's session led to last; the class that a session is in;
+# the page on which it learned that there is none any more.
+
+
+@contextmanager
+def followed(file: str) -> Iterator[None]:
+    """Around everything that a page draws: a student who follows is brought to the teacher's view
+    first, which may be another page; what a teacher looks at is where the class goes."""
+    _arrive(file)
+    if not st.session_state.get(_ARRIVING):
+        yield
+        lead(file)
+        return
+    # Thirty at once would all be last, and whoever looks at something else would wait for them.
+    found = _ARRIVALS.acquire(timeout=PATIENCE)
+    try:
+        yield
+        st.session_state.pop(_ARRIVING, None)
+        st.session_state[_SETTLED] = _address(file)
+    finally:
+        if found:
+            _ARRIVALS.release()
+
+
+def _arrive(file: str) -> None:
+    """A student who did something else since is on their own; one who follows goes on."""
+    room, me = live_classes.mine(), visitor.known()
+    lead = room.lead if room else None
+    if room is None or lead is None or not room.follows(me):
+        for name in (_AT, _ARRIVING, _HEARD):
+            st.session_state.pop(name, None)
+        return
+    here, at = _address(file), st.session_state.get(_AT)
+    new = at is None or lead.number != at.number
+    known = here == st.session_state.get(_SETTLED) or room.was_led_to(*here)
+    # The browser is on its way, or asked for the page that it left before it heard where to go.
+    on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(lead.page))
+    arriving = _ARRIVING in st.session_state and on_its_way
+    heard = st.session_state.pop(_HEARD, False)
+    if at and not (known or arriving or heard):
+        room.follow(me, False)
+        for name in (_AT, _ARRIVING):
+            st.session_state.pop(name, None)
+    elif new or heard or not known or here[0] != lead.page:
+        st.session_state[_AT] = lead
+        if not lead.is_at(*here):
+            _go(file, lead)
+
+
+def _go(file: str, lead: Lead) -> None:
+    to = BY_PATH.get(lead.page, CLASS)
+    st.session_state[_ARRIVING] = file
+    state.open_params(to, lead.params, keep=OWN)
+    if to != file:
+        st.switch_page(to, query_params=state.params(to))
+
+
+def lead(file: str) -> None:
+    """What a teacher who leads looks at is where the class goes; but for the page of the class."""
+    room = live_classes.mine()
+    if room is None or not room.is_teacher(visitor.known()) or not room.leads or file == CLASS:
+        return
+    here = _address(file)
+    if (room.code, here) != st.session_state.get(_LED):
+        st.session_state[_LED] = room.code, here
+        with suppress(ClassroomError):  # too long an address: the class stays where it is
+            room.lead_to(*here)
+
+
+def sign(file: str) -> None:
+    """A line that says how the visitor stands in their class, with the one thing to do about it."""
+    room, me = live_classes.mine(), visitor.known()
+    if room is None:
+        if st.session_state.pop(_CODE, ""):
+            st.session_state[_OVER] = file
+        if st.session_state.get(_OVER) == file:  # not once alone: the next drawing may overtake it
+            st.info(
+                "The class has ended. Names and answers have been deleted.", icon=":material/group:"
+            )
+        else:
+            st.session_state.pop(_OVER, None)
+        return
+    st.session_state.pop(_OVER, None)
+    st.session_state[_CODE] = room.code
+    teaches = room.is_teacher(me)
+    with st.container(horizontal=True, vertical_alignment="center", key="class-sign"):
+        told = _of_teacher(room) if teaches else _of_student(room, me, file)
+        views.component("follow")(
+            key="follow",
+            data={**told, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
+            on_choice_change=_heard,
+        )
+        if file != CLASS:
+            st.page_link(CLASS, label="Class")
+        if run := room.race_run(me):
+            st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
+        if teaches and room.leads:
+            st.button("Stop leading", key="class-lead", on_click=room.stop_leading)
+        elif teaches:
+            st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
+        elif room.lead and room.follows(me):
+            st.button("Stop following", key="class-follow", on_click=room.follow, args=(me, False))
+        elif room.lead:
+            st.button("Follow again", key="class-follow", type="primary", on_click=come_back)
+
+
+def _heard() -> None:
+    """What the news was, the page reads itself."""
+    st.session_state[_HEARD] = True
+    state.not_by_address()
+
+
+def begin_leading() -> None:
+    """The teacher leads from now on, and from here; for a callback."""
+    st.session_state.pop(_LED, None)
+    if room := live_classes.mine():
+        room.begin_leading()
+
+
+def come_back() -> None:
+    """To the teacher's view; for a callback."""
+    st.session_state.pop(_AT, None)
+    if room := live_classes.mine():
+        room.follow(visitor.known(), True)
+
+
+def _of_teacher(room: Classroom) -> dict[str, object]:
+    said = "Leading {following} of {members}" if room.leads else "Your class: {members} joined"
+    return {"text": said, "standing": "leads" if room.leads else "alone"}
+
+
+def _of_student(room: Classroom, me: str, file: str) -> dict[str, object]:
+    """The line, and what it was drawn for: other news than these want it drawn anew."""
+    name, lead, stands = live_classes.called(room), room.lead, standing(room, me)
+    at: Lead = st.session_state.get(_AT) or Lead("", {})
+    where = PAGES[BY_PATH[lead.page]].title if lead and lead.page in BY_PATH else ""
+    return {
+        "text": {
+            "alone": f"In the class of {name}",
+            "follows": f"Following {name}",
+            "away": f"Exploring on your own; {name} is at {where}",
+        }[stands],
+        "standing": stands,
+        "shown": len(room.shown()),
+        "leads": room.leads,
+        "race": room.race,
+        "number": at.number,
+        "page": at.page,
+        "params": dict(at.params),
+        "explored": [name for name in DEFAULTS if name not in OWN],
+    }
+
+
+def _address(file: str) -> tuple[str, dict[str, str]]:
+    params = {name: value for name, value in state.params(file).items() if name not in OWN}
+    return path(file), params

@@ -1,0 +1,290 @@
+"""The lesson's card beside a page: its question, the guess, the answer and the navigation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+
+from transformer.ui import state
+from transformer.ui.services import models
+from transformer.ui.widgets import views
+from transformer.ui.widgets.lessons import course, progress, sheet, together
+from transformer.ui.widgets.lessons.lesson import LIST, Question, escaped
+from transformer.ui.widgets.lessons.prepared import PreparedLesson, prepared
+from transformer.ui.widgets.lessons.progress import Guess
+
+_OPENED_LESSON, _NEXT_PAGE, _VISITED = "lesson_opened", "lesson_next_page", "lesson_visited"
+_CHECK = "lesson_check"
+# Keys of the session: the lesson whose view the next script run opens, the page it goes to,
+# whether a page was opened before, and the lesson whose Check button was clicked.
+_STYLE = Path(__file__).with_name("lessons.css")
+
+
+def show(page: str) -> str | None:
+    """Draw the lesson of the current view, if there is one; return an error message for an unknown
+    lesson.
+
+    The question comes before its answer. On another page than the lesson's own, the card has a
+    button that leads back.
+    """
+    name = state.view().lesson
+    if name == course.END and page != LIST:
+        state.normalise(lesson="")  # the course has ended
+    if not name or name == course.END:
+        return None
+    if name not in course.BY_NAME:
+        state.normalise(lesson="")
+        return f"There is no lesson {name!r}. The first lesson is {course.LESSONS[0].name!r}."
+    ready = prepared(course.BY_NAME[name])
+    style()
+    clicked = st.session_state.pop(_CHECK, "") == name
+    checked = _check_page(ready, page) if clicked else None
+    with st.container(border=True, key="lesson"):
+        _header(ready)
+        if page != LIST:
+            with st.container(key="lesson-see"):  # lessons.css shows it on a small screen alone
+                views.component("seeit")(key=f"see-{name}")
+        if ready.question is None:
+            _ask(ready)
+            st.info(f"No model here shows this: {escaped(ready.missing)}.", icon=":material/block:")
+        elif ready.question.check is not None:
+            _search(ready, ready.question, checked)
+        elif (as_class := together.part(name)) is not None:
+            _ask_class(ready, ready.question, as_class)
+        elif progress.over(name):
+            _show_answer(ready, ready.question)
+        else:
+            _ask(ready)
+            _options(ready, ready.question)
+        _navigation(page, ready)
+        if ready.question and progress.over(name):
+            with st.expander("Show the question again"):
+                _ask(ready)
+                _marked_options(ready, ready.question)
+    return None
+
+
+def go(
+    name: str,
+    label: str,
+    key: str,
+    *,
+    primary: bool = False,
+    width: int | Literal["content", "stretch"] = "content",
+) -> None:
+    """A button that opens a lesson's view; `follow` then goes to its page."""
+    kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
+    st.button(label, key=key, type=kind, width=width, on_click=_open, args=(name,))
+
+
+def follow(page: str) -> None:
+    """Go to the page of the lesson that was just chosen, before anything is drawn.
+
+    An old address with a lesson's number leads to the lesson that covers its subject now. An
+    address that shows an answer leads to the question, if this visitor has not answered it.
+    """
+    if target := st.session_state.pop(_NEXT_PAGE, ""):
+        if target != page:
+            st.switch_page(target, query_params=state.params(target))
+        return
+    name = state.view().lesson
+    redirect = name == st.session_state.get(_OPENED_LESSON) or name in course.OLD_NUMBERS
+    name = course.OLD_NUMBERS.get(name, name)
+    if _VISITED not in st.session_state and name in course.BY_NAME:
+        lesson = course.BY_NAME[name]
+        bare = st.query_params.keys() <= {"lesson", "model"}  # without a view: typed by hand
+        early = page != lesson.question_page and not progress.over(name)
+        redirect |= page == lesson.page and (bare or early)
+    st.session_state[_VISITED] = True
+    if not redirect or name not in course.BY_NAME:
+        st.session_state.pop(_OPENED_LESSON, None)
+        return
+    lesson = course.BY_NAME[name]
+    target = lesson.page if progress.over(name) else lesson.question_page
+    if models.checkpoints():
+        state.open_view(target, prepared(lesson).view_for(progress.over(name)))
+    else:
+        state.normalise(lesson=name)
+    st.session_state.pop(_OPENED_LESSON, None)
+    if target != page:
+        st.switch_page(target, query_params=state.params(target))
+
+
+def leave(page: str, lesson: str = "") -> None:
+    """Close the lesson, or open another one, and go to a page; for callbacks."""
+    state.change(lesson=lesson)
+    st.session_state[_NEXT_PAGE] = page
+
+
+def _open(name: str) -> None:
+    # Short on purpose: a second click interrupts the callback at its next use of the session.
+    state.change(lesson=name)
+    st.session_state[_OPENED_LESSON] = name
+
+
+def style() -> None:
+    st.html(_STYLE)
+
+
+def _header(ready: PreparedLesson) -> None:
+    """The lesson's number in the course, the progress, and its title."""
+    lesson = ready.lesson
+    lessons = course.group(lesson)
+    done, right = progress.count(lessons)
+    kind = "Extra lesson" if lesson.extra else "Lesson"
+    so_far = f" · {right} of {done} correct" if done else ""
+    st.caption(f"{kind} {course.number(lesson)} of {len(lessons)}{so_far}")
+    st.progress(done / len(lessons))
+    end = "" if lesson.title.endswith("?") else "."
+    section = f"  :small[Paper, section {lesson.section}]" if lesson.section else ""
+    st.markdown(f"**{lesson.title}{end}**{section}")
+
+
+def _ask(ready: PreparedLesson) -> None:
+    """The introduction and the question."""
+    st.markdown(ready.lesson.text)
+    if ready.lesson.misprint:
+        st.markdown(f"> Misprint: {ready.lesson.misprint}")
+    if ready.question and ready.question.exhibit:
+        with st.container(key="lesson-exhibit"):
+            st.markdown(ready.question.exhibit)
+    st.markdown(f":material/help: **{ready.lesson.question}**")
+    if ready.model and ready.missing:
+        name = escaped(ready.model.name)
+        st.caption(
+            f"This lesson uses the model {name}. Of the model that you chose: "
+            f"{escaped(ready.missing)}."
+        )
+
+
+def _options(ready: PreparedLesson, question: Question) -> None:
+    name = ready.lesson.name
+    with st.container(key="lesson-options", gap="xsmall"):
+        for number, option in enumerate(question.options):
+            st.button(
+                option.label,
+                key=f"guess-{name}-{number}",
+                width="stretch",
+                on_click=_guess,
+                args=(name, option.label, number, number == question.correct),
+            )
+
+
+def _ask_class(ready: PreparedLesson, question: Question, part: together.ClassPart) -> None:
+    """The question in a classroom: guesses are collected, then the teacher shows the answers."""
+    name, labels = ready.lesson.name, [option.label for option in question.options]
+    if part is together.ClassPart.SHOWN:
+        _show_answer(ready, question)
+        together.bars(name, labels, question.correct)
+        return
+    _ask(ready)
+    if part is together.ClassPart.ASKING:
+        together.filling(name, labels)
+        st.button("Show the answers", key=f"show-{name}", type="primary", on_click=_give_up,
+                  args=(name,))  # fmt: skip
+    elif part is together.ClassPart.WAITING:
+        together.waiting(name)
+    else:
+        _options(ready, question)
+
+
+def _show_answer(ready: PreparedLesson, question: Question) -> None:
+    """Whether the guess was right, and the answer. A guess that is none of the options, because it
+    was made about another model, is not judged."""
+    guess = progress.guess(ready.lesson.name)
+    label = guess.label if guess else ""
+    if label == question.options[question.correct].label:
+        st.success(f"**Correct.** {question.answer}", icon=":material/check:")
+        return
+    feedback = next((each.feedback for each in question.options if each.label == label), "")
+    start = f"**Not quite: {label}.** {feedback} " if feedback else ""
+    st.info(f"{start}{question.answer}", icon=":material/lightbulb:")
+
+
+def _marked_options(ready: PreparedLesson, question: Question) -> None:
+    """The options again, the correct one and the visitor's marked."""
+    guess = progress.guess(ready.lesson.name)
+    for number, option in enumerate(question.options):
+        yours = " ← your answer" if guess and guess.label == option.label else ""
+        icon = "check" if number == question.correct else "remove"
+        st.markdown(f":material/{icon}: {option.label}{yours}")
+
+
+def _guess(name: str, label: str, number: int, right: bool) -> None:
+    waits = together.answer(name, number)
+    progress.keep(name, Guess(label, right, over=not waits))
+    if not waits:
+        _open(name)
+
+
+def _search(ready: PreparedLesson, question: Question, checked: tuple[bool, str] | None) -> None:
+    """A question whose answer is found on the page: check it as often as needed, or give up."""
+    name, over = ready.lesson.name, progress.over(ready.lesson.name)
+    if not over:
+        _ask(ready)
+    with st.container(horizontal=True, key="lesson-search"):
+        kind: Literal["primary", "secondary"] = "secondary" if over else "primary"
+        st.button("Check", key=f"check-{name}", type=kind, on_click=_check, args=(name,))
+        if not over:
+            st.button("Show the answer", key=f"show-{name}", on_click=_give_up, args=(name,))
+    if checked:
+        right, explanation = checked
+        message = f"**Correct.** {explanation}" if right else explanation
+        (st.success if right else st.warning)(message)
+    if over:
+        st.info(question.answer, icon=":material/lightbulb:")
+
+
+def _check_page(ready: PreparedLesson, page: str) -> tuple[bool, str] | None:
+    """Whether the page shows what the lesson asks for, and an explanation."""
+    if ready.question is None or ready.question.check is None or ready.model is None:
+        return None
+    if page != ready.lesson.page or state.view().text != ready.text:
+        return False, "The page now shows something else. Click *Back to the lesson* first."
+    name = ready.lesson.name
+    right, explanation = ready.question.check(ready.model, state.here())
+    progress.keep(name, Guess("", right, right or progress.over(name)))
+    return right, explanation
+
+
+def _check(name: str) -> None:
+    state.change()
+    st.session_state[_CHECK] = name
+
+
+def _give_up(name: str) -> None:
+    together.show(name)
+    progress.keep(name, Guess("", False))
+    _open(name)
+
+
+def _navigation(page: str, ready: PreparedLesson) -> None:
+    """Buttons to the lesson's own page, the neighbouring lessons and the list."""
+    lesson, done = ready.lesson, progress.over(ready.lesson.name)
+    own = lesson.page if done else lesson.question_page
+    after, earlier = course.following(lesson.name), course.previous(lesson.name)
+    with st.container(horizontal=True, vertical_alignment="center", key="lesson-ways"):
+        other_text = own != LIST and not lesson.task and state.view().text != ready.text
+        away = page != own or other_text
+        if away and ready.question:
+            label = "Show the page →" if done and page == LIST else "Back to the lesson"
+            go(lesson.name, label, "lesson-own", primary=True)
+        if earlier:
+            go(earlier, "← Previous", "lesson-before")
+        finished = (done or ready.question is None) and not away
+        if after == course.END:
+            kind: Literal["primary", "secondary"] = "primary" if finished else "secondary"
+            st.button("Finish →", key="lesson-next", type=kind, on_click=leave,
+                      args=(LIST, course.END))  # fmt: skip
+        else:
+            label = "Next →" if finished else "Skip →"
+            go(after, label, "lesson-next", primary=finished)
+        if page != LIST:
+            st.button(
+                "All lessons", key="lesson-all", type="tertiary", on_click=leave, args=(LIST,)
+            )
+        st.button("Close", key="lesson-close", type="tertiary", on_click=leave, args=(page,))
+        if ready.question:
+            sheet.button(lesson)

@@ -1,0 +1,88 @@
+"""The list of all lessons, with the visitor's progress and the printable sheets."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+import streamlit as st
+
+from transformer.ui.shell.registry import PAGES
+from transformer.ui.widgets import frame
+from transformer.ui.widgets.lessons import course, progress, sheet
+from transformer.ui.widgets.lessons.bar import go, style
+from transformer.ui.widgets.lessons.lesson import Lesson
+
+
+def show(current: str) -> None:
+    """Draw the list, a button for each lesson; `current` is the open lesson's name, if any."""
+    style()
+    done, right = progress.count(course.CORE)
+    if current == course.END:
+        end()
+    elif not current:
+        frame.lead(
+            "Guess first, then look: each lesson asks a question and then shows the answer in the "
+            f"model's own numbers. {len(course.CORE)} lessons, about "
+            f"{round(course.minutes(course.CORE))} minutes. You can share the link of each lesson."
+        )
+        remaining = [lesson for lesson in course.CORE if not progress.over(lesson.name)]
+        if remaining and done:
+            st.markdown(
+                f"{done} of {len(course.CORE)} lessons done, {right} correct at the first attempt."
+            )
+        label = f"Continue: {remaining[0].title} →" if remaining and done else "Start →"
+        go((remaining or course.CORE)[0].name, label, "begin", primary=True)
+    with st.container(key="course"), st.expander("All lessons", expanded=not current):
+        _lessons(course.CORE)
+        st.markdown(f"## Extra lessons  \n:small[{round(course.minutes(course.EXTRA))} minutes]")
+        _lessons(course.EXTRA)
+        sheet.downloads()
+
+
+def _lessons(lessons: tuple[Lesson, ...]) -> None:
+    for part, members in groupby(lessons, key=lambda lesson: lesson.part):
+        st.markdown(f"**{part}**")
+        for lesson in members:
+            name, number = lesson.name, str(course.number(lesson))
+            with st.container(horizontal=True, vertical_alignment="center", key=f"step-{name}"):
+                go(name, number, f"open-{name}", width=56)
+                st.markdown(f"{lesson.title}{_status(lesson)}  \n:small[{_details(lesson)}]")
+
+
+def _status(lesson: Lesson) -> str:
+    guess = progress.guess(lesson.name)
+    if guess is None or not guess.over:
+        return ""
+    return " :material/check: correct" if guess.right else " :material/remove: done"
+
+
+def _details(lesson: Lesson) -> str:
+    minutes = f"{lesson.minutes:g} minute{'' if lesson.minutes == 1 else 's'}"
+    section = f" · section {lesson.section}" if lesson.section else ""
+    mistake = " · **find the mistake**" if lesson.misprint else ""
+    return f"{minutes} · {PAGES[lesson.page].title}{section}{mistake}"
+
+
+def end() -> None:
+    """The last page of the course: a summary, the visitor's result and where to go next."""
+    done, right = progress.count(course.CORE)
+    st.header("End of the course", anchor=False)
+    remaining = [lesson for lesson in course.CORE if not progress.over(lesson.name)]
+    st.markdown(
+        f"{done} of {len(course.CORE)} lessons done, **{right} correct at the first attempt**."
+    )
+    if remaining:
+        count = "1 lesson" if len(remaining) == 1 else f"{len(remaining)} lessons"
+        go(remaining[0].name, f"{count} left. Continue: {remaining[0].title} →", "left")
+    st.markdown("What you learned:")
+    st.markdown("\n".join(f"- {lesson.takeaway}" for lesson in course.CORE))
+    st.markdown("Continue with:")
+    with st.container(horizontal=True, key="onward"):
+        go(course.EXTRA[0].name, f"{len(course.EXTRA)} extra lessons", "more", primary=True)
+        frame.link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
+        frame.link("pages/train.py", "Train a model →", run="", race="")
+        frame.link("pages/findings.py", "Published findings →")
+    extra, extra_right = progress.count(course.EXTRA)
+    if extra:
+        st.markdown(f"Extra lessons: {extra} of {len(course.EXTRA)} done, {extra_right} correct.")
+    st.button("Reset answers", key="anew", on_click=progress.reset)

@@ -1,0 +1,245 @@
+"""The extra lessons: more mathematics and more common mistakes."""
+
+from __future__ import annotations
+
+from transformer.ui.widgets.lessons import mathematics, mistakes
+from transformer.ui.widgets.lessons.course_core import (
+    ATTENTION,
+    FIND_MISTAKE,
+    INSIDE,
+    MATHEMATICS,
+    MISTAKES,
+)
+from transformer.ui.widgets.lessons.lesson import Lesson
+
+EXTRA = (
+    Lesson(
+        name="shifted",
+        title="Targets shifted right",
+        part=MATHEMATICS,
+        minutes=1.5,
+        extra=True,
+        section="3.1",
+        page=INSIDE,
+        view={"section": "training"},
+        text=(
+            "During training the decoder reads the reference translation, shifted right by one "
+            "position behind the start token. At every position it has to predict the next token, "
+            "and all positions are trained at once (teacher forcing)."
+        ),
+        question="At which position is the loss of this model highest?",
+        takeaway="Training predicts the next token at every position at once.",
+        build=mathematics.shifted,
+    ),
+    Lesson(
+        name="lengths",
+        title="Embeddings and √d_model",
+        part=MATHEMATICS,
+        minutes=1,
+        extra=True,
+        section="3.4",
+        page=INSIDE,
+        view={"box": "encoder.embed.tokens"},
+        text=(
+            "Each token has a row in the embedding matrix. The same matrix turns the decoder's "
+            "last vector into a score for every token. As an embedding its rows are scaled before "
+            "the position is added."
+        ),
+        question="By which factor are they scaled?",
+        takeaway="Embeddings are multiplied by √d_model, so the position does not dominate.",
+        build=mathematics.lengths,
+    ),
+    Lesson(
+        name="norm",
+        title="Residual connection and LayerNorm",
+        part=MATHEMATICS,
+        minutes=1,
+        extra=True,
+        section="3.1",
+        page=INSIDE,
+        view={"box": "encoder.self_attn.norm", "layer": 0},
+        text=(
+            "The output of a sublayer is added to its input (a residual connection), so signal and "
+            "gradient always have a path around the sublayer. Then LayerNorm scales the sum to "
+            "mean 0 and variance 1."
+        ),
+        question="Over which numbers are mean and variance computed?",
+        takeaway="LayerNorm normalises the vector of each position by itself.",
+        build=mathematics.norm,
+    ),
+    Lesson(
+        name="cost",
+        title="The cost of self-attention",
+        part=MATHEMATICS,
+        minutes=1.5,
+        extra=True,
+        section="4",
+        page="pages/why.py",
+        view={"part": "table", "n": 64, "d": 512},
+        text=(
+            "A recurrent layer processes one position after another, and a convolution sees a few "
+            "neighbours. Self-attention connects all positions in one step, but its cost grows "
+            "with the square of the length n."
+        ),
+        question="Up to which length is self-attention cheaper than a recurrent layer, d = 512?",
+        takeaway="Self-attention is cheaper than recurrence while n is smaller than d.",
+        build=mathematics.cost,
+    ),
+    Lesson(
+        name="missing",
+        title="The missing row",
+        part=MISTAKES,
+        minutes=1,
+        extra=True,
+        section="3.1",
+        page=INSIDE,
+        view={"section": "training", "target": "Je suis étudiant."},
+        text=(
+            "Each row of the training table is one prediction: given the tokens so far, which "
+            "comes next?"
+        ),
+        misprint=(
+            "three rows train *Je suis étudiant*: `start` → Je · `start` Je → suis · "
+            "`start` Je suis → étudiant."
+        ),
+        question="Which row is missing?",
+        takeaway="Without a row for the end token the model never learns to stop.",
+        build=mistakes.missing_row,
+    ),
+    Lesson(
+        name="keys",
+        title="Keys have their own matrix",
+        part=MISTAKES,
+        minutes=1,
+        extra=True,
+        section="3.2.2",
+        page=INSIDE,
+        view={"box": "encoder.self_attn.key", "layer": 0},
+        text=(
+            "Each head computes its queries, keys and values with three matrices. In the encoder "
+            "all three are applied to the same vectors, so only the matrices distinguish a query "
+            "from a key."
+        ),
+        misprint="$head_i = \\text{Attention}(QW_i^Q, KW_i^Q, VW_i^V)$",
+        question="Which letter is wrong?",
+        takeaway="Keys have their own matrix; otherwise attention would be symmetric.",
+        build=mistakes.keys,
+    ),
+    Lesson(
+        name="output",
+        title="Combining the heads",
+        part=MISTAKES,
+        minutes=1,
+        extra=True,
+        section="3.2.2",
+        page=INSIDE,
+        view={"box": "encoder.self_attn.output", "layer": 0},
+        text=(
+            "The outputs of all heads are concatenated. One more matrix maps them to a vector with "
+            "d_model numbers."
+        ),
+        misprint="$W^O \\in \\mathbb{R}^{h \\times d_{model}}$",
+        question="What is wrong with this shape?",
+        takeaway="W^O maps all numbers of all heads.",
+        build=mistakes.output,
+    ),
+    Lesson(
+        name="infinity",
+        title="The sign of the mask",
+        part=MISTAKES,
+        minutes=1,
+        extra=True,
+        section="3.2.3",
+        page=INSIDE,
+        view={"box": "decoder.self_attn.mask", "layer": 0},
+        text=(
+            "During training the decoder reads the whole translation, but must not see the token "
+            "that it has to predict. The mask removes later positions before the softmax."
+        ),
+        misprint="All future positions are set to $\\text{Softmax}(\\infty) = 0$.",
+        question=FIND_MISTAKE,
+        takeaway="The mask sets scores to −∞; +∞ would take all of the weight.",
+        build=mistakes.infinity,
+    ),
+    Lesson(
+        name="memory",
+        title="Three uses of attention",
+        part=MISTAKES,
+        minutes=1,
+        extra=True,
+        section="3.2.3",
+        page=ATTENTION,
+        view={"view": "heads", "kind": "cross"},
+        text=(
+            "The encoder attends to the source, the decoder to what it has written. In "
+            "cross-attention (encoder–decoder attention) the decoder attends to the encoder's "
+            "output, the memory."
+        ),
+        misprint=(
+            "In encoder–decoder attention the queries come from the previous decoder layer and "
+            "the memory."
+        ),
+        question=FIND_MISTAKE,
+        takeaway="In cross-attention queries come from the decoder, keys and values from memory.",
+        build=mistakes.memory,
+    ),
+    Lesson(
+        name="self",
+        title="Self-attention or cross-attention",
+        part=MISTAKES,
+        minutes=1,
+        extra=True,
+        section="3.2.3",
+        page=ATTENTION,
+        view={"view": "heatmap", "kind": "cross"},
+        text=(
+            "In self-attention queries and keys come from the same sequence. A decoder layer has "
+            "one attention of this kind and one of another."
+        ),
+        misprint="the decoder's second sublayer is *self*-attention over the encoder's output.",
+        question="Which word is wrong?",
+        takeaway="In self-attention both sides are the same tokens, so the matrix is square.",
+        build=mistakes.not_self,
+    ),
+    Lesson(
+        name="units",
+        title="The feed-forward network",
+        part=MISTAKES,
+        minutes=1,
+        extra=True,
+        section="3.3",
+        page=INSIDE,
+        view={"box": "encoder.ffn.hidden", "layer": 0},
+        text=(
+            "After attention has mixed positions, a small network is applied to each position "
+            "separately, the same one everywhere: a linear map to more dimensions, a ReLU, and a "
+            "linear map back."
+        ),
+        misprint="$FFN(x) = W_2 \\cdot (0, x \\cdot W_1 + b_1) + b_2$",
+        question="Which word is missing?",
+        takeaway="Between its two linear maps the network has a ReLU.",
+        build=mistakes.units,
+    ),
+    Lesson(
+        name="epsilon",
+        title="The ε of Adam",
+        part=MISTAKES,
+        minutes=1,
+        extra=True,
+        section="5.3",
+        page="pages/train.py",
+        task="reverse",
+        sentences=("a b c d e f",),
+        text=(
+            "Adam keeps a moving average of each weight's gradient and of its square. A step is "
+            "the first divided by the root of the second. Below the curves of a run you see the "
+            "update of one matrix in numbers."
+        ),
+        misprint=(
+            "$\\theta_t = \\theta_{t-1} - \\alpha \\, \\hat m_t / \\sqrt{\\hat v_t + \\epsilon}$"
+        ),
+        question=FIND_MISTAKE,
+        takeaway="Adam adds ε outside the root, so it stays as small as it looks.",
+        build=mistakes.epsilon,
+    ),
+)

@@ -1,0 +1,250 @@
+"""Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import torch
+
+from transformer.analysis.roles.sentence_heads import CLEAR, alignment
+from transformer.figures.lesson_sheet import Picture
+from transformer.inference import Trace
+from transformer.ui.widgets.lessons.lesson import (
+    LessonCase,
+    LessonUnavailable,
+    Option,
+    Question,
+    TraceWords,
+    bold,
+    escaped,
+    rounded_percent,
+)
+
+OWNED = "umbrella"
+OTHER_OWNER = {"her": "his", "his": "her"}
+
+
+def umbrella(case: LessonCase) -> Question:
+    """Which source word does the aligner head link to the translation's possessive?"""
+    words = case.words
+    owner = next((n for n, word in enumerate(words.source) if word in OTHER_OWNER), -1)
+    if owner < 0 or OWNED not in words.source:
+        raise LessonUnavailable("its sentence has no owner of an umbrella")
+    for layer, head, to in aligners(case):
+        weights = words.cross_heads(to)[layer, head]
+        asked = int(weights[:, owner].argmax())
+        row = weights[asked]
+        if int(row.argmax()) == owner and row[owner] >= CLEAR:
+            break
+    else:
+        raise LessonUnavailable("its aligner head links no word of the translation to the owner")
+    likely = [owner, words.source.index(OWNED), *(int(n) for n in np.argsort(-row))]
+    options = sorted([*dict.fromkeys(likely)][:4])
+    read = words.first_row(asked) + (to == "input")
+    return Question(
+        exhibit=f"{escaped(case.text)}  →  {_with_bold(words, asked)}",
+        options=tuple(
+            Option(
+                escaped(words.source[n]),
+                f"This head gives {bold(words.source[n])} {rounded_percent(row[n])} there.",
+            )
+            for n in options
+        ),
+        correct=options.index(owner),
+        answer=(
+            f"The head ({case.head_name(layer, head)}) links {bold(words.target[asked])} to "
+            f"{bold(words.source[owner])} with {rounded_percent(row[owner])} of its attention. "
+            f"{_with_other_owner(case, words.source[owner])}"
+        ),
+        answer_fields={
+            "view": "heads", "kind": "cross", "layer": layer, "head": head,
+            "pin": f"t{words.first_row(asked) + 1}", "way": "from", "tokens": f"q{read}",
+            "word_row": to,
+        },
+        picture=Picture(
+            weights, words.target, words.source,
+            "One head: the source words (columns) that it links to each word (rows)", asked,
+        ),
+    )  # fmt: skip
+
+
+def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
+    """Layer, head and reading ("output" or "input") of the model's measured aligner head. A model
+    without one yields all heads, those first that align this sentence most clearly."""
+    measured = case.model.aligner
+    if measured is not None:
+        yield measured.layer, measured.head, measured.weights_to
+        return
+    candidates = []
+    for to in ("output", "input"):
+        heads = case.words.cross_heads(to)
+        shares = alignment(heads.reshape(-1, *heads.shape[2:]))[0]
+        for number, share in enumerate(shares.tolist()):
+            candidates.append((-share, *divmod(number, heads.shape[1]), to))
+    for _, layer, head, to in sorted(candidates):
+        yield layer, head, to
+
+
+def _with_other_owner(case: LessonCase, owner: str) -> str:
+    """What the model writes if somebody else owns the umbrella."""
+    other = case.text.replace(f" {owner} ", f" {OTHER_OWNER[owner]} ")
+    translation = case.model.translator.translate(other).text
+    change = f"Replace {bold(owner)} by {bold(OTHER_OWNER[owner])}, and the translation"
+    if translation == case.trace.text:
+        return f"{change} stays the same: in this language the possessive does not name the owner."
+    return f"{change} changes: {escaped(translation)}"
+
+
+def row(case: LessonCase) -> Question:
+    """What do the weights of a row sum to?"""
+    words, trace = case.words, case.trace
+    if len(words.target) < 2:
+        raise LessonUnavailable("its translation is shorter than two words")
+    # A row whose largest weight is about one half, so that the others matter for the sum.
+    distances = np.abs(words.cross.max(axis=-1) - 0.5)
+    layer, head, asked = np.unravel_index(int(distances.argmin()), distances.shape)
+    sums = np.concatenate(
+        [
+            trace.weights(kind, i).sum(axis=-1).ravel()
+            for kind in ("encoder", "decoder", "cross")
+            for i in range(trace.n_layers)
+        ]
+    )
+    error = float(np.abs(sums - 1).max())
+    if error > 1e-3:
+        raise LessonUnavailable("the weights of its rows do not sum to 1")
+    weights = trace.weights("cross", int(layer))[int(head), words.first_row(int(asked))]
+    best = int(weights.argmax())
+    listed = " · ".join(
+        f"{case.token(trace.src_tokens, n)} {'?' if n == best else f'{100 * weight:.1f} %'}"
+        for n, weight in enumerate(weights)
+    )
+    return Question(
+        exhibit=f"One head, writing {bold(words.target[int(asked)])}: {listed}",
+        options=(
+            Option(
+                "The number of words",
+                "A longer sentence does not add attention: the same total is divided further.",
+            ),
+            Option(
+                "More for important words, less for others",
+                "Every row has the same total. Rows differ only in how they divide it.",
+            ),
+            Option("100 %, in every row of every head"),
+        ),
+        correct=2,
+        answer=(
+            f"All {len(sums):,} rows of this model's heads sum to 1, up to a rounding error of "
+            f"{error:.0e}. So the missing number is {100 * weights[best]:.1f} %: weight given to "
+            "one token is taken from the others."
+        ),
+        answer_fields={
+            "view": "heatmap", "kind": "cross", "layer": int(layer), "head": int(head),
+            "pin": "", "way": "from", "tokens": words.rows(int(asked)),
+        },
+        picture=Picture(
+            words.cross[layer, head], words.target, words.source,
+            "One head: source words (columns) attended to while writing each word (rows)",
+            int(asked),
+        ),
+    )  # fmt: skip
+
+
+def steps(case: LessonCase) -> Question:
+    """How many decoder steps does a translation take?"""
+    *written, last = case.trace.translation.steps
+    if len(written) < 2:
+        raise LessonUnavailable("its translation is shorter than two tokens")
+    count = len(written)
+    tokens = [step.chosen.token for step in (*written, last)]
+    return Question(
+        exhibit=f"{escaped(case.text)}  →  {case.tokens(tokens[:-1])}",
+        options=(
+            Option("Once: all of it at the same time", "Each token depends on those before it."),
+            Option(
+                f"{count} times, once for each token",
+                "Then nothing would have ended the translation: stopping is a choice, too.",
+            ),
+            Option(f"{count + 1} times, once more than there are tokens"),
+        ),
+        correct=2,
+        answer=(
+            f"{count + 1} times: {case.tokens(tokens[:-1])} and then {case.token(tokens, count)}, "
+            "the token that ends a sentence. The model chooses it like any other token, when it is "
+            f"the most probable one: here with {rounded_percent(last.probability)}."
+        ),
+    )
+
+
+def meeting(case: LessonCase) -> Question:
+    """Which weight does the softmax give to the highest score?"""
+    words, trace = case.words, case.trace
+    layer, head, asked = _undecided(trace, words)
+    site = f"decoder.layers.{layer}.cross_attn.hook_"
+    row = words.first_row(asked)
+    scores = trace[f"{site}scores"][head, row].astype(np.float64)
+    weights = torch.from_numpy(scores).softmax(-1).numpy()
+    if np.abs(weights - trace[f"{site}weights"][head, row]).max() > 1e-4:
+        raise LessonUnavailable("its weights are no softmax of its scores")
+    best, second = (int(n) for n in np.argsort(-scores)[:2])
+    gap = float(scores[best] - scores[second])
+    listed = " · ".join(
+        f"{case.token(trace.src_tokens, n)} {score:.1f}" for n, score in enumerate(scores)
+    )
+    share = rounded_percent(float(weights[best]))
+    return Question(
+        exhibit=f"Scores of one head, writing {bold(words.target[asked])}: {listed}",
+        options=(
+            Option(
+                f"{rounded_percent(1 / len(scores))}: the same as each of the {len(scores)} tokens",
+                "Then the scores would make no difference.",
+            ),
+            Option(share),
+            Option(
+                "100 %: the highest score takes everything",
+                "The softmax is never exactly 0: every token keeps a little weight.",
+            ),
+        ),
+        correct=1,
+        answer=(
+            f"{case.token(trace.src_tokens, best)} gets {share}. The softmax raises e to the power "
+            "of each score and divides by the sum. The score of "
+            f"{case.token(trace.src_tokens, second)} is lower by {gap:.1f}, so its weight is "
+            f"e^{gap:.1f} ≈ {math.exp(gap):.0f} times smaller. The page shows every step: query "
+            "times key, division by √d_k, softmax."
+        ),
+        answer_fields={
+            "view": "query-key", "kind": "cross", "layer": layer, "head": head, "row": row,
+            "column": best,
+        },
+        picture=Picture(
+            words.cross[layer, head], words.target, words.source,
+            "The same head: source words (columns) attended to while writing each word (rows)",
+            asked,
+        ),
+    )  # fmt: skip
+
+
+def _undecided(trace: Trace, words: TraceWords) -> tuple[int, int, int]:
+    """Layer, head and target word whose largest weight is on a word and closest to 75 %."""
+    candidates: list[tuple[float, int, int, int]] = []
+    for layer in range(trace.n_layers):
+        weights = trace.weights("cross", layer)
+        for asked in range(len(words.target)):
+            rows = weights[:, words.first_row(asked)]
+            for head, best in enumerate(rows.argmax(axis=-1)):
+                if trace.src_tokens[best].strip("▁").isalpha():
+                    distance = abs(float(rows[head, best]) - 0.75)
+                    candidates.append((distance, layer, head, asked))
+    if not candidates or min(candidates)[0] > 0.2:
+        raise LessonUnavailable("no head of it gives a word between 55 % and 95 % of a row")
+    return min(candidates)[1:]
+
+
+def _with_bold(words: TraceWords, asked: int) -> str:
+    """The translation with one of its words in bold."""
+    return " ".join(
+        bold(word) if n == asked else escaped(word) for n, word in enumerate(words.target)
+    )

@@ -1,0 +1,330 @@
+"""Questions about heads: patterns, attention sinks, the mask, reordering, ablation, learning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer.analysis.interventions import switched_off
+from transformer.analysis.roles.sentence_heads import CLEAR, alignment, word_before
+from transformer.figures.lesson_sheet import Picture
+from transformer.inference import Trace
+from transformer.measures.head_codes import heads_of
+from transformer.measures.words import merge, plain_words
+from transformer.ui.services.models import Model
+from transformer.ui.widgets.lessons.lesson import (
+    LessonCase,
+    LessonUnavailable,
+    Option,
+    Question,
+    bold,
+    escaped,
+    rounded_percent,
+)
+
+STACKS = {"encoder": "encoder", "decoder": "decoder", "cross": "cross-attention"}
+MIN_SINK_SHARE = 0.4
+"""Mean weight that a sink token must get from the head that the lesson shows,"""
+MIN_SINK_RATIO = 3.0
+"""and how many times the weight under uniform attention that must be."""
+
+
+def previous_word(case: LessonCase) -> Question:
+    """Find a head that attends to the previous word."""
+    shares = {kind: _previous_word_shares(case.trace, kind) for kind in ("encoder", "decoder")}
+    kind = max(shares, key=lambda name: float(shares[name].max(initial=0)))
+    best = shares[kind]
+    if best.max(initial=0) < CLEAR:
+        raise LessonUnavailable("no head of it attends to the previous word on most words")
+    layer, head = (int(n) for n in np.unravel_index(int(best.argmax()), best.shape))
+    start_layer, start_head = (int(n) for n in np.unravel_index(int(best.argmin()), best.shape))
+    count = sum(int((each >= CLEAR).sum()) for each in shares.values())
+    exact = case.exact
+
+    def check(model: Model, view: Any) -> tuple[bool, str]:
+        if view.kind not in shares:
+            return False, (
+                "The selected head belongs to cross-attention, where no word has a previous one. "
+                "Choose the encoder above the picture."
+            )
+        share = float(shares[view.kind][view.layer, view.head])
+        name = LessonCase(model, "", exact).head_name(view.layer, view.head)
+        explanation = (
+            f"The selected head ({STACKS[view.kind]}, {name}) gives the previous word "
+            f"{rounded_percent(share)} of its attention on average"
+        )
+        if share >= CLEAR:
+            return True, f"{explanation}."
+        return False, f"{explanation}; look for more than half."
+
+    tokens = case.trace.src_tokens if kind == "encoder" else case.trace.tgt_tokens
+    numbers, labels = plain_words(tokens)
+    kept = [n for n, label in enumerate(labels) if label]
+    merged = merge(case.trace.weights(kind, layer).astype(np.float64), numbers, numbers)[head]
+    return Question(
+        answer=(
+            f"{count} of the {sum(each.size for each in shares.values())} heads in encoder and "
+            "decoder give the previous word more than half of their attention. The clearest is "
+            f"{case.head_name(layer, head)} of the {STACKS[kind]}, with "
+            f"{rounded_percent(float(best.max()))}. It was not programmed: training found it "
+            "useful. With so few words some heads may match by chance; the Heads lab measures a "
+            "whole corpus."
+        ),
+        start_fields={"view": "model", "kind": kind, "layer": start_layer, "head": start_head},
+        answer_fields={"view": "heatmap", "kind": kind, "layer": layer, "head": head},
+        picture=Picture(
+            merged[kept][:, kept], [labels[n] for n in kept], [labels[n] for n in kept],
+            "One head: where each word (row) looks (column)",
+        ),
+        check=check,
+    )  # fmt: skip
+
+
+def _previous_word_shares(trace: Trace, kind: str) -> Float[np.ndarray, "layers heads"]:
+    """Every head's mean weight on the previous word; 0 if there are fewer than two words."""
+    numbers, labels = plain_words(trace.src_tokens if kind == "encoder" else trace.tgt_tokens)
+    rows = np.stack(
+        [
+            word_before(merge(trace.weights(kind, i).astype(np.float64), numbers, numbers), labels)
+            for i in range(trace.n_layers)
+        ]
+    )
+    return np.asarray(rows.mean(axis=-1) if rows.shape[-1] else np.zeros(rows.shape[:2]))
+
+
+def sink(case: LessonCase) -> Question:
+    """Which token is the sink of a head that attends to a token without a word in it?"""
+    trace, tokens = case.trace, case.trace.src_tokens
+    spoken = [n for n, token in enumerate(tokens) if any(map(str.isalpha, _text(token)))]
+    if len(spoken) < 3:
+        raise LessonUnavailable("its sentence is shorter than three words")
+    candidates: list[tuple[float, str, int, int]] = []
+    for kind in ("encoder", "cross"):
+        mean = np.stack([trace.weights(kind, i).mean(axis=-2) for i in range(trace.n_layers)])
+        for column in set(range(len(tokens))) - {*spoken}:
+            number = int(mean[..., column].argmax())
+            share = float(mean[..., column].max())
+            candidates.append((share, kind, *divmod(number, mean.shape[1])))
+    share, kind, layer, head = max(candidates, default=(0.0, "encoder", 0, 0))
+    weights = trace.weights(kind, layer)[head].astype(np.float64)
+    mean_row = weights.mean(axis=0)
+    column, uniform = int(mean_row.argmax()), 1 / len(tokens)
+    if column in spoken or share < max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform):
+        raise LessonUnavailable("no head of it gives most of its attention to one such token")
+    longest = max(spoken, key=lambda n: len(tokens[n]))
+    likely = [column, longest, spoken[0], len(tokens) - 1, *np.argsort(-mean_row).tolist()]
+    options = sorted([*dict.fromkeys(likely)][:4])
+    rows = "all tokens read" if kind == "encoder" else "all tokens written"
+    return Question(
+        exhibit=case.tokens(tokens),
+        options=tuple(
+            Option(
+                case.token(tokens, n),
+                f"{case.token(tokens, n)} gets {rounded_percent(float(mean_row[n]))}.",
+            )
+            for n in options
+        ),
+        correct=options.index(column),
+        answer=(
+            f"{case.token(tokens, column)}: {rounded_percent(share)} of this head's attention, "
+            f"averaged over {rows}; uniform attention would give it {rounded_percent(uniform)}. "
+            "The token says little about the sentence. A row has to sum to 1, so a head that finds "
+            "nothing useful needs a token to put its weight on: an **attention sink**."
+        ),
+        answer_fields={
+            "view": "heads", "kind": kind, "layer": layer, "head": head, "tokens": f"k{column}",
+        },
+        picture=Picture(
+            weights, tokens if kind == "encoder" else trace.predicted_tokens, tokens,
+            "One head: the tokens (columns) that each token (row) attends to",
+        ),
+    )  # fmt: skip
+
+
+def _text(token: str) -> str:
+    """The letters of a token; "" for a control token such as `</s>`."""
+    return "" if token.startswith("<") and token.endswith(">") else token
+
+
+def causal_mask(case: LessonCase) -> Question:
+    """How much attention can a later word get?"""
+    trace, words = case.trace, case.words
+    if len(words.target) < 3:
+        raise LessonUnavailable("its translation is shorter than three words")
+    weights = np.stack([trace.weights("decoder", i) for i in range(trace.n_layers)])
+    later = np.triu(np.ones(weights.shape[-2:], dtype=bool), k=1)
+    largest = float(weights[..., later].max())
+    if largest > 0:
+        raise LessonUnavailable("its decoder attends to later tokens")
+    asked = words.first_row(2)
+    return Question(
+        exhibit=" ".join(
+            bold(word) if n == 1 else escaped(word) for n, word in enumerate(words.target)
+        ),
+        options=(
+            Option("None"),
+            Option(
+                "A little, and less the further away it is",
+                "Then training would teach it to copy the word that it has to predict.",
+            ),
+            Option(
+                "As much as earlier words",
+                "In training the whole translation is there, but the mask hides later words.",
+            ),
+        ),
+        correct=0,
+        answer=(
+            f"None: over all {weights.shape[0] * weights.shape[1]} decoder heads the largest "
+            f"weight on a later token is {largest:.0f}. The causal mask sets those scores to −∞ "
+            "before the softmax, and e to the power of −∞ is 0. The matrix is empty above its "
+            "diagonal."
+        ),
+        answer_fields={"view": "heatmap", "kind": "decoder", "tokens": f"q{asked}"},
+        picture=Picture(
+            weights.mean(axis=(0, 1)), trace.tgt_tokens, trace.tgt_tokens,
+            "Mean of all decoder heads: the tokens (columns) that each token (row) attends to",
+            asked,
+        ),
+    )  # fmt: skip
+
+
+def reordering(case: LessonCase) -> Question:
+    """Two neighbouring words of the translation whose source words are in the opposite order."""
+    words = case.words
+    flat = words.cross.reshape(-1, len(words.target), len(words.source))
+    if min(flat.shape[1:]) < 3:
+        raise LessonUnavailable("its sentence or its translation is shorter than three words")
+    shares, pairs = alignment(flat)
+    for number in np.argsort(-shares).tolist():
+        weights = flat[number]
+        best, largest = weights.argmax(axis=-1), weights.max(axis=-1)
+        for asked in range(1, len(words.target)):
+            both = [asked - 1, asked]
+            clear = pairs[both, best[both]].all() and largest[both].min() >= CLEAR
+            if clear and best[asked] < best[asked - 1]:
+                layer, head = divmod(number, words.cross.shape[1])
+                return _reordered(case, layer, head, asked)
+    raise LessonUnavailable("no head shows two neighbouring words in the opposite order")
+
+
+def _reordered(case: LessonCase, layer: int, head: int, asked: int) -> Question:
+    words = case.words
+    weights = words.cross[layer, head]
+    before, now = int(weights[asked - 1].argmax()), int(weights[asked].argmax())
+    near = (now, before, before + 1, before - 1, now - 1, now + 1, 0)
+    options = sorted([*dict.fromkeys(n for n in near if 0 <= n < len(words.source))][:4])
+    return Question(
+        exhibit=(
+            f"{escaped(case.text)}  →  "
+            + " ".join(bold(w) if n == asked else escaped(w) for n, w in enumerate(words.target))
+        ),
+        options=tuple(
+            Option(
+                escaped(words.source[n]),
+                f"{bold(words.source[n])} gets {rounded_percent(float(weights[asked, n]))} there.",
+            )
+            for n in options
+        ),
+        correct=options.index(now),
+        answer=(
+            f"{bold(words.source[now])}, with {rounded_percent(float(weights[asked, now]))} of "
+            f"{case.head_name(layer, head)}. For the word before, {bold(words.target[asked - 1])}, "
+            f"it was {bold(words.source[before])}. The two languages order these words "
+            "differently, so the lines cross. The model had no dictionary and no grammar: it "
+            "learned both from pairs of sentences."
+        ),
+        answer_fields={
+            "view": "heads", "kind": "cross", "layer": layer, "head": head,
+            "tokens": f"{words.rows(asked - 1)},{words.rows(asked)}",
+        },
+        picture=Picture(
+            weights, words.target, words.source,
+            "One head: source words (columns) attended to while writing each word (rows)", asked,
+        ),
+    )  # fmt: skip
+
+
+def ablation(case: LessonCase) -> Question:
+    """Switch off heads until the translation changes."""
+    config, original = case.model.translator.model.config, case.trace.text
+    # Whole layers of cross-attention: they change a translation soonest, with few translations.
+    layers = [f"c{n}" for n in reversed(range(config.n_layers))]
+    changed = ((layer, _without(case.model, case.text, layer)) for layer in layers)
+    off, altered = next(((layer, text) for layer, text in changed if text != original), ("", ""))
+    if not off:
+        raise LessonUnavailable("its translation stays the same without any one layer")
+    source = case.text
+
+    def check(model: Model, view: Any) -> tuple[bool, str]:
+        heads, _ = heads_of(view.off, model.n_layers, model.n_heads)
+        if not heads:
+            return False, "No head is switched off yet. Click a head, or the name of a layer."
+        translation = _without(model, source, view.off)
+        start = f"Without {len(heads)} head{'' if len(heads) == 1 else 's'} the translation"
+        if translation == original:
+            return False, f"{start} is still the same. Switch off more heads."
+        return True, f"{start} is: {escaped(translation) or '(empty)'}"
+
+    result = bold(altered.rstrip(".")) if altered else "empty"
+    total = 3 * config.n_layers * config.n_heads
+    return Question(
+        exhibit=f"With all {total} heads: {escaped(original)}",
+        answer=(
+            f"One whole layer is enough: without its {config.n_heads} cross-attention heads the "
+            f"translation is {result}. A head with a clear pattern "
+            "is not always a head that is needed: other heads may do the same work. To find out "
+            "whether a head matters, remove it and compare the outputs."
+        ),
+        start_fields={"off": ""},
+        answer_fields={"off": off},
+        check=check,
+    )
+
+
+def _without(model: Model, text: str, off: str) -> str:
+    """The translation with the heads of the address field `off` set to zero."""
+    heads, _ = heads_of(off, model.n_layers, model.n_heads)
+    hooks = switched_off(model.translator.model.config, heads)
+    return model.translator.translate(text, hooks=hooks).text
+
+
+def reverse(case: LessonCase) -> Question:
+    """Where does a model that reverses its input look while it writes the first symbol?"""
+    trace = case.trace
+    symbols = case.text.split()
+    if trace.text.split() != symbols[::-1]:
+        raise LessonUnavailable("it has not learned to reverse this")
+    weights = trace.weights("cross", trace.n_layers - 1).mean(axis=0)
+    first, last = float(weights[0, 0]), float(weights[0, len(symbols) - 1])
+    if last < CLEAR:
+        raise LessonUnavailable("its last layer does not attend to the last symbol first")
+    tokens = [token.removeprefix("▁") for token in trace.src_tokens]
+    written = [token.removeprefix("▁") for token in trace.predicted_tokens]
+    return Question(
+        exhibit=f"{escaped(' '.join(symbols))}  →  {escaped(trace.text)}",
+        options=(
+            Option(
+                f"{bold(symbols[0])}, the first letter",
+                f"It gets {rounded_percent(first)}: the output starts at the other end.",
+            ),
+            Option(
+                "All letters equally",
+                "That is how attention looks before training; the film shows it.",
+            ),
+            Option(f"{bold(symbols[-1])}, the last letter"),
+        ),
+        correct=2,
+        answer=(
+            f"{bold(symbols[-1])}: on average the heads of the last layer give it "
+            f"{rounded_percent(last)}. The film on this page shows how this was learned: nearly "
+            "uniform attention at first, a clear antidiagonal at the end."
+        ),
+        answer_fields={"run": case.model.name},
+        picture=Picture(
+            weights, written, tokens,
+            "Mean of the last layer: letters (columns) attended to while writing each one (rows)",
+            0,
+        ),
+    )  # fmt: skip

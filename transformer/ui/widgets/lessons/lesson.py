@@ -1,0 +1,233 @@
+"""The data types of a lesson: a question that a visitor answers before seeing the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from jaxtyping import Float
+
+from transformer.figures.lesson_sheet import Picture
+from transformer.inference import Trace
+from transformer.measures import naming
+from transformer.measures.words import merge, plain_words, rows_of_written
+from transformer.ui.address import EXAMPLE, View
+from transformer.ui.services import trace_cache
+from transformer.ui.services.models import Model
+from transformer.ui.services.trace_cache import Reading
+from transformer.ui.shell.registry import PAGES
+
+LIST = "pages/lessons.py"
+"""The page of the list; it asks every question whose own page would reveal the answer."""
+
+
+class LessonUnavailable(Exception):
+    """The model does not show the lesson's phenomenon on this sentence; the message says why."""
+
+
+@dataclass(frozen=True)
+class LessonCase:
+    """A model and one sentence of a lesson.
+
+    Attributes:
+        exact: whether to name tokens, layers and heads as the model does (`measures.naming`).
+    """
+
+    model: Model
+    text: str
+    exact: bool = False
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The model's greedy translation of the sentence, with all activations.
+
+        Raises:
+            LessonUnavailable: if the translation does not end with `</s>`.
+        """
+
+        def read() -> Reading:
+            return Reading(self.model.translator.trace(self.text, method="greedy"))
+
+        trace = trace_cache.kept(("lesson", self.model.hash, self.text), read).trace
+        if trace.predicted_tokens[-1:] != ("</s>",):
+            raise LessonUnavailable("its translation does not come to an end")
+        return trace
+
+    @cached_property
+    def words(self) -> TraceWords:
+        return TraceWords(self.trace)
+
+    def tokens(self, tokens: Sequence[str]) -> str:
+        """Markdown for some tokens of a sentence, each as code."""
+        return code(naming.token_names(tokens, self.exact))
+
+    def token(self, tokens: Sequence[str], position: int) -> str:
+        """Markdown for one of a sentence's tokens, named as `tokens` names it."""
+        return code([naming.token_names(tokens, self.exact)[position]])
+
+    def head_name(self, layer: int, head: int) -> str:
+        return naming.head_name(layer, head, self.exact)
+
+
+@dataclass(frozen=True)
+class Option:
+    """One of the possible answers; `feedback` explains why a wrong one is wrong."""
+
+    label: str
+    feedback: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A lesson's question for one model and one sentence. All texts are Markdown.
+
+    Attributes:
+        answer: the explanation shown after a guess.
+        options: two to four, in the order in which they are shown; none if the visitor has to
+            find something on the page. correct: the index of the right one.
+        exhibit: what the question refers to, such as a translation or a row of scores.
+        start_fields: fields of the page while the question is open; answer_fields: the fields
+            that show the answer.
+        picture: for the printed sheet.
+        check: for something to find on the page: takes the model and the page's view, returns
+            whether the view shows it, and an explanation. It must not keep a model alive.
+    """
+
+    answer: str
+    options: tuple[Option, ...] = ()
+    correct: int = 0
+    exhibit: str = ""
+    start_fields: Mapping[str, Any] = field(default_factory=dict)
+    answer_fields: Mapping[str, Any] = field(default_factory=dict)
+    picture: Picture | None = None
+    check: Callable[[Model, Any], tuple[bool, str]] | None = None
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One step of the course.
+
+    Attributes:
+        name: the step's name in addresses; it never changes.
+        part: the part of the course; minutes: how long the step takes.
+        page: the file of the page that shows the answer; `view`: its fields that differ from
+            their defaults.
+        text, question: Markdown.
+        takeaway: one sentence for the summary at the end.
+        build: makes the question. Raises LessonUnavailable if the case does not show it.
+        section: of the paper.
+        sentences: tried in this order; the first that shows the phenomenon is used.
+        task: "" for models that translate from English, else the training task whose models are
+            used.
+        misprint: a line of Markdown with a mistake that the visitor has to find.
+        in_place: whether the question is asked on its own page, which does not reveal the answer.
+        extra: whether the step is one of the extra lessons.
+    """
+
+    name: str
+    title: str
+    part: str
+    minutes: float
+    page: str
+    text: str
+    question: str
+    takeaway: str
+    build: Callable[[LessonCase], Question]
+    section: str = ""
+    view: Mapping[str, Any] = field(default_factory=dict)
+    sentences: tuple[str, ...] = (EXAMPLE,)
+    task: str = ""
+    misprint: str = ""
+    in_place: bool = False
+    extra: bool = False
+
+    @property
+    def question_page(self) -> str:
+        """The file of the page that asks the question."""
+        return self.page if self.in_place else LIST
+
+    def view_for(self, model: str, text: str, question: Question | None, answered: bool) -> View:
+        """Return the view of the lesson before or after its answer may be seen.
+
+        Args:
+            model: the checkpoint's name in the address; "" is the default checkpoint.
+            text: the sentence; question: built on it, None if no model shows the phenomenon.
+        """
+        shared: dict[str, Any] = {"lesson": self.name, "model": model}
+        if not answered and not self.in_place:
+            return PAGES[LIST].view(**shared)
+        fields = dict(self.view) | dict(question.start_fields if question else {})
+        if answered and question:
+            fields |= question.answer_fields
+        if not self.task:
+            shared["text"] = text
+        return PAGES[self.page].view(**{**shared, **fields})
+
+
+class TraceWords:
+    """The words of a trace and the cross-attention between them; tokens without letters or digits
+    are left out.
+
+    Attributes:
+        source, target: the words of both sides.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self._source_words, source_labels = plain_words(trace.src_tokens)
+        self._target_words, target_labels = plain_words(trace.predicted_tokens)
+        self._source_kept = [n for n, label in enumerate(source_labels) if label]
+        self._target_kept = [n for n, label in enumerate(target_labels) if label]
+        self.source = [source_labels[n] for n in self._source_kept]
+        self.target = [target_labels[n] for n in self._target_kept]
+
+    @cached_property
+    def cross(self) -> Float[np.ndarray, "layers heads target source"]:
+        """Cross-attention weights of every head, for every written word over the source words."""
+        return self.cross_heads()
+
+    def cross_heads(self, to: str = "output") -> Float[np.ndarray, "layers heads target source"]:
+        """`cross`, where each word is looked up in the row that writes it ("output") or in the
+        next one, which reads it ("input")."""
+        layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
+        rows = rows_of_written(np.stack(layers).astype(np.float64), to)
+        merged = merge(rows, self._target_words, self._source_words)
+        kept: npt.NDArray[np.float64] = merged[..., self._target_kept, :]
+        return kept[..., self._source_kept]
+
+    def first_row(self, word: int) -> int:
+        """The row of the cross-attention that writes the first token of this target word."""
+        return self._target_words.index(self._target_kept[word])
+
+    def rows(self, word: int) -> str:
+        """The rows of all tokens of a target word, as the explorer's address writes them."""
+        number = self._target_kept[word]
+        return ",".join(f"q{row}" for row, n in enumerate(self._target_words) if n == number)
+
+
+def code(names: Sequence[str]) -> str:
+    """Markdown that shows each name as code."""
+    return " ".join(f"`{name.replace('`', 'ˋ')}`" for name in names)
+
+
+def bold(text: str) -> str:
+    """Markdown that shows a word of a sentence in bold."""
+    return f"**{escaped(text)}**"
+
+
+def escaped(text: str) -> str:
+    """Markdown that shows `text` literally."""
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>()#+-.!|$~:" else sign for sign in text)
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
+
+
+def rounded_percent(share: float) -> str:
+    """A share in whole percent, easy to guess; never "100 %" for less than all."""
+    return "more than 99 %" if 0.995 <= share < 1 else f"{100 * share:.0f} %"

@@ -1,0 +1,151 @@
+"""Questions about quantities: scores, embeddings, losses, normalisation, computational cost."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from transformer.analysis.table1 import score_scale
+from transformer.ui.widgets.lessons.lesson import (
+    LessonCase,
+    LessonUnavailable,
+    Option,
+    Question,
+    bold,
+)
+
+SMALL, LARGE = 64, 256
+"""The two values of d_k that are compared."""
+
+
+def scale(case: LessonCase) -> Question:
+    """By which factor does the variance of q·k grow with d_k?"""
+    table = score_scale.measure((SMALL, LARGE)).query("score == 'dot'").set_index("d_k")
+    small, large = (float(table["variance"][d_k]) for d_k in (SMALL, LARGE))
+    factors = (1, 2, 4, 16)
+    correct = min(range(len(factors)), key=lambda n: abs(math.log(large / small / factors[n])))
+    feedback = {
+        1: "The sum has more terms, so it varies more.",
+        2: "That is the factor for the standard deviation.",
+        4: "The variance is proportional to the number of terms.",
+        16: "That would hold if all terms were equal; they are independent.",
+    }
+    return Question(
+        options=tuple(
+            Option(f"{n} times" if n > 1 else "Not at all", feedback[n]) for n in factors
+        ),
+        correct=correct,
+        answer=(
+            f"From {small:.0f} to {large:.0f} for random queries and keys: {factors[correct]} "
+            "times, like d_k. Each product of two independent numbers with variance 1 has variance "
+            "1, and a score is the sum of d_k products (footnote 4 of the paper). Dividing by "
+            "√d_k brings the variance back to 1 for every d_k, so the softmax does not saturate."
+        ),
+    )
+
+
+def lengths(case: LessonCase) -> Question:
+    """By which factor is an embedding scaled?"""
+    trace = case.trace
+    d_model = int(trace.config["d_model"])
+    scaled = float(np.linalg.norm(trace["encoder.embed.hook_tokens"], axis=-1).mean())
+    position = float(np.linalg.norm(trace["encoder.embed.hook_positions"], axis=-1).mean())
+    return Question(
+        options=(
+            Option("Not at all", "Then the position would be much longer than the embedding."),
+            Option(f"By √d_model = √{d_model} = {d_model**0.5:.3g}"),
+            Option(
+                f"By d_model = {d_model}",
+                "Then the embedding would be much longer than the position.",
+            ),
+        ),
+        correct=1,
+        answer=(
+            f"By √{d_model} = {d_model**0.5:.3g}: here from {scaled / d_model**0.5:.2f} "
+            f"to {scaled:.1f} on average. The position's vector has length {position:.1f}. Without "
+            "the factor it would dominate the sum."
+        ),
+    )
+
+
+def shifted(case: LessonCase) -> Question:
+    """At which position is the training loss highest?"""
+    target = case.model.about.translation(case.text)
+    if not target:
+        raise LessonUnavailable("there is no reference translation into its target language")
+    steps = case.model.translator.trace(case.text, target=target).translation.steps
+    order = sorted(range(len(steps)), key=lambda n: steps[n].probability)
+    if len(order) < 4:
+        raise LessonUnavailable("the reference translation has fewer than four tokens")
+    options = sorted(order[i] for i in (0, 1, len(order) // 2, len(order) - 1))
+    tokens, worst = [step.chosen.token for step in steps], steps[order[0]]
+    return Question(
+        exhibit=case.tokens(tokens),
+        options=tuple(
+            Option(
+                f"{case.token(tokens, n)}, position {n + 1}",
+                f"The loss there is {_nats(steps[n].probability)}.",
+            )
+            for n in options
+        ),
+        correct=options.index(order[0]),
+        answer=(
+            f"Position {order[0] + 1}: the model gives {case.token(tokens, order[0])} a "
+            f"probability of {100 * worst.probability:.1f} %, so the loss is −ln of that, "
+            f"{_nats(worst.probability)}. Training minimises the sum over all positions."
+        ),
+        answer_fields={"target": target},
+    )
+
+
+def _nats(probability: float) -> str:
+    return f"{-math.log(max(probability, 1e-12)):.2f} nats"
+
+
+def norm(case: LessonCase) -> Question:
+    """Over which numbers does LayerNorm compute mean and variance?"""
+    trace = case.trace
+    total = trace["encoder.layers.0.self_attn_norm.hook_sum"][0].astype(np.float64)
+    return Question(
+        options=(
+            Option(
+                "Over the words of the sentence",
+                "LayerNorm never mixes positions.",
+            ),
+            Option("Over the numbers in the vector of each position"),
+            Option(
+                "Over all sentences in the batch",
+                "That is batch normalisation. Here no sentence changes another one.",
+            ),
+        ),
+        correct=1,
+        answer=(
+            f"Over the {len(total)} numbers of one vector. In the first encoder layer the vector "
+            f"of {case.token(trace.src_tokens, 0)} has mean {total.mean():.3f} and variance "
+            f"{total.var():.3f} before the norm, and 0 and 1 after it. Then each dimension is "
+            "multiplied by a learned gain γ, and a learned bias β is added."
+        ),
+    )
+
+
+def cost(case: LessonCase) -> Question:
+    """Up to which length is self-attention cheaper than a recurrent layer?"""
+    d = 512
+    n = np.arange(1, 4 * d)
+    longest = int(n[n**2 * d < n * d**2].max())
+    return Question(
+        options=(
+            Option("Up to 22 words, √512", "n² · d and n · d² are equal at n = d."),
+            Option(f"Up to {longest} words"),
+            Option("For every length", "Its cost grows with the square of the length."),
+            Option("For no length", "Most sentences are much shorter than d."),
+        ),
+        correct=1,
+        answer=(
+            f"Self-attention takes $n^2 \\cdot d$ operations, a recurrent layer $n \\cdot d^2$. "
+            f"The first is smaller while n is below d, here up to {longest} tokens; most sentences "
+            "are much shorter. Self-attention also connects all positions in one step, while a "
+            f"recurrent layer needs {bold('n')} steps one after another."
+        ),
+    )

@@ -1,0 +1,248 @@
+"""Common mistakes in notes about the paper: what is wrong, and what the model's numbers show."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from transformer.analysis import positions
+from transformer.analysis.inside.asides import keys_by_the_query_matrix
+from transformer.figures.explorer_sides import ExplorerData
+from transformer.ui.widgets.lessons.lesson import LessonCase, Option, Question, percent
+
+VALUE_ROW = 2
+"""The row of the attention matrix in the lesson on values."""
+
+
+def cosine(case: LessonCase) -> Question:
+    d_model = case.model.translator.model.config.d_model
+    d_model += d_model % 2
+    paper, misprint = (
+        positions.pair_residuals(formula(4 * d_model, d_model), 1).max()
+        for formula in (positions.sinusoidal, positions.misprinted)
+    )
+    return Question(
+        options=(
+            Option("The 10000: it should be 1000", "The paper uses 10000."),
+            Option(
+                "The cosine: it should be a sine",
+                "Even dimensions are sines, odd ones cosines.",
+            ),
+            Option("The exponent: it should be $2i/d_{model}$"),
+        ),
+        correct=2,
+        answer=(
+            "The sine and the cosine of a pair have the same exponent, $2i/d_{model}$. Then a "
+            "shift by k positions is a rotation of the pair, the same at every position. With the "
+            "wrong exponent the two turn at different speeds, and no 2 × 2 matrix is such a shift: "
+            f"the best one has an error of up to {misprint:.2g}; with the paper's exponent it "
+            f"is {paper:.0e}, which is rounding."
+        ),
+    )
+
+
+def value(case: LessonCase) -> Question:
+    trace = case.trace
+    layer, head = ExplorerData(trace).clearest("cross")
+    site = f"decoder.layers.{layer}.cross_attn.hook_"
+    row = min(VALUE_ROW, len(trace.tgt_tokens) - 1)
+    weights, values = trace[f"{site}weights"][head, row], trace[f"{site}value"][head]
+    best = int(weights.argmax())
+    error = np.abs(weights @ values - trace[f"{site}heads"][head, row]).max()
+    return Question(
+        options=(
+            Option("A value is a separate vector, computed from the token"),
+            Option("The weight is not normalised", "It is: each row sums to 1."),
+            Option(
+                "It is the query's value, not the key's",
+                "Values are computed from the same vectors as the keys.",
+            ),
+        ),
+        correct=0,
+        answer=(
+            "The **weight** is one number for a query and a key: in "
+            f"{case.head_name(layer, head)} the row of {case.token(trace.tgt_tokens, row)} gives "
+            f"{case.token(trace.src_tokens, best)} {percent(float(weights[best]))}. The **value** "
+            f"of that token is a vector, $x W_i^V$: {values.shape[1]} numbers, the same for every "
+            "query. The output of the head is the sum of all values, each multiplied by its "
+            f"weight. Recomputed from the {len(weights)} values of this row it equals the model's "
+            f"output up to {max(error, 1e-7):.0e}."
+        ),
+        answer_fields={"layer": layer, "head": head, "row": row},
+    )
+
+
+def missing_row(case: LessonCase) -> Question:
+    trace = case.trace
+    step = trace.translation.steps[-1]
+    start, end = case.token(["<s>"], 0), case.token(["</s>"], 0)
+    return Question(
+        options=(
+            Option(f"{start} → {end}", "That would teach the model to write nothing."),
+            Option(f"{start} Je suis étudiant → {end}"),
+            Option("Je → suis", f"Every row begins with {start}, and each is longer by one."),
+        ),
+        correct=1,
+        answer=(
+            f"The last one: after the whole sentence the right answer is {end}. A sentence of n "
+            f"tokens gives n + 1 rows. This model took {len(trace.predicted_tokens)} steps for "
+            f"{case.tokens(trace.predicted_tokens)}, and gave {end} {percent(step.probability)} "
+            "in the last step. Without that row no training example would teach it to stop."
+        ),
+    )
+
+
+def keys(case: LessonCase) -> Question:
+    found = keys_by_the_query_matrix(case.model.translator.model, case.trace, 0)
+    with_keys, with_queries = found.own_place
+    return Question(
+        options=(
+            Option("$VW_i^V$ should be $VW_i^Q$", "Values have their own matrix: this is right."),
+            Option("$KW_i^Q$ should be $KW_i^K$"),
+            Option("$QW_i^Q$ should be $KW_i^K$", "Queries are computed from Q, by $W_i^Q$."),
+        ),
+        correct=1,
+        answer=(
+            "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, the score between two tokens "
+            "would be the same in both directions: if a token attended to another, the other would "
+            "attend to it. In this model's first layer the scores of the two directions differ by "
+            f"up to {found.right_lopsided:.2g}; with the matrix of the queries by "
+            f"{found.wrong_lopsided:.0e}, which is rounding. {percent(found.moved)} of each row's "
+            f"weight would move to other tokens, and a token would give itself "
+            f"{percent(with_queries)} on average instead of {percent(with_keys)}."
+        ),
+    )
+
+
+def output(case: LessonCase) -> Question:
+    config = case.model.translator.model.config
+    d_model, n_heads = config.d_model, config.n_heads
+    return Question(
+        options=(
+            Option("It should be $d_{model} \\times h$", "Its input is not that wide, either."),
+            Option(
+                "It should be $h \\times h$",
+                "Its output must have d_model numbers, to be added to the residual.",
+            ),
+            Option("It should be $h \\cdot d_v \\times d_{model}$"),
+        ),
+        correct=2,
+        answer=(
+            f"It is $h \\cdot d_v \\times d_{{model}}$. {n_heads} heads with {d_model // n_heads} "
+            f"numbers each are concatenated to {d_model} numbers per position, and the matrix maps "
+            f"all of them: {d_model} × {d_model} in this model. With $h \\times d_{{model}}$ each "
+            "head could pass on only one number."
+        ),
+    )
+
+
+def infinity(case: LessonCase) -> Question:
+    trace = case.trace
+    weights = np.stack([trace.weights("decoder", i) for i in range(trace.n_layers)])
+    later = np.triu(np.ones(weights.shape[-2:], dtype=bool), k=1)
+    return Question(
+        options=(
+            Option("The scores are set to −∞, not to +∞"),
+            Option("The weights should be 1, not 0", "A masked position gets no attention."),
+            Option(
+                "The past is masked, not the future",
+                "The decoder may read what it has written; it has to predict what follows.",
+            ),
+        ),
+        correct=0,
+        answer=(
+            "The mask sets the scores of later positions to −∞, and $e^{-\\infty} = 0$. A score of "
+            "+∞ would take all of the weight. In this model the largest weight on a later "
+            f"position, over all layers and heads, is {weights[..., later].max(initial=0):.0f}, "
+            "and each row still sums to 1."
+        ),
+    )
+
+
+def memory(case: LessonCase) -> Question:
+    rows, columns = case.trace.weights("cross", 0).shape[1:]
+    return Question(
+        options=(
+            Option(
+                "The keys come from the decoder",
+                "The keys are computed from the sentence that was read.",
+            ),
+            Option("The queries come from the decoder alone"),
+            Option(
+                "The queries come from the memory alone",
+                "The position that is about to write asks; it belongs to the decoder.",
+            ),
+        ),
+        correct=1,
+        answer=(
+            f"The queries come from the decoder alone: the {rows} rows of the picture are the "
+            f"tokens that were written. Keys and values come from the memory: its {columns} "
+            "columns are the source sentence. So every target position can attend to every source "
+            "position."
+        ),
+    )
+
+
+def not_self(case: LessonCase) -> Question:
+    trace = case.trace
+    _, rows, columns = trace.weights("cross", 0).shape
+    own = trace.weights("decoder", 0).shape[-1]
+    return Question(
+        options=(
+            Option(
+                "*encoder's*: it attends to the decoder's output",
+                "It does attend to the encoder's output, the memory.",
+            ),
+            Option("*second*: it is the first", "The masked self-attention comes first."),
+            Option("*self*: queries and keys come from different sequences"),
+        ),
+        correct=2,
+        answer=(
+            f"*self*. The picture is {rows} × {columns}: a row for each of the {rows} target "
+            f"tokens, a column for each of the {columns} source tokens. It is cross-attention. A "
+            "self-attention matrix is always square, with the same tokens on both sides: that of "
+            f"the decoder is {own} × {own}, and empty above the diagonal because of the mask."
+        ),
+    )
+
+
+def units(case: LessonCase) -> Question:
+    trace = case.trace
+    hidden = np.stack(
+        [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
+    )
+    activation = str(trace.config.get("activation", "relu"))
+    others = "exactly 0" if activation == "relu" else f"small, for this model uses {activation}"
+    return Question(
+        options=(
+            Option("softmax", "A softmax would make the units sum to 1; here each is independent."),
+            Option("$\\max$"),
+            Option("√", "There is no square root in it."),
+        ),
+        correct=1,
+        answer=(
+            "$\\max$: the formula has $\\max(0, xW_1 + b_1)$, a ReLU, which sets negative numbers "
+            f"to 0 (equation 2). Of the {hidden.shape[-1]:,} units of each encoder layer "
+            f"{percent(float((hidden > 0).mean()))} are positive on this sentence; the others are "
+            f"{others}."
+        ),
+    )
+
+
+def epsilon(case: LessonCase) -> Question:
+    eps = 1e-9
+    return Question(
+        options=(
+            Option("ε belongs outside the root"),
+            Option("The step should go up, not down", "Down is right: the loss has to decrease."),
+            Option(
+                "It should be $\\hat v_t$ without the root",
+                "Then the size of a step would depend on the scale of the gradients.",
+            ),
+        ),
+        correct=0,
+        answer=(
+            "Outside: $\\sqrt{\\hat v_t} + \\epsilon$ (Kingma and Ba 2015, algorithm 1). The paper "
+            f"uses ε = 10⁻⁹. Inside the root it would count as √ε ≈ {eps**0.5:.1e} for a weight "
+            f"with a gradient near 0, {eps**0.5 / eps:,.0f} times more than intended."
+        ),
+    )

@@ -1,0 +1,256 @@
+"""One race: the status of its runs, their curves, the table of results, and its verdicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from transformer.analysis.evidence.verdicts import ENOUGH, RULE, Verdict
+from transformer.figures.race_curves import race_curves
+from transformer.jobs import Jobs, RunInfo
+from transformer.jobs.race_runs import (
+    Floats,
+    RaceRun,
+    cancel_race,
+    delete_race,
+    race_runs,
+    standings,
+    track,
+)
+from transformer.jobs.races import Race, race_named
+from transformer.ui import state
+from transformer.ui.widgets import frame, tables, verdicts
+from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.fragment import fragment
+from transformer.ui.widgets.races import distances
+from transformer.ui.widgets.tables import download
+
+EVERY = 2.0
+"""Seconds between two looks at a race that runs."""
+SHOWN = {
+    "loss": "Training loss",
+    "valid_loss": "Validation loss",
+    "accuracy": "Sequences right",
+}
+SMOOTH = 10
+"""Steps whose training loss is drawn as one."""
+
+
+def show(jobs: Jobs, owner: str, race_id: str) -> None:
+    """The page of one race. ValueError where there is none is for the page's frame to show."""
+    frame.link("pages/train.py", "← All runs and races", run="", race="")
+    body(jobs, owner, race_id)
+
+
+def body(jobs: Jobs, owner: str, race_id: str) -> None:
+    """One race as it stands, wherever it is shown."""
+    runs = _runs(jobs, race_id)
+    if not runs:
+        st.warning(f"There is no race {frame.plain(repr(race_id))}; it may have been deleted.")
+        return
+    race = race_named(runs[0].race.name)
+    st.header(f"{race.title}: a race")
+    st.markdown(f"**{race.question}**")
+    st.write(race.look_for)
+    _controls(jobs, runs, owner)
+    st.segmented_control(
+        "Curves", list(SHOWN), format_func=SHOWN.__getitem__, default="loss",
+        required=True, key="race-shown", label_visibility="collapsed",
+    )  # fmt: skip
+    live = _is_live(runs)
+    fragment(_watched, "race-watched", EVERY if live else None)(jobs, race, race_id, live)
+    _open_one(runs)
+
+
+def _runs(jobs: Jobs, race_id: str) -> list[RaceRun]:
+    """The race's runs; a second old at most, but never gone because they are that new."""
+    found = race_runs(jobs, race_id, _infos(jobs))
+    return found or race_runs(jobs, race_id)
+
+
+@st.cache_resource(ttl=1.0, show_spinner=False, hash_funcs={Jobs: id})
+def _infos(jobs: Jobs) -> list[RunInfo]:
+    """Read once for all who watch a race."""
+    return jobs.runs()
+
+
+def _is_live(runs: list[RaceRun]) -> bool:
+    return any(run.info.live for run in runs)
+
+
+def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
+    if not any(run.info.owner == owner for run in runs):
+        st.caption("Someone else's race. Only its owner can control it.")
+        return
+    race_id = runs[0].race.id
+    with st.container(horizontal=True):
+        if _is_live(runs):
+            frame.press("Stop the whole race", "stop", _act, jobs, race_id, owner, False)
+        with st.popover("Delete"):
+            st.write(f"This deletes all {len(runs)} runs of this race permanently.")
+            st.button("Delete the race", on_click=_act, args=(jobs, race_id, owner, True))
+
+
+def _act(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
+    if delete:
+        delete_race(jobs, race_id, owner)
+        state.change(race="")
+    else:
+        cancel_race(jobs, race_id, owner)
+    _infos.clear()
+
+
+def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
+    """What changes while the race runs; starts the whole page anew when its end has come."""
+    runs = _runs(jobs, race_id)
+    if not runs or _is_live(runs) != live:
+        state.start_anew()
+    shares = [1.0 if not run.info.live else run.info.progress or 0.0 for run in runs]
+    if live:
+        st.progress(sum(shares) / len(shares))
+        if startup_error := jobs.startup_error():
+            st.error(frame.plain(frame.sentence(startup_error)))
+    if all(run.info.status == "finished" for run in runs):
+        st.caption(f"All {len(runs)} runs are finished.")
+    else:
+        st.html(grid(race, runs))
+    _charts(jobs, race, runs)
+    if race.name == "layers":
+        distances.show(jobs, race, runs)
+    table, said = standings(jobs, runs)
+    st.html(figures(table, runs))
+    _verdicts(said, race, runs)
+    download(
+        "The table as CSV",
+        lambda: table.to_csv(),
+        f"{race_id}.csv",
+    )
+
+
+def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
+    """A figure for each group, on one scale."""
+    what = str(st.session_state.get("race-shown") or "loss")
+    curves: dict[str, list[Any]] = {entry: [] for entry in race.entries}
+    for run in runs:
+        if run.race.entry in curves:
+            seen = track(jobs, run)
+            found = _smooth(seen.steps, seen.loss) if what == "loss" else None
+            curves[run.race.entry].append(found or (seen.evaluation_steps, getattr(seen, what)))
+    # The first steps, far above all others, may leave the figure.
+    later = [y[x >= 0.05 * runs[0].info.steps] for seeds in curves.values() for x, y in seeds]
+    greatest = [part.max() for part in later if len(part)]
+    unit = "" if what == "accuracy" else ", nats per token"
+    for place, (group, entries) in zip(
+        st.columns(len(race.groups)), race.groups.items(), strict=True
+    ):
+        with place:
+            if group:
+                st.markdown(f"**{frame.plain(group)}**")
+            figure = race_curves(
+                {entry.partition(", ")[0]: curves[entry] for entry in entries},
+                SHOWN[what].lower() + unit,
+                share=what == "accuracy",
+                marked=what != "loss",
+                top=max(greatest, default=None),
+                dark=dark(),
+            )
+            figure.update_layout(height=360)
+            chart(figure, f"lanes-{group}")
+    of_steps = f" Each point is the mean of {SMOOTH} steps." if what == "loss" else ""
+    st.caption(f"Thin lines: single seeds. Thick lines: their mean.{of_steps}")
+
+
+def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
+    """The mean of every `SMOOTH` steps, at the last of them."""
+    whole = len(loss) // SMOOTH * SMOOTH
+    return steps[:whole][SMOOTH - 1 :: SMOOTH], loss[:whole].reshape(-1, SMOOTH).mean(axis=1)
+
+
+def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
+    st.header("Verdicts")
+    if runs and len({run.race.seed for run in runs}) < ENOUGH:
+        st.caption(f"This race has too few seeds for a verdict, which needs {ENOUGH}.")
+    if _is_live(runs):
+        st.caption("So far, based on the finished runs.")
+    for said in every:
+        with st.container(horizontal=True, vertical_alignment="center"):
+            verdicts.badge(said.word)
+            st.markdown(f"**{frame.plain(said.claim.text)}**")
+            st.caption(frame.plain(said.reason))
+    about = (
+        f"Based on the validation {race.measure} after {runs[0].info.steps:,} steps of this task; "
+        f"another task, model size or budget may give another result. {RULE}"
+    )
+    st.caption(frame.plain(about))
+
+
+def _open_one(runs: list[RaceRun]) -> None:
+    """A way to one of the runs, with its heads and its film."""
+    names = {run.info.name: f"{run.race.entry}, seed {run.race.seed}" for run in runs}
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        chosen = st.selectbox(
+            "Open one of its runs", list(names), format_func=names.__getitem__, width=320
+        )
+        if chosen in names:
+            seen = "curves and examples" if runs[0].race.name == "layers" else "heads and its film"
+            frame.link("pages/train.py", f"Its {seen} →", run=chosen, race="")
+
+
+def grid(race: Race, runs: list[RaceRun]) -> str:
+    """Where every run stands: a row an entry, a column a seed."""
+    seeds = sorted({run.race.seed for run in runs})
+    found = {(run.race.entry, run.race.seed): run for run in runs}
+    rows = [
+        [entry, *(_standing(found.get((entry, seed))) for seed in seeds)] for entry in race.entries
+    ]
+    return tables.html("Status of the runs", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows)
+
+
+def _standing(run: RaceRun | None) -> str:
+    if run is None:
+        return "deleted"
+    if run.info.status == "queued":
+        return f"number {run.info.place} in the queue"
+    if run.info.status == "running":
+        return f"step {run.info.step:,} of {run.info.steps:,}"
+    return run.info.status
+
+
+def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
+    """Each measure over the finished seeds: a row an entry."""
+    heads = ["Setting", "Seeds", "Validation loss", "Sequences right", "Steps to 95 % right"]
+    rows = [
+        [
+            str(entry),
+            f"{row['n']:.0f} of {sum(run.race.entry == entry for run in runs)}",
+            _spread(row, "loss", "{:.3f}"),
+            _spread(row, "accuracy", "{:.1%}"),
+            _steps(row),
+        ]
+        for entry, row in table.iterrows()
+    ]
+    about = (
+        f"After {runs[0].info.steps:,} steps: mean ± standard deviation over finished seeds "
+        "(minimum to maximum)"
+    )
+    return tables.html(about, heads, rows)
+
+
+def _spread(row: pd.Series, name: str, form: str) -> str:
+    if not row["n"]:
+        return "–"
+    mean, sd, least, most = (row[f"{name}_{part}"] for part in ("mean", "sd", "min", "max"))
+    if row["n"] == 1:
+        return form.format(mean)
+    return f"{form.format(mean)} ± {form.format(sd)} ({form.format(least)} to {form.format(most)})"
+
+
+def _steps(row: pd.Series) -> str:
+    n, reached = int(row["n"]), int(row["reached"])
+    if not n:
+        return "–"
+    if reached < n:
+        return "never" if not reached else f"reached by {reached} of {n} seeds"
+    return f"{row['steps_mean']:.0f} ({row['steps_min']:.0f} to {row['steps_max']:.0f})"

@@ -1,0 +1,125 @@
+"""Races on the Train page: cards to start one, and the list of started ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from transformer.analysis.evidence.verdicts import ENOUGH
+from transformer.jobs import Jobs
+from transformer.jobs.race_runs import RaceRun, race_runs, submit_race
+from transformer.jobs.races import RACES, Race
+from transformer.ui import state
+from transformer.ui.shell import visitor
+from transformer.ui.widgets import frame, quantities
+from transformer.ui.widgets.callbacks import attempt, refusal
+
+SEEDS = {1: f"1 (no verdict, needs {ENOUGH})", 3: "3", 5: "5"}
+LISTED = 20
+"""Most races that are listed."""
+_SEEDS = "race-seeds"
+
+
+def section(jobs: Jobs, owner: str) -> None:
+    """All races as cards, then those that have been started."""
+    st.header("Races")
+    st.write(
+        "A race trains several values of one setting on the same data for the same number of "
+        "steps. Results vary by chance, so each value runs with several seeds, and a verdict is "
+        "given only if they support it."
+    )
+    seeds(ENOUGH)
+    columns = st.columns(2)
+    for number, race in enumerate(RACES.values()):
+        with columns[number % 2], st.container(border=True, key=f"race-{race.name}"):
+            card(jobs, race, owner)
+    listed(jobs, owner)
+
+
+def seeds(first: int) -> None:
+    """How many seeds the cards start with, and why the last start was refused, if it was."""
+    st.segmented_control(
+        "Seeds of each setting",
+        list(SEEDS),
+        format_func=SEEDS.__getitem__,
+        default=first,
+        required=True,
+        key=_SEEDS,
+        help=f"A verdict needs at least {ENOUGH}; more seeds reveal smaller differences.",
+    )
+    refusal("race")
+
+
+def card(jobs: Jobs, race: Race, owner: str) -> None:
+    """What the race is about, what it costs, and its button; after `seeds`."""
+    count = int(st.session_state[_SEEDS] or ENOUGH)
+    runs = count * len(race.entries)
+    minutes = race.minutes * count / len(race.seeds)
+    st.markdown(f"**:material/sports_score: {race.title}**")
+    st.write(race.question)
+    st.caption(
+        f"{len(race.entries)} settings × {count} seed{'s' if count > 1 else ''} = {runs} runs, "
+        f"about {quantities.duration(60 * minutes)} on two idle cores"
+    )
+    if count < ENOUGH:
+        st.caption(
+            f":material/info: This race cannot reach a verdict: a verdict needs {ENOUGH} seeds of "
+            "each setting."
+        )
+    st.button(
+        "Start the race",
+        key=f"start-race-{race.name}",
+        type="primary",
+        icon=":material/play_arrow:",
+        help=race.title,
+        on_click=_start,
+        args=(jobs, race.name, owner, count),
+    )
+
+
+def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
+    if state.here().race:
+        return  # pressed twice
+    seeds, where = range(1, count + 1), visitor.address()
+    attempt("race", lambda: state.change(race=submit_race(jobs, race, owner, seeds, address=where)))
+
+
+def listed(
+    jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "", heading: str = ""
+) -> None:
+    """The races that were started, one's own first, each a link to it on this page.
+
+    Args:
+        only: name of the race; "" lists those of all.
+        heading: above them, if there are any.
+    """
+    found: dict[str, list[RaceRun]] = {}
+    for run in race_runs(jobs):
+        if only in ("", run.race.name):
+            found.setdefault(run.race.id, []).append(run)
+    newest_first = sorted(found.values(), key=lambda runs: runs[0].info.created, reverse=True)
+    order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
+    if heading and order:
+        st.header(heading)
+    for runs in order[:LISTED]:
+        first = runs[0]
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.badge(progress(runs), color=_colour(runs))
+            name = first.race.name
+            title = RACES[name].title if name in RACES else name
+            frame.link(file, f"**{frame.plain(title)}**", race=first.race.id)
+            whose = [] if first.info.owner == owner else ["someone else's"]
+            st.caption(" · ".join([*whose, quantities.ago(first.info.created)]))
+
+
+def progress(runs: list[RaceRun]) -> str:
+    over = sum(run.info.status in ("finished", "cancelled", "failed") for run in runs)
+    return f"{over} of {len(runs)} runs ended"
+
+
+def _colour(runs: list[RaceRun]) -> Any:
+    statuses = {run.info.status for run in runs}
+    if statuses & {"running", "queued"}:
+        return "blue"
+    return "green" if statuses == {"finished"} else "gray"

@@ -1,0 +1,74 @@
+"""A run in a line: its status, and what is known of it."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from transformer.jobs import JobError, RunInfo
+from transformer.jobs.folder import JobFolder
+from transformer.text.tasks import TASKS
+from transformer.training.run import RunError
+from transformer.ui.services import live_jobs
+from transformer.ui.widgets import quantities
+
+SCORE = "sequence_accuracy"
+COLOURS: dict[str, Any] = {
+    "queued": "gray",
+    "running": "blue",
+    "paused": "violet",
+    "finished": "green",
+    "cancelled": "gray",
+    "failed": "red",
+}
+
+
+def badge(info: RunInfo) -> None:
+    text = info.status if info.place is None else f"queued, number {info.place}"
+    st.badge(text, color=COLOURS[info.status])
+
+
+def facts(info: RunInfo) -> list[str]:
+    task = _task_title(info)
+    found = [task] if task not in ("", info.title) else []
+    found.append(f"step {info.step:,}")
+    try:
+        folder = live_jobs.jobs().folder(info.name)
+        # The files of a run that is finished are as they will stay.
+        known_by = info.status, info.step, info.created
+        finished = info.status == "finished"
+        found += _kept(folder.path, known_by) if finished else _read(folder)
+    except (JobError, RunError):
+        pass
+    if info.created:
+        found.append(quantities.ago(info.created))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _kept(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
+    return _read(JobFolder(path))
+
+
+def _read(folder: JobFolder) -> tuple[str, ...]:
+    """How much of it is right, and how long it took. Raises RunError."""
+    found = []
+    right = [line[SCORE] for line in folder.last_lines() if SCORE in line]
+    if right:
+        found.append(f"{quantities.percent(right[-1])} right")
+    seconds = folder.state().get("seconds")
+    if isinstance(seconds, int | float) and seconds:
+        found.append(f"trained {quantities.duration(seconds)}")
+    return tuple(found)
+
+
+def _task_title(info: RunInfo) -> str:
+    """What the run learns, for people; "" if it does not say."""
+    if info.task == "gap":
+        return "Copy over a gap"
+    if info.kind in ("pairs", "files"):
+        return "Own sentences"
+    return TASKS[info.task].title if info.task in TASKS else ""

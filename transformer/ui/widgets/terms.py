@@ -1,0 +1,43 @@
+"""The glossary in pages: headings with a term's tooltip, and the list of all terms."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from transformer.figures.glossary import TERMS, Term, tip
+from transformer.ui import state
+from transformer.ui.shell.registry import PAGES, path
+from transformer.ui.widgets import frame
+
+
+def heading(text: str, name: str = "") -> None:
+    """A heading with the tooltip of the term `name`, by default of the term `text`."""
+    st.header(text, help=tip(name or text))
+
+
+def everything() -> None:
+    """All terms in alphabetical order, filtered by a search field."""
+    query = st.text_input("Search", placeholder="head, beam, loss …", key="look-for").lower()
+    terms = sorted(TERMS, key=lambda term: term.name.lower())
+    matches = [
+        term for term in terms if query in " ".join((term.name, *term.also, term.what)).lower()
+    ]
+    if not matches:
+        st.info("No term matches your search.")
+    for term in matches:
+        _entry(term)
+
+
+def _entry(term: Term) -> None:
+    other_names = [name for name in term.also if name != f"{term.name}s"]
+    also = f" ({', '.join(other_names)})" if other_names else ""
+    address, _, query = term.see.partition("?")
+    file = next(file for file in PAGES if path(file) == address)
+    formula = f"  \n$\\displaystyle {term.formula}$" if term.formula else ""
+    with st.container(horizontal=True, vertical_alignment="center", key=f"term-{term.name}"):
+        st.markdown(
+            f"**{frame.plain(term.name)}**{frame.plain(also)}: {frame.plain(term.what)}{formula}"
+        )
+        params = dict(part.split("=") for part in query.split("&") if part)
+        shared = state.view().to_params()
+        st.page_link(file, label="Show", query_params={**shared, **params})

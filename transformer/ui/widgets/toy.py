@@ -1,0 +1,90 @@
+"""What a model of one of our tasks has seen in training, and what of a sentence it has not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from transformer.jobs.folder import JobFolder
+from transformer.run_config import TaskRun
+from transformer.text.tasks import TASKS
+from transformer.training.run import RunError
+from transformer.ui import state
+from transformer.ui.about import run_config
+from transformer.ui.services import models
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.widgets import frame, quantities
+
+MOST = 40
+"""Symbols that are named; of more only how many there are."""
+DRAWN = 3000
+"""Examples that are looked through for the symbols that a task's options leave in use."""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a model learned from: every symbol of its sources, steps taken, seconds (0: unknown)."""
+
+    symbols: tuple[str, ...]
+    steps: int
+    seconds: float
+
+
+def told(model: Model) -> None:
+    """Which symbols it knows and how long it was trained; those of the sentence that it never saw
+    are marked. Nothing of a model of another kind."""
+    path = models.checkpoints()[model.name]
+    config = run_config(path)
+    if not isinstance(config, TaskRun) or config.task not in TASKS:
+        return
+    seen = _seen(model, str(path.parent), config)
+    if seen is None:
+        return
+    st.caption(f"{_knows(seen)} {_trained(seen)}")
+    vocabulary = model.translator.vocabulary
+    strange = [
+        word
+        for word in dict.fromkeys(state.view().text.split())
+        if word not in seen.symbols and vocabulary.unk_id not in vocabulary.encode(word)
+    ]  # the others it cannot even read, which is said already
+    if strange:
+        marked = " ".join(f":red-badge[{frame.plain(word)}]" for word in strange[:8])
+        st.markdown(f"It never saw {marked}: what it makes of that, nobody taught it.")
+
+
+@remembered()
+def _seen(model: Model, folder: str, _config: TaskRun) -> Seen | None:
+    """None for options that its task does not have."""
+    task, seed = TASKS[_config.task], _config.training.seed
+    options = {name: value for name, value in _config.options.items() if name in task.options}
+    symbols = task.symbols
+    if len(symbols) <= MOST:  # few enough that some thousand examples have all that are in use
+        try:
+            drawn = task.pairs(min(DRAWN, task.count(**options)), seed, **options)
+        except ValueError:
+            return None
+        symbols = tuple(sorted({symbol for one in drawn for symbol in one.src.split()}))
+    run = JobFolder(Path(folder))
+    try:
+        lines, steps = run.last_lines(), int(run.state().get("step", 0))
+    except (RunError, ValueError, TypeError):
+        lines, steps = [], 0
+    elapsed = [line["elapsed"] for line in lines if isinstance(line.get("elapsed"), int | float)]
+    return Seen(symbols, steps, float(elapsed[-1]) if elapsed else 0.0)
+
+
+def _knows(seen: Seen) -> str:
+    count = len(seen.symbols)
+    if count > MOST:
+        return f"It knows {count} words, of our small grammar alone."
+    return f"It knows {count} symbols: {frame.plain(' '.join(seen.symbols))}."
+
+
+def _trained(seen: Seen) -> str:
+    if not seen.steps:
+        return ""
+    time = f", {quantities.duration(seen.seconds)}" if seen.seconds else ""
+    return f"Trained for {seen.steps:,} steps{time}."

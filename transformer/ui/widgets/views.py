@@ -1,0 +1,83 @@
+"""The browser views of `figures/` on a Streamlit page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import streamlit as st
+
+from transformer.figures import translation_data
+from transformer.figures.contributions import CellValues, contributions_data
+from transformer.figures.views import loader
+from transformer.inference import Trace
+from transformer.ui import state
+from transformer.ui.services.models import Model
+from transformer.ui.services.trace_cache import Reading
+from transformer.ui.shell import view_scripts
+from transformer.ui.shell.registry import BY_PATH
+from transformer.ui.widgets import exact
+
+
+@cache
+def component(view: str) -> Callable[..., Any]:
+    """What mounts one of `figures.views.COMPONENTS`.
+
+    What a visitor chooses in a view is an event, `on_choice_change`: chosen twice it is heard
+    twice. What the explorer looks at lasts: `on_state_change`.
+    """
+    script = loader(view_scripts.path(view), [*BY_PATH])
+    return st.components.v2.component(f"heads_up.{view}", js=script)
+
+
+explorer = component("explorer")
+_translation = component("translation")
+_contributions = component("contributions")
+
+
+def translation(reading: Reading, language: str = "") -> None:
+    """The translation, large, in the language of this code, and the pieces read and written."""
+    done = reading.trace.translation
+    data = translation_data(done.text, done.src_tokens, done.tokens, language=language)
+    data["words"] = not exact.on()
+    _translation(key="translation", data=data)
+
+
+def pair(
+    key: str,
+    quantities: Sequence[CellValues],
+    shown: tuple[str, str],
+    model: Model,
+    trace: Trace,
+    head: tuple[str, int, int],
+    cell: tuple[int, int] | None,
+) -> None:
+    """Two tables of one head, of `figures.contributions`. The cell that is chosen in them is the
+    view's `row` and `column`."""
+    rows, columns = trace.labels(head[0])
+    data = contributions_data(
+        quantities,
+        shown,
+        kind=head[0],
+        rows=exact.tokens(rows),
+        columns=exact.tokens(columns),
+        writes=None if head[0] == "encoder" else exact.tokens(trace.predicted_tokens),
+        cell=cell,
+        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {exact.on()}",
+        large=state.is_large(),
+    )
+
+    def chosen() -> None:
+        choice = st.session_state[key]["choice"]
+        state.change(row=int(choice["row"]), column=int(choice["column"]))
+
+    _contributions(key=key, data=data, on_choice_change=chosen)
+
+
+def cell_of(trace: Trace, kind: str) -> tuple[int, int] | None:
+    """The chosen cell, if it is one of this kind's."""
+    view = state.view()
+    rows, columns = trace.labels(kind)
+    inside = 0 <= view.row < len(rows) and 0 <= view.column < len(columns)
+    return (view.row, view.column) if inside else None
