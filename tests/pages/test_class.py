@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
+from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
     TOKEN,
@@ -42,7 +44,7 @@ def progress(app: AppTest) -> list[Any]:
     return [bar.proto for bar in app.get("progress")]
 
 
-def told_by(app: AppTest) -> str:
+def progress_texts(app: AppTest) -> str:
     return "\n".join(bar.text for bar in progress(app))
 
 
@@ -52,7 +54,7 @@ def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
     assert [said[:17] for said in messages(teacher)] == ["Only this machine"]  # of the address
     room = the_class()
     assert room.code[:3] in text(teacher)
-    assert "No students yet" in text(teacher)
+    assert "No students yet" in [header.value for header in teacher.header]
     [shown] = teacher.get("image") or teacher.get("imgs")
     assert f"/class?code={room.code}" in str(shown.proto)
     student = joined(visit, room, "Zoë")
@@ -226,7 +228,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     press(teacher, "begin")
     assert room.lead is not None
     assert room.lead.params["lesson"] == name
-    assert "**0 of 1** have answered" in told_by(teacher)
+    assert "**0 of 1** have answered" in progress_texts(teacher)
     assert not [one for one in teacher.button if one.key and one.key.startswith("guess-")]
 
     again(ann)
@@ -238,7 +240,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     bob = joined(visit, room, folder=SHIPPED)
     press(bob, f"guess-{name}-{question.correct}")
     again(teacher)
-    assert "**2 of 2** have answered" in told_by(teacher)
+    assert "**2 of 2** have answered" in progress_texts(teacher)
     # The class sees the teacher's screen: how many have answered, but not yet what.
     assert not [bar for bar in progress(teacher) if bar.text.split(" · ")[0] in labels]
     assert all(f"- {label}" in text(teacher) for label in labels)

@@ -97,7 +97,7 @@ def test_the_examples_have_a_translation_to_begin_with(visit: Visit, both: Path)
         app = visit("pages/translate.py", both, text=text, method="forced", **DE)
         assert app.text_input[1].proto.placeholder == SAME["de"][number]
     app = visit("pages/translate.py", both, text="She hides.", method="forced", **DE)
-    assert app.text_input[1].proto.placeholder == "The right translation"
+    assert app.text_input[1].proto.placeholder == "A correct translation"
     assert "He says that he has bought a house." in app.button_group[0].options
 
 
@@ -161,7 +161,7 @@ def test_our_french_is_no_measure_of_a_model_that_writes_another_language(
     other = visit("pages/lab.py", both, lab="align", sentences="120", model="far")
     said = words(other)
     assert "this model writes Italian" in said
-    assert "120 without a translation, where the model's own is taken" in said
+    assert "120 without a translation (the model's own is used)" in said
     assert "Add your own sentence pairs with a third column of links." in said
     assert "Linked by hand" not in other.button_group[1].options
     back = visit("pages/lab.py", both, lab="align", model="back")
@@ -177,7 +177,7 @@ def test_our_sentences_are_german_for_a_model_that_writes_german(visit: Visit, b
 
 
 def test_far_places_without_our_french(visit: Visit, both: Path) -> None:
-    far = "does not write French: its own translations stand in"
+    far = "so for this model its own translations are used instead"
     assert far not in words(visit("pages/positions.py", both, topic="far"))
     assert far in words(visit("pages/positions.py", both, topic="far", **DE))
 

@@ -147,7 +147,7 @@ def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
     app = visit(WHY, part="scores", dk="16", seed="5")
     line = measure((16,), seed=5).set_index("score").loc["dot"]
     assert f"<td>{line['variance']:.3g}</td><td>16</td>" in told(app)
-    assert f"stands still in **{line['still']:.0%}**" in told(app)
+    assert f"saturated in **{line['still']:.0%}**" in told(app)
     assert len(app.get("plotly_chart")) == 3 + 3 + 2
     assert "In the heads of tiny" in told(app)
     assert "without 1/√d_k" in told(app)
@@ -159,7 +159,7 @@ def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
 
 def test_scores_without_a_model_or_a_sentence(visit: Visit, tmp_path: Path) -> None:
     app = visit(WHY, tmp_path / "empty", part="scores")
-    assert "With a checkpoint, or a run of your own" in told(app)
+    assert "No model is available. Train one to measure its heads here." in told(app)
     app = visit(WHY, part="scores", text=" ")
     assert app.warning
     app = visit(WHY, part="scores", dk="9999")

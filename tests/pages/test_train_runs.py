@@ -172,7 +172,10 @@ def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jo
     assert shown(app)[0]["source_tokens"] == ["▁a", "▁b", "▁c", "</s>"]
     app.switch_page("pages/translate.py").run()  # AppTest itself stays on the page it was on
     app.text_input[0].set_value("a cat <b>").run()
-    assert "It never saw cat, <b> and reads “▯”, an unknown piece, there." in told(app)
+    assert (
+        "Not in the vocabulary: cat, <b>. The model reads “▯” (an unknown token) instead."
+        in told(app)
+    )
     app.text_input[0].set_value("a b c").run()
     assert "never saw" not in told(app)
     model = next(box for box in app.selectbox if box.label == "Model")

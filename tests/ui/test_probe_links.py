@@ -65,7 +65,11 @@ def test_the_film_of_a_run_that_reverses_everything_names_its_heads() -> None:
     """At 100 % right its film once said that no head shows a pattern."""
     path = RUNS / "toy-reverse"
     steps = tuple((step, "") for step in JobFolder(path).snapshots())
-    header, parts = unpack(curves._data.__wrapped__(str(path), steps, False, False, True))
+    header, parts = unpack(
+        curves._data.__wrapped__(  # type: ignore[attr-defined]
+            str(path), steps, False, False, True
+        )
+    )
     for number in range(4):
         last = parts[f"role.{number}.cross"].array[-1]
         groups = np.vectorize(lambda code: header["roles"][code]["group"])(last)

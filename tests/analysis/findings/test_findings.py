@@ -122,7 +122,7 @@ def test_the_best_of_each_side_is_named_with_its_errors(
     rival = np.stack([np.ones(n), np.ones(n), np.full(n, 4.0)])
     names = ("diagonal", "chance", "statistical")
     hits = AlignmentCounts(heads, dict.fromkeys(names, rival), np.full(n, 4.0))
-    board = Leaderboard(pd.DataFrame(), hits, n, (), n_taught=499)
+    board = Leaderboard(pd.DataFrame(), hits, n, (), n_taught=99)
     asked: list[object] = []
 
     def made(*_: object, ends: bool = False) -> Leaderboard:
@@ -146,7 +146,7 @@ def test_the_best_of_each_side_is_named_with_its_errors(
     assert FINDINGS["input-layers"].run(translator, lines).verdict == "refuted"
     few = FINDINGS["alignment-statistical"].run(translator, lines)
     assert few.verdict == "can't be tested here"
-    assert "learn from 499 pairs" in few.reason
+    assert "learn from 99 pairs" in few.reason
 
 
 def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(translator: Translator) -> None:

@@ -101,7 +101,7 @@ export class DecoderLayer {
   }
 }
 
-// The error function, to 1.2e-7 (Numerical Recipes, section 6.2).
+// The error function, to 1.2e-7 (Numerical Recipes, 6.2).
 function erf(x) {
   const t = 1 / (1 + Math.abs(x) / 2);
   const terms = [-1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398, 1.48851587, -0.82215223, 0.17087277];

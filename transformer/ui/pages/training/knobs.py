@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,13 +59,17 @@ def show(info: RunInfo, owner: str) -> None:
                 knob.label,
                 values,
                 index=list(values).index(now),
-                format_func=lambda value, labels=labels: labels.get(value, f"{value}"),
+                format_func=functools.partial(_label, labels),
                 help=about,
                 key=key,
                 on_change=_restart,
                 args=(info.name, owner, knob.name, key),
             )
     refusal("knob")
+
+
+def _label(labels: Mapping[Any, str], value: Any) -> str:
+    return labels.get(value, f"{value}")
 
 
 def _config(info: RunInfo, owner: str) -> TaskRun | PairsRun | None:
