@@ -121,3 +121,4 @@ def test_the_module_loads_and_exports_a_render_function(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
     assert (done.stdout, done.stderr) == ("render function\n", "")
     assert ".hu {" in ExplorerWidget._css
+    assert ".hu-widget {" in ExplorerWidget._css

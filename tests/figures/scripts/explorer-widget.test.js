@@ -40,14 +40,18 @@ function opened(model) {
       close: () => view.closed++,
     };
   };
-  const close = explorerWidget({ heads: null }, makeView).render({ model, el: "a cell" });
-  return { view, close };
+  const classes = [];
+  const el = { querySelector: () => ({ classList: { add: (...names) => classes.push(...names) } }) };
+  const close = explorerWidget({ heads: null }, makeView).render({ model, el });
+  return { view, close, el, classes };
 }
 
 test("it draws the bytes of the trait, and new ones when they come", () => {
   const model = notebook();
-  const { view } = opened(model);
-  assert.deepEqual([view.place, view.views], ["a cell", { heads: null }]);
+  const { view, el, classes } = opened(model);
+  assert.equal(view.place, el);
+  assert.deepEqual(view.views, { heads: null });
+  assert.deepEqual(classes, ["hu-file", "hu-widget"]); // readable on a dark notebook's ground, too
   assert.deepEqual(view.shown, [[1, 2, 3]]);
   model.set("_data", new DataView(new Uint8Array([4]).buffer));
   assert.deepEqual(view.shown[1], [4]);

@@ -23,6 +23,7 @@ export function explorerWidget(views, makeView = explorerView) {
       model.save_changes();
     };
     const view = makeView(place, report, views);
+    place.querySelector(".hu").classList.add("hu-file", "hu-widget"); // colours of its own, light or dark
     const show = () => {
       view.show(payload(model.get("_data")));
       shown ||= { ...view.ctx.state };
