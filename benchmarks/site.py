@@ -62,7 +62,7 @@ CLICK = """(node) => new Promise((done) => {
   node.click();
   const look = () => {
     const all = [...document.querySelectorAll(".hu-waiting")];
-    const waiting = all.some((one) => one.checkVisibility());
+    const waiting = all.some((one) => one.checkVisibility() && one.textContent.includes("way"));
     requestAnimationFrame(waiting ? look : () => done(performance.now() - start));
   };
   requestAnimationFrame(look);
