@@ -30,6 +30,7 @@ class Hooks(Mapping[str, HookFn]):
 
         Raises TypeError for a function that cannot be called with a tensor and a name."""
         self._functions, self.causal = dict(functions), causal
+        self._resolved: tuple[Sequence[str], Hooks] | None = None  # for the model of the last call
         for function, name in {id(f): (f, n) for n, f in self._functions.items()}.values():
             _check_parameters(function, name)
 
@@ -47,11 +48,15 @@ class Hooks(Mapping[str, HookFn]):
         the model, with the near ones."""
         if self._functions.keys() <= set(known):
             return self
+        if self._resolved is not None and self._resolved[0] is known:  # at every step of decoding
+            return self._resolved[1]
         by_site: dict[str, list[HookFn]] = {}
         for pattern, function in self._functions.items():
             for name in matching(pattern, known):
                 by_site.setdefault(name, []).append(function)
-        return Hooks({n: _chained(each) for n, each in by_site.items()}, causal=self.causal)
+        hooks = Hooks({n: _chained(each) for n, each in by_site.items()}, causal=self.causal)
+        self._resolved = known, hooks
+        return hooks
 
 
 def _chained(functions: Sequence[HookFn]) -> HookFn:

@@ -130,9 +130,12 @@ def test_functions_of_one_site_run_in_the_order_given_on_each_others_tensors() -
     assert torch.equal(found, model(SRC, TGT, hooks=by_hand))
 
 
-def test_resolved_hooks_stay_causal() -> None:
+def test_resolved_hooks_stay_causal_and_are_kept_for_the_model() -> None:
     hooks = Hooks({"*.hook_pattern": lambda tensor, name: None}, causal=True)
-    resolved = hooks.resolved(make_model().hook_names)
+    names = make_model().hook_names
+    resolved = hooks.resolved(names)
     assert resolved.causal
     assert len(resolved) == 6
+    assert hooks.resolved(names) is resolved  # not matched again at every step
+    assert len(hooks.resolved(make_model(n_layers=3).hook_names)) == 9
     assert resolved.resolved(make_model().hook_names) is resolved
