@@ -162,7 +162,7 @@ def test_our_french_is_no_measure_of_a_model_that_writes_another_language(
     said = words(other)
     assert "this model writes Italian" in said
     assert "120 without a translation (the model's own is used)" in said
-    assert "Add your own sentence pairs with a third column of links." in said
+    assert "no gold links" in said
     assert "Linked by hand" not in other.button_group[1].options
     back = visit("pages/lab.py", both, lab="align", model="back")
     assert not {"Our sentences", "Linked by hand"} & {*back.button_group[1].options}
