@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ FLAGS = (
     "--js-flags=--no-opt,--no-maglev",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
 )
-PATIENCE = 180_000  # ms, for a machine whose host gives it little; what is there is seen at once
+PATIENCE = int(os.environ.get("BROWSER_TIMEOUT_MS", "180000"))
+"""How long to wait for an element, in ms; long enough for a machine under heavy load."""
 expect.set_options(timeout=PATIENCE)
 NewPage = Callable[..., Page]
 FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* no origin */ } }"
