@@ -50,7 +50,7 @@ def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -
     whole(page)
     assert words(page) == wanted(en_fr, TEXT)
     assert not re.search(TRADE, read(page), re.I)
-    page.get_by_role("button", name="Look into it").click()  # 1: all heads
+    page.get_by_role("button", name="Open this head").click()  # 1: all heads
     wait_until(page, "location.pathname === '/attention'")
     expect(page.get_by_label("English")).to_have_value(TEXT)
     settled(page)

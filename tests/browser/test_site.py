@@ -64,7 +64,7 @@ def test_a_sentence_is_translated_as_python_does(
     expect(words.get_by_role("button").last).to_have_text(last)
     assert _written(page) == expected
     assert "text=Who" in page.url
-    page.get_by_role("button", name="Look into it").click()
+    page.get_by_role("button", name="Open this head").click()
     expect(page.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
     assert "page=attention" in page.url
     address_of_view = page.url

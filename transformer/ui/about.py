@@ -87,7 +87,7 @@ def about(path: Path) -> About:
     if task == "french":
         hint = "the black cat sleeps ."
         return About(task, "English", "French", examples, hint, languages or ("en", "fr"))
-    hint = "Symbols with blanks between them" if task else "Type a sentence"
+    hint = "Symbols separated by spaces" if task else "Type a sentence"
     return About(task or path.parent.name, examples=examples, hint=hint)
 
 

@@ -45,7 +45,7 @@ export function makeField(ask) {
 
   // `fresh`: the text is the server's own, and not an answer to what was typed.
   function draw(data, fresh) {
-    name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Yours to read";
+    name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Input";
     area.placeholder = data.hint;
     if (data.languages[0]) area.lang = data.languages[0];
     if (fresh && !timer && area.value !== data.typed) area.value = data.typed;

@@ -104,8 +104,8 @@ export function makeSaid({ take, undo, toggle, go }) {
   const play = button("Play", toggle);
   play.classList.add("hu-glance-play");
   let at = 0;
-  const back = button("One step back", () => go(at - 1));
-  const on = button("One step on", () => go(at + 1));
+  const back = button("Previous step", () => go(at - 1));
+  const on = button("Next step", () => go(at + 1));
   [back.textContent, on.textContent] = ["‹", "›"];
   const controls = el("div", { class: "hu-glance-controls" }, play, back, on, step);
   const told = el("div", { class: "hu-glance-told", role: "status" }, says, close);
@@ -139,19 +139,19 @@ export function makeSaid({ take, undo, toggle, go }) {
   }
 
   function overall(data, one) {
-    if (!data.written.length) return ["It has nothing to say to that."];
-    const hint = "Point at a word to see where it comes from; press it to see how it was chosen.";
+    if (!data.written.length) return ["The translation is empty."];
+    const hint = "Point at a word to see where it comes from; click it to see how it was chosen.";
     if (one < 0) return [hint];
     const { text, p } = data.written[one];
-    return [hint, " It was least sure of ", el("strong", {}, el("bdi", {}, inSentence(text))), ` (${wholePercent(p)}).`];
+    return [hint, " Least confident: ", el("strong", {}, el("bdi", {}, inSentence(text))), ` (${wholePercent(p)}).`];
   }
 
   function rivals(data, one, whole) {
     if (one < 0 || !data.known) return [];
     const found = data.written[one].rivals;
-    if (!found.length) return [el("span", { class: "hu-label" }, "Nothing else came close.")];
+    if (!found.length) return [el("span", { class: "hu-label" }, "No strong alternative.")];
     return [
-      el("span", { class: "hu-label", title: COMPARED }, whole ? "Put another there, and it goes on from it:" : "Close behind, yours to take:"),
+      el("span", { class: "hu-label", title: COMPARED }, whole ? "Choose another word; the model continues from it:" : "Alternatives:"),
       ...found.map((rival) => {
         const share = el("span", { class: "hu-glance-share" });
         share.style.width = `${Math.max(100 * rival.p, 2)}%`;

@@ -74,7 +74,7 @@ export function glanceView(root, report) {
 
   // Another translation is written from its first new word on.
   function begin(before) {
-    const look = el("button", { type: "button", class: "hu-glance-look" }, "Look into it →");
+    const look = el("button", { type: "button", class: "hu-glance-look" }, "Open this head →");
     look.addEventListener("click", () => report({ look: [data.layer, data.head] }));
     legend.replaceChildren(...howToRead(data), look);
     stage.set(data);
