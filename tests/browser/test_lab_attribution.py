@@ -77,7 +77,7 @@ def test_a_point_of_the_curve_is_the_token_asked_about(app: str, page: Page) -> 
 def test_a_rival_from_the_list_goes_into_the_address_and_the_picture(app: str, page: Page) -> None:
     opened(app, page, step="1")
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
-    box = page.get_by_role("combobox", name="Why this and not")
+    box = page.get_by_role("combobox", name="Compare with token")
     box.scroll_into_view_if_needed()
     box.click()
     page.get_by_role("option").nth(1).click()
@@ -109,17 +109,17 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
 
 def test_the_heads_that_wrote_a_token_follow_its_rival(app: str, page: Page) -> None:
     opened(app, page, step="1")
-    said = page.get_by_text("Everything that was written into the decoder's stream")
-    expect(said).to_contain_text("above the mean of all pieces")
+    said = page.get_by_text("everything written to the decoder's residual stream")
+    expect(said).to_contain_text("above the mean of all tokens")
     for kind in ("cross", "decoder"):
         board = page.locator(f".st-key-adds-{kind} .js-plotly-plot")
         board.scroll_into_view_if_needed()
         expect(board.locator(".heatmaplayer image")).to_have_count(1)
     board.locator(".nsewdrag").hover()
     expect(board.locator(".hoverlayer .hovertext")).to_contain_text("adds to the logit")
-    box = page.get_by_role("combobox", name="Why this and not")
+    box = page.get_by_role("combobox", name="Compare with token")
     box.scroll_into_view_if_needed()
     box.click()
     page.get_by_role("option").nth(1).click()
-    expect(page.get_by_text(re.compile(r"lies .* above “"))).to_be_visible()
-    expect(page.get_by_text("How far to believe it?")).to_be_visible()
+    expect(page.get_by_text(re.compile(r"The logit of .* above “"))).to_be_visible()
+    expect(page.get_by_text("How reliable is this?")).to_be_visible()

@@ -95,7 +95,7 @@ def test_the_clearest_opens_with_its_lines_and_a_second_click_lets_go(
     expect(page.locator(".hu-reading")).to_contain_text("brella")
     pin(page, "umbrella")
     expect(page.locator(".hu-pinned")).to_be_hidden()
-    expect(page.locator(".hu-reading")).to_contain_text("Point at a token")
+    expect(page.locator(".hu-reading")).to_contain_text("Hover over a token")
 
 
 def test_words_are_pinned_and_let_go_by_keyboard(page: Page, tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) ->
     on_screen(page, tmp_path, written)
     story = page.get_by_role("region", name="What to notice on this sentence")
     expect(story.get_by_role("listitem")).to_have_text(
-        f"Here {HOSTILE[0]} Encoder, layer 3, head 2"
+        f"Here {HOSTILE[0]} Encoder self-attention, layer 3, head 2"
     )
     story.get_by_role("button").press("Enter")
     expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
@@ -179,7 +179,7 @@ def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) ->
     colour.select_option("linear")
     more.click()
     expect(colour).to_be_visible()  # it is set, so it stays to be seen
-    expect(page.get_by_label("<s> and </s>")).to_have_count(0)
+    expect(page.get_by_label("Start and end")).to_have_count(0)
 
 
 def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> None:
@@ -188,7 +188,7 @@ def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> N
     page.wait_for_url("**force=0**")
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
     expect(page.locator(".hu-steps")).to_contain_text("you took it")
-    page.get_by_role("button", name="Where the model looked in step 2", exact=True).press("Enter")
+    page.get_by_role("button", name="Attention in step 2", exact=True).press("Enter")
     page.wait_for_url("**/attention?**tokens=q1**")
     expect(page.locator(".hu-reading .hu-button")).to_be_visible()  # a row is pinned
     assert "kind" not in page.url  # the encoder–decoder's, as on a first visit

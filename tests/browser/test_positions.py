@@ -32,14 +32,14 @@ def test_a_topic_a_shift_and_back_again(app: str, page: Page) -> None:
     topic(page, "Shift")
     page.wait_for_url(re.compile("topic=shift"))
     expect(chart(page, "positions-shift")).to_be_visible()
-    expect(page.get_by_text("From place 1 to place 2")).to_be_visible()
+    expect(page.get_by_text("From position 1 to position 2")).to_be_visible()
     page.get_by_role("slider").press("ArrowRight")
     page.wait_for_url(re.compile("shift=2"))
-    expect(page.get_by_text("From place 2 to place 4")).to_be_visible()
+    expect(page.get_by_text("From position 2 to position 4")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("From place 22 to place 24")).to_be_visible()
+    expect(page.get_by_text("From position 22 to position 24")).to_be_visible()
     page.go_back()
-    expect(page.get_by_text("From place 1 to place 2")).to_be_visible()
+    expect(page.get_by_text("From position 1 to position 2")).to_be_visible()
     page.go_back()
     expect(chart(page, "positions-matrix")).to_be_visible()
 
@@ -60,8 +60,8 @@ def test_a_number_is_read_by_pointing_at_it(app: str, page: Page) -> None:
 def test_from_one_head_of_the_split_to_the_whole_head(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=parts&side=target&head=2&text=She hides the lamp.")
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
-    page.get_by_role("radio", name="Where each alone would look").click()
-    expect(page.get_by_text("all four together: the head itself")).to_be_visible()
+    page.get_by_role("radio", name="Attention from each term alone").click()
+    expect(page.get_by_text("sum of all four: the head itself")).to_be_visible()
     page.get_by_role("button", name="Show this head").click()
     page.wait_for_url(re.compile("/attention"))
     for part in ("kind=decoder", "layer=0", "head=2", "view=heatmap"):
@@ -95,7 +95,7 @@ def test_from_two_sentences_to_the_clocks_and_an_old_address(app: str, page: Pag
     expect(page.get_by_role("rowheader", name="The man bites the dog.")).to_be_visible()
     expect(page.locator(".st-key-positions-order .js-plotly-plot")).to_be_visible()
     expect(page.locator(".katex-display")).to_have_count(0)
-    page.get_by_role("radio", name="What they are").click()
+    topic(page, "Sinusoids")
     page.wait_for_url(re.compile("topic=clocks"))
     assert {hand["name"] for hand in hands(page)} == {"hu-turn"}
     settled(page)
@@ -106,7 +106,7 @@ def test_from_two_sentences_to_the_clocks_and_an_old_address(app: str, page: Pag
     wait_until(page, f"() => !({TURNING})()")
     assert [hand["turned"] for hand in hands(page)] == before
     page.goto(f"{app}/positions?topic=distance")
-    expect(page.get_by_role("radio", name="What they are")).to_be_checked()
+    expect(page.get_by_role("radio", name="Sinusoids")).to_be_checked()
     expect(page.get_by_role("radio", name="Distance")).to_be_checked()
 
 

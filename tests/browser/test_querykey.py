@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of, taken_text
@@ -77,6 +77,10 @@ def number(text: str) -> float:
     return float(text.replace("−", "-"))
 
 
+def tokens(page: Page, side: str) -> Locator:
+    return page.get_by_role("radiogroup", name=side, exact=True)
+
+
 def titles(page: Page) -> list[str]:
     expect(page.locator(".hu-work h3").last).not_to_be_empty()
     return page.locator(".hu-work h3").all_inner_texts()
@@ -116,7 +120,7 @@ def test_what_does_not_agree_is_said(page: Page, tmp_path: Path, trace: Trace) -
 
 def test_keys_and_clicks_walk_rows_and_columns(page: Page, tmp_path: Path, trace: Trace) -> None:
     opened(page, tmp_path, trace, kind="decoder")
-    queries, keys = page.get_by_label("Query: who asks"), page.get_by_label("Key: who is asked")
+    queries, keys = (tokens(page, name) for name in ("Query", "Key"))
     chosen = "[aria-checked=true]"
 
     def at(row: int, column: int) -> None:
@@ -223,7 +227,7 @@ def test_a_file_without_these_vectors_says_where_they_are(
     opened(page, tmp_path, trace)
     expect(page.locator(".hu-work")).to_be_visible()
     page.get_by_role("radio", name="layer 0, head 0").click()
-    expect(page.locator(".hu-empty")).to_contain_text("layer 1, Encoder–decoder only")
+    expect(page.locator(".hu-empty")).to_contain_text("layer 1, Cross-attention only")
     expect(page.locator(".hu-work")).to_be_hidden()
     page.get_by_role("button", name="Show layer 1").click()
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 0")
@@ -238,11 +242,11 @@ def test_hostile_tokens_are_text_and_fit(
     new_page: NewPage, tmp_path: Path, trace: Trace, width: int, scheme: str
 ) -> None:
     count = len(trace.src_tokens)
-    tokens = tuple((HOSTILE * count)[:count])
+    written = tuple((HOSTILE * count)[:count])
     page = opened(
-        new_page(width, scheme), tmp_path, replace(trace, src_tokens=tokens), row=0, column=1
+        new_page(width, scheme), tmp_path, replace(trace, src_tokens=written), row=0, column=1
     )
-    expect(page.get_by_label("Key: who is asked").get_by_role("radio")).to_have_text(list(tokens))
+    expect(tokens(page, "Key").get_by_role("radio")).to_have_text(list(written))
     assert HOSTILE[1] in titles(page)[1]
     assert page.locator(".hu script, .hu-choice b, .hu-work h3 b").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -250,7 +254,7 @@ def test_hostile_tokens_are_text_and_fit(
 
 def test_the_picture_to_take_away_holds_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
     opened(page, tmp_path, trace, row=2, column=1)
-    written = taken_text(page, "Picture for a paper (SVG)")
+    written = taken_text(page, "Vector image (SVG)")
     for n, title in enumerate(titles(page), start=1):
         assert f"{n}. {title[:12]}" in written
     assert f"{shares(trace, 'cross', 2)[1]:.4f}" in written

@@ -71,7 +71,7 @@ def test_a_sentence_is_translated_as_python_does(
     for name in ("Model", "Heatmap", "Query–key", "Decoding", "Compare"):
         page.get_by_role("tab", name=name).click()
         expect(page.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
-        expect(page.get_by_text("on their way").locator("visible=true")).to_have_count(0)
+        expect(page.get_by_text("Loading the").locator("visible=true")).to_have_count(0)
     page.go_back()
     expect(field).to_have_value(TEXT)
     page.goto(address_of_view)  # every view is a link
@@ -90,7 +90,7 @@ def test_heads_are_switched_off_and_the_other_pair_is_there(
     results = page.locator(".hu-live-results")
     plain = translator.translate(TEXT, method="greedy").text
     expect(results).to_contain_text(plain)
-    page.get_by_role("switch", name="Encoder–decoder", exact=True).click()
+    page.get_by_role("switch", name="Cross-attention", exact=True).click()
     off = ",".join(f"c{layer}" for layer in range(translator.model.config.n_layers))
     hooks = switched_off(translator.model.config, named_heads(translator.model.config, off))
     altered = translator.translate(TEXT, method="greedy", hooks=hooks).text
@@ -188,7 +188,7 @@ def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
     expect(frame.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
     expect(frame.get_by_text("Pin a word")).to_be_visible()
     page.get_by_role("navigation", name="Steps").get_by_role("link").last.click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Attention is shared out")
+    expect(page.get_by_role("heading", level=1)).to_have_text(course.CORE[1].title)
 
 
 def test_every_link_leads_to_a_page_and_none_outside(

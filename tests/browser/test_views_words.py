@@ -36,7 +36,7 @@ def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
     wanted = merged(head("cross", 1, 3, trace), rows, columns)
     np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
     np.testing.assert_allclose(weights(page).sum(axis=1), 1, atol=3e-4)
-    page.get_by_role("button", name="Encoder", exact=True).click()
+    page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     expect(page.locator(".hu-sheet tbody tr")).to_have_count(4)
     wanted = merged(head("encoder", 1, 3, trace), columns, columns)
     np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
