@@ -168,7 +168,7 @@ def test_the_film_of_a_run_that_has_ended_stays_where_the_viewer_was(
     on_screen(page, tmp_path, as_page(START))
     give(page, STEPS, name="a-run", ended=False)
     at(page, 100)
-    page.get_by_role("button", name="Encoder", exact=True).click()
+    page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     page.get_by_role("radio", name="layer 0, head 1").click()
     again = """() => {
       document.querySelector(".hu").remove();
@@ -270,7 +270,7 @@ def test_a_film_without_a_frame_says_so_and_begins_when_one_comes(
 
 def test_sentences_and_kinds_are_chosen(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path)
-    page.get_by_role("button", name="Encoder", exact=True).click()
+    page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     at(page, 100, "encoder")
     page.get_by_role("combobox", name="Sentence").select_option("1")
     heads, rows = table(page)
@@ -317,7 +317,7 @@ def test_a_picture_of_a_step_can_be_taken_away(page: Page, tmp_path: Path) -> No
     opened(page, tmp_path, step=40)
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Picture for a paper (SVG)").click()
+        page.get_by_role("button", name="Vector image (SVG)").click()
     assert "step-40" in download.value.suggested_filename
     drawn = download.value.path().read_text(encoding="utf-8")
     assert "Step 40 · layer 1, head 2" in drawn
@@ -333,7 +333,5 @@ def test_a_caption_stands_below_the_scrubber_and_goes_with_the_step(
     expect(page.locator(".hu-caption")).to_have_text(said[0])
     slider(page).press("End")
     expect(page.locator(".hu-caption")).to_have_text(said[-1])
-    page.get_by_role("radio", name="Encoder", exact=True).or_(
-        page.get_by_role("button", name="Encoder", exact=True)
-    ).first.click()
+    page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     expect(page.locator(".hu-caption")).to_have_text(header["probes"][0]["captions"]["encoder"][-1])

@@ -51,7 +51,9 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     page.get_by_role("button", name="Run all").click()
     page.get_by_role("button", name="Cancel all").click()
     # The first of them may have come to its end before it could be cancelled.
-    expect(page.get_by_role("button", name=re.compile(r"Run (the other \d+|all)$"))).to_be_visible()
+    expect(
+        page.get_by_role("button", name=re.compile(r"Run (the remaining \d+|all)$"))
+    ).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^close Cancel|^Cancel"))).to_have_count(0)
 
 

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.browser
 SRC = ["[CLS]", "un", "##seen", "<b>", "[SEP]"]
 TGT = ["The", "Ġcat", "Ġsat", "Ġ<b>"]
 MISSING = {
-    "query-key": "The vectors of the heads are not in this file",
-    "decoding": "How this text was written is not in this trace",
+    "query-key": "This file does not contain the vectors of the heads",
+    "decoding": "its decoding steps are unknown",
     "compare": "Choose something to compare with above",
 }
 TEXT = "A pilot finds bread."
@@ -63,7 +63,7 @@ def test_every_view_draws_it_or_says_what_is_missing(
 def test_a_kind_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_path: Path) -> None:
     last = {"kind": "encoder", "layer": 2, "head": 1, "exact": 0}
     opened(page, tmp_path, GIVEN["deeper"](), view="heads", **last)
-    heading = page.get_by_role("heading", level=3)
+    heading = page.locator(".hu-title")
     expect(heading).to_have_text("Layer 3, head 2")
     page.locator(".hu-kinds [data-kind=decoder]").click()
     expect(heading).to_have_text("Layer 1, head 2")

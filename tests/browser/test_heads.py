@@ -28,7 +28,7 @@ pytestmark = pytest.mark.browser
 
 def test_pointing_at_a_token_tells_where_it_looks_and_who_looks_at_it(heads: Page) -> None:
     weights = TRACE.weights("cross", 1)[2]
-    reads(heads, "Point at a token")
+    reads(heads, "Hover over a token")
     for row in (0, 3, 5):
         point(heads, "q", row)
         written = [*TGT[1:], "</s>"][row]
@@ -42,7 +42,7 @@ def test_pointing_at_a_token_tells_where_it_looks_and_who_looks_at_it(heads: Pag
         assert quantities(heads) == pytest.approx(weights[order, column], abs=EXACT)
     assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "0.1"
     heads.mouse.move(0, 0)
-    reads(heads, "Point at a token")
+    reads(heads, "Hover over a token")
     assert heads.locator(".hu-lines").evaluate("(node) => node.style.opacity") == "1"
     assert state(heads, "tokens") == ""
 
@@ -100,7 +100,7 @@ def test_the_keyboard_reads_pins_and_lets_go(heads: Page) -> None:
     heads.keyboard.press("Space")
     heads.keyboard.press("Escape")
     assert state(heads, "tokens") == ""
-    reads(heads, "Point at a token")
+    reads(heads, "Hover over a token")
     chip = heads.get_by_role("button", name="layer 1, head 3")
     chip.focus()
     heads.keyboard.press("Space")

@@ -90,7 +90,7 @@ def test_the_heads_that_are_on_are_drawn_each_in_its_colour(
 def test_with_no_head_on_the_view_says_what_to_do(heads: Page) -> None:
     heads.get_by_role("button", name="layer 1, head 2").click()
     assert state(heads, "heads") == "none"
-    expect(heads.locator(".hu-empty")).to_contain_text("No head is on. Choose one")
+    expect(heads.locator(".hu-empty")).to_contain_text("No head is selected. Choose one")
     expect(heads.locator(".hu-canvas")).to_be_hidden()
     heads.get_by_role("button", name="layer 1, head 3").click()
     assert state(heads, "heads") == "1.3"
@@ -113,7 +113,7 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
     assert (
         page.locator(".hu-headchip[data-head='0.0'] line").get_attribute("stroke-dasharray") == ""
     )
-    expect(page.locator(".hu-legend")).to_contain_text("Where a colour comes again, it is dashed")
+    expect(page.locator(".hu-legend")).to_contain_text("Dashed lines reuse a colour")
 
 
 def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None
         expected = trace.weights("encoder", layer)[head].ravel()
         assert weights == pytest.approx(expected, abs=EXACT)
     assert [row["key"].lstrip("'") for row in rows[:7]] == HOSTILE
-    svg = taken_text(page, "Picture for a paper")
+    svg = taken_text(page, "Vector image (SVG)")
     curves = re.findall(r'<path d="M[^"]*C[^"]*"[^>]*stroke="(#\w+)"', svg)
     drawn = sum((trace.weights("encoder", la)[he] > 1e-8).sum() for la, he in [(1, 2), (0, 3)])
     assert abs(len(curves) - drawn) <= 4  # the least weights are packed to 0
@@ -158,8 +158,8 @@ def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(
         head=1,
     )
     legend = page.locator(".hu-legend")
-    expect(legend).to_contain_text(f"{n * n - 4000:,} weaker lines are not drawn")
-    told = re.search(r"weights up to ([\d.]+)\.", legend.inner_text())
+    expect(legend).to_contain_text(f"{n * n - 4000:,} weaker lines with weights up to")
+    told = re.search(r"weights up to ([\d.]+) are not drawn", legend.inner_text())
     assert told
     left = np.sort(weights[0, 1].ravel())[-4001]
     assert float(told[1]) == pytest.approx(left, rel=0.06)

@@ -25,8 +25,13 @@ def box(page: Page, name: str) -> Locator:
     return page.locator(f'[data-box="{name}"]')
 
 
+def top(page: Page) -> Locator:
+    """The title of the open box."""
+    return page.locator(".st-key-inside-top").get_by_role("heading")
+
+
 def heading(page: Page, words: str) -> None:
-    expect(page.get_by_role("heading", level=3)).to_have_text(words)
+    expect(top(page)).to_have_text(words)
     settled(page)
 
 
@@ -58,12 +63,12 @@ def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> N
 def test_an_attention_opens_into_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
     inside(app, page)
     box(page, "decoder.cross_attn").click()
-    heading(page, "Q · decoder, layer 0, attention over the memory")
+    heading(page, "Q · decoder, layer 0, cross-attention")
     box(page, "softmax").click()
-    heading(page, "Softmax · decoder, layer 0, attention over the memory")
+    heading(page, "Softmax · decoder, layer 0, cross-attention")
     expect(box(page, "decoder.cross_attn")).to_have_attribute("aria-current", "step")
     page.get_by_role("button", name="Layer 1").click()
-    heading(page, "Softmax · decoder, layer 1, attention over the memory")
+    heading(page, "Softmax · decoder, layer 1, cross-attention")
     page.get_by_role("radio", name="3", exact=True).click()
     expect(box(page, "decoder.cross_attn")).to_contain_text("head 3")
     settled(page)
@@ -85,7 +90,7 @@ def test_a_number_that_is_clicked_is_worked_out(app: str, page: Page, checkpoint
     last = str(len(weights[0]) - 1)
     found = address(page)[1]
     assert (found["panel"], found["row"], found["column"]) == ("weights", last, last)
-    page.get_by_text("A program that prints this very number").click()
+    page.get_by_text("Python code that prints this number").click()
     expect(page.locator("code").last).to_contain_text("load_checkpoint")
 
 
@@ -100,7 +105,7 @@ def test_it_fits_a_phone(app: str, new_page: NewPage, section: str, scheme: str)
     assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
     if section == "walk":
         above = place_of(box(page, "encoder.memory"))
-        below = place_of(page.get_by_role("heading", level=3))
+        below = place_of(top(page))
         assert above["y"] < below["y"]
 
 
@@ -212,15 +217,14 @@ def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> 
 
 def test_what_is_opened_is_brought_into_view(app: str, new_page: NewPage) -> None:
     page = inside(app, new_page(width=390))
-    top = page.get_by_role("heading", level=3)
     box(page, "output.choice").click()
     heading(page, "The word")
-    expect(top).to_be_in_viewport()
-    page.get_by_text("A program that prints").scroll_into_view_if_needed()
-    expect(top).not_to_be_in_viewport()
+    expect(top(page)).to_be_in_viewport()
+    page.get_by_text("Python code that prints").scroll_into_view_if_needed()
+    expect(top(page)).not_to_be_in_viewport()
     page.get_by_role("button", name="← Previous").click()
     heading(page, "Softmax")
-    expect(top).to_be_in_viewport()
+    expect(top(page)).to_be_in_viewport()
 
 
 def test_tables_of_one_width_look_at_the_same_columns(page: Page, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def test_a_slider_changes_the_table_and_the_address_brings_it_back(
 ) -> None:
     page.goto(f"{app}/why?d=48")
     sheet(page, "Table 1 at n = 64, d = 48")
-    page.get_by_role("slider", name=re.compile("^n, length")).press("ArrowRight")
+    page.get_by_role("slider", name=re.compile("^n, sequence length")).press("ArrowRight")
     rows = sheet(page, "Table 1 at n = 96, d = 48")
     assert rows[1][:3] == ["Self-attention", "O(n² · d)", "442,368"]
     page.wait_for_url(re.compile("n=96"))
@@ -103,7 +103,7 @@ def test_scores_follow_the_slider_and_the_address_follows_them(app: str, page: P
     page.goto(f"{app}/why?part=scores&dk=256")
     table = page.locator("table", has_text="256 random queries over 32 keys each, d_k 256")
     expect(table.locator("tbody tr")).to_have_count(3)
-    page.get_by_role("slider", name="d_k, components of a query").press("ArrowRight")
+    page.get_by_role("slider", name="d_k, dimension of a query").press("ArrowRight")
     wait_until(page, "location.search.includes('dk=512')")
     expect(page.locator("table", has_text="d_k 512").locator("tbody tr")).to_have_count(3)
     expect(page.locator(".js-plotly-plot")).to_have_count(8)
