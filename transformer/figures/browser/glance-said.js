@@ -4,7 +4,7 @@
 import { el } from "./base.js";
 
 // What the percentages of words are: shown where words are compared.
-export const COMPARED = "Percentages compare tokens: each is the probability of the first token in which a word differs from the one written.";
+export const COMPARED = "Percentages compare word pieces: each is the probability of the first piece in which a word differs from the one written.";
 
 export const LEAST_BAND = 0.04; // a weight from which on a band is drawn
 
