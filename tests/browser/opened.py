@@ -23,7 +23,7 @@ _COPY = """
   const pen = copy.getContext("2d", { willReadFrequently: true });
   pen.drawImage(canvas, 0, 0);
 """
-PNG, SVG, CSV = "Picture (PNG)", "Picture for a paper (SVG)", "Table (CSV)"
+PNG, SVG, CSV = "Image (PNG)", "Vector image (SVG)", "Table (CSV)"
 TGT = ["<s>", "▁r", "ows", "▁r", "."]
 SRC = [*HOSTILE, "</s>"]
 TRACE = made(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")

@@ -47,7 +47,7 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
 def test_the_last_step_is_the_end(app: str, page: Page) -> None:
     page.goto(f"{app}/translate?text=She+hides+books.&method=forced&target=Elle.&exact=1")
     last = page.locator(".hu-steps tbody tr").last
-    expect(last.locator(".hu-taken")).to_have_text("</s>the endwhere it looked")
+    expect(last.locator(".hu-taken")).to_have_text("</s>the endattention")
 
 
 def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
@@ -131,7 +131,7 @@ def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, 
 def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
     page.goto(f"{app}/attention?text={TEXT}&view=compare")
     expect(page.locator(".hu-view canvas").first).to_be_visible()  # with one of our own at first
-    page.get_by_role("button", name="Compare with").click()
+    page.get_by_test_id("stPopover").get_by_role("button", name="Compare").click()
     page.get_by_role("textbox", name="Another sentence").fill("A pilot finds bread.")
     page.keyboard.press("Enter")
     expect(page.locator(".hu-view canvas").first).to_be_visible()
@@ -161,7 +161,7 @@ def test_what_is_looked_at_can_be_taken_away_as_a_file(
     expect(page.locator(".hu-title")).to_be_visible()
     settled(page)
     with page.expect_download() as download:
-        page.get_by_role("link", name="as a page").click()
+        page.get_by_role("link", name="Export as web page").click()
     file = tmp_path / download.value.suggested_filename
     download.value.save_as(file)
     assert file.name == "attention-tiny-the-baker-hides-books.html"
@@ -171,7 +171,7 @@ def test_what_is_looked_at_can_be_taken_away_as_a_file(
     offline.get_by_role("tab", name="Heatmap").click()
     expect(offline.locator(".hu-title")).to_have_text("Layer 1, head 2")
     with page.expect_download() as download:
-        page.get_by_role("link", name="Every number").click()
+        page.get_by_role("link", name="Export all tensors").click()
     download.value.save_as(tmp_path / "trace.npz")
     found = Trace.load_npz(tmp_path / "trace.npz")
     wanted = translator.trace(TEXT)
@@ -186,12 +186,12 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     box = page.get_by_label("English")  # the first page has one too
     box.fill(TEXT)
     wait_for_address(page, "/translate", text=TEXT)
-    page.get_by_role("link", name="See where the model looked").click()
+    page.get_by_role("link", name="Show the attention").click()
     expect(page.locator(".hu-thumb").first).to_be_visible()
     expect(box).to_have_value(TEXT)
     wait_for_address(page, "/attention", text=TEXT)
     page.get_by_role("link", name="Heads Up").click()
-    expect(page.get_by_role("heading", name="See attention")).to_be_visible()
+    expect(page.get_by_role("heading", name="Heads Up: see attention")).to_be_visible()
     wait_for_address(page, "/", text=TEXT)
     expect(box).to_have_value(TEXT)
     page.get_by_role("link", name="Attention", exact=True).click()

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import ROOT, served, settled, unfold, wait_until
 from tests.browser.conftest import NewPage
+from transformer.ui.widgets.lessons.first_questions import OTHER_OWNER
 
 TOKEN = "a token of the test's"
 
@@ -37,12 +38,12 @@ def room(address: str, new_page: NewPage) -> Iterator[Room]:
     """A class with Ann, on a phone, and Bob, who gave no name."""
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
-    unfold(teacher, "I am the teacher")
+    unfold(teacher, "For teachers: open a class")
     teacher.get_by_label("Token").fill(TOKEN)
     teacher.get_by_label("Your name, as students will see it").fill("Ms Curie")
     teacher.get_by_role("button", name="Open a class").click()
     code = teacher.locator(".st-key-class-code").inner_text().strip()
-    expect(teacher.get_by_alt_text(re.compile("QR picture of .*class.code="))).to_be_visible()
+    expect(teacher.get_by_alt_text(re.compile("QR code for .*class.code="))).to_be_visible()
     ann.goto(f"{address}/class?code={code.replace(' ', '')}")
     ann.get_by_label("First name").fill("Ann")
     ann.get_by_role("button", name="Join").click()
@@ -122,7 +123,7 @@ def test_a_head_of_ones_own_is_wandering_off_too(room: Room) -> None:
     for page in (teacher, ann, bob):
         page.locator(".hu-explorer").wait_for()
     bob.locator(".hu-mosaic [role=radio]").nth(3).click()
-    expect(bob.locator(".hu-follow")).to_contain_text("On your own")
+    expect(bob.locator(".hu-follow")).to_contain_text("Exploring on your own")
     teacher.locator(".hu-mosaic [role=radio]").nth(12).click()
     expect(ann.locator(".hu-title")).to_have_text("Layer 2, head 5")
     expect(bob.locator(".hu-title")).to_have_text("Layer 1, head 4")
@@ -136,21 +137,25 @@ def test_guesses_come_together_and_are_shown_when_it_is_time(room: Room) -> None
     teacher.get_by_role("button", name=re.compile("Begin here")).click()
     for page in (ann, bob):
         expect(page.locator(".st-key-lesson-options button").first).to_be_visible()
-    ann.locator(".st-key-lesson-options button").nth(0).click()
+    options = ann.locator(".st-key-lesson-options button")
+    wrong = next(label for label in options.all_inner_texts() if label not in OTHER_OWNER)
+    options.get_by_text(wrong, exact=True).click()
     expect(ann.get_by_text("Your answer")).to_be_visible()
-    expect(teacher.get_by_text("1 of 2 have guessed")).to_be_visible()
-    bob.locator(".st-key-lesson-options button").nth(3).click()
+    expect(teacher.get_by_text("1 of 2 have answered")).to_be_visible()
+    owner = re.compile(rf"^({'|'.join(OTHER_OWNER)})$")
+    bob.locator(".st-key-lesson-options").get_by_role("button", name=owner).click()
     expect(bob.get_by_text("Your answer")).to_be_visible()
-    expect(teacher.get_by_text("2 of 2 have guessed")).to_be_visible()
+    expect(teacher.get_by_text("2 of 2 have answered")).to_be_visible()
     for page in (teacher, ann, bob):
-        expect(page.get_by_text("It has to fit the thing that is owned")).to_have_count(0)
+        expect(page.locator(".st-key-lesson")).not_to_contain_text("of its attention")
         assert standing(page) in ("Leading 2 of 2", "Following Ms Curie")
     teacher.get_by_role("button", name="Show the answers").click()
     for page in (teacher, ann, bob):
         expect(page.locator(".st-key-lesson-answers")).to_be_visible()
+        expect(page.locator(".st-key-lesson")).to_contain_text("of its attention")
         expect(page.get_by_role("heading", level=1)).to_have_text("Attention")
-    expect(ann.locator(".st-key-lesson")).to_contain_text("Not sister")
-    expect(bob.locator(".st-key-lesson")).to_contain_text("Right")
+    expect(ann.locator(".st-key-lesson")).to_contain_text(f"Not quite: {wrong}.")
+    expect(bob.locator(".st-key-lesson")).to_contain_text("Correct.")
     assert [standing(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
 
 

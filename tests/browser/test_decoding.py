@@ -24,7 +24,7 @@ from tests.browser.decoded import (
     same_candidates,
     same_rows,
 )
-from tests.browser.opened import taken_text
+from tests.browser.opened import CSV, SVG, taken_text
 from tests.figures.made import HOSTILE
 
 pytestmark = pytest.mark.browser
@@ -133,7 +133,7 @@ def test_a_candidate_is_taken_instead_where_the_app_answers(
     page.wait_for_function("window.reported")
     assert page.evaluate("window.reported.force") == made.forced
     assert page.evaluate("window.reported.step") == int(step)
-    expect(page.locator(".hu-forced")).to_contain_text("translating again")
+    expect(page.locator(".hu-forced")).to_contain_text("Translating again")
     page.get_by_role("button", name="Back to the original").click()
     page.wait_for_function("window.reported.force === ''")
     expect(page.locator(".hu-forced")).to_be_hidden()
@@ -177,7 +177,7 @@ def test_the_forced_translation_stands_beside_the_original(
 
 def test_table_and_picture_hold_the_step(page: Page, tmp_path: Path, made: Made) -> None:
     opened(page, tmp_path, made.beam, step=2)
-    lines = list(csv.reader(taken_text(page, "Table (CSV)").splitlines()))[1:]
+    lines = list(csv.reader(taken_text(page, CSV).splitlines()))[1:]
     step = made.beam.translation.steps[2]
     shown = {line[3]: float(line[4]) for line in lines if line[1] == "candidate"}
     for one in step.candidates:
@@ -185,7 +185,7 @@ def test_table_and_picture_hold_the_step(page: Page, tmp_path: Path, made: Made)
     cross = [float(line[4]) for line in lines if line[1].startswith("Cross-attention")]
     np.testing.assert_allclose(cross, made.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5)
     assert sum(line[1] == "tree" for line in lines) == len(made.tree.nodes)
-    written = taken_text(page, "Picture for a paper (SVG)")
+    written = taken_text(page, SVG)
     assert "Encoder–decoder: over the source" in written
     assert len(re.findall(r">step \d+<", written)) == max(n.depth for n in made.tree.nodes)
 

@@ -105,7 +105,7 @@ def test_finished_ones_are_ranked_and_discarded_ones_folded(
     box.focus()
     page.keyboard.press("ArrowDown")
     expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
-    page.get_by_role("button", name="Hide what was discarded").click()
+    page.get_by_role("button", name="Hide discarded hypotheses").click()
     expect(page.locator(".hu-branch dd").last).not_to_contain_text("discarded")
 
 
@@ -121,5 +121,5 @@ def test_a_click_chooses_a_branch(page: Page, tmp_path: Path, made: Made) -> Non
 
 def test_without_beam_search_the_way_to_it_is_told(page: Page, tmp_path: Path, made: Made) -> None:
     opened(page, tmp_path, made.plain)
-    expect(page.locator(".hu-tree")).to_contain_text("Choose Beam on the Translate page")
+    expect(page.locator(".hu-tree")).to_contain_text("Choose Beam under “Decoding settings”")
     expect(page.locator(".hu-treebox")).to_be_hidden()

@@ -27,7 +27,7 @@ def test_the_switch_is_kept_from_page_to_page(app: str, page: Page, translator: 
     expect(taken).to_have_text(translator.translate(TEXT).text.split())
     expect(page.locator(".hu-pieces")).to_have_count(0)
     settled(page)
-    page.get_by_test_id("stCheckbox").filter(has_text="Exact").locator("label").click()
+    page.get_by_test_id("stCheckbox").filter(has_text="Show tokens").locator("label").click()
     expect(taken).to_have_text(list(translator.translate(TEXT).tokens))
     settled(page)
     page.get_by_role("link", name="Attention", exact=True).click()

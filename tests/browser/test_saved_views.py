@@ -29,7 +29,7 @@ def test_a_view_is_kept_with_its_note_and_taken_to_a_seminar(
     page = new_page()
     page.goto(f"{app}/attention?text=She+hides+the+lamp.&view=heatmap&layer=1&head=0")
     sheet = opened(page)
-    expect(sheet).to_contain_text("Nothing is kept yet.")
+    expect(sheet).to_contain_text("There are no saved views yet.")
     sheet.get_by_role("button", name="Save this view").click()
     expect(sheet.get_by_label("Name of the view")).to_have_value(
         "Attention, “She hides the lamp.”, layer 2, head 1"
@@ -42,19 +42,19 @@ def test_a_view_is_kept_with_its_note_and_taken_to_a_seminar(
     expect(sheet.get_by_label("Name of the view")).to_have_count(2)
 
     with page.expect_download() as taken:
-        sheet.get_by_role("button", name="As JSON").click()
+        sheet.get_by_role("button", name="Export as JSON").click()
     taken.value.save_as(tmp_path / "views.json")
     written = json.loads((tmp_path / "views.json").read_text("utf-8"))
     assert [one["page"] for one in written["views"]] == ["glossary", "attention"]
     with page.expect_download() as taken:
-        sheet.get_by_role("button", name="As a page (HTML)").click()
+        sheet.get_by_role("button", name="Export as HTML").click()
     taken.value.save_as(tmp_path / "views.html")
 
     for _ in range(2):
         sheet.get_by_role("button", name="Remove: ").first.click()
-    expect(sheet).to_contain_text("Nothing is kept yet.")
+    expect(sheet).to_contain_text("There are no saved views yet.")
     with page.expect_file_chooser() as chooser:
-        sheet.get_by_role("button", name="Open a list …").click()
+        sheet.get_by_role("button", name="Import JSON …").click()
     chooser.value.set_files(tmp_path / "views.json")
     expect(sheet).to_contain_text("2 views opened.")
     sheet.get_by_role("link", name="Open: Attention").click()
@@ -78,7 +78,7 @@ def test_a_list_that_leads_elsewhere_is_refused(app: str, page: Page, tmp_path: 
     page.goto(f"{app}/glossary")
     sheet = opened(page)
     with page.expect_file_chooser() as chooser:
-        sheet.get_by_role("button", name="Open a list …").click()
+        sheet.get_by_role("button", name="Import JSON …").click()
     chooser.value.set_files(bad)
     expect(sheet).to_contain_text("View 1 of this list is of a page that this app does not have.")
     expect(sheet.get_by_role("link", name="Open: x")).to_have_count(0)

@@ -76,7 +76,7 @@ def test_an_svg_is_for_print_whatever_the_screen_is_like(
     space = {"svg": "http://www.w3.org/2000/svg"}
     assert root.findtext("svg:title", namespaces=space) == "Layer 1, head 2"
     described = root.findtext("svg:desc", namespaces=space)
-    assert described == f"Encoder–decoder · {TRACE.translation.source} → rows r."
+    assert described == f"Cross-attention · {TRACE.translation.source} → rows r."
     fills = [node.get("fill") for node in root.iterfind(".//svg:rect", space)]
     assert fills[0] == "#ffffff"
     cells = 5 * len(SRC)
