@@ -186,7 +186,7 @@ def test_table_and_picture_hold_the_step(page: Page, tmp_path: Path, made: Made)
     np.testing.assert_allclose(cross, made.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5)
     assert sum(line[1] == "tree" for line in lines) == len(made.tree.nodes)
     written = taken_text(page, SVG)
-    assert "Encoder–decoder: over the source" in written
+    assert "Cross-attention: over the source" in written
     assert len(re.findall(r">step \d+<", written)) == max(n.depth for n in made.tree.nodes)
 
 
