@@ -6,6 +6,7 @@ import { problemOf } from "./live-client.js";
 export function homePage(place, context) {
   const view = glanceView(place, answer);
   let shown = ""; // the model and the text that the view has been asked for
+  let calls = 0; // an answer to an earlier call may come after the problem with a later text
   let picture = {}; // the last translation, which stays while there is a problem with another text
 
   // What stands around a picture, as ui/home/glance.py puts it there.
@@ -22,15 +23,16 @@ export function homePage(place, context) {
   async function answer({ look, text, number = 0, prefix = [], rivals = false }) {
     if (look) return context.go("attention", { kind: "cross", layer: String(look[0]), head: String(look[1]) });
     shown = `${context.model} ${text}`;
+    const call = ++calls;
     const problem = problemOf(text);
     if (problem) return view.show(around(text, { ...picture, number, problem }));
     try {
       const found = await context.ask("glance", { model: context.model, text, prefix, rivals });
-      if (!found) return;
+      if (!found || call !== calls) return;
       picture = { text, prefix, known: rivals, ...found };
       view.show(around(text, { ...picture, number }));
     } catch (error) {
-      view.show(around(text, { ...picture, number, problem: error.message }));
+      if (call === calls) view.show(around(text, { ...picture, number, problem: error.message }));
     }
   }
 

@@ -102,11 +102,14 @@ async function loadTranslator(name) {
   const { config, files } = site.models[name];
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   const loaded = files.map(() => 0);
-  let stored = true;
+  let [stored, failed] = [true, false];
   const parts = await Promise.all(files.map(async (file, i) => {
     const found = await fetchFile(file, (count) => {
       loaded[i] = count;
-      self.postMessage({ loading: { model: name, bytes, loaded: loaded.reduce((a, b) => a + b) } });
+      if (!failed) self.postMessage({ loading: { model: name, bytes, loaded: loaded.reduce((a, b) => a + b) } });
+    }).catch((error) => {
+      failed = true; // what the other file says of its progress would hide the reason
+      throw error;
     });
     stored &&= found.stored;
     return found.bytes;
