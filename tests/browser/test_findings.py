@@ -62,8 +62,8 @@ def test_pruned_heads_are_handed_to_the_switches(app: str, new_page: NewPage) ->
     page.goto(f"{app}/lab?lab=matter&sentences=4&text=She+paints.&less_cross=8&less_decoder=1")
     settled(page)
     page.get_by_role("button", name="Measure the heads").click()
-    expect(page.get_by_text("Without 9:")).to_be_visible()
-    expect(page.get_by_text("nats a token").first).to_be_visible()
+    expect(page.get_by_text("Without 9 heads:")).to_be_visible()
+    expect(page.get_by_text("nats per token").first).to_be_visible()
     settled(page)
     wide = page.evaluate("document.querySelector('.stMain').scrollWidth")
     assert wide <= 390

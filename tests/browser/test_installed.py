@@ -8,13 +8,16 @@ import sysconfig
 import venv
 import zipfile
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import started
+from transformer import Translator
 
 ROOT = Path(__file__).resolve().parents[2]
+TEXT = "I am a student."
 INTO_IT = ("app.py", "pages", "checkpoints", "limits.toml", ".streamlit")
 PIP = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
 
@@ -57,7 +60,7 @@ def test_the_wheel_has_what_the_checkout_has_and_nothing_else(wheel: Path) -> No
 
 
 def test_the_command_serves_the_app_from_any_folder(
-    commands: Path, page: Page, tmp_path: Path
+    commands: Path, page: Page, tmp_path: Path, en_fr: Translator
 ) -> None:
     home, here = tmp_path / "home", tmp_path / "here"
     home.mkdir()
@@ -65,8 +68,8 @@ def test_the_command_serves_the_app_from_any_folder(
     with started(
         [str(commands / "heads-up")], folder=here, HOME=str(home), PYTHONPATH="", HEADS_UP_RUNS=""
     ) as (address, _):
-        page.goto(f"{address}/translate?text=I+am+a+student.")
-        expect(page.locator(".hu-text")).to_have_text("Je suis étudiant.")
+        page.goto(f"{address}/translate?text={quote_plus(TEXT)}")
+        expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text)
         page.goto(f"{address}/train?run=toy-reverse")
         expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
         page.goto("about:blank")
@@ -74,7 +77,7 @@ def test_the_command_serves_the_app_from_any_folder(
     assert [path.name for path in home.iterdir()] == [".heads-up"]
 
 
-def test_every_command_is_there(commands: Path, tmp_path: Path) -> None:
-    asked = [str(commands / "heads-up"), "translate", "I am a student."]
+def test_every_command_is_there(commands: Path, tmp_path: Path, en_fr: Translator) -> None:
+    asked = [str(commands / "heads-up"), "translate", TEXT]
     found = subprocess.run(asked, cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert found.stdout == "Je suis étudiant.\n"
+    assert found.stdout == f"{en_fr.translate(TEXT).text}\n"
