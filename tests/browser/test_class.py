@@ -39,7 +39,7 @@ def room(address: str, new_page: NewPage) -> Iterator[Room]:
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
     unfold(teacher, "For teachers: open a class")
-    teacher.get_by_label("Token").fill(TOKEN)
+    teacher.get_by_label("Token", exact=True).fill(TOKEN)
     teacher.get_by_label("Your name, as students will see it").fill("Ms Curie")
     teacher.get_by_role("button", name="Open a class").click()
     code = teacher.locator(".st-key-class-code").inner_text().strip()
@@ -56,7 +56,7 @@ def room(address: str, new_page: NewPage) -> Iterator[Room]:
     yield Room(teacher, ann, bob)
     teacher.get_by_role("link", name="Class", exact=True).first.click()
     teacher.get_by_role("button", name="End the class …").click()
-    teacher.get_by_role("button", name="End the class").click()
+    teacher.get_by_role("button", name="End the class", exact=True).click()
     for page in (ann, bob):  # told, without asking
         expect(page.get_by_text("The class has ended")).to_be_visible()
         expect(page.locator(".hu-follow")).to_have_count(0)
