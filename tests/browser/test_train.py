@@ -95,6 +95,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     button(page, "Resume").click()
     expect(badge(page, "running")).to_be_visible()
     assert folder.control().learning_rate_factor == 1.0, "drawing the slider moves nothing"
+    page.get_by_role("button", name="Learning rate ×").click()
     slider = page.get_by_role("slider", name="Learning rate")
     slider.focus()
     slider.press("ArrowRight")
@@ -102,6 +103,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     page.wait_for_timeout(1200)  # over a look of the page at the run: it stays
     expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
     assert folder.control().learning_rate_factor == 2.0
+    page.keyboard.press("Escape")
     stop(page)
     assert folder.state()["step"] >= paused
     button(page, "Delete …").click()
