@@ -13,6 +13,7 @@ from transformer.checkpoint import VOCABULARY, WEIGHTS
 from transformer.figures.explorer_sides import fixed_header
 from transformer.figures.glance import glance_data
 from transformer.figures.live_page import live_page, live_script, service_worker, worker_scripts
+from transformer.figures.state import KINDS
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 
@@ -38,6 +39,7 @@ def write_live(folder: Path, models: Sequence[Model]) -> None:
     site = {
         "models": {model.name: _model(folder, model) for model in models},
         "explorer": fixed_header(),
+        "kinds": KINDS,
     }
     joined = live_script()
     (folder / "live.js").write_text(joined.script, encoding="utf-8")

@@ -13,12 +13,12 @@ import { rivalWords } from "../trace/rivals.js";
 import { fetchFile } from "./model-files.js";
 
 const KEPT_TRACES = 6;
-const [LETTERS, LABELS] = [{ e: "encoder", d: "decoder", c: "cross" }, { e: "Encoder", d: "Decoder", c: "Encoder–decoder" }];
+const LETTERS = { e: "encoder", d: "decoder", c: "cross" };
 const PICTURE = 24; // cells a side of a head's picture on its switch
 const CHANGES = { off: switchedOff, uniform, mean: toMean };
 
 /** @type {any} */
-let site = null; // what Python wrote for all sentences: the models and their files, the explorer's fixed header
+let site = null; // what Python wrote for all sentences: the models and their files, what kinds are called, the explorer's fixed header
 /** @type {Map<string, Promise<Translator>>} */
 const translators = new Map();
 /** @type {Map<string, import("../model/translator.js").Trace>} */
@@ -174,7 +174,7 @@ function headsOf(off, { n_layers, n_heads }) {
 // The bytes of switchboard.js.
 function switchboard(trace, off) {
   const { n_layers, n_heads } = trace.config;
-  const kinds = Object.entries(LETTERS).map(([letter, name]) => ({ name, letter, label: LABELS[letter] }));
+  const kinds = Object.entries(LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
   const parts = kinds.map(({ name }) => {
     const small = Array.from({ length: n_layers }, (_, layer) => pool(trace.weights(name, layer), PICTURE));
     const values = new Float32Array(small.reduce((sum, one) => sum + one.values.length, 0));
