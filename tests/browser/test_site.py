@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from benchmarks.browser import http_server
 from tests.browser.conftest import NewPage
@@ -150,8 +150,15 @@ def test_a_model_that_is_cut_off_and_a_browser_without_workers_are_told(
     file.write_bytes((site / "models" / "en-fr" / "model.safetensors").read_bytes()[:100_000])
     with http_server(tmp_path / "cut") as served:
         page = new_page(alone=True)
+        late: list[Route] = []
+        page.context.route(re.compile(r"/vocabulary\.model\?"), lambda route: late.append(route))
         page.goto(served)
-        expect(page.get_by_role("status").filter(has_text="must have")).to_be_visible()
+        status = page.get_by_role("status").filter(has_text="must have")
+        expect(status).to_be_visible()
+        with page.expect_response(re.compile(r"/vocabulary\.model\?")):
+            late[0].continue_()  # the vocabulary comes after what is wrong with the model was said
+        page.wait_for_timeout(500)
+        expect(status).to_be_visible()
         expect(page.get_by_text("reload the page to fetch it again").first).to_be_visible()
         page = new_page(alone=True)
         page.add_init_script("delete window.Worker")
