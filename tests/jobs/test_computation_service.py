@@ -98,7 +98,7 @@ def test_results_of_other_code_are_nobodys(
 
 
 def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path: Path) -> None:
-    for name in ("measures.py", "analysis/heads.py", "ui/shell/page.py"):
+    for name in ("measures.py", "analysis/heads.py", "ui/page.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("ROLE = 0.4\n")
 
