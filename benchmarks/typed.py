@@ -41,7 +41,7 @@ Please close the window.
 The dog is sleeping under the table.
 What are you doing tonight?
 I don't like coffee.
-My mother is a very good cook.
+My aunt is a very good cook.
 We have been waiting for an hour.
 The shop is closed on Sunday.
 He gave me a beautiful flower.
@@ -50,7 +50,7 @@ I can't find my phone.
 She speaks three languages.
 The cat ran across the street.
 You should see a doctor.
-There are many people in the park.
+There are many people in the museum.
 I will call you when I arrive.""".splitlines()
 
 GREETINGS = {
