@@ -23,9 +23,8 @@ FLOOR = 1.0
 """Points of the error rate that a difference must exceed."""
 FEW_TAUGHT = 500
 MIN_TAUGHT = 100
-"""Pairs of sentences that the statistical aligner must at least learn from. With few it errs more:
-on AliBi (English–French, 522 pairs linked by people) 39.4 % with 100 pairs, 37.1 % with 200, 33.9 %
-with 400 and 32.6 % with all. So a head that beats it on few pairs might not on more."""
+"""Pairs of sentences that the statistical aligner must at least learn from. With few it errs more,
+so a head that beats it on few pairs might not on more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,8 +223,7 @@ STATISTICAL = _published(
     "The effect is by how much the weights of the best head or layer err less than IBM model 1 "
     "with the diagonal prior of Dyer et al. 2013, learned from the same sentences without their "
     f"links; from {MIN_TAUGHT} pairs on, and from others of our grammar where the sentences are "
-    "its. With few pairs it errs more: on 522 pairs linked by people (AliBi) 32.6 %, on 100 of "
-    "them 39.4 %.",
+    "its. With few pairs it errs more.",
     _statistical,
     most=1000,
 )
