@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import state
-from transformer.ui.pages.inside import Inside, learning, lens, own_pair, walk
+from transformer.ui.pages.inside import Inside, encoder_layers, learning, lens, own_pair, walk
 from transformer.ui.shell import page
 from transformer.ui.widgets import controls
 
@@ -14,6 +14,7 @@ SHOWN = {
     "training": own_pair.shifted_right,
     "learning": learning.show,
     "lens": lens.show,
+    "encoder-layers": encoder_layers.show,
     "bleu": own_pair.bleu_by_hand,
 }
 

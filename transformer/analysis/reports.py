@@ -19,6 +19,7 @@ from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.importance.ablation import leave_one_out, measure_without
 from transformer.analysis.importance.by_gradient import BY, gradient_importances
 from transformer.analysis.importance.pruning import kinds_pruned, pruning_curve
+from transformer.analysis.inside.decoder_lens import bleu_by_encoder_layer
 from transformer.analysis.interventions.switching import Head, named_heads
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.analysis.roles.head_roles import RULES, head_roles
@@ -203,6 +204,11 @@ def _orders(translator: Translator, corpus: Corpus, progress: Progress) -> dict[
     return {by: found[by].normalised().order() for by in BY}
 
 
+def _decoder_lens(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
+    """BLEU from the embeddings and from each encoder layer (Langedijk et al. 2023)."""
+    return bleu_by_encoder_layer(translator, corpus, progress), {}
+
+
 def _findings(translator: Translator, corpus: Corpus, progress: Progress) -> Made:
     """All published findings, a line each; "findings" has their figures."""
     rows, all_of = [], []
@@ -234,6 +240,7 @@ REPORTS: dict[str, Callable[..., Made]] = {
     "without": _without,
     "pruning": _pruning,
     "pruning-kinds": _kinds,
+    "decoder-lens": _decoder_lens,
     "findings": _findings,
     **{f"finding-{name}": _finding(published) for name, published in FINDINGS.items()},
 }

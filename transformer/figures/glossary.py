@@ -298,6 +298,12 @@ TERMS = (
         "would predict if it stopped there.",
         "inside?section=lens",
     ),
+    Term(
+        "DecoderLens",
+        "Lets the decoder read the output of an earlier encoder layer, to see how much of the "
+        "translation that layer already holds (Langedijk et al. 2023).",
+        "inside?section=encoder-layers",
+    ),
     Term("Checkpoint", "A trained model, stored as a folder of files.", "train"),
     Term(
         "Loss",
