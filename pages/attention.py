@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import state
-from transformer.ui.pages.attention import Attention, comparison, explorer, opened
+from transformer.ui.pages.attention import Attention, comparison, explained, explorer, opened
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.shell import page
@@ -30,6 +30,7 @@ def _checkpoint(model: Model) -> None:
     translated.markdown(f"**{frame.plain(reading.trace.text)}**")
     second, versus = comparison.second(model, reading)
     explorer.show(model, reading, second, versus)
+    explained.show(model, reading)
     explorer.buttons(model, reading, second, versus)
 
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, messages, shown, view
+from tests.pages.conftest import Visit, browser_views, messages, shown, turn, view
 from transformer import Trace, Translator
+from transformer.analysis.attribution.relevance import explained_relevance
 from transformer.analysis.roles.sentence_heads import stand_out
 from transformer.figures import ExplorerData
 from transformer.figures.packing import unpack
@@ -210,3 +211,16 @@ def test_a_file_that_is_no_trace_is_refused_and_the_page_stays(visit: Visit) -> 
     assert any("This is no trace" in one for one in messages(app))
     assert view(app).trace == ""
     assert len(shown(app)) == 1
+
+
+def test_cross_attention_says_how_much_relevance_it_accounts_for(
+    visit: Visit, translator: Translator
+) -> None:
+    text = "The baker paints a boat."
+    app = visit("pages/attention.py", text=text, kind="cross", layer="1", head="2")
+    explained = explained_relevance(translator, translator.trace(text))
+    captions = [caption.value for caption in app.caption if "relevance" in caption.value]
+    expected = f"{explained.heads[1, 2]:.2f}".replace("-", "−")
+    assert f"{expected} for this head" in captions[0]
+    turn(app, kind="encoder")
+    assert not [caption for caption in app.caption if "relevance" in caption.value]

@@ -12,6 +12,7 @@ what they say of that checkpoint is no blind test.
 from transformer.analysis.findings import (
     by_measure,
     faithful,
+    half_explanation,
     over_training,
     removal,
     word_alignment,
@@ -39,6 +40,7 @@ FINDINGS: dict[str, Published] = {
         faithful.ROLLOUT,
         faithful.DEPTH,
         faithful.ALTI_PLUS,
+        half_explanation.HALF_EXPLANATION,
         over_training.TOLERANCE,
         *by_measure.CLAIMED,
     )

@@ -1,6 +1,6 @@
 """DecoderLens: what the decoder writes when it reads an earlier layer of the encoder.
 
-Langedijk, Mohebbi, Sarti, Zuidema and Jumelet 2023, "DecoderLens: Layerwise Interpretation of
+Langedijk et al. 2023, "DecoderLens: Layerwise Interpretation of
 Encoder–Decoder Transformers" (arXiv 2310.03686). The decoder stays whole; only the memory that it
 attends to changes. The model is post-norm, so the output of every encoder layer has just left a
 LayerNorm, as the last one has, and needs no further normalisation.

@@ -1,0 +1,66 @@
+"""Whether cross-attention accounts for only part of the relevance: a finding."""
+
+from __future__ import annotations
+
+from transformer.analysis.attribution.relevance import (
+    LONGEST,
+    PERTURBED,
+    PUBLISHED,
+    SHORTEST,
+    explained_over_corpus,
+)
+from transformer.analysis.corpora import Corpus
+from transformer.analysis.corpora.passes import Progress
+from transformer.analysis.evidence.bootstrap import Drawn, lead
+from transformer.analysis.evidence.verdicts import Effect
+from transformer.analysis.findings.finding import Finding, Published, enough, interval_text
+from transformer.inference import Translator
+from transformer.measures.chart import Chart
+
+_CEILING = PUBLISHED[1]
+
+
+def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
+    each, table = explained_over_corpus(translator, corpus, progress)
+    enough(each.shape[1], f"sentences of {SHORTEST} to {LONGEST} source tokens")
+    of_source, of_memory = (
+        lead(Drawn.means(each[[PERTURBED.index(name)], :, -1])) for name in PERTURBED
+    )
+    effect = Effect(
+        "correlation of mean cross-attention with the relevance of the encoder's output",
+        "of Pearson's r",
+        of_memory,
+        _CEILING,
+        below=True,
+    )
+    value, low, high = interval_text(of_memory, 2)
+    reason = (
+        f"Mean cross-attention correlates with the relevance of the encoder's output at {value} "
+        f"(95%: {low} to {high}), and with that of the source tokens at "
+        f"{interval_text(of_source, 2)[0]}."
+    )
+    return Finding(table.dropna(), effect, reason, each.shape[1])
+
+
+HALF_EXPLANATION = Published(
+    "half-explanation",
+    "Cross-attention, averaged over heads and layers, correlates with the relevance of the "
+    f"encoder's output at no more than {_CEILING}.",
+    "Papi et al. 2025 (arXiv 2509.18010); theirs are speech models, from 0.52 to 0.75",
+    "Relevance is how far an output token's log-probability changes when a source token becomes "
+    "<unk> (source) or when the decoder may not attend to a position of the encoder's output "
+    "(memory). Pearson's correlation with the attention weights is taken over all output and "
+    "source tokens but </s>, with rows that sum to 1. It holds if the interval of the mean over "
+    f"sentences is below {_CEILING}, and is refuted if it is above.",
+    _test,
+    most=60,
+    chart=Chart(
+        "layer",
+        "correlation",
+        "layer of the decoder",
+        "Pearson's r with relevance",
+        by="perturbed",
+        mark=(_CEILING, "highest published"),
+    ),
+    minutes=0.2,
+)

@@ -1,0 +1,57 @@
+"""How much of the source's relevance the cross-attention on the page accounts for."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from transformer.analysis.attribution.relevance import (
+    LONGEST,
+    PUBLISHED,
+    ExplainedRelevance,
+    explained_relevance,
+)
+from transformer.inference import Trace
+from transformer.ui import state
+from transformer.ui.pages.attention import Attention
+from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
+from transformer.ui.services.trace_cache import Reading
+from transformer.ui.widgets.story import first_look
+
+HELP = (
+    "Pearson’s correlation between the attention weights and the relevance of each source token, "
+    "with rows that sum to 1. Relevance is how far the log-probability of the output token "
+    "changes when the decoder may not attend to that position of the encoder’s output."
+)
+
+
+def show(model: Model, reading: Reading) -> None:
+    """Draw one line below the explorer, for cross-attention and a sentence of usual length."""
+    view = state.view(Attention)
+    if view.kind != "cross" or view.lesson or not 3 <= len(reading.trace.src_ids) <= LONGEST:
+        return
+    now = first_look(reading, view.explorer(), model.aligner)
+    layer = min(int(now["layer"]), reading.trace.n_layers - 1)
+    head = min(int(now["head"]), reading.trace.n_heads - 1)
+    explained = _explained(model, reading.trace)
+    own, mean = float(explained.heads[layer, head]), explained.mean
+    if math.isnan(own) or math.isnan(mean):
+        return
+    low, high = PUBLISHED
+    st.caption(
+        "Correlation of attention with the relevance of source tokens for the next output token: "
+        f"{_signed(own)} for this head, {_signed(mean)} for the mean of all cross-attention "
+        f"heads. In published speech models the mean reaches {low} to {high} (Papi et al. 2025).",
+        help=HELP,
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+@remembered()
+def _explained(model: Model, trace: Trace) -> ExplainedRelevance:
+    return explained_relevance(model.translator, trace)
