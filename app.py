@@ -11,7 +11,7 @@ install()  # first of all: with another release of Streamlit the imports below c
 
 import streamlit as st  # noqa: E402
 
-from transformer.ui.pages.home import glance, rooms  # noqa: E402
+from transformer.ui.pages.home import glance  # noqa: E402
 from transformer.ui.shell import asgi, page  # noqa: E402
 from transformer.ui.shell.registry import CLASS, HOME  # noqa: E402
 from transformer.ui.widgets import frame, lessons  # noqa: E402
@@ -23,7 +23,7 @@ def home() -> None:
         glance.show(model)
         lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
         st.header("Where to go from here")
-        rooms.show()
+        glance.show_rooms()
         frame.link(CLASS, "In a classroom? Join its class, or open one →")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.ui.pages.classroom import coming, leading
+from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
 from transformer.ui.shell import page
 from transformer.ui.shell.registry import CLASS
@@ -11,8 +11,8 @@ with page.page_without_model(CLASS):
     live_classes.classes()  # a broken limits.toml is said, and nothing else shown
     room = live_classes.mine()
     if room is None:
-        coming.show()
+        membership.join_or_open()
     elif live_classes.is_teacher():
-        leading.show(room)
+        membership.teacher(room)
     else:
-        coming.student(room)
+        membership.student(room)

@@ -39,10 +39,7 @@ FLOORS = {
 UI_LAYERS = (
     ("streamlit_fixes",),
     # The fields of a page and the list of pages; who a visitor is; server-wide settings.
-    (
-        *("address", "about", "shell.registry", "shell.addresses"),
-        *("shell.executors", "shell.server_paths", "shell.visitor"),
-    ),
+    (*("address", "about", "shell.registry", "shell.server_paths", "shell.visitor"),),
     ("state",),
     ("services",),
     ("shell",),

@@ -244,7 +244,7 @@ def test_nothing_is_written_over_and_nothing_stays_of_what_fails(
         raise RuntimeError("half way")
 
     monkeypatch.setenv(models.FOLDER, str(HOUSE / "checkpoints"))
-    monkeypatch.setattr("transformer.ui.site.writing.index_page", broken)
+    monkeypatch.setattr("transformer.ui.site.index_page", broken)
     with pytest.raises(RuntimeError, match="half way"):
         write_site(tmp_path / "site")
     assert not [path for path in tmp_path.iterdir() if path.name != "runs"]

@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 from tests.figures.made import HOSTILE, Made, made
 from transformer.figures import explorer_sides as module
-from transformer.figures.explorer_sides import (
-    ExplorerData,
-    header,
-    pool,
-    prefixed,
-    vectors_of,
-)
+from transformer.figures.explorer_sides import ExplorerData, header, pool, prefixed, vectors_of
 from transformer.figures.packing import COARSE, FINE, rounding_error, weights_of
 from transformer.figures.state import DEFAULTS
 from transformer.measures.registry import SITES, VECTORS

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.figures.made import HOSTILE, made
-from transformer.figures.explorer_sides import ExplorerData
+from transformer.figures.explorer_sides import ExplorerData, pin_parts
 from transformer.figures.packing import FINE, rounding_error, weights_of
-from transformer.figures.pins import pin_parts
 from transformer.measures.words import (
     looks,
     merge,

@@ -28,7 +28,7 @@ from tests.pages.class_visits import (
 )
 from tests.pages.conftest import ROOT, Visit, messages, view
 from transformer.classroom import Classes
-from transformer.ui.pages.classroom import leading
+from transformer.ui.pages.classroom import membership
 from transformer.ui.services import live_classes
 from transformer.ui.shell.class_news import message
 from transformer.ui.shell.registry import CLASS, PAGES
@@ -285,12 +285,12 @@ def test_who_waits_when_the_class_ends_learns_the_answer(visit: Visit) -> None:
 def test_the_picture_is_as_large_as_its_code() -> None:
     """A code of version v has 4v + 17 modules a side (ISO/IEC 18004), and four of quiet around."""
     link = "http://192.168.1.20:8501/class?code=K7FA2P"
-    made = Image.open(io.BytesIO(leading.picture(link)))
-    side, rest = divmod(made.width, leading.SCALE)
+    made = Image.open(io.BytesIO(membership.qr_code(link)))
+    side, rest = divmod(made.width, membership.SCALE)
     assert (made.width, rest, (side - 8 - 17) % 4) == (made.height, 0, 0)
     grey = made.convert("L")
-    assert {grey.getpixel((at, at)) for at in range(4 * leading.SCALE)} == {255}
-    assert grey.getpixel((4 * leading.SCALE, 4 * leading.SCALE)) == 0  # the finder's corner
+    assert {grey.getpixel((at, at)) for at in range(4 * membership.SCALE)} == {255}
+    assert grey.getpixel((4 * membership.SCALE, 4 * membership.SCALE)) == 0  # the finder's corner
 
 
 def test_the_token_of_a_start_is_made_once_and_told(

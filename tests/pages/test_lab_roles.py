@@ -26,7 +26,7 @@ from transformer.measures import MEASURES
 from transformer.text.files import write_json
 from transformer.training.recipe import describe
 from transformer.ui.pages.lab import COLOURS
-from transformer.ui.pages.lab.roles_head import said
+from transformer.ui.pages.lab.roles import said
 
 PAGE = "pages/lab.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")

@@ -21,7 +21,7 @@ from transformer.figures.packing import unpack
 from transformer.inference import Trace
 from transformer.measures.head_codes import heads_of
 from transformer.ui.address import EXAMPLES
-from transformer.ui.pages.lab import MEANS, switch, switch_written
+from transformer.ui.pages.lab import MEANS, switch, switch_changes
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.
@@ -233,12 +233,12 @@ def test_a_chosen_cell_and_all_cells(visit: Visit, translator: Translator) -> No
 
 
 def test_what_the_address_writes_is_read_back() -> None:
-    row = switch_written.Row(("decoder", 1, 0), 7, {3: 40, 0: 60})
-    assert switch_written.row_of(row.written()) == row
-    patch = switch_written.Patch("encoder.hook_memory", (2, 1), ())
-    assert switch_written.patch_of(patch.written()) == patch
-    assert switch_written.row_of("") is None
-    assert switch_written.patch_of("") is None
+    row = switch_changes.Row(("decoder", 1, 0), 7, {3: 40, 0: 60})
+    assert switch_changes.row_of(row.written()) == row
+    patch = switch_changes.Patch("encoder.hook_memory", (2, 1), ())
+    assert switch_changes.patch_of(patch.written()) == patch
+    assert switch_changes.row_of("") is None
+    assert switch_changes.patch_of("") is None
 
 
 def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.routing import Router
 
-from transformer.ui.shell import deep_links
+from transformer.ui.shell import asgi
 from transformer.ui.shell.registry import BY_PATH
 
 
@@ -23,12 +23,12 @@ def status(prefix: str, path: str) -> int:
         sent.append(message)
 
     scope: Any = {"type": "http", "path": path, "method": "GET", "headers": [], "query_string": b""}
-    asyncio.run(Router(deep_links.routes(prefix))(scope, receive, send))
+    asyncio.run(Router(asgi.deep_link_pings(prefix))(scope, receive, send))
     found: int = sent[0]["status"]
     return found
 
 
-@pytest.mark.parametrize("ping", deep_links.PINGS)
+@pytest.mark.parametrize("ping", asgi.PINGS)
 @pytest.mark.parametrize("page", [page for page in BY_PATH if page])
 @pytest.mark.parametrize("prefix", ["", "/school/heads"])
 def test_a_ping_below_a_page_is_neither_an_error_nor_a_success(

@@ -16,14 +16,13 @@ from jaxtyping import Float, Integer
 from transformer import measures
 from transformer.figures.glossary import tip
 from transformer.figures.packing import COARSE, FINE, Part, quantize
-from transformer.figures.pins import pin_parts
 from transformer.figures.state import DEFAULTS, State
 from transformer.figures.state import KINDS as CALLED
 from transformer.figures.steps import choices, tree_data
 from transformer.figures.token_diff import align
 from transformer.measures import KINDS, MEASURES
 from transformer.measures.registry import SITES, VECTORS, AttentionTrace, layers_of
-from transformer.measures.words import plain_words, special, word_labels, words
+from transformer.measures.words import looks, plain_words, special, word_labels, words
 
 THUMB = 64
 """Cells a side of a small picture, at most."""
@@ -267,3 +266,21 @@ def fixed_header() -> dict[str, Any]:
     }
     terms = {name: tip(called) for name, called in _EXPLAINED.items()}
     return {"defaults": DEFAULTS, "measures": measures_known, "terms": terms}
+
+
+def pin_parts(
+    kind: str,
+    layers: Sequence[Float[np.ndarray, "heads rows columns"]],
+    rows: Sequence[str],
+    columns: Sequence[str],
+) -> list[Part]:
+    """`looks` of all layers of a kind, (layers, heads, words) each: `pins.KIND.to` and `.from`, and
+    with `.who` after it the words at the other end."""
+    each = [looks(one, rows, columns, same=kind != "cross") for one in layers]
+    parts = []
+    for which, name in enumerate(("to", "from")):
+        mine = [pair[which] for pair in each]
+        others = np.stack([one.others for one in mine]).astype("<u2")
+        parts.append(quantize(f"pins.{kind}.{name}", np.stack([one.weights for one in mine]), FINE))
+        parts.append(Part(f"pins.{kind}.{name}.who", others))
+    return parts

@@ -28,7 +28,7 @@ from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import word_alignment as words_room
 from transformer.analysis.importance.by_gradient import Importance
 from transformer.analysis.interventions.switching import Head
-from transformer.analysis.roles.strongest_keys import StrongestKeys
+from transformer.analysis.roles.head_measures import StrongestKeys
 
 Rng = np.random.Generator
 LAYERS, HEADS = 2, 4  # of the tiny model

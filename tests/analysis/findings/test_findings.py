@@ -20,8 +20,8 @@ from transformer.analysis.corpora.passes import silent
 from transformer.analysis.findings import FINDINGS, blank_out
 from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import word_alignment as words_room
-from transformer.analysis.findings.blanked import agreement, blank_out_memory
 from transformer.analysis.findings.by_measure import published
+from transformer.analysis.findings.faithful import agreement, blank_out_memory
 from transformer.analysis.findings.finding import Finding, Untestable, spread
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads

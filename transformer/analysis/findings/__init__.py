@@ -17,7 +17,7 @@ from transformer.analysis.findings import (
     removal,
     word_alignment,
 )
-from transformer.analysis.findings.blanked import blank_out
+from transformer.analysis.findings.faithful import blank_out
 from transformer.analysis.findings.finding import Finding, Published, Untestable
 from transformer.analysis.findings.over_training import pruning_over_training, saves_of, scores_of
 

@@ -17,10 +17,9 @@ show a number that no weight, token or formula leads to.
 """
 
 from transformer.analysis.inside.asides import Batched, Convolved, batched, convolved
-from transformer.analysis.inside.latex import worked
 from transformer.analysis.inside.learning import shifted
 from transformer.analysis.inside.open_box import opened, snippet
-from transformer.analysis.inside.panels import Opened, Panel
+from transformer.analysis.inside.panels import Opened, Panel, worked
 from transformer.analysis.inside.walk import Box, boxes
 
 __all__ = [

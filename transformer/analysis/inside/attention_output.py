@@ -8,8 +8,7 @@ import numpy as np
 
 from transformer.analysis.inside.attention_scores import axes, of_head, pairs, site
 from transformer.analysis.inside.context import Axis, Context, array, given, learned, program, table
-from transformer.analysis.inside.latex import number, plain, products, signed, summed
-from transformer.analysis.inside.panels import Panel
+from transformer.analysis.inside.panels import Panel, number, plain, products, signed, summed
 
 
 def mask(ctx: Context) -> list[Panel]:

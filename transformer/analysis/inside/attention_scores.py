@@ -17,8 +17,17 @@ from transformer.analysis.inside.context import (
     program,
     table,
 )
-from transformer.analysis.inside.latex import Work, number, products, signed, summed
-from transformer.analysis.inside.panels import Array, Kind, Panel, Role
+from transformer.analysis.inside.panels import (
+    Array,
+    Kind,
+    Panel,
+    Role,
+    Work,
+    number,
+    products,
+    signed,
+    summed,
+)
 
 _LETTERS = {"query": ("q", "Queries"), "key": ("k", "Keys"), "value": ("v", "Values")}
 

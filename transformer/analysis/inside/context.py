@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from transformer.analysis.inside.latex import Work, plain
-from transformer.analysis.inside.panels import Array, Code, Kind, Panel, Role
+from transformer.analysis.inside.panels import Array, Code, Kind, Panel, Role, Work, plain
 from transformer.analysis.inside.walk import Box
 from transformer.config import ModelConfig
 from transformer.inference.trace import Trace

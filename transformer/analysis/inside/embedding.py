@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.analysis.inside import context
-from transformer.analysis.inside.latex import Work, number, plain, signed
-from transformer.analysis.inside.panels import Array, Code, Panel
+from transformer.analysis.inside.panels import Array, Code, Panel, Work, number, plain, signed
 
 
 def tokens(ctx: context.Context) -> list[Panel]:

@@ -19,8 +19,16 @@ from transformer.analysis.inside.context import (
     table,
     through,
 )
-from transformer.analysis.inside.latex import number, plain, products, signed
-from transformer.analysis.inside.panels import Array, Code, Kind, Panel
+from transformer.analysis.inside.panels import (
+    Array,
+    Code,
+    Kind,
+    Panel,
+    number,
+    plain,
+    products,
+    signed,
+)
 from transformer.config import Activation
 
 STRONGEST = 16

@@ -17,8 +17,16 @@ from transformer.analysis.inside.context import (
     table,
     through,
 )
-from transformer.analysis.inside.latex import Work, number, products, signed, summed
-from transformer.analysis.inside.panels import Array, Code, Panel
+from transformer.analysis.inside.panels import (
+    Array,
+    Code,
+    Panel,
+    Work,
+    number,
+    products,
+    signed,
+    summed,
+)
 
 HIGHEST = 10
 """Tokens shown of each position."""

@@ -14,8 +14,7 @@ from transformer.analysis.inside.context import (
     program,
     table,
 )
-from transformer.analysis.inside.latex import Work, number, signed, summed
-from transformer.analysis.inside.panels import Array, Panel
+from transformer.analysis.inside.panels import Array, Panel, Work, number, signed, summed
 
 
 def add(ctx: Context) -> list[Panel]:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from transformer.jobs import Computing, JobError, Jobs, Limits, RunInfo, runs_folder, services
-from transformer.jobs.computation import of_step
+from transformer.jobs.computation import Lane, of_step
 from transformer.jobs.info import read
+from transformer.jobs.jobs import TRAINER
 from transformer.jobs.limits import FILE, machine_memory
+from transformer.jobs.processes import LaneExecutor, LaneProcess, RunExecutor
+from transformer.jobs.queue import Queue
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import Estimate, total, workload
 from transformer.ui.services import models
-from transformer.ui.shell import executors, visitor
+from transformer.ui.shell import visitor
 
 ROOMY = 2_000_000_000
 """Bytes of memory of a machine on which workers wait before anybody trains; each takes 200 MB. On
@@ -50,7 +54,7 @@ def _one() -> Jobs:
 def _jobs(folder: str, limits: str, shipped: str) -> Jobs:
     """Workers end, and save, with this process: they hold the other end of a pipe."""
     allowed = Limits.load(limits or None)
-    return Jobs(folder, allowed, executor=executors.for_runs(allowed), shipped=shipped)
+    return Jobs(folder, allowed, executor=_run_executor(allowed), shipped=shipped)
 
 
 def look(name: str) -> RunInfo:
@@ -99,4 +103,36 @@ def computing() -> Computing:
 
 def _computing(folder: str, limits: str) -> Computing:
     allowed = Limits.load(limits or None)
-    return Computing(folder, allowed, executor=executors.for_lanes(allowed))
+    return Computing(folder, allowed, executor=_lane_executor(allowed))
+
+
+_LACKING = (
+    'limits.toml: executor = "dask" needs what comes with the extra: '
+    'pip install "heads-up[cluster]", or pip install -r requirements-cluster.txt'
+)
+
+
+def _run_executor(limits: Limits) -> Callable[[Queue, Limits], RunExecutor] | None:
+    """What makes the executor of `Jobs`; None: its own.
+
+    Raises:
+        ValueError: if the extra is lacking.
+    """
+    if not limits.executor:
+        return None
+    try:
+        from transformer.cluster import for_runs
+    except ImportError as error:
+        raise ValueError(_LACKING) from error
+    return for_runs(TRAINER)
+
+
+def _lane_executor(limits: Limits) -> Callable[[Lane, Limits], LaneExecutor]:
+    """What makes the executors of `Computing`. Raises ValueError if the extra is lacking."""
+    if not limits.executor:
+        return LaneProcess
+    try:
+        from transformer.cluster import for_lanes
+    except ImportError as error:
+        raise ValueError(_LACKING) from error
+    return for_lanes

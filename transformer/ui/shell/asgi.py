@@ -10,13 +10,16 @@ from contextlib import asynccontextmanager, suppress
 
 import streamlit as st
 from starlette.middleware import Middleware
-from starlette.routing import BaseRoute
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import BaseRoute, Route
 
 from transformer.allocator import return_freed_memory
 from transformer.jobs import services
 from transformer.ui.services import live_classes, live_jobs, models, trace_cache
-from transformer.ui.shell import class_news, deep_links, downloads, security, view_scripts
-from transformer.ui.shell.addresses import ANY_ADDRESS, network_address
+from transformer.ui.shell import class_news, downloads, security, view_scripts
+from transformer.ui.shell.registry import BY_PATH
+from transformer.ui.shell.security import ANY_ADDRESS, network_address
 
 
 @asynccontextmanager
@@ -42,7 +45,7 @@ def routes() -> list[BaseRoute]:
         view_scripts.route(prefix),
         downloads.route(prefix),
         class_news.route(prefix),
-        *deep_links.routes(prefix),
+        *deep_link_pings(prefix),
     ]
 
 
@@ -89,3 +92,24 @@ def _url(host: str) -> str:
     scheme = "https" if st.get_option("server.sslCertFile") else "http"
     path = str(st.get_option("server.baseUrlPath") or "").strip("/")
     return f"{scheme}://{host}:{st.get_option('browser.serverPort')}" + (f"/{path}" if path else "")
+
+
+PINGS = ("health", "host-config")
+
+
+def deep_link_pings(prefix: str) -> list[Route]:
+    """Return a route for each ping below each page.
+
+    Args:
+        prefix: the app's path on its host, such as "/heads"; "" for the root.
+    """
+    return [
+        Route(f"{prefix}/{page}/_stcore/{ping}", _answer)
+        for page in BY_PATH
+        if page
+        for ping in PINGS
+    ]
+
+
+async def _answer(_: Request) -> PlainTextResponse:
+    return PlainTextResponse("The server's address is one level up.\n", status_code=300)

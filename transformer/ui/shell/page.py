@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import streamlit as st
+import torch
 
 from transformer.cancellation import cancelled_by
 from transformer.ui import state
@@ -17,14 +18,16 @@ from transformer.ui.address import EXAMPLE
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import WhileWanted
-from transformer.ui.shell import (
-    downloads,
-    threads,  # noqa: F401  set on import
-)
+from transformer.ui.shell import downloads
 from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
 from transformer.ui.widgets import exact, following, lessons, views
 from transformer.ui.widgets.frame import link, plain, sentence
 
+torch.set_num_threads(1)
+# For each session: a page computes one sentence, hundreds of products of some microseconds, from
+# which a second thread gains nothing (`python -m benchmarks.threads`), and other sessions need the
+# cores. Torch hands the number to every thread that computes for the first time, so it must not be
+# set in a session. Training and measuring run in processes of their own.
 _STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
 MODEL_WIDTH = {False: 124, True: 190}
 """Pixels of the box in which the model is chosen, by whether everything is drawn larger."""

@@ -10,6 +10,7 @@ import base64
 import hashlib
 import ipaddress
 import re
+import socket
 from collections.abc import Awaitable, Callable, Collection, MutableMapping
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from urllib.parse import urlsplit
 import streamlit as st
 from streamlit import config
 
-from transformer.ui.shell.addresses import ANY_ADDRESS, LOCAL_NAMES
 from transformer.ui.shell.visitor import COOKIE, new_id, sent_id
 
 Scope = MutableMapping[str, Any]
@@ -225,3 +225,19 @@ async def _refuse(send: Send, status: int, sentence: str) -> None:
     length = (b"content-length", str(len(body)).encode())
     await send({"type": "http.response.start", "status": status, "headers": [kind, length]})
     await send({"type": "http.response.body", "body": body})
+
+
+LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
+"""Names that this machine always answers to."""
+ANY_ADDRESS = ("0.0.0.0", "::")
+"""What a server binds to in order to be reached from everywhere."""
+
+
+def network_address() -> str:
+    """Return this machine's IPv4 address in its network, or "" if it has none. Sends nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 1))  # an address for documentation (RFC 5737)
+        except OSError:
+            return ""
+        return str(probe.getsockname()[0])

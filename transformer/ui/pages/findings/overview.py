@@ -1,31 +1,36 @@
-"""All findings for the selected model: verdicts with a picture each, and figures on request."""
+"""All findings for the selected model: verdicts with a picture, and a card with the figures."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
+from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.findings.beside_checkpoint import KeptFinding, kept
+from transformer.figures.interval_chart import measured as drawn
 from transformer.figures.interval_chart import text
 from transformer.jobs import Computation, Standing
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.findings import card
 from transformer.ui.services import models
 from transformer.ui.services.live_jobs import computing
 from transformer.ui.services.models import Model
+from transformer.ui.services.remembered import remembered
 from transformer.ui.shell import visitor
-from transformer.ui.widgets import frame, tables, verdicts
+from transformer.ui.widgets import exact, frame, tables, verdicts
 from transformer.ui.widgets.callbacks import attempt, refusal
-from transformer.ui.widgets.computed import progress
+from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.computed import computed, progress, question
 from transformer.ui.widgets.corpus import chosen
 from transformer.ui.widgets.fragment import EVERY, fragment
 
@@ -45,7 +50,7 @@ def show(model: Model) -> None:
         run_all = st.container()
     if corpus is None:
         return
-    asked = {name: card.asked(model, corpus, name) for name in FINDINGS}
+    asked = {name: computation(model, corpus, name) for name in FINDINGS}
     who = visitor.known()
     standings = {name: computing().look(what.key, who) for name, what in asked.items()}
     done = [name for name, now in standings.items() if now.status == "done"]
@@ -62,7 +67,7 @@ def show(model: Model) -> None:
             _row(published, standings[name], results[name])
             if state.here().finding == name:
                 with st.container(border=True):
-                    card.show(model, corpus, published, before.get(name))
+                    _card(model, corpus, published, before.get(name))
     st.caption(
         "The dashed line is a threshold, the smallest effect that would matter; the bar is the 95% "
         "interval of the effect. A claim **holds** if the interval lies on the shaded side of the "
@@ -181,14 +186,14 @@ def _result(
     model: Model, name: str, now: Standing, before: KeptFinding | None
 ) -> FindingResult | None:
     """Return the latest result of this server, else the one shipped with the checkpoint."""
-    last = computing().last(card.subject(model, name))
+    last = computing().last(subject(model, name))
     if now.status == "done" and not (last and last.key == now.key):
         found = computing().result(now.key)  # from before the latest one was noted
-        return FindingResult(found, card.measured_over(found))
+        return FindingResult(found, measured_over(found))
     if last and last.result:
-        return FindingResult(last.result, card.measured_over(last.result, last.when))
+        return FindingResult(last.result, measured_over(last.result, last.when))
     if before:
-        over = card.measured_over(before.result, before.when)
+        over = measured_over(before.result, before.when)
         return FindingResult(before.result, f"Shipped with the app: {over}")
     return None
 
@@ -246,3 +251,105 @@ def _figures(found: Mapping[str, Any]) -> str:
 
 def _capital(words: str) -> str:
     return words[:1].upper() + words[1:]
+
+
+def subject(model: Model, name: str) -> str:
+    """What all questions are about that put this model to the finding, over whatever sentences."""
+    return f"finding-{name} {model.hash}"
+
+
+def computation(model: Model, corpus: Corpus, name: str) -> Computation:
+    """What is computed to put this model to the finding.
+
+    What a visitor brought stays between the two: its name and its figures are nobody else's.
+    """
+    own = state.view().corpus == "upload"
+    found = question(model, corpus, f"finding-{name}")
+    return found if own else replace(found, subject=subject(model, name))
+
+
+def measured_over(found: Mapping[str, Any], when: float = 0) -> str:
+    """How many sentences of what, and on which day if that is known: seconds since 1970, or 0."""
+    many, name = found["measured"], frame.plain(found["corpus"]["name"])
+    over = f"{many:,} sentence{'' if many == 1 else 's'} of {name}"
+    if not when:
+        return over
+    at = time.gmtime(when)
+    return f"{at.tm_mday} {time.strftime('%b %Y', at)}, {over}"
+
+
+def _card(model: Model, corpus: Corpus, published: Published, before: KeptFinding | None) -> None:
+    """Draw it over the chosen sentences, with a way to run it.
+
+    Args:
+        before: what the checkpoint brings; shown until it has been run over these sentences.
+    """
+    st.markdown(f"**Rule.** {frame.plain(published.rule)}")
+    what = computation(model, corpus, published.name)
+    n = min(len(corpus), published.most)
+    seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
+    if computing().look(what.key).status != "done":
+        if before:
+            _brought(before)
+        st.caption(f"{n} sentences; takes about {seconds} seconds for the checkpoint en-fr")
+    found = computed(what, button="Run")
+    if found is not None:
+        _verdict(model, published, what.key, found)
+
+
+def _brought(before: KeptFinding) -> None:
+    """The verdict that came with the app, and how it was reached; its picture takes a run."""
+    found = before.result
+    with st.container(horizontal=True, vertical_alignment="center"):
+        verdicts.badge(found["verdict"])
+        st.caption(f"Shipped with the app: {measured_over(found, before.when)}.", width="content")
+    if found["value"] is not None:
+        verdicts.effect(found)
+    st.markdown(frame.plain(exact.retold(found["reason"])))
+
+
+@remembered()
+def _picture(key: str, name: str, dark: bool, exactly: bool, _table: pd.DataFrame) -> go.Figure:
+    return drawn(_table, FINDINGS[name].chart, dark=dark)
+
+
+def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]) -> None:
+    tested = found["verdict"] != "can't be tested here"
+    beside, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
+    with beside:
+        verdicts.badge(found["verdict"])
+        if tested:
+            verdicts.effect(found)
+        st.markdown(frame.plain(exact.retold(found["reason"])))
+    if picture is None:
+        return
+    table = pd.DataFrame(found["table"])
+    with beside:
+        st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
+        tables.csv("Figures (.csv)", lambda: table, file_name(published.name, model.name))
+    with picture:
+        named = table.map(lambda cell: exact.retold(cell) if isinstance(cell, str) else cell)
+        chart(_picture(key, published.name, dark(), exact.on(), named), f"chart-{published.name}")
+    if not exact.on():
+        return
+    with st.expander("The same from the shell and from Python"):
+        _programs(str(models.written(model.name)), published.name)
+
+
+def _programs(folder: str, name: str) -> None:
+    brought = state.view().corpus == "upload"
+    given = " --corpus yours.tsv" if brought else ""
+    st.code(f"python -m transformer analyse {folder} --what finding-{name}{given} --json", "bash")
+    corpus = 'Corpus.read("yours.tsv")' if brought else "corpus_for(folder, translator.vocabulary)"
+    st.code(
+        f"""from transformer import Translator
+from transformer.analysis.corpora import {"Corpus" if brought else "corpus_for"}
+from transformer.analysis.findings import FINDINGS
+
+folder = {folder!r}
+translator = Translator.load(folder)
+corpus = {corpus}
+found = FINDINGS[{name!r}].run(translator, corpus)
+print(found.verdict, found.effect, found.reason, found.figures)""",
+        "python",
+    )

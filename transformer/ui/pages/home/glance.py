@@ -6,14 +6,16 @@ takes in place of the model's begins a translation of this page alone.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import streamlit as st
 
 from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
+from transformer.figures.rooms import STYLE, room_picture
 from transformer.inference.rivals import Rival, rival_words
 from transformer.text.visible import is_blank
 from transformer.ui import state
@@ -22,9 +24,10 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.remembered import remembered
 from transformer.ui.services.trace_cache import Reading, WhileWanted
-from transformer.ui.shell.registry import HOME
+from transformer.ui.shell.registry import HOME, PAGES, path
 from transformer.ui.widgets import controls, following, frame, views
 from transformer.ui.widgets.fragment import fragment
+from transformer.ui.widgets.lessons.course import LESSONS
 
 Rivals = tuple[tuple[Rival, ...], ...]
 LEAD = "A model translates what you type. Watch where it looks for every word."
@@ -182,3 +185,21 @@ def _unknown(model: Model, text: str) -> list[str]:
     vocabulary = model.translator.vocabulary
     words = dict.fromkeys(text.split())
     return [word for word in words if vocabulary.unk_id in vocabulary.encode(word)][:5]
+
+
+def show_rooms() -> None:
+    with st.container(horizontal=True, key="rooms"):
+        for file, one in PAGES.items():
+            if not one.way:
+                continue
+            with st.container(border=True, gap="xsmall", key=f"room-{path(file)}"):
+                _room_picture(path(file))(key=f"picture-{path(file)}", data={})
+                # Its link covers the whole card: `frame.css`.
+                frame.link(file, one.way)
+                st.caption(one.what.format(lessons=len(LESSONS)))
+
+
+@cache
+def _room_picture(name: str) -> Callable[..., Any]:
+    """What mounts the picture: HTML of a page may hold none that is drawn."""
+    return st.components.v2.component(f"heads_up.room-{name}", html=room_picture(name), css=STYLE)

@@ -1,4 +1,4 @@
-"""Head roles over a corpus: a grid of all heads, and the selected one."""
+"""Head roles over a corpus: a grid of all heads, and the card of the selected one."""
 
 from __future__ import annotations
 
@@ -11,17 +11,23 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from transformer import measures
 from transformer.analysis.corpora import Corpus
+from transformer.analysis.reports import MAX_OFFSET
+from transformer.analysis.roles.corpus_tokens import RELATIONS
+from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole
 from transformer.figures.headgrid import Grid, headgrid_data
+from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
 from transformer.measures import MEASURES
+from transformer.measures.head_codes import LETTERS
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import Lab, roles_head
-from transformer.ui.pages.lab.roles_head import said
+from transformer.ui.pages.lab import COLOURS, Lab
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import computed, corpus, exact, frame, tables
+from transformer.ui.widgets import computed, controls, corpus, exact, frame, tables
+from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
 
 ABOUT = (
@@ -56,7 +62,7 @@ def show(model: Model) -> None:
     _first_choice(found)
     _summary(found)
     _heads(found)
-    roles_head.show(model, found, texts)
+    _card(model, found, texts)
     _table(model, found, texts)
 
 
@@ -160,4 +166,190 @@ translator = Translator.load({str(models.written(model.name))!r})
 measured = measure_heads(translator, {corpus.program(model, texts)})
 print(measured.table())
 print(head_roles(measured)[0])""",
+    )
+
+
+NAMES = {
+    "positional": "Positional",
+    "backwards": "Backwards",
+    "aligner": "Aligner",
+    "syntactic": "Syntactic",
+    "pieces": "Pieces of a word",
+    "rare": "Rare words",
+    "duplicate": "Same token",
+    "punctuation": "Punctuation",
+    "sink": "Attention sink",
+    "none": "None",
+}
+SENTENCE = 70
+"""Letters of a sentence on a button."""
+
+
+def _card(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
+    view = state.view()
+    at = next(
+        number
+        for number, card in enumerate(found["cards"])
+        if (card["kind"], card["layer"], card["head"]) == (view.kind, view.layer, view.head)
+    )
+    card = HeadRole.from_dict(found["cards"][at])
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            controls.one_of("kind")
+            controls.layer_and_head(model)
+        _role(card, found)
+        with st.expander("Rules and numbers of this head"):
+            _rules(card, found)
+        left, right = st.columns([3, 2], gap="large")
+        with left:
+            _numbers(card, found)
+        with right:
+            _offsets(found["offsets"][at])
+        _strongest(card, found, texts)
+        _ways_on(card)
+
+
+def _ways_on(card: HeadRole) -> None:
+    with st.container(horizontal=True):
+        frame.go(
+            "pages/attention.py",
+            "Show this head on your sentence",
+            "visibility",
+            view="heatmap",
+            tokens="",
+            row=-1,
+            column=-1,
+        )
+        frame.turn(
+            "Switch off this head",
+            "toggle_off",
+            {"lab": "switch", "off": f"{LETTERS[card.kind]}{card.layer}.{card.head}"},
+        )
+
+
+def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
+    where = f"{KINDS[card.kind]}, {exact.head(card.layer, card.head)}"
+    if card.met:
+        st.header(f"{where}: {frame.plain(exact.retold(card.role.text))}")
+        even = found["chance"][card.kind].get(card.measure)
+        told = f"{COLOURS[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
+        told += f", uniform attention {said(card.measure, even)}" if even is not None else ""
+        told += f"{_by_offset(card.measure, found)}."
+        if card.met[1:]:
+            also = "; and ".join(exact.retold(role.text) for role in card.met[1:])
+            told += f" It also {frame.plain(also)}."
+        st.markdown(told)
+        return
+    st.header(f"{where}: no role")
+    line = "It meets no rule: like most heads, it does no single thing most of the time. "
+    more = [
+        (value / even, name)
+        for name, even in found["chance"][card.kind].items()
+        if MEASURES[name].group != "shape"
+        and even is not None
+        and even > 0.01
+        and (value := card.measures.get(name) or 0.0) >= 0.05
+    ]
+    if more and max(more)[0] > 1.2:
+        times, name = max(more)
+        line += (
+            "Compared with uniform attention it stands out in "
+            f"**{COLOURS[name].lower()}**: {said(name, card.measures[name])}, {times:.1f} "
+            "times as much."
+        )
+    st.markdown(line)
+
+
+def _by_offset(measure: str, found: Mapping[str, Any]) -> str:
+    """What counting places alone would get, for a measure that is held against that."""
+    if measure not in found["best_offsets"]:
+        return ""
+    offset, share = found["best_offsets"][measure]
+    return f" (offset {offset:+d}: {said(measure, share)})".replace("-", "−")
+
+
+def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
+    met = {role.group for role in card.met}
+    rows = []
+    for group, rule in RULES.items():
+        if group == "none":
+            continue
+        names = {
+            "aligner": ("aligned", "aligned_input"),
+            "sink": ("first", "last", "delimiters"),
+            "syntactic": tuple(RELATIONS),
+        }
+        numbers = [
+            f"{COLOURS[name].lower()} {said(name, card.measures[name])}{_by_offset(name, found)}"
+            for name in names.get(group, (RESTS_ON[group],))
+            if card.measures.get(name) is not None
+        ]
+        told = ", ".join(numbers) or "not measured for this kind, or over this corpus"
+        rows.append([NAMES[group], rule, told, "met" if group in met else "not met"])
+    heads = ["Role", "Rule", "This head", ""]
+    tables.show(
+        "Rules in the order in which they are applied; the first one met gives the role",
+        heads,
+        rows,
+    )
+
+
+def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
+    others = [other["measures"] for other in found["cards"] if other["kind"] == card.kind]
+    rows = []
+    for name, label in COLOURS.items():
+        value = card.measures.get(name)
+        if value is None:
+            continue
+        even = found["chance"][card.kind].get(name)
+        place = 1 + sum((other[name] or 0.0) > value for other in others)
+        rows.append([label, said(name, value), said(name, even), f"{place} of {len(others)}"])
+    heads = ["Measure", "This head", "Uniform", "Rank"]
+    about = "Uniform: uniform attention; rank: among the heads of this kind"
+    tables.show(about, heads, rows)
+
+
+def said(measure: str, value: float | None) -> str:
+    return measures.said(value, MEASURES[measure].unit)
+
+
+def _offsets(counts: list[list[int]]) -> None:
+    st.markdown("**Offset of the greatest weight**")
+    chart(offsets([(at, rows) for at, rows in counts], MAX_OFFSET, dark=dark()), "offsets")
+    st.caption(
+        "The offset of each row's greatest weight: −1 is the previous token, 0 the same position."
+    )
+
+
+def _strongest(card: HeadRole, found: Mapping[str, Any], texts: Corpus) -> None:
+    st.markdown(f"**Sentences where it is strongest** (by {COLOURS[card.measure].lower()})")
+    if not card.strongest:
+        st.caption("No sentence of this corpus.")
+    with st.container(horizontal=True, gap="small"):
+        for number, value in card.strongest:
+            _sentence(card, number, value, found, texts)
+
+
+def _sentence(
+    card: HeadRole, number: int, value: float, found: Mapping[str, Any], texts: Corpus
+) -> None:
+    """A way to this sentence in the explorer, with the translation that was measured."""
+    source, target = found["texts"][number]
+    given = bool(texts.sentences[number].target)
+    text = source if len(source) <= SENTENCE else source[: SENTENCE - 1] + "…"
+    frame.go(
+        "pages/attention.py",
+        f"{said(card.measure, value)} · {frame.plain(text)}",
+        "open_in_new",
+        key=f"strongest-{number}",
+        text=source,
+        method="forced" if given else "greedy",
+        target=target if given else "",
+        view="heatmap",
+        kind=card.kind,
+        layer=card.layer,
+        head=card.head,
+        tokens="",
+        row=-1,
+        column=-1,
     )

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import re
+from difflib import SequenceMatcher
+from html import escape
+
 import numpy as np
+import numpy.typing as npt
+import pandas as pd
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.interventions.comparison import Comparison
 from transformer.analysis.interventions.switching import Head, switched_off
-from transformer.figures.contributions import CellValues
+from transformer.figures import ExplorerData, explorer_page
+from transformer.figures.before_after import pairs
 from transformer.figures.state import KINDS
 from transformer.figures.switchboard import switchboard_data
-from transformer.inference import Trace
+from transformer.inference.results import Translation
+from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import (
-    OFF,
-    Lab,
-    pruning,
-    switch_cells,
-    switch_further,
-    switch_paint,
-    switch_result,
-)
-from transformer.ui.pages.lab.switch_plan import Plan, compared, plan
-from transformer.ui.services import trace_cache
+from transformer.ui.pages.lab import OFF, Lab, pruning, switch_changes, switch_head
+from transformer.ui.pages.lab.attribution_head import piece
+from transformer.ui.pages.lab.switch_changes import Plan, compared, given_options, plan
+from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.remembered import remembered
 from transformer.ui.services.trace_cache import Reading
-from transformer.ui.widgets import controls, exact, frame, views
+from transformer.ui.widgets import controls, exact, frame, tables
+from transformer.ui.widgets.charts import chart, dark
+from transformer.ui.widgets.tables import download
 from transformer.ui.widgets.views import component
 
 SINGLE = 6
@@ -63,16 +66,18 @@ def show(model: Model) -> None:
     except ValueError as error:
         refused = error
     _heads(reading)
-    switch_further.show(model, reading)
+    switch_changes.show_further(model, reading)
     for problem in made.problems:
         st.warning(frame.plain(frame.sentence(problem)))
     if refused:
         raise refused  # what was switched is there to be put back
+    effect = ""
     if found is None:
         _nothing_yet(model, reading)
     else:
-        switch_result.show(model, reading, made, found)
-    _one_head(model, reading, made, found)
+        effect = _effect(made, found)
+        _show_changes(model, reading, made, found, effect)
+    switch_head.show(model, reading, made, found, effect)
 
 
 def _heads(reading: Reading) -> None:
@@ -100,7 +105,7 @@ def _heads(reading: Reading) -> None:
 
 def _switched() -> None:
     off = st.session_state["switchboard"]["choice"].get("off", "")
-    if switch_result.fits(off, OFF[0]):
+    if fits(off, OFF[0]):
         state.change(off=off)
 
 
@@ -156,31 +161,227 @@ def _telling(model: Model, text: str) -> str:
     return pruning.written(off)
 
 
-def _one_head(model: Model, reading: Reading, made: Plan, found: Comparison | None) -> None:
-    """The chosen head; `found` is nothing while nothing is changed."""
-    st.header("One head")
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.head(model, reading)
-        frame.go("pages/attention.py", "Open this head", "visibility", view="heatmap")
-    view = state.view()
-    head = (view.kind, view.layer, view.head)
-    if found is not None:
-        _before_after(model, reading.trace, found, head)
-    switch_paint.show(reading.trace, made, found, head)
-    switch_cells.show(model, reading, head)
+Shares = npt.NDArray[np.float32]
+_CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
+_SAME = _CHIP + "background:#8882"
+_NEW = _CHIP + "background:#00926a33;outline:2px solid #00926a;font-weight:600"
+_GONE = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
 
 
-def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> None:
-    kind, layer, number = head
-    if kind != "decoder" and found.original.src_ids != found.forced.src_ids:
-        return
-    before, after = (
-        one.weights(kind, layer)[number].astype(np.float64) for one in (trace, found.forced)
+def fits(text: object, form: str) -> bool:
+    """Whether what a browser tells has the form that an address must have."""
+    return isinstance(text, str) and re.fullmatch(form, text, re.ASCII) is not None
+
+
+def _show_changes(
+    model: Model, reading: Reading, made: Plan, found: Comparison, effect: str
+) -> None:
+    """In words, as bars, and as a picture of all heads."""
+    st.header("What changes")
+    st.markdown(effect)
+    st.html(_beside(found.original.translation, found.translation))
+    table = found.probabilities
+    tokens = exact.tokens(table["token"].to_list())
+    left, right = st.columns([3, 2], gap="large")
+    with left:
+        st.markdown("**Probability of each token of the original translation**")
+        chart(
+            pairs(
+                tokens,
+                table["before"].to_numpy(),
+                table["after"].to_numpy(),
+                across="probability",
+                marked=found.overturned,
+                dark=dark(),
+            ),
+            "switch-pairs",
+        )
+        st.caption(
+            "Each token is predicted from the original prefix, so that both can be compared. Bold: "
+            "another token is now the most probable."
+        )
+    with right:
+        _overturned(found)
+    _attention(reading, found)
+    _ways_on(model, made, found)
+
+
+def _beside(original: Translation, altered: Translation) -> str:
+    """Both as pieces; what is no longer written is struck, what is new is framed."""
+    matcher = SequenceMatcher(None, original.tokens, altered.tokens, autojunk=False)
+    lines: dict[str, list[str]] = {"Original": [], "Altered": []}
+    for what, a, b, c, d in matcher.get_opcodes():
+        styles = (_SAME, _SAME) if what == "equal" else (_GONE, _NEW)
+        for name, shown, tokens in (
+            ("Original", styles[0], original.tokens[a:b]),
+            ("Altered", styles[1], altered.tokens[c:d]),
+        ):
+            kept = "" if what == "equal" else "gone" if name == "Original" else "new"
+            lines[name] += [
+                f'<span style="{shown}" title="{kept}"><bdi>{_chip(token)}</bdi></span>'
+                for token in tokens
+            ]
+    return "".join(
+        f'<div style="margin:.3rem 0;line-height:1.9"><span style="display:inline-block;'
+        f'min-width:5.2rem;opacity:.75">{name}</span>{"".join(chips)}</div>'
+        for name, chips in lines.items()
     )
-    quantities = [
-        CellValues("before", "before", "Before", "weight", before, most=1.0),
-        CellValues("after", "after", "After", "weight", after, most=1.0),
-        CellValues("change", "change", "Change", "weight", after - before, signed=True),
+
+
+def _chip(token: str) -> str:
+    name = exact.token(token)
+    if name.startswith("▁") and len(name) > 1:
+        return f'<span class="hu-word">▁</span>{escape(name[1:])}'
+    return escape(name)
+
+
+def _overturned(found: Comparison) -> None:
+    st.markdown("**Steps with a new most probable token**")
+    best = found.candidates[found.candidates["rank"] == 0]
+    rows = [
+        (
+            f"{exact.number(int(line['position']))} {exact.token(line['token'])}",
+            f"{exact.token(line['token_before'])} {line['probability_before']:.0%}",
+            f"{exact.token(line['token_after'])} {line['probability_after']:.0%}",
+        )
+        for line in best[best["position"].isin(found.overturned)].to_dict("records")
     ]
-    cell = views.cell_of(trace, kind)
-    views.pair("altered-head", quantities, ("before", "after"), model, trace, head, cell)
+    if rows:
+        tables.show(
+            "The most probable candidate at these steps of the original translation",
+            ("Step", "Before", "After"),
+            rows,
+        )
+    else:
+        st.caption("None: the most probable token is the same at every step.")
+
+
+def moved(found: Comparison) -> dict[str, Shares]:
+    """By kind, how far every head's attention moved, where that can be said."""
+    same = found.original.src_ids == found.forced.src_ids
+    return {kind: found.attention(kind) for kind in KINDS if same or kind == "decoder"}
+
+
+def moved_table(shares: dict[str, Shares]) -> pd.DataFrame:
+    """A line a head: kind, layer, head, and how far its attention moved."""
+    rows = [
+        (kind, layer, head, float(share))
+        for kind, of_kind in shares.items()
+        for (layer, head), share in np.ndenumerate(of_kind)
+    ]
+    return pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
+
+
+def _attention(reading: Reading, found: Comparison) -> None:
+    st.markdown("**Change in the attention of every head**, in percent")
+    view = state.view(Lab)
+    shares = moved(found)
+    if len(shares) < len(KINDS):
+        st.caption(
+            "With tokens removed, only decoder self-attention is still over the same tokens."
+        )
+    now = reading.side.resolved(view.explorer())
+    data = switchboard_data(
+        reading.side,
+        KINDS,
+        view.off,
+        moved=shares,
+        chosen=(str(now["kind"]), int(now["layer"]), int(now["head"])),
+        large=view.size == "large",
+        exact=exact.on(),
+    )
+    _board(key="moved-heads", data=data, on_choice_change=_chosen)
+    table = moved_table(shares)
+    kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
+    most = (
+        f"Greatest in {exact.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its weight has "
+        "moved, averaged over the rows."
+    )
+    st.caption(
+        (most if share >= 0.005 else "None: no head comes after the change.")
+        + " Click a head to see it below. Measured as total variation, ½ Σ |a − b|, along the "
+        "original translation."
+    )
+
+
+def _chosen() -> None:
+    told = st.session_state["moved-heads"]["choice"]
+    kind, layer, head = (told.get(name) for name in ("kind", "layer", "head"))
+    if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):
+        state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)
+
+
+def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
+    view, source = state.view(Lab), found.original.source
+    with st.container(horizontal=True):
+        for label, name, table in (
+            ("Probabilities (.csv)", "probabilities", lambda: found.probabilities),
+            ("Candidates (.csv)", "candidates", lambda: found.candidates),
+            ("Attention changes (.csv)", "attention-moved", lambda: moved_table(moved(found))),
+        ):
+            tables.csv(label, table, file_name(f"altered-{name}", model.name, source))
+        download(
+            "Comparison as web page (.html)",
+            lambda: explorer_page(
+                [ExplorerData(found.original, "original"), ExplorerData(found.forced, "altered")],
+                {
+                    "view": "compare",
+                    "kind": view.kind,
+                    "layer": view.layer,
+                    "head": view.head,
+                    "exact": view.exact,
+                },
+                "Original and altered",
+            ),
+            file_name("altered", model.name, source) + ".html",
+        )
+    folder = str(models.written(model.name))
+    exact.program("The same from Python", _program(model, folder, view, made))
+
+
+def _effect(made: Plan, found: Comparison) -> str:
+    """What became of the translation, in a sentence."""
+    *first, last = made.what
+    begun = f"{', '.join(first)} and {last}" if first else last
+    begun = begun[0].upper() + begun[1:]
+    table = found.probabilities
+    at = int((table["after"] - table["before"]).abs().to_numpy().argmax())
+    line = table.iloc[at]
+    token = piece(str(line["token"]))
+    before, after = float(line["before"]), float(line["after"])
+    if abs(after - before) < 0.005:
+        effect = f"{begun}, no token of the translation changes by half a percent"
+    else:
+        way = "falls" if after < before else "rises"
+        effect = f"{begun}, “{token}” {way} from **{before:.0%}** to **{after:.0%}**"
+    written = frame.plain(found.translation.text) or "(empty)"
+    if found.original.translation.method == "forced":
+        return f"{effect}; without forced decoding, the changed model writes **{written}**"
+    if found.changed:
+        return f"{effect}; the translation becomes **{written}**"
+    return f"{effect}; the translation stays **{frame.plain(found.translation.text)}**"
+
+
+def _program(model: Model, folder: str, view: Lab, made: Plan) -> str:
+    names = {"compare", *made.imports, *(["together"] if len(made.lines) > 1 else [])}
+    given = given_options(view)
+    hooks = made.lines[0] if len(made.lines) == 1 else f"together({', '.join(made.lines)})"
+    shorter = ", altered=shorter" if made.text is not None else ""
+    free = "" if view.method == "forced" else given
+    return "\n".join(
+        [
+            "from transformer import Translator",
+            f"from transformer.analysis.interventions import {', '.join(sorted(names))}",
+            "",
+            f"translator = Translator.load({folder!r})",
+            f"text = {view.text!r}",
+            "config = translator.model.config",
+            f"trace = translator.trace(text{given})",
+            *made.program,
+            *([f"hooks = {hooks}"] if made.lines else ["hooks = None"]),
+            f"found = compare(translator, text, hooks{shorter}, original=trace{free})",
+            "print(found.translation.text)",
+            "print(found.probabilities)  # of the original's tokens, before and after",
+            'print(found.attention("cross"))  # how far every head moved',
+        ]
+    )

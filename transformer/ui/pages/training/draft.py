@@ -17,7 +17,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import PAIRS_FILE, defaults, describe
 from transformer.ui import state
 from transformer.ui.pages.training import own_pairs as own
-from transformer.ui.pages.training.probe_links import CHOSEN_PROBES
+from transformer.ui.pages.training.curves import CHOSEN_PROBES
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame

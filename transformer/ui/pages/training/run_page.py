@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from contextlib import suppress
 from functools import partial
 from html import escape
@@ -10,13 +12,17 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures.glossary import tip
-from transformer.jobs import JobError, RunInfo
+from transformer.jobs import JobError, RunInfo, runs_folder, services
 from transformer.jobs.folder import JobFolder
+from transformer.jobs.shares import until_turn
+from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
+from transformer.training.estimate import Estimate
 from transformer.training.run import RunError
 from transformer.ui import state
-from transformer.ui.pages.training import curves, finished_run, ideas, knobs, waiting
+from transformer.ui.pages.training import curves, finished_run, ideas, knobs
 from transformer.ui.services import live_classes, live_jobs
+from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, metrics_tail, quantities, run_facts
 from transformer.ui.widgets.callbacks import attempt, refusal
 from transformer.ui.widgets.fragment import fragment
@@ -128,7 +134,7 @@ def _waits(info: RunInfo) -> None:
     """What to know while a run waits in the queue."""
     if info.status != "queued":
         return
-    waiting.meanwhile(info)
+    meanwhile(info)
     if startup_error := live_jobs.jobs().startup_error():
         st.error(frame.plain(frame.sentence(startup_error)))
 
@@ -141,7 +147,7 @@ def _failed(info: RunInfo) -> None:
 def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
         before = f"{frame.sentence(info.reason)} " if info.step and info.reason else ""
-        return f"{before}{waiting.queue_position(info)}"
+        return f"{before}{queue_position(info)}"
     if info.status == "running" and not lines:
         return "Preparing the text, the vocabulary and the model."
     if info.status == "running":
@@ -296,3 +302,80 @@ def _examples(folder: JobFolder) -> None:
         f"step {look['step']:,}</caption>"
         f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
     )
+
+
+LOOKED_FOR = 1.0
+"""Seconds for which all sessions share one reading of all runs, as a class waits together."""
+
+
+class Lookout:
+    """All runs of this server, read once for everybody who waits, and what those in line take."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._until, self._infos = 0.0, tuple[RunInfo, ...]()
+        self._takes: dict[str, float] = {}  # by a run's name, once it is known
+
+    def infos(self) -> tuple[RunInfo, ...]:
+        """As they stood a second ago at most. Raises JobError."""
+        with self._lock:
+            if time.monotonic() >= self._until:
+                self._infos = tuple(live_jobs.jobs().runs())
+                waiting = {one.name for one in self._infos if one.place is not None}
+                known = {name: self._takes.get(name) or _takes(name) for name in waiting}
+                self._takes = {name: seconds for name, seconds in known.items() if seconds}
+                self._until = time.monotonic() + LOOKED_FOR
+            return self._infos
+
+    def until_turn(self, place: int) -> float | None:
+        """Seconds until the run at this place begins; None where that is not known."""
+        infos = self.infos()
+        before = sorted(
+            (one.place, one.name) for one in infos if one.place is not None and one.place < place
+        )
+        left = [one.seconds_left for one in infos if one.status == "running"]
+        takes = [self._takes.get(name) for _, name in before]
+        return until_turn(left, takes, live_jobs.jobs().limits.processes)
+
+
+def lookout() -> Lookout:
+    """The one of this server's folder of runs."""
+    return services.once(_made, str(runs_folder()))
+
+
+def _made(_: str) -> Lookout:
+    return Lookout()
+
+
+def queue_position(info: RunInfo) -> str:
+    """A sentence or two about the run's position and when it will start."""
+    seconds = lookout().until_turn(info.place or 1)
+    when = f"Starts in about {quantities.duration(seconds)}." if seconds else ""
+    if info.place == 1:
+        return f"First in the queue. {when or 'It starts as soon as a worker is free.'}"
+    return f"Number {info.place} in the queue. {when} You can close this page.".replace("  ", " ")
+
+
+def meanwhile(info: RunInfo) -> None:
+    """Link to a run that trains now: of the same task if there is one, else the furthest one."""
+    running = [
+        one
+        for one in lookout().infos()
+        if one.status == "running" and one.name != info.name and one.seen_by(visitor.known())
+    ]
+    if running:
+        best = max(running, key=lambda one: (one.task == info.task, one.progress or 0.0))
+        title = frame.plain(best.title)
+        frame.link(
+            "pages/train.py", f"Meanwhile, watch **{title}** train →", run=best.name, race=""
+        )
+
+
+def _takes(name: str) -> float | None:
+    """Seconds of a whole run, as they are measured beside the server; None until they are."""
+    with suppress(JobError, RunError, ValueError):
+        config = live_jobs.jobs().folder(name).config()
+        if isinstance(config, TrainingRun):
+            found = live_jobs.estimated(config)
+            return found.seconds if isinstance(found, Estimate) else None
+    return None

@@ -13,7 +13,7 @@ from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import SAMPLE, Estimate
 from transformer.ui import state
-from transformer.ui.pages.training import draft, upload
+from transformer.ui.pages.training import draft, own_pairs
 from transformer.ui.pages.training.draft import Draft
 from transformer.ui.services import live_jobs
 from transformer.ui.widgets import frame, quantities
@@ -116,7 +116,7 @@ def form(now: Draft) -> None:
     left, right = st.columns([2, 3], gap="large")
     with right:  # first, for the button waits for what is chosen here
         if not now.task:
-            upload.pairs(now)
+            own_pairs.choose_pairs(now)
         own = _own_settings(now)
         if own:
             _group("The task", now, own)

@@ -15,7 +15,7 @@ from transformer.ui.pages.why.sizes import see
 from transformer.ui.services import live_jobs, models
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
-from transformer.ui.widgets.races import distances, one_race, start
+from transformer.ui.widgets.races import one_race, start
 
 NAME = "layers"
 PAGE = "pages/why.py"
@@ -45,7 +45,7 @@ def show() -> None:
     if before and right:
         with right:
             _came_with_the_app(before)
-        distances.figures(before.table, list(RACES[NAME].entries), "layers-distances")
+        one_race.distance_figures(before.table, list(RACES[NAME].entries), "layers-distances")
 
 
 def _came_with_the_app(before: ShippedRace) -> None:
@@ -61,4 +61,4 @@ def _came_with_the_app(before: ShippedRace) -> None:
         "restricted attention fall to chance where their receptive field ends? When do recurrent "
         "layers forget?"
     )
-    distances.drawn(before.table, list(RACES[NAME].entries))
+    one_race.draw_distances(before.table, list(RACES[NAME].entries))

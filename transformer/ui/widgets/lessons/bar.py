@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.ui import state
 from transformer.ui.services import models
 from transformer.ui.widgets import views
-from transformer.ui.widgets.lessons import course, progress, sheet, together
+from transformer.ui.widgets.lessons import course, progress, sheet
 from transformer.ui.widgets.lessons.lesson import LIST, Question, escaped
 from transformer.ui.widgets.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.widgets.lessons.progress import Guess
@@ -51,7 +51,7 @@ def show(page: str) -> str | None:
             st.info(f"No model here shows this: {escaped(ready.missing)}.", icon=":material/block:")
         elif ready.question.check is not None:
             _search(ready, ready.question, checked)
-        elif (as_class := together.part(name)) is not None:
+        elif (as_class := progress.class_part(name)) is not None:
             _ask_class(ready, ready.question, as_class)
         elif progress.over(name):
             _show_answer(ready, ready.question)
@@ -172,20 +172,20 @@ def _options(ready: PreparedLesson, question: Question) -> None:
             )
 
 
-def _ask_class(ready: PreparedLesson, question: Question, part: together.ClassPart) -> None:
+def _ask_class(ready: PreparedLesson, question: Question, part: progress.ClassPart) -> None:
     """The question in a classroom: guesses are collected, then the teacher shows the answers."""
     name, labels = ready.lesson.name, [option.label for option in question.options]
-    if part is together.ClassPart.SHOWN:
+    if part is progress.ClassPart.SHOWN:
         _show_answer(ready, question)
-        together.bars(name, labels, question.correct)
+        progress.class_bars(name, labels, question.correct)
         return
     _ask(ready)
-    if part is together.ClassPart.ASKING:
-        together.filling(name, labels)
+    if part is progress.ClassPart.ASKING:
+        progress.class_guesses(name, labels)
         st.button("Show the answers", key=f"show-{name}", type="primary", on_click=_give_up,
                   args=(name,))  # fmt: skip
-    elif part is together.ClassPart.WAITING:
-        together.waiting(name)
+    elif part is progress.ClassPart.WAITING:
+        progress.class_waiting(name)
     else:
         _options(ready, question)
 
@@ -213,7 +213,7 @@ def _marked_options(ready: PreparedLesson, question: Question) -> None:
 
 
 def _guess(name: str, label: str, number: int, right: bool) -> None:
-    waits = together.answer(name, number)
+    waits = progress.answer_in_class(name, number)
     progress.keep(name, Guess(label, right, over=not waits))
     if not waits:
         _open(name)
@@ -255,7 +255,7 @@ def _check(name: str) -> None:
 
 
 def _give_up(name: str) -> None:
-    together.show(name)
+    progress.show_class_answers(name)
     progress.keep(name, Guess("", False))
     _open(name)
 

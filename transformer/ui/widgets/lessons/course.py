@@ -1,10 +1,304 @@
-"""The course: its steps in order, by name, and the names that replaced old lesson numbers."""
+"""The course: its lessons in order, by name, and the names that replaced old lesson numbers."""
 
 from __future__ import annotations
 
-from transformer.ui.widgets.lessons.course_core import CORE
-from transformer.ui.widgets.lessons.course_more import EXTRA
+from transformer.analysis.positions import ORDER_PAIR
+from transformer.ui.widgets.lessons import first_questions, head_questions, mathematics, mistakes
+from transformer.ui.widgets.lessons.course_more import (
+    ATTENTION,
+    EXTRA,
+    FIND_MISTAKE,
+    INSIDE,
+    MATHEMATICS,
+    MISTAKES,
+)
 from transformer.ui.widgets.lessons.lesson import Lesson
+
+EVERYDAY = (
+    "She has never seen the sea.",
+    "If it rains, we will stay at home.",
+    "Who gave you that red umbrella?",
+)
+
+CORE = (
+    Lesson(
+        name="umbrella",
+        title="Whose umbrella?",
+        part="First look",
+        minutes=1.5,
+        page=ATTENTION,
+        sentences=(
+            "My sister lost her umbrella.",
+            "Mary forgot her umbrella.",
+            "He took her umbrella.",
+            "Tom lost his umbrella.",
+        ),
+        text=(
+            "The model writes its translation one word at a time. For each word it looks at all "
+            "words of the sentence, at some more than at others. This is **attention**. One part "
+            "of it, a **head**, links each word of the translation to a word of the sentence."
+        ),
+        question="Which word does this head link to the bold word?",
+        takeaway="Attention gives some words of the sentence more weight than others.",
+        build=first_questions.umbrella,
+    ),
+    Lesson(
+        name="row",
+        title="Weights sum to 1",
+        part="First look",
+        minutes=1,
+        section="3.2.1",
+        page=ATTENTION,
+        sentences=EVERYDAY,
+        text=(
+            "How much attention a token gets is a number, its **weight**. Tokens are words, parts "
+            "of words and punctuation marks. For each token that is written there is a row of "
+            "weights, one for each token that was read."
+        ),
+        question="One number is missing. What do the weights of a row sum to?",
+        takeaway="The weights of a row sum to 1: weight given to one token is taken from others.",
+        build=first_questions.row,
+    ),
+    Lesson(
+        name="steps",
+        title="Encoder and decoder",
+        part="First look",
+        minutes=1.5,
+        section="3",
+        page="pages/translate.py",
+        text=(
+            "The **encoder** reads the whole sentence at once. The **decoder** writes the "
+            "translation one token at a time, and reads the tokens that it has already written."
+        ),
+        question="How many times does the decoder run for this translation?",
+        takeaway="A translation is a sequence of choices; the last choice is to stop.",
+        build=first_questions.steps,
+    ),
+    Lesson(
+        name="meeting",
+        title="Queries, keys and scores",
+        part="Queries and keys",
+        minutes=2,
+        section="3.2.1",
+        page=ATTENTION,
+        sentences=EVERYDAY,
+        text=(
+            "Where do the weights come from? The position that writes has a **query**, which says "
+            "what it looks for. Each position that was read has a **key**, which says what it "
+            "offers. Their dot product is a **score**. The **softmax** turns scores into weights."
+        ),
+        question="Which weight does the highest score get?",
+        takeaway="Query times key is a score; the softmax turns scores into weights.",
+        build=first_questions.meeting,
+    ),
+    Lesson(
+        name="back",
+        title="Find a previous-token head",
+        part="Heads",
+        minutes=2,
+        section="3.2.2",
+        page=ATTENTION,
+        in_place=True,
+        sentences=(*EVERYDAY, "I am a student."),
+        text=(
+            "Each layer has several **heads** side by side, each with its own queries, keys and "
+            "values. The page shows a small picture of each head: a row is the word that looks, a "
+            "column the word that it looks at."
+        ),
+        question=(
+            "One head attends to the previous word: its dark cells are just below the diagonal. "
+            "Click it, then press *Check*."
+        ),
+        takeaway="Heads learn different patterns; some attend to the previous word.",
+        build=head_questions.previous_word,
+    ),
+    Lesson(
+        name="rest",
+        title="Attention sinks",
+        part="Heads",
+        minutes=1,
+        page=ATTENTION,
+        sentences=(
+            *EVERYDAY,
+            "I am a student.",
+            "The little girl was looking for her mother.",
+            "Tom took Mary's umbrella.",
+        ),
+        text=(
+            "The weights of a row sum to 1, even if a head finds nothing useful in this sentence. "
+            "Then the weight has to go somewhere."
+        ),
+        question="Which token gets most of the attention of one such head, averaged over all rows?",
+        takeaway="Heads that find nothing useful attend to a sink, such as the end token.",
+        build=head_questions.sink,
+    ),
+    Lesson(
+        name="ahead",
+        title="The causal mask",
+        part="The mask",
+        minutes=1,
+        section="3.2.3",
+        page=ATTENTION,
+        sentences=EVERYDAY,
+        text=(
+            "The decoder also attends to its own translation. During training the whole "
+            "translation is there, with the word that the decoder has to predict."
+        ),
+        question=(
+            "While the decoder predicts the word after the bold one, how much attention can that "
+            "word get?"
+        ),
+        takeaway="The causal mask hides later tokens before the softmax.",
+        build=head_questions.causal_mask,
+    ),
+    Lesson(
+        name="crossing",
+        title="Word order across languages",
+        part="Cross-attention",
+        minutes=1.5,
+        section="3.2.3",
+        page=ATTENTION,
+        sentences=(
+            "Who gave you that red umbrella?",
+            "Tom lost his umbrella.",
+            "Tom took Mary's umbrella.",
+            "She has never seen the sea.",
+        ),
+        text=(
+            "In **cross-attention** the queries come from the decoder, keys and values from the "
+            "encoder's output. Some of its heads **align** words: they attend to the source word "
+            "of the word that is being written."
+        ),
+        question="While the bold word is written, which word gets most of one such head's weight?",
+        takeaway="Cross-attention learns which words belong together, in any order.",
+        build=head_questions.reordering,
+    ),
+    Lesson(
+        name="bag",
+        title="Attention without positions",
+        part="Order",
+        minutes=1.5,
+        section="3.5",
+        page="pages/positions.py",
+        sentences=(ORDER_PAIR[0],),
+        text=(
+            "Each position has its own vector, its **positional encoding**, which is added to the "
+            "embedding of the token there. Remove these vectors from both sentences and leave "
+            "everything else unchanged."
+        ),
+        question="According to an encoder without positions, who bites?",
+        takeaway="Attention alone ignores word order; positional encodings add it.",
+        build=mathematics.word_order,
+    ),
+    Lesson(
+        name="waves",
+        title="Sinusoidal positions",
+        part="Order",
+        minutes=1,
+        section="3.5",
+        page="pages/positions.py",
+        view={"topic": "waves"},
+        text=(
+            "The positional encodings are sine and cosine waves, like the hands of a clock: short "
+            "waves distinguish neighbouring positions, long ones the beginning of a text from its "
+            "end."
+        ),
+        question="How long is the longest wave?",
+        takeaway="Waves of many lengths distinguish near and distant positions.",
+        build=mathematics.waves,
+    ),
+    Lesson(
+        name="off",
+        title="Ablation: switch heads off",
+        part="Interventions",
+        minutes=2,
+        page="pages/lab.py",
+        view={"lab": "switch"},
+        in_place=True,
+        sentences=(EVERYDAY[1], EVERYDAY[0], EVERYDAY[2]),
+        text=(
+            "A clear pattern does not mean that a head matters. On this page you can switch each "
+            "head off and compare the translations."
+        ),
+        question=(
+            "Switch off as few heads as possible until the translation changes. Then press *Check*."
+        ),
+        takeaway="Whether a head is needed is a question for an experiment, not for a picture.",
+        build=head_questions.ablation,
+    ),
+    Lesson(
+        name="reverse",
+        title="Train a model yourself",
+        part="Training",
+        minutes=2,
+        section="5.3",
+        page="pages/train.py",
+        task="reverse",
+        sentences=("a b c d e f", "d h c a", "f e d c b"),
+        text=(
+            "A small model has learned to write a sequence of letters backwards, from examples "
+            "alone. The next page shows a film of its heads during training. You can train one "
+            "like it in about a minute."
+        ),
+        question="Which letter gets most of its attention while it writes the first letter?",
+        takeaway="Attention patterns are learned: uniform at first, clear at the end.",
+        build=head_questions.reverse,
+    ),
+    Lesson(
+        name="scale",
+        title="Why divide by √d_k",
+        part=MATHEMATICS,
+        minutes=1,
+        section="3.2.1",
+        page="pages/why.py",
+        view={"part": "scores"},
+        text=(
+            "The longer queries and keys are, the larger their dot products become. The softmax of "
+            "large scores puts nearly all weight on one key: it **saturates**, and its gradient is "
+            "close to 0."
+        ),
+        question="By which factor does the variance of q·k grow when d_k goes from 64 to 256?",
+        takeaway="Dividing scores by √d_k keeps the softmax from saturating.",
+        build=mathematics.scale,
+    ),
+    Lesson(
+        name="cosine",
+        title="The exponent of the cosine",
+        part=MISTAKES,
+        minutes=1,
+        section="3.5",
+        page="pages/positions.py",
+        view={"topic": "slip"},
+        text=(
+            "The sine and cosine of a pair rotate together: a shift by k positions is a rotation "
+            "by one angle, the same at every position. For this reason the authors hoped that a "
+            "model could easily learn to attend by relative position."
+        ),
+        misprint="$PE_{(pos, 2i+1)} = \\cos(pos / 10000^{(2i+1)/d_{model}})$",
+        question=FIND_MISTAKE,
+        takeaway="The sine and cosine of a pair share their exponent, so a shift is a rotation.",
+        build=mistakes.cosine,
+    ),
+    Lesson(
+        name="value",
+        title="Weights and values",
+        part=MISTAKES,
+        minutes=1,
+        section="3.2",
+        page=INSIDE,
+        view={"box": "decoder.cross_attn.heads", "layer": 0},
+        text=(
+            "Attention uses three vectors per token: query, key and **value**. Query and key give "
+            "a score, the softmax of the scores gives the weights, and the weights are applied to "
+            "the values."
+        ),
+        misprint="the value of a key is its normalised weight: how much it is attended to.",
+        question=FIND_MISTAKE,
+        takeaway="A weight is a number, a value a vector; a head outputs their weighted sum.",
+        build=mistakes.value,
+    ),
+)
+
 
 __all__ = [
     "BY_NAME",

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from transformer.ui.widgets.lessons import mathematics, mistakes
-from transformer.ui.widgets.lessons.course_core import (
-    ATTENTION,
-    FIND_MISTAKE,
-    INSIDE,
-    MATHEMATICS,
-    MISTAKES,
-)
 from transformer.ui.widgets.lessons.lesson import Lesson
+
+ATTENTION, INSIDE = "pages/attention.py", "pages/inside.py"
+MATHEMATICS, MISTAKES = "The mathematics", "Common mistakes"
+FIND_MISTAKE = "What is wrong in this line, taken from study notes?"
 
 EXTRA = (
     Lesson(

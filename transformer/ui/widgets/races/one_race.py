@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from transformer.analysis.evidence.verdicts import ENOUGH, RULE, Verdict
-from transformer.figures.race_curves import race_curves
+from transformer.figures.race_curves import accuracy_by_distance, race_curves
 from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.race_runs import (
     Floats,
     RaceRun,
+    by_distance,
     cancel_race,
     delete_race,
     race_runs,
@@ -24,7 +27,6 @@ from transformer.ui import state
 from transformer.ui.widgets import frame, tables, verdicts
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.fragment import fragment
-from transformer.ui.widgets.races import distances
 from transformer.ui.widgets.tables import download
 
 EVERY = 2.0
@@ -118,7 +120,7 @@ def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
         st.html(grid(race, runs))
     _charts(jobs, race, runs)
     if race.name == "layers":
-        distances.show(jobs, race, runs)
+        show_distances(jobs, race, runs)
     table, said = standings(jobs, runs)
     st.html(figures(table, runs))
     _verdicts(said, race, runs)
@@ -254,3 +256,72 @@ def _steps(row: pd.Series) -> str:
     if reached < n:
         return "never" if not reached else f"reached by {reached} of {n} seeds"
     return f"{row['steps_mean']:.0f} ({row['steps_min']:.0f} to {row['steps_max']:.0f})"
+
+
+def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
+    """The picture, the table beside it and the file; of the newest look at every run."""
+    st.header("Accuracy by distance")
+    table = by_distance(jobs, runs)
+    if table.empty:
+        st.caption("Results appear after the first run’s first evaluation.")
+        return
+    draw_distances(table, list(race.entries))
+    distance_figures(table, list(race.entries), f"{runs[0].race.id}-distances")
+
+
+def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
+    """The picture of a table of `race_runs.by_distance`."""
+    of_entry = {entry: table[table["entry"] == entry] for entry in entries}
+    curves = {
+        entry: [
+            (one["distance"].to_numpy(float), one["accuracy"].to_numpy(float))
+            for _, one in lines.groupby("seed")
+        ]
+        for entry, lines in of_entry.items()
+    }
+    begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
+    figure = accuracy_by_distance(
+        curves,
+        {entry: float(lines["reach"].iloc[0]) for entry, lines in begun.items()},
+        float(table["chance"].iloc[0]),
+        dark=dark(),
+    )
+    figure.update_layout(height=430)
+    chart(figure, "distance")
+
+
+def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> None:
+    """The same in numbers, and as the file of this name."""
+    of_entry = {entry: table[table["entry"] == entry] for entry in entries}
+    begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
+    chance = float(table["chance"].iloc[0])
+    tables.show(
+        "Letters right, mean over seeds; two layers each",
+        ("Layer", "Weights", "d_ff", "Reach in theory", "Within reach", "Beyond it"),
+        [_row(entry, lines, chance) for entry, lines in begun.items()],
+    )
+    st.caption(
+        "Reach: L·(k−1)/2 positions for L layers with a kernel of k, L·(r−1)/2 for a "
+        "neighbourhood of r, and m^L − 1 with dilations 1, m, m² … where m = (k+1)/2. "
+        f"Beyond it a layer can only guess: one of {round(1 / chance)} letters, {chance:.1%}. "
+        "Tinted: from the worst seed to the best."
+    )
+    tables.csv(
+        "Accuracy by distance as CSV",
+        lambda: table,
+        name,
+    )
+
+
+def _row(entry: str, lines: pd.DataFrame, chance: float) -> tuple[str, ...]:
+    reach = float(lines["reach"].iloc[0])
+    near = lines["distance"] <= reach
+    within, beyond = (lines.loc[part, "accuracy"] for part in (near, ~near))
+    return (
+        entry,
+        f"{lines['weights'].iloc[0]:,.0f}",
+        f"{lines['d_ff'].iloc[0]:,.0f}",
+        "everything" if reach == math.inf else f"{reach:g} positions",
+        f"{within.mean():.1%}",
+        f"{beyond.mean():.1%}, chance {chance:.1%}" if len(beyond) else "–",
+    )

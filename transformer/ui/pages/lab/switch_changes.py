@@ -1,8 +1,8 @@
-"""All that the view changes about a sentence: hooks, another text, and the lines of Python."""
+"""What is changed in the sentence or the heads: in the address, as hooks, and its widgets."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import streamlit as st
@@ -23,13 +23,89 @@ from transformer.analysis.interventions import (
 )
 from transformer.hooks import Hooks
 from transformer.inference import Trace
-from transformer.measures.head_codes import heads_of
+from transformer.measures import naming
+from transformer.measures.head_codes import LETTERS, heads_of
+from transformer.ui import state
 from transformer.ui.pages.lab import Lab
-from transformer.ui.pages.lab.switch_written import numbers_of, patch_of, row_of
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.remembered import remembered
 from transformer.ui.services.trace_cache import Reading
+from transformer.ui.widgets import controls, exact, frame
+
+_KINDS = {letter: kind for kind, letter in LETTERS.items()}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A painted row: the head, the query, and a weight from 0 for each key that has one."""
+
+    head: Head
+    query: int
+    weights: Mapping[int, int]
+
+    def written(self) -> str:
+        """As the address has it: "c5.1.3:0x70,4x30"."""
+        kind, layer, head = self.head
+        keys = ",".join(f"{key}x{weight}" for key, weight in sorted(self.weights.items()))
+        return f"{LETTERS[kind]}{layer}.{head}.{self.query}:{keys}"
+
+    def whole(self, n_keys: int) -> list[float]:
+        """A weight for every key. Raises ValueError for a weight of a key that is not there."""
+        if max(self.weights) >= n_keys:
+            raise ValueError(
+                f"query {self.query} has no key {max(self.weights)}; its keys are 0 to {n_keys - 1}"
+            )
+        return [float(self.weights.get(key, 0)) for key in range(n_keys)]
+
+
+@dataclass(frozen=True)
+class Patch:
+    """A site, positions of this sentence, and as many of the other one."""
+
+    site: str
+    here: tuple[int, ...] = ()
+    there: tuple[int, ...] = ()
+
+    def written(self) -> str:
+        """As the address has it: "encoder.hook_memory:1,2:3,4"."""
+        return f"{self.site}:{numbers_written(self.here)}:{numbers_written(self.there)}"
+
+
+def row_of(paint: str) -> Row | None:
+    """The painted row that `View.paint` writes."""
+    if not paint:
+        return None
+    place, keys = paint.split(":")
+    layer, head, query = map(int, place[1:].split("."))
+    cells = (one.split("x") for one in keys.split(","))
+    weights = {int(key): int(weight) for key, weight in cells}
+    return Row((_KINDS[place[0]], layer, head), query, weights)
+
+
+def patch_of(patch: str) -> Patch | None:
+    """The patch that `View.patch` writes."""
+    if not patch:
+        return None
+    site, here, there = patch.split(":")
+    return Patch(site, numbers_of(here), numbers_of(there))
+
+
+def numbers_of(written: str) -> tuple[int, ...]:
+    """Positions written with commas."""
+    return tuple(dict.fromkeys(int(one) for one in written.split(",") if one))
+
+
+def numbers_written(numbers: Sequence[int]) -> str:
+    """The inverse of `numbers_of`."""
+    return ",".join(map(str, numbers))
+
+
+def place(at: int, token: str, now: bool | None = None) -> str:
+    """A token in a list to choose from, told apart by its place; `now`: whether names are exact,
+    where that may be asked outside of the session."""
+    on = exact.on() if now is None else now
+    return f"{naming.counted(at, on)} {naming.token_name(token, on)}"
 
 
 @dataclass
@@ -154,7 +230,7 @@ def _patch(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
         f"donor_positions={list(patch.there)})",
     )
     own = view.method == "forced" and view.other  # a translation of one's own is of its sentence
-    made.program.append(f"donor = translator.trace({other!r}{'' if own else _given(view)})")
+    made.program.append(f"donor = translator.trace({other!r}{'' if own else given_options(view)})")
     count = "an activation" if len(patch.here) == 1 else f"{len(patch.here)} activations"
     made.what.append(f"with {count} patched from another sentence")
 
@@ -206,32 +282,117 @@ def compared(model: Model, reading: Reading, view: Lab, made: Plan) -> Compariso
     return found.comparison
 
 
-def _given(view: Lab) -> str:
+def given_options(view: Lab) -> str:
     """How the sentence is translated, as arguments that are written."""
     options = {k: v for k, v in view.decoding().items() if (k, v) != ("method", "greedy")}
     return "".join(f", {name}={value!r}" for name, value in options.items())
 
 
-def program(model: Model, folder: str, view: Lab, made: Plan) -> str:
-    names = {"compare", *made.imports, *(["together"] if len(made.lines) > 1 else [])}
-    given = _given(view)
-    hooks = made.lines[0] if len(made.lines) == 1 else f"together({', '.join(made.lines)})"
-    shorter = ", altered=shorter" if made.text is not None else ""
-    free = "" if view.method == "forced" else given
-    return "\n".join(
-        [
-            "from transformer import Translator",
-            f"from transformer.analysis.interventions import {', '.join(sorted(names))}",
-            "",
-            f"translator = Translator.load({folder!r})",
-            f"text = {view.text!r}",
-            "config = translator.model.config",
-            f"trace = translator.trace(text{given})",
-            *made.program,
-            *([f"hooks = {hooks}"] if made.lines else ["hooks = None"]),
-            f"found = compare(translator, text, hooks{shorter}, original=trace{free})",
-            "print(found.translation.text)",
-            "print(found.probabilities)  # of the original's tokens, before and after",
-            'print(found.attention("cross"))  # how far every head moved',
-        ]
+AWAY, SITE, HERE, THERE = "switch-away", "switch-site", "switch-here", "switch-there"
+
+
+def show_further(model: Model, reading: Reading) -> None:
+    """Two expanders; what is chosen in them stands in the address."""
+    view = state.view(Lab)
+    left, right = st.columns(2)
+    with left.expander("Remove source tokens", expanded=bool(view.away)):
+        _choose_removed(reading.trace)
+    with right.expander("Patch activations from another sentence", expanded=bool(view.patch)):
+        _choose_patch(model, reading)
+
+
+def _choose_removed(trace: Trace) -> None:
+    view = state.view(Lab)
+    tokens = trace.src_tokens
+    chosen = [at for at in numbers_of(view.away) if at < len(tokens) - 1]
+    _choice(
+        "Source tokens",
+        tokens[:-1],
+        chosen,
+        AWAY,
+        lambda: state.change(away=numbers_written(sorted(st.session_state[AWAY]))),
+    )
+    controls.one_of("gone", labelled=False)
+
+
+def _choose_patch(model: Model, reading: Reading) -> None:
+    view = state.view(Lab)
+    st.text_input(
+        placeholder="Empty: the same sentence",
+        live="400ms",
+        **state.bound("other"),
+    )
+    sites = _sites(model)
+    patch = patch_of(view.patch) or Patch(_first(model))
+    st.session_state[SITE] = patch.site if patch.site in sites else _first(model)
+    st.selectbox(
+        "Site: output of",
+        list(sites),
+        format_func=sites.__getitem__,
+        key=SITE,
+        on_change=_put,
+    )
+    try:
+        donor = trace_cache.other(model, view).trace
+    except ValueError as error:
+        st.warning(frame.plain(frame.sentence(error)))
+        return
+    encoder = st.session_state[SITE].startswith("encoder")
+    for label, trace, chosen, key in (
+        ("Positions here", reading.trace, patch.here, HERE),
+        ("Positions in the other sentence", donor, patch.there, THERE),
+    ):
+        tokens = trace.src_tokens if encoder else trace.tgt_tokens
+        _choice(label, tokens, [at for at in chosen if at < len(tokens)], key, _put)
+    if len(patch.here) != len(patch.there):
+        st.caption("Choose equally many tokens in both sentences; they are paired in order.")
+    elif not encoder:
+        st.caption("These are output tokens. A patch takes effect when the decoder reads them.")
+
+
+def _put() -> None:
+    chosen = st.session_state
+    patch = Patch(chosen[SITE], tuple(chosen.get(HERE, ())), tuple(chosen.get(THERE, ())))
+    state.change(patch=patch.written())
+
+
+def _first(model: Model) -> str:
+    """In the middle of the encoder: what is known of a token by then."""
+    return f"encoder.layers.{(model.n_layers - 1) // 2}.ffn_norm.hook_output"
+
+
+def _sites(model: Model) -> dict[str, str]:
+    """The residual stream after every sublayer, by name, in words."""
+    said = {
+        "embed": "the embedding",
+        "self_attn_norm": "self-attention",
+        "cross_attn_norm": "cross-attention",
+        "ffn_norm": "the feed-forward network",
+    }
+    found = {}
+    for name in model.translator.model.hook_names:
+        stack, *way = name.removesuffix(".hook_output").split(".")
+        if name.endswith(".hook_output") and way[-1] in said:
+            layer = f", {exact.layer(int(way[1]))}" if len(way) > 1 else ""
+            found[name] = f"{stack.capitalize()}{layer}: {said[way[-1]]}"
+    return found
+
+
+def _choice(
+    label: str,
+    tokens: Sequence[str],
+    chosen: Sequence[int],
+    key: str,
+    on_change: Callable[[], None],
+) -> None:
+    """Some of the tokens, told apart by their places; what is chosen comes from the view."""
+    now = exact.on()
+    st.session_state[key] = list(chosen)
+    st.multiselect(
+        label,
+        range(len(tokens)),
+        format_func=lambda at: place(at, tokens[at], now),
+        key=key,
+        on_change=on_change,
+        placeholder="Choose tokens",
     )

@@ -1,0 +1,169 @@
+"""Join a class or open one; the page of its students and the page of its teacher."""
+
+from __future__ import annotations
+
+import io
+from urllib.parse import urlsplit, urlunsplit
+
+import segno
+import streamlit as st
+
+from transformer.classroom import Classroom
+from transformer.classroom.codes import NAME_LENGTH, show_code
+from transformer.ui import state
+from transformer.ui.pages.classroom import Class, runs
+from transformer.ui.services import live_classes
+from transformer.ui.shell import visitor
+from transformer.ui.shell.registry import HOME
+from transformer.ui.shell.security import ANY_ADDRESS, LOCAL_NAMES, network_address
+from transformer.ui.widgets import following, frame
+from transformer.ui.widgets.fragment import fragment
+
+PRIVACY = (
+    "Everyone in the class can see your first name. Your answers are counted anonymously. "
+    "Everything is deleted when you leave or the class ends."
+)
+
+
+def join_or_open() -> None:
+    code = state.view(Class).code
+    if code:
+        frame.lead("Click **Join**. Your pages will then follow your teacher's.")
+    else:
+        frame.lead("Enter your teacher's code. Your pages will then follow your teacher's.")
+    with st.container(width=420):
+        _join(code)
+        with st.expander("For teachers: open a class"):
+            _open()
+
+
+def _join(code: str) -> None:
+    with st.form("class-join"):
+        typed = st.text_input("Code", code, max_chars=20, placeholder="K7F A2P")
+        name = st.text_input(
+            "First name (optional)", max_chars=NAME_LENGTH, autocomplete="given-name"
+        )
+        if not st.form_submit_button("Join", type="primary"):
+            st.caption(PRIVACY)
+            return
+    live_classes.classes().join(typed, visitor.owner(), visitor.address(), name)
+    state.normalise(code="")
+    following.come_back()
+    state.start_anew()
+
+
+def _open() -> None:
+    st.markdown(
+        "You need the teacher token of this server: `teacher_token` in limits.toml or, if that is "
+        "empty, the one that the console shows when the app starts."
+    )
+    with st.form("class-open", border=False):
+        token = st.text_input("Token", type="password", max_chars=200, autocomplete="off")
+        name = st.text_input("Your name, as students will see it", max_chars=NAME_LENGTH)
+        if not st.form_submit_button("Open a class"):
+            return
+    live_classes.classes().open(token, visitor.owner(), visitor.address(), name)
+    state.start_anew()
+
+
+def student(room: Classroom) -> None:
+    me = room.member(visitor.known())
+    teacher = frame.plain(live_classes.called(room))
+    called = f" as **{frame.plain(me.label)}**" if me else ""
+    frame.lead(f"You are in the class of **{teacher}**{called}.")
+    begins = f"{teacher[:1].upper()}{teacher[1:]}"
+    if room.lead is not None:
+        st.markdown(
+            f"{begins} is leading. If you navigate by yourself you stop following; **Follow "
+            f"again** returns you to {teacher}'s view."
+        )
+        st.button("Follow again", key="class-back", type="primary", on_click=following.come_back)
+    elif room.leads:
+        st.markdown(f"{begins} is leading. As soon as {teacher} opens a page, it opens here too.")
+    else:
+        st.markdown(
+            f"{begins} is not leading at the moment, so you can explore the app on your own. When "
+            f"{teacher} leads again, your page follows."
+        )
+        frame.link(HOME, "Explore the app →")
+    runs.of_student(room)
+    st.button(
+        "Leave the class",
+        key="class-leave",
+        on_click=lambda: live_classes.classes().leave(visitor.known()),
+    )
+    st.caption(PRIVACY)
+
+
+EVERY = 2.0
+"""Seconds between two reruns of the list of students."""
+SCALE = 8
+"""Pixels of one module of the QR code."""
+
+
+def teacher(room: Classroom) -> None:
+    """Draw what the class sees on the projector while students join, and the controls."""
+    link, alone = _link(room.code)
+    short = urlsplit(link)
+    invite, there = st.columns([2, 3], gap="large")
+    with invite:
+        st.markdown(f"Open **{frame.plain(short.netloc + short.path)}** and enter the code")
+        with st.container(key="class-code"):
+            st.markdown(show_code(room.code))
+        st.image(qr_code(link), width=240, alt=f"QR code for {link}")
+        st.caption(frame.plain(link))
+        if alone:
+            st.warning(
+                "Only this machine can open that address. To let students connect, start the app "
+                "with `--server.address 0.0.0.0`."
+            )
+    with there:
+        fragment(_members, "class-members", EVERY)(room)
+        if room.leads:
+            st.markdown(
+                "You are leading: every page, sentence and head that you open is shown to the "
+                "students who follow. In **Lessons** the class answers together, and you decide "
+                "when to show the answers."
+            )
+        else:
+            st.markdown("You are not leading; every student explores on their own.")
+            st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
+        frame.link(HOME, "Start →")
+        with st.popover("End the class …"):
+            st.markdown("This deletes the code, all names and all answers.")
+            st.button(
+                "End the class",
+                key="class-close",
+                type="primary",
+                on_click=lambda: live_classes.classes().end(visitor.known()),
+            )
+    runs.show(room)
+
+
+def _members(room: Classroom) -> None:
+    members = room.members()
+    if not members:
+        st.header("No students yet")
+        return
+    st.header(f"{len(members)} joined")
+    st.markdown(" · ".join(frame.plain(one.label) for one in members))
+
+
+def qr_code(link: str) -> bytes:
+    """The link as a QR code: PNG, dark on white in every theme, with its quiet zone."""
+    out = io.BytesIO()
+    segno.make_qr(link, error="m").save(out, kind="png", scale=SCALE, border=4)
+    return out.getvalue()
+
+
+def _link(code: str) -> tuple[str, bool]:
+    """The address of this class for students, and whether only this machine can open it."""
+    here = urlsplit(st.context.url or "http://localhost:8501/class")
+    host, port = here.hostname or "", here.port
+    alone = host in LOCAL_NAMES
+    bound = str(st.get_option("server.address") or ANY_ADDRESS[0])
+    if alone and bound in ANY_ADDRESS and (room := network_address()):
+        host, alone = room, False
+    named = f"[{host}]" if ":" in host else host
+    place = f"{named}:{port}" if port else named
+    return urlunsplit((here.scheme, place, here.path, f"code={code}", "")), alone
