@@ -1,4 +1,4 @@
-"""What is set where the server starts: torch's threads."""
+"""What is set where the server starts: torch's threads, and the answers to the first pings."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from starlette.routing import Router
 
 from transformer.jobs import services
 from transformer.ui.shell import asgi
+from transformer.ui.shell.registry import BY_PATH
 
 PROGRAM = """
 import threading, torch
@@ -67,3 +70,33 @@ def test_the_server_returns_freed_memory(monkeypatch: pytest.MonkeyPatch) -> Non
 
     asyncio.run(live())
     assert called == ["memory", "closed"]
+
+
+def status(prefix: str, path: str) -> int:
+    """Status that the routes answer with; 404 where none of them is meant."""
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        raise AssertionError("nothing is read from a ping")
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    scope: Any = {"type": "http", "path": path, "method": "GET", "headers": [], "query_string": b""}
+    asyncio.run(Router(asgi.deep_link_pings(prefix))(scope, receive, send))
+    found: int = sent[0]["status"]
+    return found
+
+
+@pytest.mark.parametrize("ping", asgi.PINGS)
+@pytest.mark.parametrize("page", [page for page in BY_PATH if page])
+@pytest.mark.parametrize("prefix", ["", "/school/heads"])
+def test_a_ping_below_a_page_is_neither_an_error_nor_a_success(
+    prefix: str, page: str, ping: str
+) -> None:
+    assert 300 <= status(prefix, f"{prefix}/{page}/_stcore/{ping}") < 400
+
+
+@pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/base/_stcore/health"])
+def test_everything_else_goes_on_to_the_app(path: str) -> None:
+    assert status("", path) == 404
