@@ -23,6 +23,7 @@ from transformer.hook_names import aliases
 from transformer.inference import trace_files
 from transformer.inference.given_weights import trace_parts
 from transformer.inference.results import Translation
+from transformer.inference.transformers_model import attention_of
 from transformer.measures.registry import layers_of
 
 if TYPE_CHECKING:
@@ -282,6 +283,19 @@ class Trace(Mapping[str, Array]):
             for (kind, layer), weights in parts.pop("tensors").items()
         }
         return cls(tensors=tensors, **parts)
+
+    @classmethod
+    def of(cls, model: Any, tokenizer: Any, text: str, target: str | None = None) -> Trace:
+        """The attention of one text in a model of the `transformers` library.
+
+            Trace.of(bert, tokenizer, "The cat sat.").model()
+            Trace.of(bart, tokenizer, "The cat sat.", target="Le chat s'est assis.")
+
+        An encoder (BERT), a decoder (GPT-2) or an encoder–decoder (BART, T5, Marian, M2M100), with
+        `attn_implementation="eager"`. `target` is what an encoder–decoder writes; left out, it
+        generates. Raises ValueError as `transformers_model.attention_of`.
+        """
+        return cls.from_weights(**attention_of(model, tokenizer, text, target))
 
     @classmethod
     def load_npz(cls, path: str | os.PathLike[str]) -> Trace:

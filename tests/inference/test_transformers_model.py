@@ -1,0 +1,148 @@
+"""`Trace.of`: small models of `transformers`, each against its own output."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from transformer import Trace
+
+transformers = pytest.importorskip("transformers")
+tokenizers = pytest.importorskip("tokenizers")
+
+WORDS = ["<s>", "<pad>", "</s>", "<unk>", "the", "cat", "sat", "le", "chat", "dort"]
+SIZE = len(WORDS)
+EAGER: dict[str, Any] = {"attn_implementation": "eager"}
+SEQ2SEQ: dict[str, Any] = {
+    "vocab_size": SIZE,
+    "d_model": 16,
+    "encoder_layers": 2,
+    "decoder_layers": 3,
+    "encoder_attention_heads": 2,
+    "decoder_attention_heads": 2,
+    "encoder_ffn_dim": 32,
+    "decoder_ffn_dim": 32,
+    "bos_token_id": 0,
+    "pad_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 2,
+}
+Model = Any
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    model = tokenizers.models.WordLevel({word: n for n, word in enumerate(WORDS)}, "<unk>")
+    fast = tokenizers.Tokenizer(model)
+    fast.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    fast.post_processor = tokenizers.processors.TemplateProcessing("$A </s>", None, [("</s>", 2)])
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=fast, eos_token="</s>", pad_token="<pad>", unk_token="<unk>"
+    )
+
+
+def bert() -> Model:
+    sizes = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+    return transformers.BertModel(
+        transformers.BertConfig(vocab_size=SIZE, intermediate_size=32, **sizes, **EAGER)
+    )
+
+
+def gpt2() -> Model:
+    sizes = {"n_embd": 16, "n_layer": 2, "n_head": 2}
+    return transformers.GPT2LMHeadModel(transformers.GPT2Config(vocab_size=SIZE, **sizes, **EAGER))
+
+
+def bart() -> Model:
+    return transformers.BartForConditionalGeneration(transformers.BartConfig(**SEQ2SEQ, **EAGER))
+
+
+def marian() -> Model:
+    return transformers.MarianMTModel(transformers.MarianConfig(**SEQ2SEQ, **EAGER))
+
+
+def m2m100() -> Model:
+    return transformers.M2M100ForConditionalGeneration(
+        transformers.M2M100Config(**SEQ2SEQ, **EAGER)
+    )
+
+
+def t5() -> Model:
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 32, "num_layers": 2, "num_heads": 2}
+    config = transformers.T5Config(
+        vocab_size=SIZE, **sizes, **EAGER, pad_token_id=1, eos_token_id=2, decoder_start_token_id=1
+    )
+    return transformers.T5ForConditionalGeneration(config)
+
+
+def built(make: Callable[[], Model]) -> Model:
+    torch.manual_seed(3)
+    return make().eval()
+
+
+def test_bert_has_the_encoders_attention(tokenizer: Any) -> None:
+    model = built(bert)
+    trace = Trace.of(model, tokenizer, "the cat sat")
+    out = model(**tokenizer("the cat sat", return_tensors="pt"), output_attentions=True)
+    for layer in range(2):
+        expected = out.attentions[layer][0].detach().numpy()
+        np.testing.assert_allclose(trace.weights("encoder", layer), expected, atol=1e-6)
+    assert trace.src_tokens == ("▁the", "▁cat", "▁sat", "</s>")
+    assert not trace.tgt_tokens
+
+
+def test_gpt2_has_a_decoders_attention(tokenizer: Any) -> None:
+    model = built(gpt2)
+    trace = Trace.of(model, tokenizer, "the cat sat")
+    out = model(**tokenizer("the cat sat", return_tensors="pt"), output_attentions=True)
+    expected = out.attentions[1][0].detach().numpy()
+    np.testing.assert_allclose(trace.weights("decoder", 1), expected, atol=1e-6)
+    assert not trace.src_tokens
+
+
+@pytest.mark.parametrize("make", [bart, marian, m2m100, t5])
+def test_an_encoder_decoder_has_all_three_kinds(tokenizer: Any, make: Callable[[], Model]) -> None:
+    model = built(make)
+    trace = Trace.of(model, tokenizer, "the cat sat", target="le chat dort")
+    assert trace.predicted_tokens == ("▁le", "▁chat", "▁dort", "</s>")
+    start = WORDS[model.config.decoder_start_token_id]
+    assert trace.tgt_tokens == (start, "▁le", "▁chat", "▁dort")
+    ids = tokenizer("le chat dort", return_tensors="pt")["input_ids"]
+    out = model(
+        **tokenizer("the cat sat", return_tensors="pt"), labels=ids, output_attentions=True
+    )  # shifts the labels itself
+    for kind, attentions in (
+        ("encoder", out.encoder_attentions),
+        ("decoder", out.decoder_attentions),
+        ("cross", out.cross_attentions),
+    ):
+        for layer, expected in enumerate(attentions):
+            found = trace.weights(kind, layer)  # type: ignore[arg-type]
+            np.testing.assert_allclose(found, expected[0].detach().numpy(), atol=1e-6)
+
+
+def test_without_a_target_it_takes_what_the_model_generates(tokenizer: Any) -> None:
+    model = built(bart)
+    model.generation_config.max_new_tokens = 5
+    trace = Trace.of(model, tokenizer, "the cat")
+    generated = model.generate(**tokenizer("the cat", return_tensors="pt"))[0].tolist()
+    expected = [WORDS[id] for id in generated]
+    assert [token.removeprefix("▁") for token in trace.tgt_tokens] == expected[:-1]
+    assert [token.removeprefix("▁") for token in trace.predicted_tokens] == expected[1:]
+
+
+def test_what_does_not_fit_is_said_in_one_sentence(tokenizer: Any) -> None:
+    with pytest.raises(ValueError, match="give one text and no target"):
+        Trace.of(built(bert), tokenizer, "the cat", target="le chat")
+    with pytest.raises(ValueError, match="the text must not be blank, and it is ' '"):
+        Trace.of(built(bert), tokenizer, " ")
+    with pytest.raises(ValueError, match=r"call model\.eval\(\) first"):
+        Trace.of(bert(), tokenizer, "the cat")
+    model = built(bart)
+    model.set_attn_implementation("sdpa")
+    with pytest.raises(ValueError, match="set_attn_implementation"):
+        Trace.of(model, tokenizer, "the cat", target="le chat")
