@@ -3,6 +3,7 @@ drawn, so that what is measured is the server."""
 
 from __future__ import annotations
 
+import json
 import time
 from contextlib import ExitStack
 from types import TracebackType
@@ -29,7 +30,7 @@ class Session:
     """One visitor's connection to a page of the app.
 
     Attributes:
-        elements: what is on the page, by kind and label, or a component's name: the last one.
+        elements: what is on the page, by kind and label, or a component's name or key: the last.
         text: everything that is written there, of the last run.
         received: bytes of all messages so far.
         query: the address's part after "?".
@@ -96,6 +97,11 @@ class Session:
         element = self.elements["text_input", label]
         self.widgets[element.id] = WidgetState(id=element.id, string_value=text)
 
+    def data(self, key: str) -> dict[str, Any]:
+        """What the component of this key was given, of the last run."""
+        data: dict[str, Any] = json.loads(self.elements["bidi_component", key].json)
+        return data
+
     def _receive(self) -> None:
         """Take messages until the script has run to its end; the page is what they say. Raises
         RuntimeError if the script raised."""
@@ -116,6 +122,8 @@ class Session:
                 if found is not None:
                     called = getattr(found, "label", "") or getattr(found, "component_name", "")
                     self.elements[name, called] = found
+                    if name == "bidi_component":  # its id ends with its key
+                        self.elements[name, found.id.rpartition("-")[2]] = found
                     texts.append(getattr(found, "body", "") or getattr(found, "label", ""))
             elif kind == "script_finished":
                 if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:

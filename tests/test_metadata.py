@@ -37,3 +37,34 @@ def test_the_licences_are_those_of_the_code_and_of_the_checkpoints() -> None:
 def test_the_package_says_that_it_is_typed() -> None:
     assert (ROOT / "transformer/py.typed").is_file()
     assert "Typing :: Typed" in PROJECT["classifiers"]
+
+
+def test_the_long_description_needs_nothing_of_the_repository() -> None:
+    """A package index shows it alone: a relative image or link would lead nowhere there."""
+    text = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
+    assert "![" not in text
+    assert "<img" not in text
+    assert all(link.startswith("https://") for link in re.findall(r"\]\((.*?)\)", text))
+    assert (
+        f"/{PROJECT['readme']}"
+        in PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    )
+
+
+def test_the_images_of_the_readme_are_in_the_repository() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    images = re.findall(r"!\[.*?\]\((.*?)\)", text)
+    assert images
+    for image in images:
+        assert (ROOT / image).is_file(), image
+
+
+def test_the_places_for_a_public_address_exist() -> None:
+    """Those that CONTRIBUTING.md lists for whoever publishes a copy."""
+    section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("\n## Publish\n")[1]
+    assert "[project.urls]" in section
+    assert PROJECT["urls"]
+    assert all(url.startswith("https://") for url in PROJECT["urls"].values())
+    for name in re.findall(r"^\| .*?`(\w+\.?\w+)`", section, flags=re.M):
+        assert (ROOT / name).is_file(), name
+    assert "YOUR-NAME" in (ROOT / "README.md").read_text(encoding="utf-8")

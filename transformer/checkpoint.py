@@ -134,9 +134,14 @@ def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
         raise CheckpointError(f"{path} must hold a JSON object, not {type(values).__name__}")
     made_as = values.pop("format", None)
     if made_as is None and isinstance(values.get("model_type"), str):
+        kind = values["model_type"]
+        instead = (
+            "make a checkpoint of it with `python -m transformer import FOLDER OUT`"
+            if kind == "marian"
+            else "it cannot be loaded or imported, only Marian models can be imported"
+        )
         raise CheckpointError(
-            f"{folder} holds a model of transformers, of type {values['model_type']!r}; a Marian "
-            "model becomes a checkpoint with `python -m transformer import FOLDER OUT`"
+            f"{folder} holds a model of transformers, of type {kind!r}; {instead}"
         )
     if made_as != FORMAT:
         raise CheckpointError(f"{path} has format {made_as!r}; this version reads format {FORMAT}")

@@ -84,17 +84,17 @@ def same_rows(
         kind: ExplorerData(original or trace).clearest(kind) for kind in ("decoder", "encoder")
     }
     layer, clear = clearest["decoder"]
-    expect(rows.nth(0).locator("h4")).to_contain_text(f"layer {layer}, head {clear}")
+    expect(rows.nth(0).locator("h3")).to_contain_text(f"layer {layer}, head {clear}")
     same_row(
         rows.nth(0), trace.tgt_tokens, trace.weights("decoder", layer)[clear, step, : step + 1]
     )
-    expect(rows.nth(1).locator("h4")).to_contain_text(f"layer {LAYER}, head {head}")
+    expect(rows.nth(1).locator("h3")).to_contain_text(f"layer {LAYER}, head {head}")
     cross = trace.weights("cross", LAYER)[head, step]
     same_row(rows.nth(1), trace.src_tokens, cross)
     most = int(cross.argmax())
     layer, clear = clearest["encoder"]
     same_row(rows.nth(2), trace.src_tokens, trace.weights("encoder", layer)[clear, most])
-    expect(rows.nth(2).locator("h4")).to_contain_text(f"“{trace.src_tokens[most]}”")
+    expect(rows.nth(2).locator("h3")).to_contain_text(f"“{trace.src_tokens[most]}”")
 
 
 def decoded(translator: Translator) -> Made:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.browser.conftest import NewPage, Windows
 from tests.browser.opened import place_of
 from tests.browser.visited import findings, wait_for_address
 from transformer.figures.views import EXPLORER
+from transformer.ui.pages.lab import LABS
 from transformer.ui.shell.registry import PAGES
 
 LETTERS = "(node) => parseFloat(getComputedStyle(node).fontSize)"
@@ -155,6 +158,35 @@ def test_an_old_address_with_the_fields_of_all_pages_still_reaches_them(
     wait_for_address(page, "/attention", text=TEXT, view="heatmap", sentences="7")
     go(page, "Heads lab")
     wait_for_address(page, "/lab", text=TEXT, lab="cards", sentences="7", off="c1")
+
+
+NAMED = [
+    *PLACES,
+    "attention?view=heads&pin=s2",
+    *(f"lab?lab={part}" for part in LABS),
+    *(f"inside?box={box}" for box in ("encoder.embed.sum", "decoder.cross_attn.softmax")),
+    "why?part=scores",
+    "train?run=toy-reverse",
+    "lessons?lesson=row",
+]
+SAME = {'button "Open"', 'button "Unpin"'}
+"""Names of several buttons of one page: a list's arrow, and two buttons that do the same."""
+
+
+def test_no_two_buttons_of_a_page_have_one_name_and_no_heading_skips_a_level(
+    shipped: str, page: Page
+) -> None:
+    for place in NAMED:
+        page.goto(f"{shipped}/{place}")
+        page.get_by_role("heading", level=1).wait_for()
+        settled(page)
+        page.wait_for_timeout(1000)  # what the browser draws by itself
+        tree = page.locator("body").aria_snapshot()
+        names = Counter(re.findall(r"- '?(button(?: \"(?:[^\"\\]|\\.)*\")?)", tree))
+        assert not {name for name, count in names.items() if count > 1} - SAME, place
+        levels = [int(level) for level in re.findall(r"- '?heading .*\[level=(\d)\]", tree)]
+        assert levels[0] == 1, place
+        assert all(b <= a + 1 for a, b in itertools.pairwise(levels)), (place, levels)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

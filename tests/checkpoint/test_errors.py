@@ -34,6 +34,14 @@ def write(name: str, content: str) -> Spoil:
 
 FFN = "decoder.layers.0.ffn.w_1.bias"
 SPOILT: dict[str, tuple[Spoil, tuple[str, ...]]] = {
+    "a Marian model": (
+        write("config.json", '{"model_type": "marian"}'),
+        ("of type 'marian'; make a checkpoint of it", "transformer import FOLDER OUT"),
+    ),
+    "another model of transformers": (
+        write("config.json", '{"model_type": "bert"}'),
+        ("of type 'bert'; it cannot be loaded or imported",),
+    ),
     "config cut off": (write("config.json", '{"format": 1, "vocab'), ("is cut off or is no JSON",)),
     "config not UTF-8": (
         lambda folder: (folder / "config.json").write_bytes(b"\xff\xfe{}"),

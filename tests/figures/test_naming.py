@@ -133,3 +133,31 @@ def test_bytes_that_spell_characters_are_joined_and_others_stay_bytes() -> None:
     assert join_bytes("a<0x00><0x0A>b") == "a⟨00⟩⟨0A⟩b"
     for text in ("", "no bytes", "<0xZZ>", "\ud800"):
         assert join_bytes(text) == text
+
+
+@pytest.mark.parametrize(
+    ("formula", "counted_from_1"),
+    [
+        (r"W^Q_{2}", r"W^Q_{3}"),
+        (r"\left(W^K_{0}\right)_{2,5}", r"\left(W^K_{1}\right)_{3,6}"),
+        (r"q_{2,5} = \sum_i x_{2,i}\, W_{i,5} + b_{5}",
+         r"q_{3,6} = \sum_i x_{3,i}\, W_{i,6} + b_{6}"),
+        (r"\underbrace{1.7}_{i=58} + \underbrace{0.1}_{2\ \text{more}}",
+         r"\underbrace{1.7}_{i=59} + \underbrace{0.1}_{2\ \text{more}}"),
+        (r"\sqrt{d_{model}}\; E_{267,5}", r"\sqrt{d_{model}}\; E_{267,6}"),
+        (r"\sum_i y_{2,i}\, E_{v,i},\quad v = 264", r"\sum_i y_{3,i}\, E_{v,i},\quad v = 264"),
+        (r"\underbrace{e^{0}}_{v=2521}", r"\underbrace{e^{0}}_{v=2521}"),
+        (r"P(y_{3}) = \frac{e^{z_v - M}}{2}", r"P(y_{3}) = \frac{e^{z_v - M}}{2}"),
+        (r"a_{2,u},\quad u = 454", r"a_{3,u},\quad u = 455"),
+        (r"c_{1,37} = \mathrm{head}^{(1)}_{1,5},\quad 37 = 1 \cdot 32 + 5",
+         r"c_{2,38} = \mathrm{head}^{(2)}_{2,6},\quad 38 = (2 - 1) \cdot 32 + 6"),
+        (r"PE_{2,5} = \cos\left(\frac{pos}{10000^{4/d_{model}}}\right),\quad pos = 2",
+         r"PE_{3,6} = \cos\left(\frac{pos}{10000^{4/d_{model}}}\right),\quad pos = 2"),
+        ("x W_1 + b_1", "x W_1 + b_1"),
+    ],
+)  # fmt: skip
+def test_a_formula_counts_from_1_where_names_are_not_exact(
+    formula: str, counted_from_1: str
+) -> None:
+    assert naming.retold_latex(formula) == counted_from_1
+    assert naming.retold_latex(formula, exact=True) == formula

@@ -161,6 +161,8 @@ def test_a_row_in_three_stages_on_given_scales() -> None:
     for bars, values in zip(figure.data, stages, strict=True):
         assert list(bars.y) == list(values)
         assert list(bars.x) == [0, 1]
+    counted = one_row(*stages, tops=(4.0, 1.0, 0.5), first=1)
+    assert list(counted.data[0].x) == [1, 2]
     assert figure.layout.yaxis.range == (-4.2, 4.2)
     assert figure.layout.yaxis2.range == (0, 1.05)
     assert figure.layout.yaxis3.range == (0, 0.525)

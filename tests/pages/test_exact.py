@@ -87,6 +87,20 @@ def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:
     assert (box.options, box.value) == (["0", "1"], 1)
 
 
+def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> None:
+    app = visit(
+        "pages/inside.py", text=TEXT, box="encoder.self_attn.query", head="1", row="2", column="3"
+    )
+    formulas = " ".join(box.value for box in app.latex)
+    assert "q_{3,4}" in formulas
+    assert "$W^Q_{2}$" in " ".join(one.value for one in app.markdown)
+    assert {table["first"] for table in shown(app) if "columns_count" in table} == {1}
+    app = switch(app)
+    assert "q_{2,3}" in " ".join(box.value for box in app.latex)
+    assert "$W^Q_{1}$" in " ".join(one.value for one in app.markdown)
+    assert {table["first"] for table in shown(app) if "columns_count" in table} == {0}
+
+
 def test_all_terms_stand_there_and_are_looked_for(visit: Visit) -> None:
     app = visit("pages/glossary.py")
     text = " ".join(one.value for one in app.markdown).replace("\\", "")

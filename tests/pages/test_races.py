@@ -212,7 +212,7 @@ def test_races_of_layers_alone_are_listed(visit: Visit, jobs: Jobs) -> None:
     assert "**Heads**" not in labels
     assert f"race={race_id}" in next(one for one in links if one.label == "**Layers**").query_string
     app = visit(WHY, part="race", race="heads-1")  # another page's race is no business of this one
-    assert "Start the race" in [button.label for button in app.button]
+    assert "Start the race: layers" in [button.label for button in app.button]
     app = visit(WHY, part="race", race="layers-1")
     assert "There is no race 'layers-1'; it may have been deleted." in told(app)
 

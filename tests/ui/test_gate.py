@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import exchanged
-from transformer.ui.shell.security import Gate, Message, Receive, Scope, Send
+from transformer.ui.shell.security import LONGEST_HOST, Gate, Message, Receive, Scope, Send
 from transformer.ui.shell.visitor import COOKIE, ID, new_id
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")
@@ -108,6 +108,36 @@ def test_any_other_host_is_refused(host: str) -> None:
     assert carried(said).items() >= CARRIED.items()
     closed = ask({"host": host}, kind="websocket")
     assert closed == [{"type": "websocket.close", "code": 1008}]
+
+
+@pytest.mark.parametrize(
+    ("host", "shown", "value"),
+    [
+        ("class.example.net:8501", "'class.example.net:8501'", "class.example.net"),
+        ("[2001:db8::1]:80", "'[2001:db8::1]:80'", "2001:db8::1"),
+        ("192.168.1.21", "'192.168.1.21'", "192.168.1.21"),
+        ("", "''", "NAME"),
+        ("évil", r"'\xe9vil'", "NAME"),
+        ("<script>alert(1)</script>", "'<script>alert(1)</script>'", "NAME"),
+        ("a b\r\nSet-Cookie: x", r"'a b\r\nSet-Cookie: x'", "NAME"),
+        ("x" * 10_000, f"'{'x' * LONGEST_HOST}...'", "NAME"),
+    ],
+)
+def test_the_refusal_repeats_the_name_and_says_what_to_set(
+    host: str, shown: str, value: str
+) -> None:
+    """Plain text that no browser takes for HTML; the value lets exactly this name in."""
+    said = ask({"host": host})
+    body = said[1]["body"].decode("ascii")
+    assert f"the name {shown}." in body
+    assert f"STREAMLIT_SERVER_ALLOWED_HOSTS={value} " in body
+    assert len(body) < 600
+    assert carried(said)["content-type"] == "text/plain; charset=utf-8"
+    if value != "NAME":
+        gate = Gate(page, hosts=[value], origins=(), policy=POLICY)
+        headers = [(b"host", host.encode())]
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": headers}
+        assert exchanged(gate, scope)[0]["status"] == OK
 
 
 def test_a_request_names_one_host() -> None:

@@ -61,9 +61,16 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        said = "there is not enough memory for it" if out_of_memory(error) else str(error)
+        said = "there is not enough memory for it" if out_of_memory(error) else _sentence(error)
         log(f"error: {said if len(said) <= LONGEST else said[:LONGEST] + '…'}")
         return 1
+
+
+def _sentence(error: Exception) -> str:
+    """Return what an error says; the system's own name the file first and no number."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{shown(str(error.filename))} cannot be used: {error.strerror}"
+    return str(error)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -29,6 +29,7 @@ class Button:
         label: what it is called.
         sort: "embed", "attention", "norm", "ffn", "linear", "softmax" or "text": its colour.
         hint: what it holds, in a few letters: "6 × 256".
+        where: which part of the model it is in, for a screen reader: several have one label.
         picture: the same numbers, to be drawn very small; None for none.
         signed: whether these are around 0, and not all from 0 up.
     """
@@ -39,6 +40,7 @@ class Button:
     hint: str = ""
     picture: Float[np.ndarray, "rows columns"] | None = field(default=None, repr=False)
     signed: bool = True
+    where: str = ""
 
 
 def figure_data(
@@ -78,7 +80,13 @@ def figure_data(
         "caption": caption,
         "drawings": [drawing.to_dict() for drawing in drawings],
         "boxes": [
-            {"id": one.id, "label": one.label, "sort": one.sort, "hint": one.hint}
+            {
+                "id": one.id,
+                "label": one.label,
+                "sort": one.sort,
+                "hint": one.hint,
+                "where": one.where,
+            }
             for one in buttons
         ],
         "words": dict(words or {}),

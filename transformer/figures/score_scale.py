@@ -89,6 +89,7 @@ def one_row(
     *,
     colour: int = 0,
     tops: tuple[float, float, float],
+    first: int = 0,
     dark: bool = False,
 ) -> go.Figure:
     """One row of attention in three stages, a bar a key: its score, its weight, ‖∂weight/∂q‖.
@@ -98,9 +99,10 @@ def one_row(
         colour: number of the colour, so that it is that of the other figure.
         tops: greatest value of each axis, so that figures beside each other compare; that of the
             scores holds both ways.
+        first: number of the first key.
     """
     figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.06)
-    keys = np.arange(len(scores))
+    keys = first + np.arange(len(scores))
     for row, (stage, values) in enumerate(
         zip(STAGES, (scores, weights, answers), strict=True), start=1
     ):

@@ -23,10 +23,11 @@ class Table:
         title: for a screen reader.
         values: (rows, columns); what is not finite, as a masked score, stays without colour.
         rows: a label for each row.
-        columns: a label for each column, or none: then they are numbered from 0.
+        columns: a label for each column, or none: then they are numbered.
         row_axis, column_axis: what a row and a column is: "source token", "dimension".
         kind: "signed" around 0, "positive" or "count" from 0 up, "share" and "mask" from 0 to 1.
         cells: a label for each cell, or none.
+        first: the number of the first row and column.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Table:
     column_axis: str
     kind: str
     cells: Sequence[Sequence[str]] = ()
+    first: int = 0
 
 
 def tensor_data(
@@ -72,6 +74,7 @@ def tensor_data(
         "row_axis": table.row_axis,
         "column_axis": table.column_axis,
         "cells": [list(row) for row in table.cells] or None,
+        "first": table.first,
         "kind": table.kind,
         "signed": table.kind == "signed",
         "most": 1.0 if shares else float(finite.max(initial=0.0)),

@@ -91,3 +91,43 @@ def retold(text: str, exact: bool = False) -> str:
         text = text.replace(sign, f"“{name}”")
     text = re.sub(r"L(\d+)·H(\d+)", lambda m: short_name(int(m[1]), int(m[2])), text)
     return re.sub(r"\b([Ll]ayer|[Hh]ead) (\d+)", lambda m: f"{m[1]} {counted(int(m[2]))}", text)
+
+
+_SUBSCRIPT = re.compile(r"(\w*)_\{((?:\d+|[a-z]|[a-z]=\d+)(?:,(?:\d+|[a-z]))*)\}")
+_CONCATENATED = re.compile(r"\\quad (\d+) = (\d+) (\\cdot \d+) \+ (\d+)")
+
+
+def retold_latex(text: str, exact: bool = False) -> str:
+    """Rewrite a formula of `analysis.inside`, whose subscripts count from 0, for display.
+
+    Ids of the vocabulary (v) stay, as in E_{264,5}, and so does P(y_{3}), which is the third output
+    in the paper's numbering.
+    """
+    if exact:
+        return text
+
+    def subscript(match: re.Match[str]) -> str:
+        letter, indices = match[1], match[2].split(",")
+        if letter == "y" and text[: match.start()].endswith("P("):
+            return match[0]
+        kept = 1 if letter == "E" else 0  # the id of a token
+        return f"{letter}_{{{','.join([*indices[:kept], *map(_index, indices[kept:])])}}}"
+
+    text = _SUBSCRIPT.sub(subscript, text)
+    text = re.sub(r"\^\{\((\d+)\)\}", lambda m: f"^{{({counted(int(m[1]))})}}", text)
+    text = re.sub(r"\\quad u = (\d+)", lambda m: rf"\quad u = {counted(int(m[1]))}", text)
+    return _CONCATENATED.sub(
+        lambda m: (
+            rf"\quad {counted(int(m[1]))} = ({counted(int(m[2]))} - 1) {m[3]} "
+            rf"+ {counted(int(m[4]))}"
+        ),
+        text,
+    )
+
+
+def _index(index: str) -> str:
+    """One subscript counted from 1: "5" is "6", "i=5" is "i=6"; a letter stays."""
+    letter, equals, number = index.rpartition("=")
+    if not number.isdigit() or letter == "v":
+        return index
+    return f"{letter}{equals}{counted(int(number))}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -15,6 +17,7 @@ from transformer.model.layers import Decoder, Encoder
 
 Ids = Int[Tensor, "batch length"]
 Mask = Bool[Tensor, "..."]
+_OF_A_TRANSLATOR = ("check", "model", "trace", "translate", "translate_batch", "vocabulary")
 
 
 class Transformer(nn.Module):
@@ -98,6 +101,15 @@ class Transformer(nn.Module):
         hooks = self._resolved(hooks)
         logits = functional.linear(states, self.embedding.weight, self.output_bias)
         return self.hook_logits(logits, hooks)  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        """A submodule or parameter; an AttributeError says where a Translator was expected."""
+        if name in _OF_A_TRANSLATOR:
+            raise AttributeError(
+                f"a model has no attribute {name!r}, a Translator has: pass the translator, or "
+                "Translator(model, vocabulary), where a translator is expected"
+            )
+        return super().__getattr__(name)
 
     def _resolved(self, hooks: Hooks | None) -> Hooks | None:
         """`hooks` by the names of this model's sites."""

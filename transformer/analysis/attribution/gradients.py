@@ -130,7 +130,9 @@ def _sites(kind: str, n_layers: int) -> list[str]:
 
 
 def output_position(trace: Trace, position: int) -> int:
-    """`position`, if a token was written there. Raises ValueError if none was."""
+    """`position`, if a token was written there. Raises ValueError if none was, and TypeError for
+    what is no whole number."""
+    position = operator.index(position)
     n_tgt = len(trace.tgt_tokens)
     if not 0 <= position < n_tgt:
         raise ValueError(f"there is no position {position}; the positions are 0 to {n_tgt - 1}")

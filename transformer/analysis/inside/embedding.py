@@ -65,8 +65,8 @@ def _by_wave(d_model: int, found: Array) -> tuple[Work, context.CodeOf]:
         wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
         angle = row / 10000 ** (even / d_model)
         return [
-            rf"PE_{{({row},\,{column})}} = \{wave}\left(\frac{{pos}}"
-            rf"{{10000^{{{even}/d_{{model}}}}}}\right)",
+            rf"PE_{{{row},{column}}} = \{wave}\left(\frac{{pos}}"
+            rf"{{10000^{{{even}/d_{{model}}}}}}\right),\quad pos = {row}",
             rf"= \{wave}\left(\frac{{{row}}}{{10000^{{{even}/{d_model}}}}}\right)",
             rf"= \{wave}({number(angle, 8)})",
         ]

@@ -6,6 +6,7 @@ import { drawRowLabel, shorten } from "./lettering.js";
 import { shade } from "./matrix.js";
 import { headName, pieceName, tokenName } from "./naming.js";
 import { chanceOf, showWeight } from "./numbers.js";
+import { KINDS } from "./options.js";
 
 // The candidates of a step, best first; the piece taken comes last if it is none of them.
 /** @param {Side} side @param {number} step */
@@ -56,12 +57,12 @@ export function rowsOf(ctx, side, step) {
 // `force(step, id)` is called for "take this instead"; null where nobody can translate again.
 /** @param {Context} ctx */
 export function makeStepPanel(ctx, force) {
-  const name = el("h3", {});
+  const name = el("h3", { class: "hu-panelname" });
   const list = el("div", { class: "hu-candidates" });
   const rows = new Map();
   const attention = el("div", { class: "hu-rows" });
   const ended = el("p", { class: "hu-label" }, "This translation ended before this step.");
-  const heading = el("h4", {});
+  const heading = el("h3", {});
   const node = el("section", { class: "hu-panel" }, name, ended, heading, list, attention);
 
   // `note` says which translation it is; `forced` is whether the piece of this step was given.
@@ -114,7 +115,7 @@ function candidateRow({ token, id, p, taken }, forced, take) {
 // One row of attention: each key with its weight as a colour, and the number where there is room.
 /** @param {Context} ctx @param {Kind} kind */
 function makeWeightRow(ctx, kind) {
-  const title = el("h4", {});
+  const title = el("h3", {});
   const told = el("span", { class: "hu-read", role: "status" });
   const open = el("button", { type: "button", class: "hu-link" }, "in the heatmap");
   const cells = el("div", { class: "hu-weights", role: "group" });
@@ -137,6 +138,7 @@ function makeWeightRow(ctx, kind) {
     if (key !== side.id) build(row.tokens);
     key = side.id;
     cells.setAttribute("aria-label", ROW_NAMES[kind]);
+    open.setAttribute("aria-label", `${KINDS[kind]} in the heatmap`);
     const [most, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
     const focused = cells.getRootNode().activeElement;
     const held = cells.contains(focused) ? made.findIndex(([cell]) => cell === focused) : -1;

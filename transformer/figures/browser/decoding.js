@@ -4,7 +4,7 @@
 import { el, setIfNew, tokenText, within } from "./base.js";
 import { candidatesOf, makeStepPanel, rowsOf, stepBlocks, stepHead } from "./decoding-step.js";
 import { makeTree } from "./decoding-tree.js";
-import { headName, isExact, PIECES_HERE } from "./naming.js";
+import { headName, isExact, PIECES_HERE, tokenName } from "./naming.js";
 import { KINDS } from "./options.js";
 import { plainToken } from "./querykey-working.js";
 
@@ -24,7 +24,7 @@ const alteredOf = (ctx) => (ctx.state.force && ctx.versus !== "other" && ctx.sid
 /** @param {Context} ctx @returns {View} */
 function decodingView(ctx) {
   let playing = 0;
-  const force = ctx.live ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
+  const force = ctx.forces ? (step, id) => ctx.set({ force: `${step}:${id}`, step }) : null;
   const player = makePlayer((step) => { stop(); go(step); }, () => (playing ? stop() : play()));
   const outputs = [makeOutputRow((step) => { stop(); go(step); }), makeOutputRow((step) => { stop(); go(step); })];
   const back = el("button", { type: "button", class: "hu-button" }, "Back to the original");
@@ -69,7 +69,7 @@ function decodingView(ctx) {
     if (empty.isConnected) node.replaceChildren(...all);
     const [step, forced, altered] = [at(), forcedOf(ctx.state), alteredOf(ctx)];
     player.draw(step, count(), Boolean(playing));
-    line.hidden = !forced || !(altered || ctx.live);
+    line.hidden = !forced || !(altered || ctx.forces);
     told.hidden = line.hidden;
     if (!line.hidden) told.textContent = altered
       ? `In step ${forced.step + 1} you took another piece; after it the model went on by itself. What only one of both has is marked.`
@@ -173,7 +173,7 @@ function makeOutputRow(go) {
     if (key !== side.id) {
       key = side.id;
       chips.replaceChildren(el("span", { class: "hu-piece hu-begin" }, tokenText(side.tgt.tokens[0])), ...side.predicted.names.map((token, i) => {
-        const chip = el("button", { type: "button", class: "hu-piece", tabindex: "-1" }, tokenText(token));
+        const chip = el("button", { type: "button", class: "hu-piece", tabindex: "-1", "aria-label": `${tokenName(token)}, step ${i + 1}` }, tokenText(token));
         chip.addEventListener("click", () => go(i));
         return chip;
       }));

@@ -93,6 +93,7 @@ export function figure1View(place, report) {
   function drawBox(box) {
     const words = el("span", { class: "hu-box-words" }, el("span", {}, box.label), box.hint ? el("small", {}, box.hint) : null);
     const button = el("button", { type: "button", class: "hu-box", "data-box": box.id, "data-sort": box.sort, "data-form": formOf(drawing.boxes[box.id]), style: placed(drawing.boxes[box.id]) }, words);
+    if (box.where) button.setAttribute("aria-label", [box.label, box.hint, box.where].filter(Boolean).join(", "));
     if (parts.has(box.id)) button.append(el("canvas", { "data-part": box.id, "aria-hidden": "true" }));
     button.addEventListener("click", () => choose(box.id));
     return button;

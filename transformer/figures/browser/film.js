@@ -51,7 +51,7 @@ export function filmView(root) {
   const controls = makeControls(set);
   const probe = makeProbes((number) => set({ probe: number }));
   const take = makeTake(ctx, () => heat);
-  const larger = makeLarger(ctx);
+  const larger = makeLarger(ctx, "Larger film"); // the page around has a "Larger" of its own
   const scrubber = makeScrubber({ go, toggle: () => (playing ? pause() : play()) });
   const mosaic = makeMosaic((layer, head) => set({ layer, head }));
   const heat = heatmapView(ctx);

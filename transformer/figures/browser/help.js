@@ -58,8 +58,8 @@ const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, told
 
 // One button that shows and sets the size for a projector.
 /** @param {Context} ctx */
-export function makeLarger(ctx) {
-  const node = el("button", { type: "button", class: "hu-button" }, "Larger");
+export function makeLarger(ctx, label = "Larger") {
+  const node = el("button", { type: "button", class: "hu-button" }, label);
   node.addEventListener("click", () => ctx.set({ size: cycle(["normal", "large"], ctx.state.size) }));
   return { node, draw: () => node.setAttribute("aria-pressed", String(ctx.state.size === "large")) };
 }

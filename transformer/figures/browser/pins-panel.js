@@ -30,7 +30,7 @@ export function makePins(ctx) {
     el("div", { class: "hu-pinhead" }, said, ways, free),
     el("div", { class: "hu-pinbody" },
       el("div", {}, grids, el("div", { class: "hu-pinscale" }, bar.node, el("span", {}, "greatest weight between it and another word")), unseen),
-      el("section", {}, el("h3", {}, "Strongest first"), list)));
+      el("section", {}, el("h2", {}, "Strongest first"), list)));
   const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, found);
   const sections = new Map(); // kind → { mosaic, node }
   let [built, stop] = ["", 0]; // the sentences whose words stand here, and the one that Tab enters
@@ -72,7 +72,7 @@ export function makePins(ctx) {
   function section(kind) {
     if (!sections.has(kind)) {
       const mosaic = makeMosaic((layer, head) => ctx.set({ kind, layer, head, heads: "" }), (layer, head) => open({ kind, layer, head }));
-      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, el("h3", { title: TERMS[kind] }, KINDS[kind]), mosaic.node) });
+      sections.set(kind, { mosaic, node: el("section", { "data-kind": kind }, el("h2", { title: TERMS[kind] }, KINDS[kind]), mosaic.node) });
     }
     return sections.get(kind);
   }

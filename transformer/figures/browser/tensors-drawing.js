@@ -164,13 +164,16 @@ function paintHeads(pen, plan, { header, order, look, cell }) {
     pen.font = `${chosen ? "600 " : ""}${SMALL_LABEL_SIZE * plan.size}px ${look.font}`;
     pen.save();
     pen.translate(plan.left + (c + 0.5) * plan.cell, plan.top - 9);
-    const text = shorten(pen, header.columns ? header.columns[column] : String(column), plan.limit);
+    const text = shorten(pen, columnName(header, column), plan.limit);
     if (plan.slant) pen.rotate(-Math.PI / 4);
     else pen.translate(-tokenWidth(pen, text) / 2, 0);
     drawToken(pen, text, 0, look, chosen, !header.columns);
     pen.restore();
   }
 }
+
+// The label of a column, or its number.
+export const columnName = (header, column) => (header.columns ? header.columns[column] : String(column + (header.first || 0)));
 
 // Black or white, whichever is read better on this colour.
 function inkOn(colour) {

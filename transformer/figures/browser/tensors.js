@@ -7,7 +7,7 @@ import { makeBar } from "./legend.js";
 import { cellNumber, tensorNumber } from "./numbers.js";
 import { makeStage } from "./stage.js";
 import { unpack } from "./store.js";
-import { cellUnder, paintTensor, planTensor, scaleOf, spotOf } from "./tensors-drawing.js";
+import { cellUnder, columnName, paintTensor, planTensor, scaleOf, spotOf } from "./tensors-drawing.js";
 
 const TENSORS_QUIET = 150; // ms, so that a held arrow key reports once
 
@@ -81,6 +81,7 @@ export function tensorsView(place, report) {
     ranked.draw(header, values, cell);
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;
+    sorting.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
     words.textContent = stage.placed.over ? `${told} Small: all ${columns} columns; the frame is drawn large below, click or drag it.` : told;
     sorting.hidden = !stage.placed.over;
     sorting.setAttribute("aria-pressed", String(strongest));
@@ -92,7 +93,7 @@ export function tensorsView(place, report) {
   function tell() {
     if (!over) return stage.say(null);
     const value = values[over.row * count() + order[over.at]];
-    const column = header.columns ? header.columns[order[over.at]] : String(order[over.at]);
+    const column = columnName(header, order[over.at]);
     const line = (axis, label) => (axis ? el("span", {}, `${axis} `, tokenText(label)) : null);
     const [x, y, high] = spotOf(stage.placed, over);
     const label = header.cells ? el("span", {}, tokenText(header.cells[over.row][order[over.at]])) : null;
@@ -190,7 +191,7 @@ export function makeRanked(choose) {
     // Logits have no zero that means anything: their bars begin at the least of those shown.
     const shares = header.kind === "share" || header.kind === "positive";
     const [low, high] = [shares ? 0 : Math.min(...own), Math.max(...own)];
-    title.replaceChildren(`Position ${row}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars begin at the least of these.");
+    title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars begin at the least of these.");
     list.replaceChildren(...Array.from(own, (value, column) => {
       const wide = (100 * (value - low)) / (high - low || 1);
       const chosen = cell?.here && cell.column === column;

@@ -30,6 +30,9 @@ Refusal = tuple[int, str]
 
 CLOSED = ("/_stcore/metrics",)
 """Paths that would show everybody sessions, memory and how often each page was opened."""
+LONGEST_HOST = 80
+"""Characters of an unknown Host that are repeated to whoever asked for it."""
+_SETTABLE = re.compile(r"[a-z0-9.:-]{1,253}")
 KEPT = 400 * 24 * 3600
 """Seconds that a browser keeps the visitor's cookie; none keeps one longer."""
 
@@ -147,11 +150,7 @@ class Gate:
         """Status and sentence for a request that is not let in."""
         host = _one(scope, b"host")
         if not self._is_ours(host, scope):
-            return 421, (
-                "This server does not go by the name that your browser asked for. Whoever started "
-                "it can add the name: --server.allowedHosts NAME, or, in a container, the "
-                "environment variable STREAMLIT_SERVER_ALLOWED_HOSTS=NAME."
-            )
+            return 421, _unknown_host(host)
         if not self._is_from_us(scope, host):
             return (
                 403,
@@ -197,6 +196,23 @@ def _hostname(host: str) -> str:
     except ValueError:
         return ""
     return name.rstrip(".").lower() if parts.netloc == host and "@" not in host else ""
+
+
+def _unknown_host(host: str) -> str:
+    """Return the sentences for a Host that is none of ours; they name what the operator can set.
+
+    The Host is whatever the sender wrote: it is repeated in ASCII, cut off, and offered as a value
+    only if it is a name or an address.
+    """
+    name = _hostname(host)
+    if not _SETTABLE.fullmatch(name):
+        name = "NAME"
+    shown = ascii(host if len(host) <= LONGEST_HOST else host[:LONGEST_HOST] + "...")
+    return (
+        f"This server does not answer to the name {shown}. Whoever runs it can add the name with "
+        f"--server.allowedHosts {name} or, in a container, with the environment variable "
+        f"STREAMLIT_SERVER_ALLOWED_HOSTS={name} (several names: in quotes, with blanks between)."
+    )
 
 
 def _address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

@@ -81,6 +81,11 @@ def numbering() -> Callable[[int], str]:
     return lambda count: str(naming.counted(count, now))
 
 
+def formula(latex: str) -> str:
+    """`naming.retold_latex` for this session."""
+    return naming.retold_latex(latex, on())
+
+
 def retold(text: str) -> str:
     """`naming.retold` for this session: for what a room below has said."""
     return naming.retold(text, on())

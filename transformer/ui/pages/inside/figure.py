@@ -66,7 +66,8 @@ def attention(model: Model, stop: Stop, trace: Trace) -> None:
         picture = _picture(trace, box.site, stop.head)
         label = _STEPS.get(step, box.title)
         signed = step != "softmax"
-        buttons.append(Button(step, label, "attention", "", picture, signed))
+        where = box.title if step in _STEPS else ""
+        buttons.append(Button(step, label, "attention", "", picture, signed, where))
     caption = "Attention, as in Figure 2 of the paper. Use the arrow keys to move between steps."
     size = state.view().size
     data = figure_data(figure_2(), buttons, stop.box.step, caption=caption, size=size)
@@ -86,7 +87,8 @@ def _button(model: Model, stop: Stop, trace: Trace, place: str) -> Button:
         weights = _picture(trace, boxes[f"{place}.softmax"].site, stop.head)
         over = "memory, " if place.endswith("cross_attn") else ""
         hint = f"{over}head {exact.number(stop.head)}"
-        return Button(place, _NAMES[place], "attention", hint, weights, signed=False)
+        where = stops.where(boxes[f"{place}.softmax"])
+        return Button(place, _NAMES[place], "attention", hint, weights, signed=False, where=where)
     box = boxes[place]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
     hint = box.shape.rpartition(" = ")[2] if box.step in _HINTED else ""
@@ -96,7 +98,13 @@ def _button(model: Model, stop: Stop, trace: Trace, place: str) -> Button:
         hint = _winner(model, trace)
     picture = _picture(trace, box.site, stop.head) if box.step not in ("add", "sum") else None
     return Button(
-        place, _NAMES.get(place, box.title), _SORTS[box.step], hint, picture, box.step != "hidden"
+        place,
+        _NAMES.get(place, box.title),
+        _SORTS[box.step],
+        hint,
+        picture,
+        box.step != "hidden",
+        stops.where(box),
     )
 
 

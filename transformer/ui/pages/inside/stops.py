@@ -15,6 +15,13 @@ from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import Reading
+from transformer.ui.widgets import exact
+
+_BLOCKS = {
+    "self_attn": "self-attention",
+    "cross_attn": "cross-attention",
+    "ffn": "feed-forward network",
+}
 
 
 @dataclass(frozen=True)
@@ -41,6 +48,14 @@ class Stop:
         block = self.place.rpartition(".")[0]
         inner = self.box.step not in ("add", "norm") and block.endswith("attn")
         return block if inner else ""
+
+
+def where(box: Box) -> str:
+    """The place of a box in the model, as "encoder, layer 1, self-attention"; "" for the output."""
+    if box.stack == "output":
+        return ""
+    layer = "" if box.layer is None else exact.layer(box.layer)
+    return ", ".join(filter(None, (box.stack, layer, _BLOCKS.get(box.block, ""))))
 
 
 def placed(name: str) -> tuple[str, int | None]:

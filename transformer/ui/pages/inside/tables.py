@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import numpy as np
 import streamlit as st
 
@@ -41,9 +44,8 @@ def _heading(model: Model, panel: Panel) -> None:
     rows, columns = panel.values.shape
     size = f"{rows} × {columns}" if panel.values.size > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.markdown(
-            f"**{frame.plain(exact.retold(panel.title))}**  ${panel.symbol}$  :small[:gray[{size}]]"
-        )
+        title, symbol = exact.retold(panel.title), exact.formula(panel.symbol)
+        st.markdown(f"**{frame.plain(title)}**  ${symbol}$  :small[:gray[{size}]]")
         titles = {box.name: box.title for box in boxes(model.translator.model.config)}
         if panel.origin in titles:
             place, layer = stops.placed(panel.origin)
@@ -61,9 +63,27 @@ def _heading(model: Model, panel: Panel) -> None:
         st.caption(frame.plain(exact.retold(panel.note)))
 
 
+def _names(labels: Sequence[str]) -> list[str]:
+    """Row or column labels as the session names them: tokens, heads, or numbers from 0."""
+    if _numbered(labels):
+        return [exact.number(place) for place in range(len(labels))]
+    return list(map(_name, labels))
+
+
 def _name(label: str) -> str:
-    """A row or column label; the tokens and heads in it as the session names them."""
-    return exact.retold(label) if label.startswith("head ") else exact.token(label)
+    if match := re.fullmatch(r"head (\d+), (\d+)", label):
+        return f"head {exact.number(int(match[1]))}, {exact.number(int(match[2]))}"
+    return exact.token(label)
+
+
+def _cell_name(label: str) -> str:
+    """The label of one cell: a token, or a hidden unit."""
+    match = re.fullmatch(r"unit (\d+)", label)
+    return f"unit {exact.number(int(match[1]))}" if match else label
+
+
+def _numbered(labels: Sequence[str]) -> bool:
+    return labels[0] == "0" and all(one == str(place) for place, one in enumerate(labels))
 
 
 def _folded(panel: Panel) -> bool:
@@ -85,17 +105,17 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
     same = here or (
         panel.values.shape == chosen.values.shape and panel.column_axis == chosen.column_axis
     )
-    numbered = all(label == str(number) for number, label in enumerate(panel.columns))
     table = Table(
         id=f"{stop.place} {panel.name} {exact.on()}",
         title=exact.retold(panel.title),
         values=panel.values,
-        rows=tuple(map(_name, panel.rows)),
-        columns=() if numbered else tuple(map(_name, panel.columns)),
+        rows=_names(panel.rows),
+        columns=() if _numbered(panel.columns) else _names(panel.columns),
         row_axis=exact.retold(panel.row_axis),
         column_axis=exact.retold(panel.column_axis),
         kind=panel.kind,
-        cells=panel.cells,
+        cells=[list(map(_cell_name, row)) for row in panel.cells],
+        first=exact.first(),
     )
     data = tensor_data(table, cell if same else None, here=here, size=state.view(Inside).size)
     key = f"tensor-{stop.place}-{panel.name}"
@@ -111,12 +131,12 @@ def _number(model: Model, found: Opened, panel: Panel, cell: Cell) -> None:
     """The computation of the selected number, and a program that prints it."""
     row, column = cell
     value = f"{panel.values[cell]:.6g}".replace("-", "−").replace("inf", "∞")
-    names = (_name(panel.rows[row]), _name(panel.columns[column]))
-    label = panel.cells[row][column] if panel.cells else ""
+    names = (_names(panel.rows)[row], _names(panel.columns)[column])
+    label = _cell_name(panel.cells[row][column]) if panel.cells else ""
     told = " · ".join(frame.plain(name) for name in (*names, label) if name)
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{told}]")
-        st.latex(_aligned(worked(panel, row, column)))
+        st.latex(_aligned(list(map(exact.formula, worked(panel, row, column)))))
         exact.program(
             "Python code that prints this number",
             snippet(found, str(models.written(model.name)), panel.name, row, column),

@@ -22,11 +22,6 @@ from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import exact, frame, tables
 from transformer.ui.widgets.callbacks import follows
 
-_BLOCKS = {
-    "self_attn": "self-attention",
-    "cross_attn": "cross-attention",
-    "ffn": "feed-forward network",
-}
 RIVALS = 4
 
 
@@ -59,16 +54,8 @@ def show(model: Model) -> None:
 
 def _title(stop: Stop) -> str:
     """The title of the open box: its name and its place in the model."""
-    box = stop.box
-    if box.stack == "output":
-        return box.title
-    parts = [box.stack]
-    if box.layer is not None:
-        parts.append(exact.layer(box.layer))
-    if box.block in _BLOCKS:
-        parts.append(_BLOCKS[box.block])
-    where = ", ".join(parts)
-    return frame.plain(f"{box.title} · {where}")
+    where = stops.where(stop.box)
+    return frame.plain(f"{stop.box.title} · {where}" if where else stop.box.title)
 
 
 def _symbols(text: str) -> str:
@@ -185,7 +172,7 @@ def _convolutions(found: Convolved, trace: Trace, stop: Stop) -> None:
             "to this sentence, with the dimensions as channels."
         )
         cells = [
-            [f"dimension {at}", *(f"{form[row, at]:.{_DIGITS}f}" for form in
+            [f"dimension {exact.number(at)}", *(f"{form[row, at]:.{_DIGITS}f}" for form in
                                   (found.linear, found.convolved))]
             for at in range(min(DIMENSIONS, found.linear.shape[1]))
         ]  # fmt: skip

@@ -73,7 +73,7 @@ def _row(d_k: int, seed: int) -> None:
             st.markdown(f"**{KINDS[kind]}**")
             figure = one_row(
                 one.scores[0], one.weights[0], one.answers[0],
-                colour=number, tops=tops, dark=dark(),
+                colour=number, tops=tops, first=exact.first(), dark=dark(),
             )  # fmt: skip
             figure.update_layout(height=430)
             chart(figure, f"row-{kind}")

@@ -72,11 +72,10 @@ def go(
     key: str,
     *,
     primary: bool = False,
-    width: int | Literal["content", "stretch"] = "content",
 ) -> None:
     """A button that opens a lesson's view; `follow` then goes to its page."""
     kind: Literal["primary", "secondary"] = "primary" if primary else "secondary"
-    st.button(label, key=key, type=kind, width=width, on_click=_open, args=(name,))
+    st.button(label, key=key, type=kind, on_click=_open, args=(name,))
 
 
 def follow(page: str) -> None:

@@ -43,10 +43,10 @@ def _lessons(lessons: tuple[Lesson, ...]) -> None:
     for part, members in groupby(lessons, key=lambda lesson: lesson.part):
         st.markdown(f"**{part}**")
         for lesson in members:
-            name, number = lesson.name, str(course.number(lesson))
+            name, number = lesson.name, course.number(lesson)
             with st.container(horizontal=True, vertical_alignment="center", key=f"step-{name}"):
-                go(name, number, f"open-{name}", width=56)
-                st.markdown(f"{lesson.title}{_status(lesson)}  \n:small[{_details(lesson)}]")
+                go(name, f"{number}. {lesson.title}", f"open-{name}")
+                st.markdown(f":small[{_details(lesson)}]{_status(lesson)}", width="content")
 
 
 def _status(lesson: Lesson) -> str:

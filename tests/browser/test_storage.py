@@ -1,0 +1,51 @@
+"""What the app keeps in a browser: everything that is there is listed in SECURITY.md."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from benchmarks.browser import settled
+from tests.browser.conftest import NewPage
+from transformer.ui.shell.registry import PAGES, path
+
+pytestmark = pytest.mark.browser
+
+SECURITY = (Path(__file__).resolve().parents[2] / "SECURITY.md").read_text(encoding="utf-8")
+STORED = """async () => ({
+  local: Object.keys(localStorage),
+  session: Object.keys(sessionStorage),
+  databases: (await indexedDB.databases()).map((one) => one.name),
+  caches: await caches.keys(),
+})"""
+
+
+def test_security_md_lists_everything_that_the_app_keeps_in_a_browser(
+    app: str, new_page: NewPage
+) -> None:
+    """After all pages, a larger display, a saved view and a trained visitor's cookie."""
+    page = new_page(alone=True)
+    page.goto(f"{app}/attention")
+    page.get_by_role("heading", level=1).wait_for()
+    settled(page)
+    page.get_by_role("button", name="Larger").click()
+    settled(page)
+    page.get_by_role("button", name="Saved", exact=True).click()
+    sheet = page.get_by_role("dialog", name="Saved views")
+    sheet.get_by_role("button", name="Save this view").click()
+    expect(sheet.get_by_label("Name of the view")).to_have_count(1)
+    for file in PAGES:
+        page.goto(f"{app}/{path(file)}")
+        page.get_by_role("heading", level=1).wait_for()
+        settled(page)
+    cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
+    stored = page.evaluate(STORED)
+    assert {"heads_up_visitor", "heads_up_size"} <= cookies.keys()
+    assert cookies["heads_up_size"]["expires"] == -1  # gone with the browser
+    assert cookies["heads_up_size"]["value"] == "large"
+    names = {*cookies, *(name for names in stored.values() for name in names)}
+    names = {re.sub(r"(?<=^stActiveTheme-).*(?=-v2$)", "…", name) for name in names}
+    assert names == {*re.findall(r"^\| (?:cookie|localStorage) `(.+?)`", SECURITY, flags=re.M)}
