@@ -71,7 +71,8 @@ def test_pieces_are_equal_on_varied_text(pair: str, tmp_path: Path) -> None:
 
 
 def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str, Any]]:
-    """Each sentence greedily; one by beam search and with heads off, even and at their mean."""
+    """Each sentence greedily; some by beam search, with another token forced, and with heads off,
+    even and at their mean."""
     heads = [("cross", 0, 0), ("cross", 0, 1), ("encoder", 0, 1), ("decoder", 1, 0)]
     named = [{"kind": kind, "layer": layer, "head": head} for kind, layer, head in heads]
     cases: list[dict[str, Any]] = [{"text": text, "options": {}} for text in sentences]
@@ -81,6 +82,13 @@ def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str,
         for how in ("off", "uniform", "mean")
     ]
     config = translator.model.config
+    for text in sentences[:2]:
+        for beam_size, step in ((1, 0), (1, 2), (4, 0), (4, 2)):
+            done = translator.translate(text, beam_size=beam_size)
+            row = done.steps[min(step, len(done.ids) - 1)]
+            other = next(one.id for one in row.candidates if one.id != row.chosen.id)
+            prefix = [*done.ids[: min(step, len(done.ids) - 1)], other]
+            cases.append({"text": text, "options": {"prefix": prefix, "beamSize": beam_size}})
     for case in cases:
         hooks = None
         if case.get("how") == "mean":
@@ -88,7 +96,10 @@ def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str,
         elif "how" in case:
             hooks = {"off": switched_off, "uniform": uniform}[case["how"]](config, heads)
         case["trace"] = translator.trace(
-            case["text"], hooks=hooks, beam_size=case["options"].get("beamSize", 1)
+            case["text"],
+            hooks=hooks,
+            beam_size=case["options"].get("beamSize", 1),
+            prefix=case["options"].get("prefix"),
         )
     return cases
 

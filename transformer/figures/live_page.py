@@ -14,15 +14,17 @@ from transformer.figures.modules import Joined, join_modules
 from transformer.figures.views import TABS, json_script
 
 BROWSER = Path(__file__).parent / "browser"
-WORKER_FOLDERS = ("live", "model", "trace")
+WORKER_FOLDERS = ("live", "model", "questions", "trace")
 """Folders of `browser/` that the worker loads as they are: ES modules that a student can read in
 the browser's own tools."""
+WORKER_FILES = ("naming.js",)
+"""Modules of the views that the worker loads too."""
 SERVICE_WORKER = "live/service-worker.js"
 
 # WebAssembly for the fast product; views set styles in attributes. Nothing may come from elsewhere.
-_POLICY = (
+LIVE_POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
-    "connect-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self'; style-src 'self' 'unsafe-inline' file:; img-src 'self' data: blob:; "
     "frame-src 'self'; base-uri 'none'; form-action 'none'"
 )
 _PAGE = """<!doctype html>
@@ -48,18 +50,30 @@ _PAGE = """<!doctype html>
 
 @cache
 def live_script() -> Joined:
-    """The page's script and the style of all its views."""
-    start = 'openLive(TABS, JSON.parse(document.getElementById("hu-site").textContent));\n'
-    return join_modules(f'{TABS}\nimport {{ openLive }} from "./live.js";\n{start}')
+    """The script of the first page and of the lessons, and the style of all views."""
+    imports = "".join(
+        f'import {{ {name} }} from "./{file}.js";\n'
+        for name, file in (("openLesson", "live-lesson"), ("openLive", "live"))
+    )
+    read = "const read = (id) => JSON.parse(document.getElementById(id)?.textContent ?? 'null');\n"
+    start = (
+        'if (read("hu-lesson")) openLesson(TABS, read("hu-site"), read("hu-lesson"));\n'
+        'else openLive(TABS, read("hu-site"));\n'
+    )
+    return join_modules(f"{TABS}\n{imports}{read}{start}")
 
 
 def worker_scripts() -> dict[str, str]:
     """The modules of the worker by their paths below `scripts/`."""
-    return {
-        f"{folder}/{path.name}": path.read_text(encoding="utf-8")
+    paths = [
+        f"{folder}/{path.name}"
         for folder in WORKER_FOLDERS
         for path in sorted((BROWSER / folder).glob("*.js"))
-        if f"{folder}/{path.name}" != SERVICE_WORKER
+    ]
+    return {
+        path: (BROWSER / path).read_text(encoding="utf-8")
+        for path in (*paths, *WORKER_FILES)
+        if path != SERVICE_WORKER
     }
 
 
@@ -77,7 +91,7 @@ def service_worker(version: str, files: Sequence[str]) -> str:
 def live_page(site: Mapping[str, Any], title: str, lead: Sequence[str], footer: str) -> str:
     """The first page. `site` is what `browser/live.js` takes; `lead` and `footer` are Markdown."""
     return _PAGE.format(
-        policy=_POLICY,
+        policy=LIVE_POLICY,
         title=escape(title),
         lead="".join(f"<p>{html_of(text)}</p>" for text in lead),
         footer=html_of(footer),

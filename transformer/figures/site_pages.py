@@ -1,17 +1,21 @@
 """Pages of a site without a server: a course of questions, each with what answers it to look into.
 
-No script is in them. A guess is an element that the browser opens by itself; what is to be looked
-into is the first page's explorer or a page of `views`, in frames that load when they are opened.
+They can be read without a script: a guess is an element that the browser opens by itself, and a
+page of `views` is shown in a frame that loads when it is opened. Where the question is about a
+model that runs in the page, `browser/live-lesson.js` asks it again, about any sentence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from transformer.figures.lesson_sheet import Picture, weights_drawing
+from transformer.figures.live_page import LIVE_POLICY
 from transformer.figures.marked import html_of
+from transformer.figures.views import json_script
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1f24; --ground: #fff; --soft: #f1f3f5; --link: #0072b2;
@@ -43,7 +47,6 @@ figure { margin: 1rem 0; } figure svg { background: #fff; padding: 0.4rem; borde
 .begin { display: inline-block; color: var(--ground); background: var(--link); font-weight: 650; }
 .parts { columns: 20rem; column-gap: 2.5rem; } .parts section { break-inside: avoid; }
 .parts h2 { margin-top: 0.6rem; } ol, ul { padding-left: 1.7rem; }
-@media (max-width: 42rem) { iframe { display: none; } }
 """
 # `file:` for a site that is opened from a disk; the style stands in a file beside the pages.
 _POLICY = (
@@ -55,14 +58,16 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <title>{title}</title><link rel="icon" href="data:,">
-<link rel="stylesheet" href="{up}site.css"></head><body>
+<link rel="stylesheet" href="{up}site.css">{style}</head><body>
 <header>{links}</header>
 <main>
 {body}
 </main>
-<footer>{footer}</footer>
+<footer>{footer}</footer>{scripts}
 </body></html>
 """
+_LIVE_STYLE = '<link rel="stylesheet" href="../live.css">'
+_LIVE_SCRIPT = '\n<script type="module" src="../live.js"></script>'
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,11 @@ class CourseStep:
 
     Attributes:
         file: of this page in the site; meta: a line below the title.
-        notes: paragraphs before the question; quote: a line to find the mistake in.
+        notes: paragraphs before the question; exhibit: what the question refers to, such as a
+            translation; quote: a line to find the mistake in.
         choices: none where the answer is to be found by looking. answer: for all to read then.
+        site, live: what `browser/live-lesson.js` takes, of the models and of this lesson; None
+            where the question is not asked about a model in the page.
     """
 
     file: str
@@ -99,9 +107,12 @@ class CourseStep:
     question: str
     answer: str
     choices: Sequence[AnswerChoice] = ()
+    exhibit: str = ""
     quote: str = ""
     picture: Picture | None = None
     look: Look | None = None
+    site: Mapping[str, Any] | None = None
+    live: Mapping[str, Any] | None = None
 
 
 def step_page(
@@ -110,14 +121,22 @@ def step_page(
     """The page of one question; `home` is the name of the whole."""
     found = [f"<h1>{html_of(step.title)}</h1>", f'<p class="meta">{html_of(step.meta)}</p>']
     found += [f"<p>{html_of(note)}</p>" for note in step.notes]
+    if step.live is not None and step.site is not None:
+        found.append('<div id="hu-live"></div>')
+    if step.exhibit or step.live is not None:
+        found.append(f'<p id="hu-exhibit">{html_of(step.exhibit)}</p>')
     if step.quote:
         found.append(f"<blockquote>{html_of(step.quote)}</blockquote>")
     found.append(f'<p class="question">{html_of(step.question)}</p>')
-    found += [_guess(choice) for choice in step.choices]
-    found.append(_answered(step))
+    answers = [*map(_guess, step.choices), _answered(step)]
+    found.append(f'<div id="hu-answers">{"".join(answers)}</div>')
     ways = [_way("← ", before), _way("", after, " →")]
     found.append(f'<nav class="way" aria-label="Steps">{"".join(ways)}</nav>')
-    return _page(step.title, "../", home, "\n".join(found), footer)
+    scripts = ""
+    if step.live is not None and step.site is not None:
+        data = json_script("hu-site", step.site) + json_script("hu-lesson", step.live)
+        scripts = f"\n{data}{_LIVE_SCRIPT}"
+    return _page(step.title, "../", home, "\n".join(found), footer, scripts)
 
 
 def index_page(
@@ -148,11 +167,13 @@ def index_page(
     return _page(title, "", title, "\n".join(found), footer)
 
 
-def _page(title: str, up: str, home: str, body: str, footer: str) -> str:
+def _page(title: str, up: str, home: str, body: str, footer: str, scripts: str = "") -> str:
     link = f'<a href="{up}index.html">Heads Up</a><a href="{up}course.html">{escape(home)}</a>'
     return _PAGE.format(
-        policy=_POLICY, title=escape(title), up=up, links=link, body=body, footer=html_of(footer)
-    )
+        policy=LIVE_POLICY if scripts else _POLICY,
+        title=escape(title), up=up, style=_LIVE_STYLE if scripts else "", links=link, body=body,
+        footer=html_of(footer), scripts=scripts,
+    )  # fmt: skip
 
 
 def _guess(choice: AnswerChoice) -> str:
@@ -170,12 +191,9 @@ def _answered(step: CourseStep) -> str:
         found.append(f"<figure>{weights_drawing(step.picture)}{caption}</figure>")
     if step.look is not None:
         file, title = f"../{escape(step.look.file)}", escape(step.look.title)
-        # Of the first page only the explorer is shown within a lesson.
-        embedded = "&amp;embedded=1" if "?" in file else ""
-        found.append(
-            f'<p><a href="{file}">{title}, on a page of its own</a></p>'
-            f'<iframe loading="lazy" src="{file}{embedded}" title="{title}"></iframe>'
-        )
+        found.append(f'<p><a href="{file}">{title}, on a page of its own</a></p>')
+        if step.live is None:  # else the script shows the view in the page
+            found.append(f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>')
     return f'<details class="look"><summary>Look: the answer</summary>{"".join(found)}</details>'
 
 

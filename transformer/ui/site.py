@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -34,6 +34,14 @@ from transformer.inference.rivals import rival_words
 from transformer.jobs import shipped
 from transformer.measures.words import words
 from transformer.text.files import new_folder
+from transformer.ui.live_lessons import (
+    ATTENTION,
+    LAB,
+    LIVE_LESSONS,
+    TRANSLATE,
+    fields_of,
+    lesson_data,
+)
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets.lessons import course
@@ -47,7 +55,6 @@ LEAD = (
     "first, then look**: the questions are about the model that runs in your browser, and each "
     "answer opens it where you can see why. Change the sentence there and ask again.",
 )
-ATTENTION, TRANSLATE = "pages/attention.py", "pages/translate.py"
 
 
 def write_site(
@@ -67,18 +74,19 @@ def write_site(
     translators = [*available.models("")]
     if not translators:
         raise ValueError(f"there is no checkpoint in {models.folder()} that translates")
-    live = {model.name for model in translators if runs_in_browser(model)}
     with new_folder(out) as folder:
         for name in ("lessons", "views", "films"):
             (folder / name).mkdir()
         (folder / "site.css").write_text(STYLE, encoding="utf-8")
+        models_here = [model for model in translators if runs_in_browser(model)]
+        site = site_data(folder, models_here)
         made = []
         for number, lesson in enumerate(course.LESSONS):
             progress(0.7 * number / len(course.LESSONS), "the course")
             ready = prepared(lesson, available)
             if ready.question is None:  # no model here shows it
                 continue
-            step, view = step_of(ready, live)
+            step, view = step_of(ready, site)
             if view and step.look is not None:
                 _write(folder, step.look.file, view)
             made.append((ready, step))
@@ -88,8 +96,7 @@ def write_site(
             before, after = steps[place - 1] if place else None, [*steps[place + 1 :], None][0]
             _write(folder, step.file, step_page(step, TITLE, before, after, FOOTER))
         progress(0.7, "the models")
-        models_here = [model for model in translators if model.name in live]
-        write_live(folder, models_here)
+        write_live(folder, site)
         looks = [("Sentences, every head", _sentences(models_here))]
         progress(0.9, "films")
         looks.append(("Heads as they formed", _films(folder)))
@@ -111,15 +118,15 @@ def _sentences(models_here: list[Model]) -> list[Look]:
     ]
 
 
-def live_address(params: Mapping[str, str]) -> str:
+def live_address(params: Mapping[str, str], page: str = "attention") -> str:
     """The explorer on the first page, by the fields that the app's own addresses have."""
-    return f"index.html?{urlencode({'page': 'attention', **params})}"
+    return f"index.html?{urlencode({'page': page, **params})}"
 
 
 def _films(folder: Path) -> list[Look]:
     """The runs that came with the app, from their first step to the last."""
     found = []
-    for run in shipped.folders(models.shipped_folder()):
+    for run in shipped.shipped_folders(models.shipped_folder()):
         steps, config = run.snapshots(), run.title_and_owner()
         if steps and config is not None:
             frames = {step: run.snapshot(step) for step in steps}
@@ -137,24 +144,26 @@ def _write(folder: Path, file: str, content: str) -> None:
     (folder / file).write_text(content, encoding="utf-8")
 
 
-def step_of(ready: PreparedLesson, live: Collection[str] = ()) -> tuple[CourseStep, str]:
-    """The step, and the page to look into; "" where the app alone shows it, or the first page of
-    the site does, which runs the models named in `live`."""
-    lesson, question = ready.lesson, ready.question
+def step_of(ready: PreparedLesson, site: Mapping[str, Any]) -> tuple[CourseStep, str]:
+    """The step, and the page to look into; "" where the app alone shows it, or the model that runs
+    in the browser does. `site` is what `site_data` returns."""
+    lesson, question, model = ready.lesson, ready.question, ready.model
     assert question is not None, "a lesson that no model shows is no step"
     section = f" · paper, section {lesson.section}" if lesson.section else ""
-    model = ready.model
-    is_live = lesson.page == ATTENTION and model is not None and model.name in live
+    runs = model is not None and model.name in site["models"]
+    is_live = runs and lesson.name in LIVE_LESSONS
     content = "" if is_live else _view(ready)
     look = Look(f"views/{lesson.name}.html", f"“{ready.text}”") if content else None
-    if is_live and model is not None:
-        params = {**ready.view_for(answered=True).to_params(), "model": model.name}
-        look = Look(live_address({**params, "text": ready.text}), f"“{ready.text}”, live")
+    if is_live and model is not None and (address := _live_look(ready)):
+        params = {**address, "model": model.name, "text": ready.text}
+        page = "heads" if lesson.page == LAB else "attention"
+        look = Look(live_address(params, page), f"“{ready.text}”")
     step = CourseStep(
         file=f"lessons/{lesson.name}.html",
         title=lesson.title,
         meta=f"{lesson.minutes:g} min{section}",
-        notes=[plain(text) for text in (lesson.text, question.exhibit) if text],
+        notes=[plain(lesson.text)],
+        exhibit=plain(question.exhibit),
         question=plain(lesson.question),
         answer=plain(question.answer),
         choices=[
@@ -168,8 +177,19 @@ def step_of(ready: PreparedLesson, live: Collection[str] = ()) -> tuple[CourseSt
         quote=f"Misprint: {lesson.misprint}" if lesson.misprint else "",
         picture=None if look else question.picture,
         look=look,
+        site=site if is_live else None,
+        live=lesson_data(ready) if is_live else None,
     )
     return step, content
+
+
+def _live_look(ready: PreparedLesson) -> dict[str, str]:
+    """What the site's own view of the answer has in its address; empty if it has none."""
+    if ready.lesson.page == ATTENTION:
+        return ready.view_for(answered=True).to_params()
+    if ready.lesson.page == LAB and ready.question is not None:
+        return {"off": str(ready.question.answer_fields["off"])}
+    return {name: str(value) for name, value in fields_of(ready).items()}
 
 
 def parts_of(steps: list[tuple[PreparedLesson, CourseStep]]) -> list[tuple[str, list[CourseStep]]]:
@@ -214,13 +234,17 @@ def runs_in_browser(model: Model) -> bool:
     return model.translator.vocabulary.pair is None and model.translator.folder is not None
 
 
-def write_live(folder: Path, models: Sequence[Model]) -> None:
-    """Write index.html, the scripts and the models' files into the site's folder."""
-    site = {
+def site_data(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
+    """Return what the scripts know of the models, and copy their files into the site's folder."""
+    return {
         "models": {model.name: _model(folder, model) for model in models},
         "explorer": fixed_header(),
         "kinds": KINDS,
     }
+
+
+def write_live(folder: Path, site: Mapping[str, Any]) -> None:
+    """Write index.html and the scripts into the site's folder. `site` is `site_data`."""
     joined = live_script()
     (folder / "live.js").write_text(joined.script, encoding="utf-8")
     (folder / "live.css").write_text(joined.style, encoding="utf-8")

@@ -1,10 +1,12 @@
 // Run by test_browser_model.py with deno: what the model in the browser makes of what Python has written into a
-// folder, as JSON on standard output. `parity.js pieces FOLDER`, `parity.js traces FOLDER`.
+// folder, as JSON on standard output: `parity.js pieces FOLDER CHECKPOINT`, for example.
 
 import { siteNames, switchedOff, toMean, uniform } from "../../../transformer/figures/browser/model/hooks.js";
 import { readSafetensors } from "../../../transformer/figures/browser/model/safetensors.js";
 import { finish, Translator } from "../../../transformer/figures/browser/model/translator.js";
 import { Vocabulary } from "../../../transformer/figures/browser/model/vocabulary.js";
+import { LessonCase, NotShown } from "../../../transformer/figures/browser/questions/case.js";
+import { CHECKS, QUESTIONS } from "../../../transformer/figures/browser/questions/questions.js";
 import { explorerData, partOf } from "../../../transformer/figures/browser/trace/explorer-data.js";
 import { glanceData } from "../../../transformer/figures/browser/trace/glance-data.js";
 import { rivalWords } from "../../../transformer/figures/browser/trace/rivals.js";
@@ -37,6 +39,32 @@ const run = {
     });
   },
 
+  // The question of every lesson about every text, or why there is none, and the answers to some checks.
+  async questions() {
+    const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
+    const translator = new Translator(json(`${checkpoint}/config.json`), parts[0], parts[1]);
+    const { texts, aligner, checks } = json(`${folder}/cases.json`);
+    const headsOf = (off) => off.split(",").filter(Boolean).flatMap((one) => Array.from({ length: 8 }, (_, head) => ({ kind: "cross", layer: Number(one[1]), head })));
+    const translate = (text, off = "") => finish(translator.trace(text, { hooks: off ? switchedOff(headsOf(off)) : null })).text;
+    const found = [];
+    for (const text of texts) {
+      const lesson = new LessonCase(finish(translator.trace(text)), { aligner, translate });
+      const questions = {};
+      for (const [name, build] of Object.entries(QUESTIONS)) {
+        try {
+          questions[name] = await build(lesson);
+        } catch (error) {
+          if (!(error instanceof NotShown)) throw error;
+          questions[name] = error.message;
+        }
+      }
+      const checked = [];
+      for (const [name, fields] of checks) checked.push(await CHECKS[name](lesson, fields));
+      found.push({ questions, checked });
+    }
+    return found;
+  },
+
   // What the views are given, of each text: the explorer's bytes in base 64, the glance with its rivals.
   views() {
     const parts = ["model.safetensors", "vocabulary.model"].map((file) => Deno.readFileSync(`${checkpoint}/${file}`));
@@ -63,4 +91,4 @@ function farthest(a, b) {
   return a.values.reduce((most, value, i) => Math.max(most, Math.abs(value - b.values[i])), 0);
 }
 
-console.log(JSON.stringify(run[what]()));
+console.log(JSON.stringify(await run[what]()));

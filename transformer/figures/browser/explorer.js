@@ -1,7 +1,7 @@
 // The attention explorer: tabs of views over one state. `views` are those tabs in their order, by name
 // { label, make(ctx), mosaic }. `.show(bytes)` is called for every new content; `report(state, defaults)`,
 // after a little quiet, when the user has changed what is looked at. `live` is true where somebody
-// answers to that with what is missing.
+// answers to that with what is missing; `forces` where somebody translates again from another token.
 
 import { colours, el, printColours, within } from "./base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "./help.js";
@@ -24,7 +24,7 @@ const LED_REPORT_WITHIN = 3000; // ms more where nothing is missing, so that a c
  * @param {(state: State, defaults: State) => void} report
  * @param {Record<string, Tab>} views
  */
-export function explorerView(root, report, views, live = false) {
+export function explorerView(root, report, views, live = false, forces = live) {
   /** @type {State} */
   let state = null;
   let visit = null;
@@ -68,6 +68,7 @@ export function explorerView(root, report, views, live = false) {
     set,
     store,
     live,
+    forces,
     views: Object.keys(views),
     get versus() { return versus; },
     get state() { return state; },

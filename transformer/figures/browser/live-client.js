@@ -6,14 +6,15 @@ const NO_WORKERS = "The model cannot run here: this browser does not support mod
  * @typedef {{ model: string, bytes: number, loaded: number, ready?: boolean, stored?: boolean }} Loading
  * @param {any} site what Python wrote for the worker
  * @param {(loading: Loading) => void} onLoading called while a model is on its way
+ * @param {string} root the way from the page to the site's folder
  */
-export function makeClient(site, onLoading) {
+export function makeClient(site, onLoading, root = "") {
   let [id, failure] = [0, ""];
   const waiting = new Map();
   /** @type {Worker | null} */
   let worker = null;
   try {
-    worker = new Worker("scripts/live/worker.js", { type: "module" });
+    worker = new Worker(`${root}scripts/live/worker.js`, { type: "module" });
     worker.postMessage({ site });
   } catch {
     failure = NO_WORKERS;
@@ -42,6 +43,11 @@ export function makeClient(site, onLoading) {
     });
   }
   return { ask };
+}
+
+// The pages and scripts, for a visit without a network; where that is not allowed there is none.
+export function keepOffline(root = "") {
+  navigator.serviceWorker?.register(`${root}service-worker.js`).catch(() => undefined);
 }
 
 // Why nobody would translate this, as a sentence; "" if somebody would. The model itself counts the pieces.

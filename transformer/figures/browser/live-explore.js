@@ -1,6 +1,5 @@
 // The explorer of the site, with all its views: the sentence, how it is translated, and what it is compared with.
 
-import { writeAddress } from "./address.js";
 import { el } from "./base.js";
 import { explorerView } from "./explorer.js";
 import { problemOf } from "./live-client.js";
@@ -9,6 +8,7 @@ import { arrayOf } from "./store.js";
 const BEAM = 4; // hypotheses, as in the paper
 const WAIT = 250; // ms without a key
 
+// `context.lesson`: the sentence and what is looked at come from a lesson; `context.number` counts its questions.
 export function explorePage(place, context) {
   const field = liveField("Your sentence");
   const other = liveField("Compare with another sentence");
@@ -17,18 +17,24 @@ export function explorePage(place, context) {
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const root = el("div", {});
   place.append(
-    el("div", { class: "hu hu-file hu-live-form" }, field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM}`), altered, problem),
+    el("div", { class: "hu hu-file hu-live-form" },
+      ...(context.lesson ? [] : [field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM}`)]), altered, problem),
     root,
   );
-  const view = explorerView(root, (state, { size: _, ...linked }) => writeAddress(state, /** @type {any} */ (linked)), context.tabs);
+  const view = explorerView(root, (state, { size: _, ...linked }) => {
+    context.link(state, linked);
+    draw(); // another token may be forced
+  }, context.tabs, false, true);
   root.firstElementChild.classList.add("hu-file");
   let [visit, asked] = [0, ""];
 
   const question = () => {
     const found = context.params();
+    const [other, off] = [found.get("other") ?? "", found.get("off") ?? ""];
+    const compared = (other || off) && found.get("view") === "compare"; // then these are side B, and not the forced token
     return {
-      model: context.model, text: context.text, other: found.get("other") ?? "", off: found.get("off") ?? "", how: found.get("how") ?? "off",
-      beam: found.get("method") === "beam" ? BEAM : 1,
+      model: context.model, text: context.text, other, off, how: found.get("how") ?? "off",
+      number: context.number ?? 0, force: compared ? "" : found.get("force") ?? "", beam: found.get("method") === "beam" ? BEAM : 1,
     };
   };
 
@@ -37,18 +43,20 @@ export function explorePage(place, context) {
     field.set(now.text, context.about);
     other.set(now.other, context.about);
     beam.checked = now.beam > 1;
-    altered.hidden = !now.off;
+    altered.hidden = !now.off || Boolean(now.force);
     altered.replaceChildren("Side B is the same sentence with heads changed: ", el("code", {}, now.off), ". ", allOn());
     if (asked === JSON.stringify(now)) return;
-    const again = asked !== "" && JSON.stringify({ ...now, text: "", other: "" }) === JSON.stringify({ ...JSON.parse(asked), text: "", other: "" });
+    const rest = (one) => JSON.stringify({ ...one, text: "", other: "", force: "" });
+    const again = asked !== "" && rest(now) === rest(JSON.parse(asked)) && view.ctx.state?.force === (context.params().get("force") ?? "");
     asked = JSON.stringify(now);
     problem.textContent = problemOf(now.text);
     if (problem.textContent) return;
     try {
       if (!again) visit += 1;
-      const bytes = await context.ask("explore", { ...now, start: startOf(context), visit });
-      if (!bytes) return;
-      view.show(bytes, (store, header) => {
+      const answer = await context.ask("explore", { ...now, start: startOf(context), visit });
+      if (!answer) return;
+      problem.textContent = answer.refused;
+      view.show(answer.bytes, (store, header) => {
         for (const meta of header.later) {
           store.later.set(meta.name, async () => {
             const part = await context.ask("part", { ...now, name: meta.name });
@@ -67,7 +75,7 @@ export function explorePage(place, context) {
     return button;
   }
   const change = (fields) => { context.write(fields); draw(); };
-  field.onText((text) => change({ text }));
+  field.onText((text) => change({ text, force: null }));
   other.onText((text) => change({ other: text || null, ...(text ? { off: null, how: null, view: "compare" } : {}) }));
   beam.addEventListener("change", () => change({ method: beam.checked ? "beam" : null }));
   return { draw };

@@ -18,7 +18,7 @@ export function headsPage(place, context) {
   const results = el("div", { class: "hu-live-results", "aria-live": "polite" });
   const root = el("div", {});
   place.append(
-    el("div", { class: "hu hu-file hu-live-form" }, field.node, el("label", { class: "hu-live-check" }, "Heads that you choose are ", how), problem),
+    el("div", { class: "hu hu-file hu-live-form" }, ...(context.lesson ? [] : [field.node, el("label", { class: "hu-live-check" }, "Heads that you choose are ", how)]), problem),
     results, root,
   );
   const board = switchboardView(root, ({ off }) => change({ off: off || null }));

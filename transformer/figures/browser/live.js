@@ -1,11 +1,13 @@
 // The site without a server: the app's first page, its explorer, and switches for the heads, over a model that runs
 // in this browser. What is looked at stands in the address: `page`, and the fields that the app's addresses have.
 
+import { writeAddress } from "./address.js";
 import { el } from "./base.js";
-import { makeClient } from "./live-client.js";
+import { keepOffline, makeClient } from "./live-client.js";
 import { explorePage } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { homePage } from "./live-home.js";
+import { makeLoading } from "./live-loading.js";
 
 const LIVE_PAGES = {
   "": { title: "Translate", make: homePage },
@@ -17,15 +19,12 @@ const SHARED = ["model", "text"]; // fields that stay from page to page
 /** @param {Record<string, Tab>} tabs the explorer's views @param {any} site what Python wrote */
 export function openLive(tabs, site) {
   const place = document.getElementById("hu-live");
-  const embedded = new URLSearchParams(location.search).has("embedded"); // within a lesson
   const nav = el("nav", { class: "hu-live-nav", "aria-label": "Pages" });
   const models = el("select", { class: "hu-live-model", "aria-label": "Languages" },
     ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
-  const bar = el("progress", { class: "hu-live-bar", max: "1", value: "0", "aria-label": "Loading the model" });
-  const status = el("p", { class: "hu-live-status", role: "status" });
+  const progress = makeLoading();
   const body = el("div", { class: "hu-live-body" });
-  if (!embedded) place.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, models)));
-  place.append(el("div", { class: "hu-live-loading" }, bar, status), body);
+  place.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, models)), progress.node, body);
 
   const client = makeClient(site, loading);
   const made = new Map();
@@ -38,7 +37,6 @@ export function openLive(tabs, site) {
     get about() { return site.models[context.model]; },
     get text() { return params().get("text") ?? context.about.examples[0]; },
     get ready() { return ready.has(context.model); },
-    problem: (error) => { status.textContent = error.message; status.classList.add("hu-live-problem"); },
   };
 
   // Fields of the address: null takes one away. An entry in the history only for another page.
@@ -60,16 +58,11 @@ export function openLive(tabs, site) {
     scrollTo(0, 0);
   }
   context.write = write;
+  context.link = writeAddress;
 
-  function loading({ model, loaded, bytes, ready: done, stored }) {
-    if (done) ready.add(model);
-    if (model !== context.model) return;
-    bar.hidden = Boolean(done);
-    bar.value = loaded / bytes;
-    const megabytes = (count) => (count / 1e6).toFixed(1);
-    status.textContent = !done ? `Loading the model: ${megabytes(loaded)} of ${megabytes(bytes)} MB. It stays in this browser.` : stored
-      ? "" : "The model is loaded, but this browser does not keep it: the next visit fetches it again.";
-    status.classList.remove("hu-live-problem");
+  function loading(news) {
+    if (news.ready) ready.add(news.model);
+    if (news.model === context.model) progress.show(news);
   }
 
   function draw() {
@@ -93,12 +86,8 @@ export function openLive(tabs, site) {
     }
     if (body.firstChild !== made.get(name).node) body.replaceChildren(made.get(name).node);
     made.get(name).draw();
-    bar.hidden = context.ready;
-    if (context.ready) return;
-    client.ask("load", { model: context.model }).catch((error) => {
-      bar.hidden = true;
-      context.problem(error);
-    });
+    progress.bar.hidden = context.ready;
+    if (!context.ready) client.ask("load", { model: context.model }).catch(progress.problem);
   }
 
   models.addEventListener("change", () => {
@@ -108,9 +97,4 @@ export function openLive(tabs, site) {
   addEventListener("popstate", draw);
   draw();
   keepOffline();
-}
-
-// The pages and scripts, for a visit without a network; where that is not allowed there is none.
-function keepOffline() {
-  navigator.serviceWorker?.register("service-worker.js").catch(() => undefined);
 }

@@ -90,7 +90,7 @@ interface Pairs { src_tokens: Pair[]; tgt_tokens: Pair[] }
 // What a view is given.
 interface Context {
   set(changes: Partial<State>): void;
-  store: { later: Map<string, () => Promise<Part>> }; live: boolean; views: string[]; versus: string; state: State; look: Look;
+  store: { later: Map<string, () => Promise<Part>> }; live: boolean; forces: boolean; views: string[]; versus: string; state: State; look: Look;
   sides: Side[]; side: Side; pairs: Pairs;
   matrix(side?: Side, changes?: Partial<State>): Matrix | null;
   title(): string;

@@ -5,7 +5,9 @@
 // is on its way there is { loading: { model, loaded, bytes } }.
 
 import { switchedOff, toMean, uniform } from "../model/hooks.js";
-import { BadText, Translator } from "../model/translator.js";
+import { BadText, forcedPrefix, Translator } from "../model/translator.js";
+import { LessonCase, NotShown } from "../questions/case.js";
+import { CHECKS, QUESTIONS } from "../questions/questions.js";
 import { explorerData, partOf } from "../trace/explorer-data.js";
 import { glanceData } from "../trace/glance-data.js";
 import { pack, pool, quantize } from "../trace/packing.js";
@@ -55,25 +57,23 @@ const answers = {
     return { result: { ...glanceData(trace, { rivals, taken: question.prefix?.length ?? 0, aligner }), unknown: unknownWords(made, question.text) } };
   },
 
-  // The explorer's bytes. A second side, if there is one, has another text, or heads that are changed.
+  // The explorer's bytes, and why a token cannot be forced. A second side, if there is one, has another text, a
+  // forced token, or heads that are changed.
   async explore(question) {
-    const asked = sidesOf(question);
     const made = await translator(question.model);
-    const found = [];
-    for (const side of asked) found.push(await traced(made, { ...question, ...side }));
-    const names = asked.length > 1 ? asked[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
+    const { sides, found, versus, refused } = await tracedSides(made, question);
+    const names = found.length > 1 ? sides[1].off ? ["as trained", "heads changed"] : ["A", "B"] : ["", ""];
     const bytes = explorerData(found, {
-      fixed: site.explorer, start: question.start, visit: question.visit, versus: asked.length > 1 ? "other" : "", names,
-      model: question.model, id: JSON.stringify([question.model, asked, question.beam, question.how]), aligner: site.models[question.model].aligner,
+      fixed: site.explorer, start: question.start, visit: question.visit, versus, names,
+      model: question.model, id: JSON.stringify([question.model, sides, question.beam, question.how]), aligner: site.models[question.model].aligner,
     });
-    return { result: bytes, transfer: [bytes.buffer] };
+    return { result: { bytes, refused }, transfer: [bytes.buffer] };
   },
 
   // Weights of a layer or vectors of a head, for a view that looks at them.
   async part(question) {
     const made = await translator(question.model);
-    const found = [];
-    for (const side of sidesOf(question)) found.push(await traced(made, { ...question, ...side }, "explore"));
+    const { found } = await tracedSides(made, question, "explore");
     return { result: partOf(found, question.name) };
   },
 
@@ -85,7 +85,35 @@ const answers = {
     const told = ({ text, score, finished }) => ({ text, score, finished });
     return { result: { board: switchboard(plain, question.off), plain: told(plain), altered: told(altered) } };
   },
+
+  // A lesson's question about the first of these texts that shows what it is about, or why none does.
+  async lesson(question) {
+    let missing = "";
+    for (const text of question.texts) {
+      try {
+        return { result: { text, question: await QUESTIONS[question.lesson](await lessonCase({ ...question, text })) } };
+      } catch (error) {
+        if (!(error instanceof NotShown)) throw error;
+        missing ||= error.message;
+      }
+    }
+    return { result: { missing } };
+  },
+
+  // Whether what the visitor has chosen in a view is what the lesson wants.
+  async check(question) {
+    const lesson = await lessonCase(question);
+    const count = new Set(headsOf(question.fields.off, lesson.trace.config).map((head) => JSON.stringify(head))).size;
+    return { result: await CHECKS[question.lesson](lesson, { ...question.fields, count }) };
+  },
 };
+
+// A lesson's sentence, translated; other texts and heads switched off come with it.
+async function lessonCase(question) {
+  const made = await translator(question.model);
+  const translate = async (text, off = "") => (await traced(made, { ...question, text, off })).text;
+  return new LessonCase(await traced(made, question), { aligner: site.models[question.model].aligner, translate });
+}
 
 // The model, loaded once; a failed attempt may be repeated.
 /** @param {string} name */
@@ -149,8 +177,24 @@ async function traced(made, question, kind = question.kind) {
   return found;
 }
 
-const sidesOf = ({ text, other, off }) =>
-  (other ? [{ text, off: "" }, { text: other, off: "" }] : off ? [{ text, off: "" }, { text, off }] : [{ text, off: "" }]);
+// The traces of what the explorer shows: the sentence, and what it is compared with.
+/** @param {Translator} made @param {any} question @param {string} kind */
+async function tracedSides(made, question, kind = question.kind) {
+  const { text, other, off, force = "" } = question;
+  const first = { text, off: "" };
+  const found = [await traced(made, { ...question, ...first }, kind)];
+  const second = force ? { text, off: "", prefix: [] } : other ? { text: other, off: "" } : off ? { text, off } : null;
+  if (!second) return { sides: [first], found, versus: "", refused: "" };
+  if ("prefix" in second) {
+    try {
+      second.prefix = forcedPrefix(found[0], force);
+    } catch (error) {
+      return { sides: [first], found, versus: "refused", refused: `That token cannot be forced: ${error.message}` };
+    }
+  }
+  found.push(await traced(made, { ...question, ...second }, kind));
+  return { sides: [first, second], found, versus: "prefix" in second ? "force" : "other", refused: "" };
+}
 
 // Waits until the messages that have come by now are heard.
 const channel = new MessageChannel();

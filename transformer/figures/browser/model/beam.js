@@ -9,11 +9,12 @@ export const lengthPenalty = (length, alpha) => ((5 + length) / 6) ** alpha;
 
 // Keeps the `beamSize` best hypotheses at every step. Of all their continuations the 2·beamSize best become
 // nodes of the tree; among the first beamSize of them `</s>` finishes a hypothesis, the best others live on.
+// The tokens of `prefix` come first: the trunk of the tree, with one hypothesis.
 /**
  * @param {import("./transformer.js").Transformer} model
  * @returns {Generator<number[], import("./search.js").Decoded>}
  */
-export function* beamSearch(model, memory, { limit, beamSize = 4, alpha = 0.6, candidates = 8, hooks = null }) {
+export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, alpha = 0.6, candidates = 8, hooks = null }) {
   const { bos_id, eos_id, vocab_size } = model.config;
   const k = Math.min(Math.max(2 * beamSize, candidates), vocab_size - 3);
   const root = { parent: null, depth: 0, id: bos_id, log: 0, total: 0, score: 0, status: "kept", cache: model.start(memory, hooks), candidates: null };
@@ -29,7 +30,8 @@ export function* beamSearch(model, memory, { limit, beamSize = 4, alpha = 0.6, c
       const best = mostProbable(logs, k, model.config);
       parent.candidates = { ids: best.slice(0, candidates), probabilities: best.slice(0, candidates).map((id) => Math.exp(logs[id])) };
       parent.cache = step.cache;
-      for (const id of best) pairs.push({ parent, id, log: logs[id], total: parent.total + logs[id] });
+      const next = depth > prefix.length ? best : [prefix[depth - 1]];
+      for (const id of next) pairs.push({ parent, id, log: logs[id], total: parent.total + logs[id] });
     }
     pairs.sort((a, b) => b.total - a.total);
     alive = [];

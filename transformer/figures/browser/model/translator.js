@@ -90,6 +90,16 @@ export class Translator {
   }
 }
 
+// The ids that a translation begins with to have another token at one step: `force` is "step:id".
+/** @param {Trace} trace @param {string} force @returns {number[]} */
+export function forcedPrefix({ ids, config }, force) {
+  const [step, id] = force.split(":").map(Number);
+  if (!(step < ids.length)) throw new BadText(`There is no step ${step} to change; the last one is ${ids.length - 1}.`);
+  if (!(id < config.vocab_size)) throw new BadText(`Prefix id ${id} is not from 0 to ${config.vocab_size - 1}.`);
+  if (id === config.pad_id || id === config.bos_id) throw new BadText(`Prefix id ${id} at place ${step} is a control piece.`);
+  return [...ids.slice(0, step), id];
+}
+
 // A generator run to its end.
 /** @template T @param {Generator<unknown, T>} steps @returns {T} */
 export function finish(steps) {

@@ -1,0 +1,116 @@
+"""The course on the site asks the same questions as the app, with the same answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.figures.deno import SENTENCES, run_deno
+from transformer.house import HOUSE
+from transformer.inference.translator import Translator
+from transformer.ui.live_lessons import LIVE_LESSONS, question_data
+from transformer.ui.services import models
+from transformer.ui.widgets.lessons import course
+from transformer.ui.widgets.lessons.lesson import LessonCase, LessonUnavailable, Question
+
+OWN = ("Hello.", "Her mother and his father have an old umbrella.", "Peter's new car isn't red.")
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*(?:e-\d+)?")
+
+
+@dataclass(frozen=True)
+class _View:
+    kind: str = "encoder"
+    layer: int = 0
+    head: int = 0
+    off: str = ""
+
+
+CHECKS: list[tuple[str, _View]] = [
+    ("back", _View("encoder", 0, 1)),
+    ("back", _View("decoder", 1, 3)),
+    ("back", _View("cross", 2, 2)),
+    ("off", _View()),
+    ("off", _View(off="c5")),
+    ("off", _View(off="c0,c1,c2,c3,c4,c5")),
+]
+
+
+def _same(ours: str, theirs: str, label: object) -> None:
+    """Texts are equal; their numbers to the last digit shown, and rounding errors in kind."""
+    assert NUMBER.sub("#", ours) == NUMBER.sub("#", theirs), label
+    for a, b in zip(NUMBER.findall(ours), NUMBER.findall(theirs), strict=True):
+        if "e-" in a:
+            assert float(b) < 1e-3, label
+            continue
+        a, b = a.replace(",", ""), b.replace(",", "")
+        unit = 10.0 ** -len(a.partition(".")[2])
+        assert float(a) == pytest.approx(float(b), abs=1.01 * unit, rel=0.01), label
+
+
+def _texts(question: dict[str, Any]) -> list[str]:
+    options = [text for one in question["options"] for text in (one["label"], one["feedback"])]
+    return [question["exhibit"], question["answer"], *options]
+
+
+@pytest.mark.parametrize("pair", ["en-fr", "en-de"])
+@pytest.mark.parametrize("measured", [True, False])
+def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Path) -> None:
+    folder = HOUSE / "checkpoints" / pair
+    translator = Translator.load(folder, "cpu", precision="fp32")
+    loaded = models.load(pair, folder)
+    aligner = loaded.aligner if measured else None
+    model = replace(loaded, translator=translator, hash=f"{pair} fp32", aligner=aligner)
+    texts = [*SENTENCES, *OWN] if measured else [*SENTENCES[:3], *OWN]
+    checks = [
+        (name, {**vars(view), "count": 8 * len(view.off.split(",")) if view.off else 0})
+        for name, view in CHECKS
+    ]
+    known = aligner and {n: getattr(aligner, n) for n in ("layer", "head", "weights_to")}
+    cases = {"texts": texts, "aligner": known, "checks": checks}
+    (tmp_path / "cases.json").write_text(json.dumps(cases))
+    found = run_deno("questions", str(tmp_path), str(folder))
+    shown = dict.fromkeys(LIVE_LESSONS, 0)
+    for text, got in zip(texts, found, strict=True):
+        lesson = LessonCase(model, text)
+        assert got["questions"].keys() == set(LIVE_LESSONS)
+        built: dict[str, Question] = {}
+        for name in LIVE_LESSONS:
+            theirs, label = got["questions"][name], (text, name)
+            reason = ""
+            try:
+                built[name] = course.BY_NAME[name].build(lesson)
+            except LessonUnavailable as error:
+                reason = str(error)
+            if reason:
+                assert theirs == reason, label
+                continue
+            ours = question_data(built[name])
+            assert isinstance(theirs, dict), (label, theirs)
+            for a, b in zip(_texts(ours), _texts(theirs), strict=True):
+                _same(a, b, label)
+            for part in ("correct", "startFields", "answerFields"):
+                assert theirs[part] == ours[part], label
+            shown[name] += 1
+        for (name, view), check in zip(CHECKS, got["checked"], strict=True):
+            if name not in built:
+                continue
+            is_right = built[name].check
+            assert is_right is not None
+            right, explanation = is_right(model, view)
+            assert check["right"] == right
+            _same(explanation, check["text"], (text, name, view))
+    assert min(shown.values()) >= 1, shown
+
+
+def test_the_other_lessons_have_no_sentence_of_the_visitor() -> None:
+    """Their answers follow from the formulas, from fixed sentences or from another model."""
+    rest = {lesson.name for lesson in course.LESSONS} - set(LIVE_LESSONS)
+    assert rest == {
+        "bag", "waves", "reverse", "scale", "cosine", "shifted", "cost", "keys", "output",
+        "epsilon",
+    }  # fmt: skip

@@ -1,0 +1,166 @@
+// A lesson of the course with its question asked about the model in this browser: about the lesson's own sentence or
+// the visitor's. What Python has prepared stands there until the model has answered.
+
+import { el } from "./base.js";
+import { keepOffline, makeClient, problemOf } from "./live-client.js";
+import { explorePage, liveField } from "./live-explore.js";
+import { headsPage } from "./live-heads.js";
+import { makeLoading } from "./live-loading.js";
+import { markedNodes } from "./marked.js";
+
+const ROOT = "../"; // from a lesson's page to the site's folder
+const PANELS = { explore: explorePage, heads: headsPage };
+const ADDRESS = { explore: "attention", heads: "heads" }; // what the panels are called on the first page
+
+/** @typedef {import("./questions/case.js").Question} Question */
+
+/**
+ * @param {Record<string, Tab>} tabs the explorer's views
+ * @param {any} site what Python wrote about the models
+ * @param {{ name: string, model: string, text: string, texts: string[], question: Question, fields: any, panel: string, find: boolean }} lesson
+ *   the sentences to try in turn; the prepared question, of one of them; the view that shows the answer, and whether
+ *   something is to be found in it
+ */
+export function openLesson(tabs, site, lesson) {
+  const params = new URLSearchParams(location.search);
+  const first = lesson.model;
+  let model = site.models[params.get("model")] ? params.get("model") : first;
+  let own = params.get("text"); // the visitor's sentence; null for one of the lesson
+  let shown = { model: first, text: lesson.text, question: lesson.question };
+  let [panel, call] = [null, 0];
+
+  const progress = makeLoading();
+  const client = makeClient(site, (news) => { if (news.model === model) progress.show(news); }, ROOT);
+  const field = liveField("Ask about your own sentence");
+  const models = el("select", { class: "hu-live-model", "aria-label": "Languages" },
+    ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
+  const back = el("button", { type: "button", class: "hu-button" }, "Ask about the lesson's sentence");
+  const problem = el("p", { class: "hu-live-problem", role: "alert" });
+  document.getElementById("hu-live").replaceChildren(
+    el("div", { class: "hu hu-file hu-live-form" }, field.node, el("div", { class: "hu-live-top" }, models, back), progress.node, problem),
+  );
+  const [exhibit, answers] = ["hu-exhibit", "hu-answers"].map((id) => document.getElementById(id));
+
+  function draw() {
+    models.value = model;
+    field.set(own ?? shown.text, site.models[model]);
+    back.hidden = own === null;
+    const address = new URLSearchParams([["model", model === first ? "" : model], ["text", own]].filter(([, value]) => value));
+    history.replaceState(history.state, "", location.pathname + (address.size ? `?${address}` : ""));
+    for (const link of /** @type {NodeListOf<HTMLAnchorElement>} */ (document.querySelectorAll(".way a"))) link.search = model === first ? "" : `?model=${encodeURIComponent(model)}`;
+  }
+
+  async function ask() {
+    const asked = ++call;
+    problem.textContent = own === null ? "" : problemOf(own);
+    draw();
+    if (problem.textContent) return;
+    try {
+      const found = await client.ask("lesson", { model, lesson: lesson.name, texts: own === null ? lesson.texts : [own] });
+      if (!found || asked !== call) return;
+      if (found.missing) {
+        const which = own === null ? "This model" : "This sentence";
+        problem.textContent = `${which} does not show what the lesson asks about: ${found.missing}. The question below is still about “${shown.text}”.`;
+        return;
+      }
+      const before = JSON.stringify(shown);
+      shown = { model, ...found };
+      draw();
+      if (!panel || before !== JSON.stringify(shown)) show();
+    } catch (error) {
+      if (asked !== call) return;
+      if (error.badText) problem.textContent = error.message;
+      else progress.problem(error);
+    }
+  }
+
+  // The question, its answers to choose from, and where to look; a guess that was open stays open.
+  function show() {
+    const { question } = shown;
+    exhibit.replaceChildren(...markedNodes(question.exhibit));
+    exhibit.hidden = !question.exhibit;
+    const open = [...answers.querySelectorAll("details")].map((one) => one.open);
+    panel = lesson.panel ? makePanel() : { node: null, link: [] };
+    const details = [...question.options.map(guess), lookDetails()];
+    answers.replaceChildren(...(lesson.find ? [panel.node] : []), ...details);
+    if (open.length === details.length) details.forEach((one, i) => { one.open = open[i]; });
+  }
+
+  function guess({ label, feedback }, number) {
+    const right = number === shown.question.correct;
+    return el("details", { name: "guess" }, el("summary", {}, ...markedNodes(label)),
+      el("p", {}, el("b", {}, right ? "✓ Right." : "✗ Not this one."), " ", ...markedNodes(feedback || shown.question.answer)));
+  }
+
+  function lookDetails() {
+    const { question } = shown;
+    const node = el("details", { class: "look" }, el("summary", {}, "Look: the answer"), el("p", {}, ...markedNodes(question.answer)), ...panel.link);
+    if (panel.node && !lesson.find) {
+      node.append(panel.node);
+      node.addEventListener("toggle", () => node.open && panel.draw());
+    } else if (panel.node) {
+      const button = el("button", { type: "button", class: "hu-button" }, "Show it above");
+      button.addEventListener("click", () => panel.turn(question.answerFields));
+      node.append(button);
+    }
+    return node;
+  }
+
+  // The explorer or the switches of the heads, within the page: what is looked at is no part of the lesson's address.
+  function makePanel() {
+    const { model, text, question } = shown;
+    const node = el("div", { class: "hu-lesson-panel" });
+    const place = el("div");
+    const fields = new URLSearchParams();
+    const set = (changes) => {
+      for (const [name, value] of Object.entries(changes)) {
+        if (value === null || value === "") fields.delete(name);
+        else fields.set(name, String(value));
+      }
+    };
+    const alone = () => `${ROOT}index.html?${new URLSearchParams({ page: ADDRESS[lesson.panel], ...Object.fromEntries(fields), model, text })}`;
+    const context = {
+      tabs, site, ask: client.ask, lesson: true, number: 0, model, text, about: site.models[model],
+      params: () => fields, write: set,
+      link: (state, linked) => set(Object.fromEntries(Object.keys(linked).map((name) => [name, state[name] === linked[name] ? null : state[name]]))),
+      go: (page, more) => location.assign(`${ROOT}index.html?${new URLSearchParams({ page, model, text, ...more })}`),
+    };
+    const page = PANELS[lesson.panel](place, context);
+    const turn = (changes) => {
+      for (const name of [...fields.keys()]) fields.delete(name);
+      set({ ...lesson.fields, ...changes });
+      context.number += 1;
+      page.draw();
+    };
+    set({ ...lesson.fields, ...(lesson.find ? question.startFields : question.answerFields) });
+    const link = [el("p", {}, el("a", { href: alone() }, `“${text}”, on a page of its own`))];
+    node.append(place);
+    if (lesson.find) {
+      node.append(checkParts(fields));
+      page.draw();
+    }
+    return { node, link, draw: page.draw, turn };
+  }
+
+  // The button that asks whether what is chosen in the panel is what the lesson wants.
+  function checkParts(fields) {
+    const button = el("button", { type: "button", class: "hu-button" }, "Check");
+    const said = el("p", { role: "status" });
+    button.addEventListener("click", async () => {
+      const chosen = { kind: fields.get("kind") ?? "cross", layer: Number(fields.get("layer") ?? 0), head: Number(fields.get("head") ?? 0), off: fields.get("off") ?? "" };
+      try {
+        const found = await client.ask("check", { model: shown.model, text: shown.text, lesson: lesson.name, fields: chosen });
+        if (found) said.replaceChildren(el("b", {}, found.right ? "✓ Right." : "✗ Not yet."), " ", ...markedNodes(found.text));
+      } catch (error) {
+        said.textContent = error.message;
+      }
+    });
+    return el("div", { class: "hu hu-file hu-lesson-check" }, button, said);
+  }
+
+  field.onText((typed) => { own = typed; ask(); });
+  models.addEventListener("change", () => { model = models.value; own = null; ask(); });
+  back.addEventListener("click", () => { own = null; ask(); });
+  ask();
+  keepOffline(ROOT);
+}

@@ -1,0 +1,29 @@
+// The bar while a model is on its way, and the line that says how far it is or what went wrong.
+
+import { el } from "./base.js";
+
+const megabytes = (count) => (count / 1e6).toFixed(1);
+
+export function makeLoading() {
+  const bar = el("progress", { class: "hu-live-bar", max: "1", value: "0", "aria-label": "Loading the model" });
+  const status = el("p", { class: "hu-live-status", role: "status" });
+  const node = el("div", { class: "hu-live-loading" }, bar, status);
+
+  /** @param {import("./live-client.js").Loading} loading */
+  function show({ loaded, bytes, ready, stored }) {
+    bar.hidden = Boolean(ready);
+    bar.value = loaded / bytes;
+    status.textContent = !ready ? `Loading the model: ${megabytes(loaded)} of ${megabytes(bytes)} MB. It stays in this browser.` : stored
+      ? "" : "The model is loaded, but this browser does not keep it: the next visit fetches it again.";
+    status.classList.remove("hu-live-problem");
+  }
+
+  /** @param {Error} error */
+  function problem(error) {
+    bar.hidden = true;
+    status.textContent = error.message;
+    status.classList.add("hu-live-problem");
+  }
+
+  return { node, bar, show, problem };
+}

@@ -1,0 +1,141 @@
+// A lesson's sentence as one model translates it, and how a question names tokens, words and heads. Texts are
+// Markdown. The same as ui/widgets/lessons/lesson.py.
+
+import { headName, isSign, nameExactly, pieceName, tokenName } from "../naming.js";
+import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
+
+/** @typedef {import("../model/translator.js").Trace} Trace */
+/** @typedef {{ label: string, feedback: string }} Option */
+/**
+ * A question about one sentence: none of its `options` where something is to be found by looking.
+ * @typedef {{ answer: string, options: Option[], correct: number, exhibit: string, startFields: any, answerFields: any }} Question
+ */
+
+export const CLEAR = 0.5; // the least that is said to stand out: more than all other tokens have together
+
+// The sentence does not show what the lesson is about; the message says why.
+export class NotShown extends Error {}
+
+/** @param {string} label @param {string} [feedback] @returns {Option} */
+export const option = (label, feedback = "") => ({ label, feedback });
+
+/** @param {Partial<Question> & { answer: string }} parts @returns {Question} */
+export const question = (parts) => ({ options: [], correct: 0, exhibit: "", startFields: {}, answerFields: {}, ...parts });
+
+export class LessonCase {
+  /**
+   * @param {Trace} trace the greedy translation
+   * @param {{ aligner?: any, translate?: (text: string, off?: string) => Promise<string> }} more `translate` gives the
+   *   greedy translation of another text, or with heads switched off
+   */
+  constructor(trace, { aligner = null, translate = null } = {}) {
+    if (trace.predictedTokens.at(-1) !== "</s>") throw new NotShown("its translation does not come to an end");
+    nameExactly(false);
+    this.trace = trace;
+    this.text = trace.source;
+    this.aligner = aligner;
+    this.translate = translate;
+    this.words = new TraceWords(trace);
+  }
+
+  // Some tokens of a sentence, each as code.
+  /** @param {string[]} tokens */
+  tokens(tokens) {
+    return namesOf(tokens).map(code).join(" ");
+  }
+
+  // One of a sentence's tokens, named as `tokens` names it.
+  /** @param {string[]} tokens @param {number} position */
+  token(tokens, position) {
+    return code(namesOf(tokens)[position]);
+  }
+
+  headName(layer, head) {
+    return headName({ layer, head });
+  }
+}
+
+// The words of a trace and the cross-attention between them; tokens without letters or digits are left out.
+class TraceWords {
+  /** @param {Trace} trace */
+  constructor(trace) {
+    this.trace = trace;
+    this.read = plainWords(trace.srcTokens);
+    this.wrote = plainWords(trace.predictedTokens);
+    this.readKept = labelled(this.read.labels);
+    this.wroteKept = labelled(this.wrote.labels);
+    this.source = this.readKept.map((n) => this.read.labels[n]);
+    this.target = this.wroteKept.map((n) => this.wrote.labels[n]);
+    this.cross = this.crossHeads("output");
+  }
+
+  // Weights of every head, [layer][head][target word][source word]. With `to` "input" a token is looked up in the next
+  // row, which reads it.
+  /** @param {string} to @returns {number[][][][]} */
+  crossHeads(to) {
+    return layersOf(this.trace).map((layer) => {
+      const weights = this.trace.weights("cross", layer);
+      const [heads, rows] = weights.shape;
+      const moved = weights.clone();
+      if (to === "input") {
+        for (let h = 0; h < heads; h++) {
+          for (let i = 0; i + 1 < rows; i++) moved.row(h * rows + i).set(weights.row(h * rows + i + 1));
+        }
+      }
+      const merged = mergeWords(moved, this.wrote.numbers, this.read.numbers);
+      const [, count] = merged.shape;
+      return Array.from({ length: heads }, (_, h) => this.wroteKept.map((i) => this.readKept.map((j) => merged.row(h * count + i)[j])));
+    });
+  }
+
+  // The row of the cross-attention that writes the first token of a target word.
+  firstRow(word) {
+    return this.wrote.numbers.indexOf(this.wroteKept[word]);
+  }
+
+  // The rows of all tokens of a target word, as the explorer's address writes them.
+  rows(word) {
+    return this.wrote.numbers.flatMap((number, row) => (number === this.wroteKept[word] ? [`q${row}`] : [])).join(",");
+  }
+}
+
+const labelled = (labels) => labels.map((_, n) => n).filter((n) => labels[n]);
+
+/** @param {string[]} tokens */
+function namesOf(tokens) {
+  const words = wordNumbers(tokens);
+  return tokens.map((token, i) => (isSign(token) ? tokenName(token) : pieceName(token, i === 0 || words[i] !== words[i - 1])));
+}
+
+const code = (name) => `\`${name.replaceAll("`", "ˋ")}\``;
+
+export const layersOf = (trace) => Array.from({ length: trace.config.n_layers }, (_, layer) => layer);
+export const headsOf = (trace) => Array.from({ length: trace.config.n_heads }, (_, head) => head);
+
+// The weights of one head, a row for each query.
+/** @param {Trace} trace @param {string} kind @returns {Float32Array[]} */
+export function rowsOf(trace, kind, layer, head) {
+  const weights = trace.weights(kind, layer);
+  const [, rows] = weights.shape;
+  return Array.from({ length: rows }, (_, i) => weights.row(head * rows + i));
+}
+
+// Markdown that shows `text` literally.
+/** @param {string} text */
+export const escaped = (text) => text.replace(/[\\`*_{}[\]<>()#+\-.!|$~:]/g, "\\$&");
+/** @param {string} text */
+export const bold = (text) => `**${escaped(text)}**`;
+export const percent = (share) => `${(100 * share).toFixed(1)} %`;
+// A share in whole percent, easy to guess; never "100 %" for less than all.
+export const roundedPercent = (share) => (share >= 0.995 && share < 1 ? "more than 99 %" : `${(100 * share).toFixed(0)} %`);
+// "3e-07"
+export const tiny = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, "e$10$2");
+
+/** @param {ArrayLike<number>} values */
+export const greatestAt = (values) => Array.from(values).reduce((best, value, i) => (value > values[best] ? i : best), 0);
+/** @param {ArrayLike<number>} values places by falling value; equal ones in their order */
+export const falling = (values) => Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
+// The first four of some places, without repetition, in their order in the sentence.
+/** @param {number[]} places */
+export const fourOf = (places) => [...new Set(places)].slice(0, 4).sort((a, b) => a - b);
+export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

@@ -1,0 +1,179 @@
+// Questions about one sentence: word alignment, weights that sum to 1, decoding steps, softmax. The same as
+// ui/widgets/lessons/first_questions.py.
+
+import { bold, CLEAR, escaped, falling, fourOf, greatestAt, headsOf, layersOf, NotShown, option, question, roundedPercent, rowsOf, tiny } from "./case.js";
+import { siteOf } from "../model/hooks.js";
+
+/** @typedef {import("./case.js").LessonCase} LessonCase */
+
+const OWNED = "umbrella";
+const OTHER_OWNER = { her: "his", his: "her" };
+
+// Which source word does the aligner head link to the translation's possessive?
+/** @param {LessonCase} lesson */
+export async function umbrella(lesson) {
+  const { words, text } = lesson;
+  const owner = words.source.findIndex((word) => Object.hasOwn(OTHER_OWNER, word));
+  if (owner < 0 || !words.source.includes(OWNED)) throw new NotShown("its sentence has no owner of an umbrella");
+  for (const { layer, head, to } of aligners(lesson)) {
+    const weights = words.crossHeads(to)[layer][head];
+    if (!weights.length) break;
+    const asked = greatestAt(weights.map((row) => row[owner]));
+    const row = weights[asked];
+    if (greatestAt(row) !== owner || row[owner] < CLEAR) continue;
+    const options = fourOf([owner, words.source.indexOf(OWNED), ...falling(row)]);
+    const read = words.firstRow(asked) + Number(to === "input");
+    return question({
+      exhibit: `${escaped(text)}  →  ${withBold(words.target, asked)}`,
+      options: options.map((n) => option(escaped(words.source[n]), `This head gives ${bold(words.source[n])} ${roundedPercent(row[n])} there.`)),
+      correct: options.indexOf(owner),
+      answer: `The head (${lesson.headName(layer, head)}) links ${bold(words.target[asked])} to ${bold(words.source[owner])} with ` +
+        `${roundedPercent(row[owner])} of its attention. ${await withOtherOwner(lesson, words.source[owner])}`,
+      answerFields: { view: "heads", kind: "cross", layer, head, pin: `t${words.firstRow(asked) + 1}`, way: "from", tokens: `q${read}`, word_row: to },
+    });
+  }
+  throw new NotShown("its aligner head links no word of the translation to the owner");
+}
+
+// The model's measured aligner head; of a model without one all heads, those first that align this sentence most clearly.
+/** @param {LessonCase} lesson */
+function aligners({ aligner, words }) {
+  if (aligner) return [{ layer: aligner.layer, head: aligner.head, to: aligner.weights_to }];
+  return ["output", "input"].flatMap((to) => {
+    const layers = words.crossHeads(to);
+    const { shares } = alignment(layers.flat());
+    return shares.map((share, i) => ({ share, layer: Math.floor(i / layers[0].length), head: i % layers[0].length, to }));
+  }).sort((a, b) => b.share - a.share || a.layer - b.layer || a.head - b.head || (a.to < b.to ? -1 : 1));
+}
+
+// How clearly each head aligns, 0 to 1, and the pairs of words that it is asked for: those of which each is the other's
+// strongest in the mean of all heads. The same as analysis/roles/sentence_heads.py.
+/** @param {number[][][]} heads [head][target word][source word] */
+export function alignment(heads) {
+  const [m, n] = [heads[0].length, heads[0][0]?.length ?? 0];
+  const common = Array.from({ length: m }, (_, i) => Array.from({ length: n }, (_, j) => heads.reduce((sum, one) => sum + one[i][j], 0) / heads.length));
+  const pairs = common.map((row, i) => row.map((weight, j) =>
+    weight > 0 && j === greatestAt(row) && i === greatestAt(common.map((other) => other[j]))));
+  const most = Math.max(Math.min(m, n), 1);
+  const shares = heads.map((one) => one.reduce((sum, row, i) => row.reduce((all, weight, j) => all + (pairs[i][j] ? weight : 0), sum), 0) / most);
+  return { shares, pairs };
+}
+
+// What the model writes if somebody else owns the umbrella.
+/** @param {LessonCase} lesson */
+async function withOtherOwner({ text, trace, translate }, owner) {
+  const translation = await translate(text.replaceAll(` ${owner} `, ` ${OTHER_OWNER[owner]} `));
+  const change = `Replace ${bold(owner)} by ${bold(OTHER_OWNER[owner])}, and the translation`;
+  return translation === trace.text
+    ? `${change} stays the same: in this language the possessive does not name the owner.`
+    : `${change} changes: ${escaped(translation)}`;
+}
+
+// What do the weights of a row sum to?
+/** @param {LessonCase} lesson */
+export function row(lesson) {
+  const { words, trace } = lesson;
+  if (words.target.length < 2) throw new NotShown("its translation is shorter than two words");
+  // A row whose largest weight is about one half, so that the others matter for the sum.
+  let found = { distance: Infinity, layer: 0, head: 0, asked: 0 };
+  words.cross.forEach((heads, layer) => heads.forEach((rows, head) => rows.forEach((weights, asked) => {
+    const distance = Math.abs(Math.max(...weights) - 0.5);
+    if (distance < found.distance) found = { distance, layer, head, asked };
+  })));
+  const { layer, head, asked } = found;
+  const sums = ["encoder", "decoder", "cross"].flatMap((kind) => layersOf(trace).flatMap((i) => headsOf(trace).flatMap((h) =>
+    rowsOf(trace, kind, i, h).map((weights) => weights.reduce((sum, weight) => sum + weight, 0)))));
+  const error = sums.reduce((most, sum) => Math.max(most, Math.abs(sum - 1)), 0);
+  if (error > 1e-3) throw new NotShown("the weights of its rows do not sum to 1");
+  const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(asked)];
+  const best = greatestAt(weights);
+  const listed = Array.from(weights, (weight, n) => `${lesson.token(trace.srcTokens, n)} ${n === best ? "?" : `${(100 * weight).toFixed(1)} %`}`);
+  return question({
+    exhibit: `One head, writing ${bold(words.target[asked])}: ${listed.join(" · ")}`,
+    options: [
+      option("The number of words", "A longer sentence does not add attention: the same total is divided further."),
+      option("More for important words, less for others", "Every row has the same total. Rows differ only in how they divide it."),
+      option("100 %, in every row of every head"),
+    ],
+    correct: 2,
+    answer: `All ${sums.length.toLocaleString("en")} rows of this model's heads sum to 1, up to a rounding error of ${tiny(error)}. So the missing ` +
+      `number is ${(100 * weights[best]).toFixed(1)} %: weight given to one token is taken from the others.`,
+    answerFields: { view: "heatmap", kind: "cross", layer, head, pin: "", way: "from", tokens: words.rows(asked) },
+  });
+}
+
+// How many decoder steps does a translation take?
+/** @param {LessonCase} lesson */
+export function steps(lesson) {
+  const tokens = lesson.trace.predictedTokens;
+  const count = tokens.length - 1;
+  if (count < 2) throw new NotShown("its translation is shorter than two tokens");
+  const written = lesson.tokens(tokens.slice(0, -1));
+  return question({
+    exhibit: `${escaped(lesson.text)}  →  ${written}`,
+    options: [
+      option("Once: all of it at the same time", "Each token depends on those before it."),
+      option(`${count} times, once for each token`, "Then nothing would have ended the translation: stopping is a choice, too."),
+      option(`${count + 1} times, once more than there are tokens`),
+    ],
+    correct: 2,
+    answer: `${count + 1} times: ${written} and then ${lesson.token(tokens, count)}, the token that ends a sentence. The model chooses it like any ` +
+      `other token, when it is the most probable one: here with ${roundedPercent(lesson.trace.steps[count].chosen.probability)}.`,
+  });
+}
+
+// Which weight does the softmax give to the highest score?
+/** @param {LessonCase} lesson */
+export function meeting(lesson) {
+  const { words, trace } = lesson;
+  const { layer, head, asked } = undecided(lesson);
+  const at = words.firstRow(asked);
+  const { shape, values } = trace.sites[siteOf("cross", layer, "scores")];
+  const start = (head * shape[1] + at) * shape[2];
+  const scores = Array.from(values.subarray(start, start + shape[2]));
+  const powers = scores.map((score) => Math.exp(score - Math.max(...scores)));
+  const weights = powers.map((power) => power / powers.reduce((a, b) => a + b));
+  const own = rowsOf(trace, "cross", layer, head)[at];
+  if (weights.some((weight, n) => Math.abs(weight - own[n]) > 1e-4)) throw new NotShown("its weights are no softmax of its scores");
+  const [best, second] = falling(scores);
+  const gap = scores[best] - scores[second];
+  const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1)}`).join(" · ");
+  const share = roundedPercent(weights[best]);
+  return question({
+    exhibit: `Scores of one head, writing ${bold(words.target[asked])}: ${listed}`,
+    options: [
+      option(`${roundedPercent(1 / scores.length)}: the same as each of the ${scores.length} tokens`, "Then the scores would make no difference."),
+      option(share),
+      option("100 %: the highest score takes everything", "The softmax is never exactly 0: every token keeps a little weight."),
+    ],
+    correct: 1,
+    answer: `${lesson.token(trace.srcTokens, best)} gets ${share}. The softmax raises e to the power of each score and divides by the sum. The score ` +
+      `of ${lesson.token(trace.srcTokens, second)} is lower by ${gap.toFixed(1)}, so its weight is e^${gap.toFixed(1)} ≈ ${Math.exp(gap).toFixed(0)} ` +
+      "times smaller. The page shows every step: query times key, division by √d_k, softmax.",
+    answerFields: { view: "query-key", kind: "cross", layer, head, row: at, column: best },
+  });
+}
+
+// Layer, head and target word whose largest weight is on a word and closest to 75 %.
+/** @param {LessonCase} lesson */
+function undecided({ trace, words }) {
+  let found = { distance: Infinity, layer: 0, head: 0, asked: 0 };
+  for (const layer of layersOf(trace)) {
+    for (const asked of words.target.keys()) {
+      for (const head of headsOf(trace)) {
+        const weights = rowsOf(trace, "cross", layer, head)[words.firstRow(asked)];
+        const best = greatestAt(weights);
+        if (!/^\p{L}+$/u.test(trace.srcTokens[best].replace(/^▁+|▁+$/g, ""))) continue;
+        const distance = Math.abs(weights[best] - 0.75);
+        const first = [distance - found.distance, layer - found.layer, head - found.head, asked - found.asked].find((one) => one !== 0) ?? 0;
+        if (first < 0) found = { distance, layer, head, asked };
+      }
+    }
+  }
+  if (found.distance > 0.2) throw new NotShown("no head of it gives a word between 55 % and 95 % of a row");
+  return found;
+}
+
+// The translation with one of its words in bold.
+/** @param {string[]} words */
+export const withBold = (words, asked) => words.map((word, n) => (n === asked ? bold(word) : escaped(word))).join(" ");

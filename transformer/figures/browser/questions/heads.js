@@ -1,0 +1,194 @@
+// Questions about heads: patterns, attention sinks, the mask, reordering, ablation. The same as
+// ui/widgets/lessons/head_questions.py.
+
+import { bold, CLEAR, escaped, falling, fourOf, greatestAt, headsOf, layersOf, mean, NotShown, option, question, roundedPercent, rowsOf } from "./case.js";
+import { alignment, withBold } from "./first.js";
+import { mergeWords, plainWords } from "../trace/words.js";
+
+/** @typedef {import("./case.js").LessonCase} LessonCase */
+/** @typedef {{ right: boolean, text: string }} Check whether what is to be found has been found, and an explanation */
+
+const STACKS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
+const MIN_SINK_SHARE = 0.4; // mean weight that a sink token must get from the head that the lesson shows,
+const MIN_SINK_RATIO = 3; // and how many times the weight under uniform attention that must be
+
+// Find a head that attends to the previous word.
+/** @param {LessonCase} lesson */
+export function back(lesson) {
+  const shares = previousWordShares(lesson);
+  const places = Object.fromEntries(Object.entries(shares).map(([kind, layers]) => [kind, layers.flat()]));
+  const top = (kind) => Math.max(0, ...places[kind]);
+  const kind = top("decoder") > top("encoder") ? "decoder" : "encoder";
+  if (top(kind) < CLEAR) throw new NotShown("no head of it attends to the previous word on most words");
+  const { n_heads } = lesson.trace.config;
+  const placeOf = (number) => ({ layer: Math.floor(number / n_heads), head: number % n_heads });
+  const [best, least] = [greatestAt(places[kind]), greatestAt(places[kind].map((share) => -share))].map(placeOf);
+  const all = Object.values(places).flat();
+  return question({
+    answer: `${all.filter((share) => share >= CLEAR).length} of the ${all.length} heads in encoder and decoder give the previous word more than half ` +
+      `of their attention. The clearest is ${lesson.headName(best.layer, best.head)} of the ${STACKS[kind]}, with ${roundedPercent(top(kind))}. It was not ` +
+      "programmed: training found it useful. With so few words some heads may match by chance; the Heads lab measures a whole corpus.",
+    startFields: { view: "model", kind, ...least },
+    answerFields: { view: "heatmap", kind, ...best },
+  });
+}
+
+// Whether this head attends to the previous word.
+/** @param {LessonCase} lesson @param {{ kind: string, layer: number, head: number }} fields @returns {Check} */
+export function checkBack(lesson, { kind, layer, head }) {
+  const shares = previousWordShares(lesson);
+  if (!(kind in shares)) {
+    return { right: false, text: "The selected head belongs to cross-attention, where no word has a previous one. Choose the encoder above the picture." };
+  }
+  const share = shares[kind][layer][head];
+  const text = `The selected head (${STACKS[kind]}, ${lesson.headName(layer, head)}) gives the previous word ${roundedPercent(share)} of its attention on average`;
+  return share >= CLEAR ? { right: true, text: `${text}.` } : { right: false, text: `${text}; look for more than half.` };
+}
+
+// By kind the mean weight of every head on the previous word, [layer][head]; 0 if there are fewer than two words.
+/** @param {LessonCase} lesson @returns {Record<string, number[][]>} */
+function previousWordShares({ trace }) {
+  const sharesOf = (kind, tokens) => {
+    const { numbers, labels } = plainWords(tokens);
+    const rows = labels.map((_, n) => n).filter((n) => n > 0 && labels[n] && labels[n - 1]);
+    return layersOf(trace).map((layer) => {
+      const merged = mergeWords(trace.weights(kind, layer), numbers, numbers);
+      return headsOf(trace).map((head) => (rows.length ? mean(rows.map((row) => merged.row(head * labels.length + row)[row - 1])) : 0));
+    });
+  };
+  return { encoder: sharesOf("encoder", trace.srcTokens), decoder: sharesOf("decoder", trace.tgtTokens) };
+}
+
+// Which token is the sink of a head that attends to a token without a word in it?
+/** @param {LessonCase} lesson */
+export function rest(lesson) {
+  const { trace } = lesson;
+  const tokens = trace.srcTokens;
+  const spoken = tokens.map((_, n) => n).filter((n) => !/^<.*>$/.test(tokens[n]) && /\p{L}/u.test(tokens[n]));
+  if (spoken.length < 3) throw new NotShown("its sentence is shorter than three words");
+  let found = { share: 0, kind: "encoder", layer: 0, head: 0 };
+  for (const kind of ["encoder", "cross"]) {
+    for (const layer of layersOf(trace)) {
+      for (const head of headsOf(trace)) {
+        const row = meanRow(trace, kind, layer, head);
+        tokens.forEach((_, column) => {
+          if (!spoken.includes(column) && row[column] > found.share) found = { share: row[column], kind, layer, head };
+        });
+      }
+    }
+  }
+  const { share, kind, layer, head } = found;
+  const row = meanRow(trace, kind, layer, head);
+  const [column, uniform] = [greatestAt(row), 1 / tokens.length];
+  if (spoken.includes(column) || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
+    throw new NotShown("no head of it gives most of its attention to one such token");
+  }
+  const longest = spoken.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
+  const options = fourOf([column, longest, spoken[0], tokens.length - 1, ...falling(row)]);
+  return question({
+    exhibit: lesson.tokens(tokens),
+    options: options.map((n) => option(lesson.token(tokens, n), `${lesson.token(tokens, n)} gets ${roundedPercent(row[n])}.`)),
+    correct: options.indexOf(column),
+    answer: `${lesson.token(tokens, column)}: ${roundedPercent(share)} of this head's attention, averaged over ` +
+      `${kind === "encoder" ? "all tokens read" : "all tokens written"}; uniform attention would give it ${roundedPercent(uniform)}. The token says little ` +
+      "about the sentence. A row has to sum to 1, so a head that finds nothing useful needs a token to put its weight on: an **attention sink**.",
+    answerFields: { view: "heads", kind, layer, head, tokens: `k${column}` },
+  });
+}
+
+function meanRow(trace, kind, layer, head) {
+  const rows = rowsOf(trace, kind, layer, head);
+  return Array.from(rows[0], (_, column) => mean(rows.map((row) => row[column])));
+}
+
+// How much attention can a later word get?
+/** @param {LessonCase} lesson */
+export function ahead(lesson) {
+  const { trace, words } = lesson;
+  if (words.target.length < 3) throw new NotShown("its translation is shorter than three words");
+  const largest = largestLater(trace);
+  if (largest > 0) throw new NotShown("its decoder attends to later tokens");
+  return question({
+    exhibit: withBold(words.target, 1),
+    options: [
+      option("None"),
+      option("A little, and less the further away it is", "Then training would teach it to copy the word that it has to predict."),
+      option("As much as earlier words", "In training the whole translation is there, but the mask hides later words."),
+    ],
+    answer: `None: over all ${trace.config.n_layers * trace.config.n_heads} decoder heads the largest weight on a later token is ${largest.toFixed(0)}. The ` +
+      "causal mask sets those scores to −∞ before the softmax, and e to the power of −∞ is 0. The matrix is empty above its diagonal.",
+    answerFields: { view: "heatmap", kind: "decoder", tokens: `q${words.firstRow(2)}` },
+  });
+}
+
+// The largest weight of any decoder head on a later position.
+/** @param {import("./case.js").Trace} trace */
+export function largestLater(trace) {
+  const later = layersOf(trace).flatMap((layer) => headsOf(trace).flatMap((head) =>
+    rowsOf(trace, "decoder", layer, head).flatMap((row, i) => Array.from(row.subarray(i + 1)))));
+  return later.reduce((most, weight) => Math.max(most, weight), 0);
+}
+
+// Two neighbouring words of the translation whose source words are in the opposite order.
+/** @param {LessonCase} lesson */
+export function crossing(lesson) {
+  const { words, trace } = lesson;
+  if (Math.min(words.target.length, words.source.length) < 3) throw new NotShown("its sentence or its translation is shorter than three words");
+  const heads = words.cross.flat();
+  const { shares, pairs } = alignment(heads);
+  for (const number of falling(shares)) {
+    const weights = heads[number];
+    const best = weights.map(greatestAt);
+    const clear = (word) => pairs[word][best[word]] && weights[word][best[word]] >= CLEAR;
+    const asked = words.target.findIndex((_, word) => word > 0 && clear(word) && clear(word - 1) && best[word] < best[word - 1]);
+    if (asked > 0) return reordered(lesson, weights, Math.floor(number / trace.config.n_heads), number % trace.config.n_heads, asked);
+  }
+  throw new NotShown("no head shows two neighbouring words in the opposite order");
+}
+
+function reordered(lesson, weights, layer, head, asked) {
+  const { source, target } = lesson.words;
+  const [before, now] = [greatestAt(weights[asked - 1]), greatestAt(weights[asked])];
+  const options = fourOf([now, before, before + 1, before - 1, now - 1, now + 1, 0].filter((n) => n >= 0 && n < source.length));
+  return question({
+    exhibit: `${escaped(lesson.text)}  →  ${withBold(target, asked)}`,
+    options: options.map((n) => option(escaped(source[n]), `${bold(source[n])} gets ${roundedPercent(weights[asked][n])} there.`)),
+    correct: options.indexOf(now),
+    answer: `${bold(source[now])}, with ${roundedPercent(weights[asked][now])} of ${lesson.headName(layer, head)}. For the word before, ` +
+      `${bold(target[asked - 1])}, it was ${bold(source[before])}. The two languages order these words differently, so the lines cross. The model had no ` +
+      "dictionary and no grammar: it learned both from pairs of sentences.",
+    answerFields: { view: "heads", kind: "cross", layer, head, tokens: `${lesson.words.rows(asked - 1)},${lesson.words.rows(asked)}` },
+  });
+}
+
+// Switch off heads until the translation changes.
+/** @param {LessonCase} lesson */
+export async function off({ text, trace, translate }) {
+  const { n_layers, n_heads } = trace.config;
+  // Whole layers of cross-attention: they change a translation soonest, with few translations.
+  let [without, altered] = ["", ""];
+  for (let layer = n_layers - 1; layer >= 0 && !without; layer--) {
+    altered = await translate(text, `c${layer}`);
+    if (altered !== trace.text) without = `c${layer}`;
+  }
+  if (!without) throw new NotShown("its translation stays the same without any one layer");
+  const result = altered ? bold(altered.replace(/\.+$/, "")) : "empty";
+  return question({
+    exhibit: `With all ${3 * n_layers * n_heads} heads: ${escaped(trace.text)}`,
+    answer: `One whole layer is enough: without its ${n_heads} cross-attention heads the translation is ${result}. A head with a clear pattern is not ` +
+      "always a head that is needed: other heads may do the same work. To find out whether a head matters, remove it and compare the outputs.",
+    startFields: { off: "" },
+    answerFields: { off: without },
+  });
+}
+
+// Whether the translation has changed without these heads, "e3.2,c5".
+/** @param {LessonCase} lesson @param {{ off: string, count: number }} fields `count` is how many heads those are @returns {Promise<Check>} */
+export async function checkOff({ text, trace, translate }, { off: heads, count }) {
+  if (!count) return { right: false, text: "No head is switched off yet. Click a head, or the name of a layer." };
+  const translation = await translate(text, heads);
+  const start = `Without ${count} head${count === 1 ? "" : "s"} the translation`;
+  return translation === trace.text
+    ? { right: false, text: `${start} is still the same. Switch off more heads.` }
+    : { right: true, text: `${start} is: ${escaped(translation) || "(empty)"}` };
+}

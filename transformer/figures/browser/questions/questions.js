@@ -1,0 +1,17 @@
+// The lessons whose question is about a sentence, by their names in addresses.
+
+import { meeting, row, steps, umbrella } from "./first.js";
+import { ahead, back, checkBack, checkOff, crossing, off, rest } from "./heads.js";
+import { infinity, lengths, memory, missing, norm, notSelf, units, value } from "./numbers.js";
+
+/** @typedef {import("./case.js").LessonCase} LessonCase */
+/** @typedef {import("./case.js").Question} Question */
+
+/** @type {Record<string, (lesson: LessonCase) => Question | Promise<Question>>} */
+export const QUESTIONS = {
+  umbrella, row, steps, meeting, back, rest, ahead, crossing, off, value, lengths, norm, missing, infinity, memory, self: notSelf, units,
+};
+
+// Of lessons where something is to be found: whether these fields of the page show it.
+/** @type {Record<string, (lesson: LessonCase, fields: any) => import("./heads.js").Check | Promise<import("./heads.js").Check>>} */
+export const CHECKS = { back: checkBack, off: checkOff };
