@@ -26,7 +26,7 @@ from transformer.house import CODE
 from transformer.jobs import Jobs, Limits, services
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.limits import cores
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 
 STEPS = 150
 _PATIENCE = 180.0  # seconds
@@ -104,12 +104,12 @@ def free_port() -> int:
 def measure(jobs: Jobs, workers: int, runs: int) -> tuple[float, float]:
     """Seconds until the first line of metrics is at home, and until all models are."""
     jobs.start()
-    while jobs.warm() < workers:
+    while jobs.warm_workers() < workers:
         time.sleep(0.05)
     time.sleep(8)  # a worker that says it is there may still be starting its process
     began = time.perf_counter()
     for number in range(runs):
-        jobs.submit(describe("reverse", settings={"steps": STEPS, "seed": number}), "ann")
+        jobs.submit(make_run_config("reverse", settings={"steps": STEPS, "seed": number}), "ann")
     first = 0.0
     while True:
         infos = jobs.runs()

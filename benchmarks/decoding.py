@@ -84,8 +84,8 @@ def ours_traced(decoder: SequenceDecoder, source: list[int]) -> None:
     recording = Recording(decoder.model, None, None)
     memory = decoder.encode([source], recording.hooks)
     options = Decoding(max_len=TOKENS)
-    output = decoder.decode(memory, options, min_len=TOKENS - 1, watch=recording.hooks)[0]
-    if output.passed != output.decoded.ids:
+    output = decoder.decode(memory, options, min_len=TOKENS - 1, recording_hooks=recording.hooks)[0]
+    if output.teacher_forced_ids != output.decoded.ids:
         decoder.logits(memory, [output.decoded.ids], recording.hooks)
     assert len(recording.finished()) == len(decoder.model.hook_names)
 

@@ -23,7 +23,7 @@ from transformer.inference.backend import Backend
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.fast import products
 from transformer.inference.fast.fast_backend import FastBackend
-from transformer.inference.fast.weights import Exact
+from transformer.inference.fast.weights import Fp32
 from transformer.inference.options import Decoding
 from transformer.inference.translator import Translator
 
@@ -45,7 +45,7 @@ def without_onednn(decoder: SequenceDecoder) -> AbstractContextManager[object]:
 
 
 def without_columns(decoder: SequenceDecoder) -> AbstractContextManager[object]:
-    return mock.patch.object(Exact, "columns", False)
+    return mock.patch.object(Fp32, "columns", False)
 
 
 @contextmanager

@@ -67,13 +67,13 @@ def row(name: str, found: list[dict[str, Any]]) -> str:
 
 def run_ours(task: str, seed: int) -> dict[str, Any]:
     """Seconds of training (looks counted) until the first look at which the goal is met."""
-    from transformer.training.recipe import describe
+    from transformer.training.recipe import make_run_config
     from transformer.training.run import RunFolder
     from transformer.training.train_folder import train_run
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(Path(folder) / task)
-        run.write_config(describe(task, settings={"seed": seed}))
+        run.write_config(make_run_config(task, settings={"seed": seed}))
         began = time.process_time()
         if train_run(run.path) != "finished":
             sys.exit(run.state()["reason"])
@@ -95,22 +95,22 @@ def run_peer(seed: int) -> dict[str, Any]:
 
     from benchmarks.training_engines import Peer
     from transformer.text.batching import make_batch
-    from transformer.training.data import TrainingPairs, epoch_plan, prepare
-    from transformer.training.recipe import describe
+    from transformer.training.data import TrainingPairs, epoch_plan, prepare_data
+    from transformer.training.recipe import make_run_config
     from transformer.training.run import RunFolder
     from transformer.training.schedule import learning_rate
-    from transformer.training.train_folder import fitted_vocabulary
+    from transformer.training.train_folder import fit_vocabulary
 
-    asked = describe("reverse", settings={"seed": seed})
+    asked = make_run_config("reverse", settings={"seed": seed})
     shape, config = asked.model, asked.training
     torch.manual_seed(seed)
     torch.backends.mha.set_fastpath_enabled(False)  # a prototype, and it warns
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(folder)
-        corpus = TrainingPairs.of_task("reverse", asked.options, seed)
-        fitted_vocabulary(corpus, 0).save(run.vocabulary_path)
-        data = prepare(run, corpus, vocab_size=shape.vocab_size, max_len=128)
+        corpus = TrainingPairs.from_task("reverse", asked.options, seed)
+        fit_vocabulary(corpus, 0).save(run.vocabulary_path)
+        data = prepare_data(run, corpus, vocab_size=shape.vocab_size, max_len=128)
         model = Peer(shape, 64)
         adam = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9, fused=True)
         ids = {"pad_id": shape.pad_id, "bos_id": shape.bos_id}

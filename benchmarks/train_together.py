@@ -31,10 +31,10 @@ def measure(race: str, students: int, workers: int, folder: Path) -> tuple[float
     seeds = range(1, seeds_for(race, students) + 1)
     with Jobs(folder, limits) as jobs:
         jobs.start()
-        while jobs.warm() < workers:
+        while jobs.warm_workers() < workers:
             time.sleep(0.1)
         began = time.perf_counter()
-        name = submit_race(jobs, race, "teacher", seeds, among=visitors)
+        name = submit_race(jobs, race, "teacher", seeds, owners=visitors)
         have: dict[str, float] = {}
         while True:
             runs = [run.info for run in race_runs(jobs, name)]

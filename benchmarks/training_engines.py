@@ -51,7 +51,7 @@ def our_step(dtype: torch.dtype) -> Step:
 
     def step() -> None:
         torch.manual_seed(1)
-        learner.gradients(batch, PAIRS * LENGTH, SMOOTHING)
+        learner.compute_gradients(batch, PAIRS * LENGTH, SMOOTHING)
         learner.update(RATE, 1.0)
 
     return step

@@ -30,8 +30,8 @@ from benchmarks.browser import ROOT, chromium, served, wait_until
 from benchmarks.sessions import Session
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.info import read
-from transformer.training.recipe import describe
+from transformer.jobs.info import read_run_info
+from transformer.training.recipe import make_run_config
 
 AT_ONCE = 30  # visitors who press Train
 BROWSERS = 6  # of them in a real browser
@@ -44,7 +44,7 @@ _NUMBERS = itertools.count(11)
 
 def busy(runs: Path, address: str) -> None:
     """Put a long run in line, a new one each time, and wait until it takes steps."""
-    config = describe("addition", settings={"steps": 1_000_000, "minutes": 20}, title="Busy")
+    config = make_run_config("addition", settings={"steps": 1_000_000, "minutes": 20}, title="Busy")
     jobs = Jobs(runs, Limits(), executor=lambda queue, limits: _Nobody())
     name = jobs.submit(config, "benchmark")
     with Session(address, "train"):  # the first visitor of the page starts the workers
@@ -61,7 +61,7 @@ class _Nobody:
     def start(self) -> None: ...
     def wake(self) -> None: ...
     def close(self) -> None: ...
-    def warm(self) -> int:
+    def warm_workers(self) -> int:
         return 0
 
     def watched(self) -> set[str]:
@@ -154,7 +154,7 @@ def thirty(browser: Browser, address: str, runs: Path) -> None:
         pressed = [one.result() for one in waiting]
     names = [name for name, *_ in pressed] + [name for name, _ in shown]
     texts = [text for _, text, _ in pressed] + [text for _, text in shown]
-    made = [info for name in set(names) - {""} if (info := read(JobFolder(runs / name)))]
+    made = [info for name in set(names) - {""} if (info := read_run_info(JobFolder(runs / name)))]
     placed = sum(bool(re.search(r"in line|Its turn|Step |Getting ready", text)) for text in texts)
     print(f"{'pressed Train at once':<52} {AT_ONCE:8d}   ({BROWSERS} in a browser)")
     print(f"{'runs that were made, one for all who asked for the same':<52} {len(made):8d}")

@@ -37,19 +37,19 @@ from transformer.analysis.corpora import corpus_for  # noqa: E402
 from transformer.analysis.findings.finding import spread  # noqa: E402
 from transformer.analysis.findings.over_training import SCORES, write_scores  # noqa: E402
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
-from transformer.jobs.make_shipped import early_save, pack  # noqa: E402
+from transformer.jobs.make_shipped import add_early_checkpoint, make_shipped_run  # noqa: E402
 from transformer.jobs.race_runs import by_distance, race_runs, submit_race  # noqa: E402
 from transformer.text.corpus import read_pairs  # noqa: E402
 from transformer.text.tasks import TASKS  # noqa: E402
 from transformer.training import evaluation_callback  # noqa: E402
-from transformer.training.recipe import describe  # noqa: E402
+from transformer.training.recipe import make_run_config  # noqa: E402
 from transformer.training.run import RunFolder  # noqa: E402
 from transformer.training.train_folder import train_run  # noqa: E402
 from transformer.ui.pages.training.draft import probes  # noqa: E402
 
 RUNS = ROOT / "checkpoints" / "runs"
 # No look waits for its price: the film is what these are made for.
-evaluation_callback.GRACE = math.inf
+evaluation_callback.FREE_SECONDS = math.inf
 
 
 def toy(task: str) -> Path:
@@ -57,11 +57,11 @@ def toy(task: str) -> Path:
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(Path(folder) / "run")
         run.path.mkdir()
-        run.write_config(describe(task, title=TASKS[task].title, probes=probes(task)))
+        run.write_config(make_run_config(task, title=TASKS[task].title, probes=probes(task)))
         status = train_run(run.path)
         if status != "finished":
             sys.exit(f"{task}: {status}, {run.state()['reason']}")
-        return pack(run.path, RUNS / f"toy-{task}")
+        return make_shipped_run(run.path, RUNS / f"toy-{task}")
 
 
 def pruned(run: Path, checkpoint: Path) -> None:
@@ -83,7 +83,7 @@ def race(name: str) -> Path:
         runs = race_runs(jobs, race_id)
         if any(run.info.status != "finished" for run in runs):
             sys.exit(f"{name}: {', '.join(run.info.status for run in runs)}")
-        return shipped_race.write(RUNS.parent, name, by_distance(jobs, runs))
+        return shipped_race.write_race(RUNS.parent, name, by_distance(jobs, runs))
 
 
 def main() -> None:
@@ -106,11 +106,15 @@ def main() -> None:
     elif asked.save:
         pairs = list(read_pairs(asked.probes))
         target = RUNS / asked.name
-        early_save(target, asked.save, asked.step, asked.checkpoint, pairs, asked.figures)
+        add_early_checkpoint(target, asked.save, asked.step, asked.checkpoint, pairs, asked.figures)
         told(target)
     elif asked.run:
         pairs = list(read_pairs(asked.probes)) if asked.probes else []
-        told(pack(asked.run, RUNS / asked.name, checkpoint=asked.checkpoint or "", pairs=pairs))
+        told(
+            make_shipped_run(
+                asked.run, RUNS / asked.name, checkpoint=asked.checkpoint or "", pairs=pairs
+            )
+        )
     else:
         for task in asked.tasks or TASKS:
             told(toy(task))

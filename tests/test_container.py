@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from transformer.jobs import Limits
-from transformer.jobs.scheduler_address import KEYS
+from transformer.jobs.scheduler_address import KEY_FILES
 
 ROOT = Path(__file__).resolve().parents[1]
 LINES = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8")).splitlines()
@@ -77,7 +77,7 @@ def test_the_app_of_the_cluster_is_given_limits_that_it_takes(tmp_path: Path) ->
     text = (ROOT / "compose.cluster.yaml").read_text(encoding="utf-8")
     said = tomllib.loads(textwrap.dedent(text.partition("content: |\n")[2]))
     assert said.pop("cluster_keys") == "/keys"
-    for name in KEYS:
+    for name in KEY_FILES:
         (tmp_path / name).touch()
         assert text.count(f"/keys/{name}") == 2  # of the scheduler, of the workers
     assert Limits(**said, cluster_keys=str(tmp_path)).executor == "dask"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.attack.hostile import spoil
-from transformer.config import ModelConfig, TrainingConfig
+from transformer.config import ModelConfig, TrainingConfig, rename_old_fields
 from transformer.run_config import (
     KINDS,
     FilesRun,
@@ -22,9 +22,10 @@ from transformer.run_config import (
     RaceEntry,
     RunConfig,
     TaskRun,
-    owned,
     parse,
+    parse_title_and_owner,
 )
+from transformer.training.recipe import make_run_config
 from transformer.training.run import RunError, RunFolder
 
 SHAPE = ModelConfig(vocab_size=20, d_model=8, n_layers=1, n_heads=2, d_ff=8)
@@ -76,13 +77,13 @@ def test_every_kind_comes_back_with_and_without_its_tag(run: RunConfig) -> None:
 
 
 def test_the_runs_that_came_with_the_app_are_read() -> None:
-    """They were written before there was a tag."""
+    """Files written before the tag "kind", and with fewer and older training settings."""
     files = sorted(Path("checkpoints/runs").glob("*/config.json"))
     assert files
     for file in files:
         values = json.loads(file.read_text("utf-8"))
         found = written(parse(values))
-        training = {**found.get("training", {}), **values.get("training", {})}  # it has grown
+        training = {**found.get("training", {}), **rename_old_fields(values.get("training", {}))}
         assert found == found | values | ({"training": training} if training else {})
 
 
@@ -127,9 +128,13 @@ def test_of_a_wrong_file_the_owner_is_still_known(tmp_path: Path) -> None:
     file = folder.path / "config.json"
     values = json.loads(file.read_text())
     file.write_text(json.dumps({**values, "model": {}, "title": 3}))
-    with pytest.raises(RunError, match=r"^run/config\.json is wrong: title must be a text"):
+    with pytest.raises(RunError, match=r"^run/config\.json is invalid: title must be a text"):
         folder.config()
-    assert folder.title_and_owner() == RunConfig(owner="ann") == owned({"owner": "ann", "title": 3})
+    assert (
+        folder.title_and_owner()
+        == RunConfig(owner="ann")
+        == parse_title_and_owner({"owner": "ann", "title": 3})
+    )
     file.write_text("[")
     assert folder.title_and_owner() == RunConfig()
     folder.write_config(replace(RUNS[1], owner="bob"))
@@ -148,3 +153,17 @@ def test_spoilt_files_are_refused_and_never_anything_else() -> None:
         except (ValueError, RecursionError):
             refused += 1
     assert refused > 50
+
+
+def test_old_names_of_training_settings_are_read() -> None:
+    config = TaskRun(task="sort", model=SHAPE, training=STEPS).to_dict()
+    old = {"join": 0.25, "blur_price": 0.3, "likeness_price": 0.5}
+    new = {"concat_prob": 0.25, "sharpness_penalty": 0.3, "diversity_penalty": 0.5}
+    without_new = {k: v for k, v in config["training"].items() if k not in new}
+    read = parse({**config, "training": {**without_new, **old}})
+    assert isinstance(read, TaskRun)
+    assert read.training == replace(STEPS, **new)
+    assert new.items() <= read.to_dict()["training"].items()
+    assert make_run_config("sort", settings=old) == make_run_config("sort", settings=new)
+    with pytest.raises(ValueError, match="join is the old name of concat_prob: give one of them"):
+        parse({**config, "training": {**config["training"], "join": 0.25}})

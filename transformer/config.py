@@ -19,6 +19,13 @@ OF_OTHERS = {"biases": False, "activation": "relu", "output_bias": False, "scale
 """Fields of `ModelConfig` for models that others trained, and what they are in ours."""
 _CHOICES = {"score": Score, "positions": Positions, "activation": Activation}
 
+OLD_FIELD_NAMES = {
+    "join": "concat_prob",
+    "blur_price": "sharpness_penalty",
+    "likeness_price": "diversity_penalty",
+}
+"""Earlier names of `TrainingConfig` fields, still read in config files and as CLI options."""
+
 PRESETS: dict[str, dict[str, Any]] = {
     "tiny": {"d_model": 64, "n_layers": 2, "n_heads": 4, "d_ff": 256},
     "small": {"d_model": 256, "n_layers": 6, "n_heads": 8, "d_ff": 1024},
@@ -172,41 +179,54 @@ class ModelConfig(_Record):
         return cls.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})
 
 
-def shares_out(weights: int, batch_tokens: int) -> bool:
-    """Whether a training step of so many weights and positions gains from a second thread."""
+def benefits_from_threads(weights: int, batch_tokens: int) -> bool:
+    """Return whether a training step on a model of this size is faster with a second thread."""
     return weights * batch_tokens >= 1e9
+
+
+def rename_old_fields(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values under the current names of `OLD_FIELD_NAMES`.
+
+    Raises ValueError if a field is given under its old and its current name.
+    """
+    renamed = {OLD_FIELD_NAMES.get(name, name): value for name, value in values.items()}
+    for old, new in OLD_FIELD_NAMES.items():
+        if old in values and new in values:
+            raise ValueError(f"{old} is the old name of {new}: give one of them, not both")
+    return renamed
 
 
 @dataclass(frozen=True)
 class TrainingConfig(_Record):
-    """One training run (section 5 of the paper, and what a small machine needs besides).
+    """Settings of one training run: section 5 of the paper, and additions for small machines.
 
     Attributes:
-        steps: optimizer steps to take at most.
-        minutes: stop after so many minutes of training; 0 means no such limit. With a limit the
-            cooldown begins in time to end with it.
+        steps: maximum number of optimizer steps.
+        minutes: maximum training time in minutes; 0 means no limit. With a limit, the cooldown
+            ends at that time.
         batch_tokens: source plus target positions of one step, padding included.
-        warmup: steps of rising learning rate (paper: 4000).
-        learning_rate: the peak, reached at the end of the warm-up; 0 means the paper's own,
+        warmup: steps during which the learning rate rises (paper: 4000).
+        learning_rate: peak rate, reached at the end of the warm-up; 0 means the paper's
             d_model^-0.5 · warmup^-0.5 (eq. 3).
-        cooldown: last share of the run in which the rate falls in a line to 0 (paper: none).
+        cooldown: final fraction of the run in which the rate falls linearly to 0 (paper: none).
         label_smoothing: ε_ls (paper: 0.1).
-        join: share of the examples that are two to four random pairs end to end (paper: none).
-        typing_noise: share of the examples whose source is changed as people type: without its
-            final mark, in another case, with stray spaces (`text.typing_noise`; paper: none).
-        subword_alpha: exponent of subword regularisation on half of the sources (Kudo 2018); 0
-            means none.
-        blur_price: λ of λ·(1 - Σ α²) in the loss, nats, for the rows of attention in the mean:
-            it makes heads choose (paper: none; `loss.AttentionPrice`).
-        likeness_price: λ of λ·Σ ᾱ² in the loss, nats, for the mean row ᾱ of each head: it sends
-            different queries to different keys (paper: none).
-        clip_norm: largest gradient norm; 0 means no clipping.
-        valid_every: steps between two looks at the validation loss.
-        save_every: steps between two checkpoints.
+        concat_prob: fraction of the examples that concatenate two to four random pairs (paper:
+            none).
+        typing_noise: fraction of the examples whose source gets typical typing errors: no final
+            punctuation, another case, extra spaces (`text.typing_noise`; paper: none).
+        subword_alpha: exponent of subword regularisation, applied to half of the sources (Kudo
+            2018); 0 means none.
+        sharpness_penalty: weight λ, in nats, of the loss term λ·(1 - Σ α²), averaged over attention
+            rows: rewards sharp rows (paper: none; `loss.AttentionRegularizer`).
+        diversity_penalty: weight λ, in nats, of the loss term λ·Σ ᾱ², where ᾱ is the mean row of a
+            head: rewards different keys for different queries (paper: none).
+        clip_norm: maximum gradient norm; 0 means no clipping.
+        valid_every: steps between two computations of the validation loss.
+        save_every: steps between two saved checkpoints.
         average: how many of the last checkpoints are averaged at the end (paper: 5).
         patience: validations without a better loss before the run stops; 0 means never.
-        precision: "auto" measures and takes the faster of "bf16" and "fp32".
-        seed: of weights, batches and dropout.
+        precision: "auto" measures "bf16" and "fp32" and uses the faster one.
+        seed: seed of weights, batches and dropout.
     """
 
     steps: int = 100_000
@@ -216,11 +236,11 @@ class TrainingConfig(_Record):
     learning_rate: float = 0.0
     cooldown: float = 0.0
     label_smoothing: float = 0.1
-    join: float = 0.0
+    concat_prob: float = 0.0
     typing_noise: float = 0.0
     subword_alpha: float = 0.0
-    blur_price: float = 0.0
-    likeness_price: float = 0.0
+    sharpness_penalty: float = 0.0
+    diversity_penalty: float = 0.0
     clip_norm: float = 1.0
     valid_every: int = 500
     save_every: int = 500
@@ -229,14 +249,18 @@ class TrainingConfig(_Record):
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     seed: int = 1
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        return super().from_dict(rename_old_fields(values))
+
     def __post_init__(self) -> None:
         self._check_kinds()
         self._check_at_least(
             1, "steps", "batch_tokens", "warmup", "valid_every", "save_every", "average"
         )
         self._check_at_least(0, "minutes", "learning_rate", "clip_norm", "patience", "seed")
-        self._check_at_least(0, "blur_price", "likeness_price", "subword_alpha")
-        for name in ("cooldown", "label_smoothing", "join", "typing_noise"):
+        self._check_at_least(0, "sharpness_penalty", "diversity_penalty", "subword_alpha")
+        for name in ("cooldown", "label_smoothing", "concat_prob", "typing_noise"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(
                     f"{name} must be at least 0 and below 1, not {getattr(self, name)}"

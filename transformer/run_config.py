@@ -182,7 +182,7 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
     return found
 
 
-def owned(values: Mapping[str, Any]) -> RunConfig:
+def parse_title_and_owner(values: Mapping[str, Any]) -> RunConfig:
     """Title and owner alone, of values that `parse` refuses."""
     title, owner = values.get("title"), values.get("owner")
     return RunConfig(

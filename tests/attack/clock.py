@@ -16,11 +16,11 @@ from tests.attack.door import Attack, forked
 from tests.attack.training import STEPS, config, fresh, undisturbed, whole
 from tests.jobs.conftest import still_jobs
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import Computing, Limits, claims
-from transformer.jobs.computation import of_report
-from transformer.jobs.info import in_line
+from transformer.jobs import ComputationService, Limits, claims
+from transformer.jobs.computation import report_computation
+from transformer.jobs.info import queue_order
 from transformer.jobs.queue import Queue
-from transformer.jobs.results import RESULT, forget
+from transformer.jobs.results import RESULT, remove_oldest
 from transformer.run_config import FilmRun
 from transformer.text.files import write_json
 from transformer.training.train_folder import train_run
@@ -69,17 +69,17 @@ def the_queue(chance: random.Random, folder: Path) -> None:
     names = [jobs.submit(config(), f"ann{n}") for n in range(chance.randint(1, 5))]
     shown = [info.name for info in jobs.runs()]
     assert shown == names[::-1], "the newest is not shown first"
-    assert [info.name for info in in_line(jobs.runs())] == names
-    assert [jobs.run(name).place for name in names] == [*range(1, len(names) + 1)]
+    assert [info.name for info in queue_order(jobs.runs())] == names
+    assert [jobs.run(name).queue_position for name in names] == [*range(1, len(names) + 1)]
     assert all(ago(info.created) or info.created <= 0 for info in jobs.runs())
-    taken = claims.take(queue, "w1")
+    taken = claims.claim_next_run(queue, "w1")
     assert taken is not None
     assert taken.folder.name == names[0]
-    other = claims.take(queue, "w2")
+    other = claims.claim_next_run(queue, "w2")
     assert (other.folder.name if other else None) == (names[1] if len(names) > 1 else None)
     for claim in filter(None, (taken, other)):
-        claims.give_back(queue, claim, None, interrupted=True)
-    assert [info.name for info in in_line(jobs.runs())] == names
+        claims.release_run(queue, claim, None, interrupted=True)
+    assert [info.name for info in queue_order(jobs.runs())] == names
     for number, name in enumerate(names):
         jobs.delete(name, f"ann{number}")
     assert not jobs.runs()
@@ -95,12 +95,12 @@ def the_passes(chance: random.Random, folder: Path) -> None:
         write_json(made / RESULT, {"n": number})
         stamp = time.time()
         os.utime(made / RESULT, (stamp, stamp))
-    forget([*root.iterdir()], 3, new=root / "5")
+    remove_oldest([*root.iterdir()], 3, new=root / "5")
     assert (root / "5" / RESULT).is_file(), "the newest result went"
     assert len([*root.iterdir()]) == 3
-    with Computing(folder / "kept", Limits()) as computing:
-        asked = of_report(folder, "d", "heads", Corpus.of_lines(["one"], "x"))
-        assert computing.look(asked.key).status == "absent"
+    with ComputationService(folder / "kept", Limits()) as computing:
+        asked = report_computation(folder, "d", "heads", Corpus.of_lines(["one"], "x"))
+        assert computing.status(asked.key).status == "absent"
     shutil.rmtree(root)
 
 

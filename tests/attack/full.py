@@ -18,7 +18,7 @@ from tests.checkpoint.models import files, tiny
 from tests.jobs.asking import wait_for
 from tests.jobs.conftest import still_jobs
 from transformer.checkpoint import load_checkpoint, save_checkpoint
-from transformer.jobs import Computation, Computing, JobError, Limits
+from transformer.jobs import Computation, ComputationService, JobError, Limits
 from transformer.training.train_folder import train_run
 
 SIZE = 8 * 2**20  # bytes of the small disk
@@ -130,18 +130,18 @@ def a_checkpoint(chance: random.Random, small: Disk, vocabulary: Any) -> None:
 def a_pass(chance: random.Random, small: Disk, vocabulary: Any) -> None:
     """It says that there was no room, and is made when there is."""
     what = Computation("tests.attack.full:measured", {"number": chance.random()})
-    with Computing(small.path, Limits()) as computing:
+    with ComputationService(small.path, Limits()) as computing:
         with small.full(chance.randrange(60_000)) as most:
             if most is not None:
                 return  # no process of another's can be held to it
-            key = computing.ask(what, visitor="ann")
+            key = computing.submit(what, visitor="ann")
             found = settled(computing, key)
             assert found.status in ("done", "failed"), f"nothing is said: {found}"
             if found.status == "failed":
                 told(ValueError(found.reason))
                 assert "room" in found.reason or "space" in found.reason, found.reason
         if found.status == "failed":
-            assert computing.ask(what, visitor="ann") == key
+            assert computing.submit(what, visitor="ann") == key
             assert settled(computing, key).status == "done"
         assert len(computing.result(key)["big"]) == 50_000
 
@@ -153,10 +153,10 @@ def measured(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[st
     return {"big": "x" * 50_000}
 
 
-def settled(computing: Computing, key: str) -> Any:
+def settled(computing: ComputationService, key: str) -> Any:
     """How the pass stands once it waits and runs no longer."""
-    wait_for(lambda: not computing.look(key, "ann").live, lambda: computing.look(key))
-    return computing.look(key, "ann")
+    wait_for(lambda: not computing.status(key, "ann").live, lambda: computing.status(key))
+    return computing.status(key, "ann")
 
 
 def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:

@@ -22,11 +22,11 @@ from transformer.exchange import export_marian, import_folder
 from transformer.figures import explorer_data
 from transformer.inference.trace_files import HEADER
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.info import read
+from transformer.jobs.info import read_run_info
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import workload
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.ui.pages.attention.opened import opened
 from transformer.ui.pages.training.own_pairs import parsed
 from transformer.ui.services.uploads import decoded
@@ -41,7 +41,7 @@ def texts(chance: random.Random, folder: Path) -> None:
     lines = "\n".join([brought] * chance.choice((1, 25)))
     raw = lines.encode("utf-8", "surrogatepass")
     for use in (
-        lambda: workload(describe(), parsed(decoded(raw, "x"), "x", 100_000)),
+        lambda: workload(make_run_config(), parsed(decoded(raw, "x"), "x", 100_000)),
         lambda: Corpus.of_lines(lines.split("\n"), "x"),
     ):
         try:
@@ -150,7 +150,11 @@ def runs(chance: random.Random, folder: Path) -> None:
     run = JobFolder(folder / "run")
     run.path.mkdir(exist_ok=True)
     files: dict[str, dict[str, Any]] = {
-        "config.json": {**describe("copy", title="A run").to_dict(), "owner": "me", "created": 1.0},
+        "config.json": {
+            **make_run_config("copy", title="A run").to_dict(),
+            "owner": "me",
+            "created": 1.0,
+        },
         "state.json": {"status": "running", "reason": "", "step": 3, "seconds": 1.0},
         "job.json": {"turn": 1, "worker": "w", "address": "a", "shared": True},
         "control.json": {"command": "run", "learning_rate_factor": 1.0, "save": 0},
@@ -162,5 +166,5 @@ def runs(chance: random.Random, folder: Path) -> None:
         (run.path / name).write_text(written, encoding="utf-8")
     last = spoil(chance, dict(line)) if spoilt == "metrics.jsonl" else json.dumps(line)
     (run.path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n{last}\n", encoding="utf-8")
-    found = read(run)
+    found = read_run_info(run)
     assert found is None or (isinstance(found.title, str) and isinstance(found.step, int))

@@ -15,8 +15,8 @@ from tests.attack.typed import typed
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
 from transformer.inference import Translator
-from transformer.jobs.compute_process import make
-from transformer.jobs.results import ASK, FAILED, RESULT, read
+from transformer.jobs.compute_process import run_function
+from transformer.jobs.results import FAILED, REQUEST, RESULT, read_or_empty
 from transformer.text.files import write_json
 from transformer.training.train_folder import train_run
 
@@ -49,7 +49,7 @@ def opened(folder: Path) -> Iterator[Attack]:
         try:
             ended = forked(lambda: train_run(run.path), PATIENCE, room)
             if ended.value == "failed":
-                assert "memory was not enough" in run.state()["reason"], run.state()
+                assert "out of memory" in run.state()["reason"], run.state()
                 ends["too little"] += 1
             else:
                 note(ended)
@@ -62,9 +62,9 @@ def opened(folder: Path) -> Iterator[Attack]:
         made.mkdir()
         try:
             ask = {"checkpoint": str(folder / "tiny"), "hash": "", "what": "heads", "options": {}}
-            write_json(made / ASK, {**ask, "corpus": corpus.to_dict()})
-            note(forked(lambda: make(made, hungry), PATIENCE, room))
-            result, failed = read(made / RESULT), read(made / FAILED)
+            write_json(made / REQUEST, {**ask, "corpus": corpus.to_dict()})
+            note(forked(lambda: run_function(made, hungry), PATIENCE, room))
+            result, failed = read_or_empty(made / RESULT), read_or_empty(made / FAILED)
             assert result or failed.get("reason"), "neither a result nor a reason"
             ends["too little"] += bool(failed)
         finally:

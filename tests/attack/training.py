@@ -17,7 +17,7 @@ from transformer.languages import front_matter
 from transformer.run_config import TrainingRun
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.training.train_folder import train_run
 
 STEPS = 24
@@ -28,7 +28,7 @@ def config(steps: int = STEPS, **settings: Any) -> TrainingRun:
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "batch_tokens": 256}
     wanted = {**shape, "steps": steps, "save_every": 3, "average": 2, "cooldown": 0.0, **settings}
     options = {"n_train": 200, "n_valid": 10}
-    return describe("copy", settings=wanted, options=options, device="cpu")
+    return make_run_config("copy", settings=wanted, options=options, device="cpu")
 
 
 def fresh(path: Path, asked: TrainingRun) -> JobFolder:

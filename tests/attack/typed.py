@@ -46,7 +46,14 @@ OPTIONS: dict[str, tuple[str, ...]] = {
         *("--vocab-size", "--languages", "--max-pieces", "--device", "--d-model", "--n-layers"),
         *("--n-heads", "--d-ff", "--dropout", "--max-len", "--positions", "--score", "--steps"),
         *("--batch-tokens", "--warmup", "--learning-rate", "--cooldown", "--label-smoothing"),
-        *("--join", "--blur-price", "--clip-norm", "--valid-every", "--save-every", "--average"),
+        *(
+            "--concat-prob",
+            "--sharpness-penalty",
+            "--clip-norm",
+            "--valid-every",
+            "--save-every",
+            "--average",
+        ),
         *("--patience", "--precision", "--seed"),
     ),
 }

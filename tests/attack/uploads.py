@@ -17,7 +17,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.jobs import Jobs
 from transformer.text.corpus import read_pairs
 from transformer.training.estimate import workload
-from transformer.training.recipe import PAIRS_FILE, describe
+from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.ui.pages.training.own_pairs import parsed, tsv
 from transformer.ui.services.uploads import decoded
 from transformer.ui.widgets.corpus import BYTES, taken
@@ -72,7 +72,7 @@ def opened(folder: Path) -> Iterator[Attack]:
             lambda: measured(Corpus.read(path, chance.choice((None, path)))),
             lambda: [*read_pairs(path)],
             lambda: [*read_pairs(path, path)],
-            lambda: jobs.submit(describe(), "ann", {PAIRS_FILE: raw[:MOST], name: raw[:99]}),
+            lambda: jobs.submit(make_run_config(), "ann", {PAIRS_FILE: raw[:MOST], name: raw[:99]}),
         )
         for use in uses:
             began = time.process_time()
@@ -98,7 +98,7 @@ def train(jobs: Jobs, raw: bytes, name: str) -> None:
     """As the page does: read, estimated, put in line with the pairs as the run keeps them."""
     assert BYTES >= MOST
     pairs = parsed(decoded(raw, name), name, MOST)
-    config = describe()
+    config = make_run_config()
     assert workload(config, pairs).n_src > 0
     run = jobs.submit(config, "ann", {PAIRS_FILE: tsv(pairs)})
     kept = [*read_pairs(jobs.folder(run).path / PAIRS_FILE)]

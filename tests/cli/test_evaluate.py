@@ -10,7 +10,7 @@ import sacrebleu
 from tests.cli.conftest import Shell, refused
 from transformer import Translator
 from transformer.training import console
-from transformer.training.quality import joined
+from transformer.training.quality import concatenate_sentences
 
 
 def test_scores_are_sacrebleus(
@@ -81,13 +81,13 @@ def test_refuses_missing_things(shell: Shell, checkpoint: Path, tmp_path: Path) 
 def test_neighbours_are_joined_with_their_references(
     shell: Shell, checkpoint: Path, tmp_path: Path
 ) -> None:
-    sources, references = joined(
+    sources, references = concatenate_sentences(
         ["A.", "B.", "C.", "D."], [["a1", "a2"], ["b1"], ["c1", "c2", "c3"], ["d1"]], 3
     )
     assert sources == ["A. B. C.", "D."]
     assert references == [["a1 b1 c1", "a2 b1 c2", "a2 b1 c3"], ["d1"]]
-    with pytest.raises(ValueError, match="joined by 1 or more, not by 0"):
-        joined(sources, references, 0)
+    with pytest.raises(ValueError, match="must be at least 1, not 0"):
+        concatenate_sentences(sources, references, 0)
     table = tmp_path / "test.tsv"
     table.write_text("She paints.\tElle peint.\n" + "She sells.\tElle vend.\n" * 2, "utf-8")
     said = shell("evaluate", checkpoint, table, "--join", 2, "--max-len", 4)
@@ -97,7 +97,7 @@ def test_neighbours_are_joined_with_their_references(
 def test_progress_is_said_where_there_is_no_terminal(
     shell: Shell, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(console, "LINE_EVERY", 0.0)
+    monkeypatch.setattr(console, "LOG_INTERVAL_SECONDS", 0.0)
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a b\tc d\nd e\tf g\n")
     said = shell("evaluate", checkpoint, pairs, "--max-len", 3, "--batch", 1)

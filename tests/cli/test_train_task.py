@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Shell, refused
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
 
 QUICK = "--d-model 16 --n-layers 1 --n-heads 2 --d-ff 32 --steps 3 --batch-tokens 300 --device cpu"
@@ -23,7 +23,7 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
     assert "finished: all 3 steps taken; the model is " in done.err
     run = RunFolder(folder)
     size = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32}
-    expected = describe(
+    expected = make_run_config(
         "reverse",
         settings=size | {"steps": 3, "batch_tokens": 300},
         options={"n_train": 200, "n_valid": 10, "letters": 4},

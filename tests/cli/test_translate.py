@@ -83,7 +83,7 @@ def test_trace_is_kept(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: s
         ([TEXT, "--trace", "x.pt"], b"", ".npz or .json, not 'x.pt'"),
         (["--trace", "x.npz"], b"hello", "need the text as an argument"),
         ([TEXT, "--beam", "0"], b"", "beam_size must be at least 1"),
-        ([TEXT, "--seed", "1"], b"", "seed is for method 'sample'"),
+        ([TEXT, "--seed", "1"], b"", "seed needs method 'sample'"),
         ([TEXT, "--device", "tpu"], b"", "not 'tpu'"),
         ([TEXT, "--checkpoint", "nowhere"], b"", "no checkpoint folder nowhere"),
     ],

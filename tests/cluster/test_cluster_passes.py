@@ -16,37 +16,37 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.cluster import for_lanes
 from transformer.cluster.connection import Connection
 from transformer.cluster.passes import ClusterLane
-from transformer.jobs import Computing, Limits
-from transformer.jobs.computation import LANES, of_dataset, of_report
+from transformer.jobs import ComputationService, Limits
+from transformer.jobs.computation import LANES, dataset_computation, report_computation
 from transformer.jobs.processes import LaneProcess
 
 
 @pytest.fixture
-def computing(steady: Machines, tmp_path: Path) -> Iterator[Computing]:
+def computing(steady: Machines, tmp_path: Path) -> Iterator[ComputationService]:
     with _computing(steady, tmp_path) as made:
         yield made
 
 
 @contextmanager
-def _computing(machines: Machines, folder: Path) -> Iterator[Computing]:
+def _computing(machines: Machines, folder: Path) -> Iterator[ComputationService]:
     limits = Limits(executor="dask", scheduler=machines.address, nice=0)
-    with Computing(folder / "runs", limits, executor=for_lanes) as made:
+    with ComputationService(folder / "runs", limits, executor=for_lanes) as made:
         machines.wait(lambda: _workers(made) == 1)
         yield made
 
 
 def test_a_report_and_a_dataset_are_what_this_machine_makes(
-    steady: Machines, computing: Computing, checkpoints: Path, tmp_path: Path
+    steady: Machines, computing: ComputationService, checkpoints: Path, tmp_path: Path
 ) -> None:
     folder = checkpoints / "tiny"
-    what = of_report(folder, checkpoint_hash(folder), "heads", CORPUS)
-    dataset = of_dataset(folder, checkpoint_hash(folder), CORPUS)
-    key = computing.ask(what, visitor="ann")
+    what = report_computation(folder, checkpoint_hash(folder), "heads", CORPUS)
+    dataset = dataset_computation(folder, checkpoint_hash(folder), CORPUS)
+    key = computing.submit(what, visitor="ann")
     until(computing, key, "done")
-    with Computing(tmp_path / "here") as here:
-        until(here, here.ask(what, visitor="ann"), "done")
+    with ComputationService(tmp_path / "here") as here:
+        until(here, here.submit(what, visitor="ann"), "done")
         assert computing.result(key) == here.result(what.key)
-    until(computing, computing.ask(dataset, visitor="ann"), "done")
+    until(computing, computing.submit(dataset, visitor="ann"), "done")
     with zipfile.ZipFile(computing.file(dataset)) as packed:
         assert packed.testzip() is None
         assert "translations.parquet" in packed.namelist()
@@ -56,14 +56,14 @@ def test_a_report_and_a_dataset_are_what_this_machine_makes(
 
 
 def test_progress_comes_home_and_cancelling_goes_there(
-    computing: Computing, tmp_path: Path
+    computing: ComputationService, tmp_path: Path
 ) -> None:
-    key = computing.ask(question(tmp_path, "long"), visitor="ann")
+    key = computing.submit(question(tmp_path, "long"), visitor="ann")
     half_way(computing, key)
     began = time.monotonic()
     computing.cancel(key, "ann")
     until(computing, key, "absent")
-    fails = computing.ask(question(tmp_path, "fails"), visitor="ann")
+    fails = computing.submit(question(tmp_path, "fails"), visitor="ann")
     assert until(computing, fails, "failed").reason == "no such ruler"
     assert time.monotonic() < began + PATIENCE / 2  # it did not wait for the 600 seconds
 
@@ -73,7 +73,7 @@ def test_when_the_last_machine_is_lost_the_reason_says_so(
 ) -> None:
     doomed = machines.worker()
     with _computing(machines, tmp_path) as computing:
-        key = computing.ask(question(tmp_path, "long"), visitor="ann")
+        key = computing.submit(question(tmp_path, "long"), visitor="ann")
         half_way(computing, key)
         doomed.kill()
         reason = until(computing, key, "failed").reason
@@ -81,7 +81,7 @@ def test_when_the_last_machine_is_lost_the_reason_says_so(
         assert reason.endswith("ask again")
         machines.worker()
         machines.wait(lambda: _workers(computing) == 1)
-        until(computing, computing.ask(question(tmp_path, "quick"), visitor="ann"), "done")
+        until(computing, computing.submit(question(tmp_path, "quick"), visitor="ann"), "done")
 
 
 def test_what_measures_this_machine_stays_here() -> None:
@@ -95,7 +95,7 @@ def test_what_measures_this_machine_stays_here() -> None:
     }
 
 
-def _workers(computing: Computing) -> int:
+def _workers(computing: ComputationService) -> int:
     """How many workers the scheduler knows by now."""
     lane = computing._lanes["corpus"]._executor
     assert isinstance(lane, ClusterLane)

@@ -20,8 +20,8 @@ from transformer.cluster.runs import ClusterRuns
 from transformer.jobs import Jobs, Limits, claims, services
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.queue import Queue
-from transformer.jobs.shares import Who
-from transformer.training.recipe import describe
+from transformer.jobs.shares import Requester
+from transformer.training.recipe import make_run_config
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 
@@ -95,12 +95,12 @@ def test_an_app_that_ends_has_its_runs_saved(steady: Machines) -> None:
 def test_the_real_trainer_brings_home_what_every_page_shows(steady: Machines) -> None:
     with cluster_jobs(steady, TRAINER) as jobs:
         warm(jobs)
-        config = describe(
+        config = make_run_config(
             "copy", settings={**SMALL, "steps": 60}, options={"n_train": 400, "n_valid": 20}
         )
         name = jobs.submit(config, "ann")
         bad = jobs.submit(
-            describe(settings={**SMALL, "steps": 3, "vocab_size": 300}),
+            make_run_config(settings={**SMALL, "steps": 3, "vocab_size": 300}),
             "bob",
             {"pairs.tsv": b"no tab here\n"},
         )
@@ -136,8 +136,8 @@ def test_a_run_is_given_back_though_its_place_is_given_up_before_a_thread_has_be
 ) -> None:
     """An app that ends at the moment in which a run has: its lock was left to the collector."""
     queue, limits = Queue(tmp_path), Limits()
-    queue.add([asked()], Who("ann"), {}, limits)
-    claim = claims.take(queue, "a visit")
+    queue.add([asked()], Requester("ann"), {}, limits)
+    claim = claims.claim_next_run(queue, "a visit")
     assert claim
     connection, gate = Connection("tcp://127.0.0.1:1"), threading.Event()
     runs = ClusterRuns(queue, limits, connection, STANDIN)

@@ -165,13 +165,13 @@ def test_the_cached_decoders_say_the_same(ours: Translator) -> None:
     if importlib.util.find_spec("transformer.inference.fast"):
         from transformer.inference.fast.batch_session import BatchSession
         from transformer.inference.fast.speculative import SingleSession
-        from transformer.inference.fast.weights import DecoderWeights, ExactCopy
+        from transformer.inference.fast.weights import DecoderWeights, Fp32Copy
 
         weights = DecoderWeights(model)
         sessions.append(BatchSession(weights, model.encode(src, mask), mask, 25))
-        one = SingleSession(DecoderWeights(model, ExactCopy), model.encode(src[2:]), 25)
-        found = models.stepped(one, tgt[2:], config.vocab_size)
+        one = SingleSession(DecoderWeights(model, Fp32Copy), model.encode(src[2:]), 25)
+        found = models.logits_of_steps(one, tgt[2:], config.vocab_size)
         torch.testing.assert_close(found, model(src[2:], tgt[2:]), atol=2e-5, rtol=1e-5)
     for many in sessions:
-        found = models.stepped(many, tgt, config.vocab_size)
+        found = models.logits_of_steps(many, tgt, config.vocab_size)
         torch.testing.assert_close(found, model(src, tgt), atol=2e-5, rtol=1e-5)

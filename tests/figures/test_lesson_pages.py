@@ -40,7 +40,9 @@ class Tags(HTMLParser):
 def hostile(text: str) -> CourseStep:
     choices = [AnswerChoice(text, text, right=True), AnswerChoice("b", text)]
     look = Look("views/a.html", text)
-    return CourseStep("lessons/a.html", text, text, [text], text, text, choices, text, None, look)
+    return CourseStep(
+        "lessons/a.html", text, text, [text], text, text, choices, text, text, look=look
+    )
 
 
 def test_no_text_becomes_an_element() -> None:

@@ -140,7 +140,12 @@ def test_every_view_of_the_explorer_has_its_tab() -> None:
 
 def test_no_script_and_no_style_lies_about_unused() -> None:
     uses = [(view, f"{view}View") for view in COMPONENTS]
-    uses += [("file", "openFile"), ("served", "servedView"), ("live", "openLive")]
+    uses += [
+        ("file", "openFile"),
+        ("served", "servedView"),
+        ("live", "openLive"),
+        ("live-lesson", "openLesson"),
+    ]
     uses += [("explorer-widget", "explorerWidget")]
     names = [f'import {{ {name} }} from "./{file}.js";' for file, name in uses]
     entry = [TABS, 'import { mountExplorer } from "./explorer-use.js";', *names]

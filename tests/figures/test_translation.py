@@ -130,7 +130,7 @@ def test_of_the_most_probable_pieces_no_word_seems_less_probable_than_another(
     one."""
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace(text, method="greedy", max_len=20)
-    rivals = rival_words(translator, trace.translation, least=1e-4)
+    rivals = rival_words(translator, trace.translation, min_probability=1e-4)
     data = glance_data(trace, rivals)
     assert any(one["rivals"] for one in data["written"])
     for word in data["written"]:

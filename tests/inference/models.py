@@ -27,7 +27,7 @@ VOCABULARY = 20
 WORDS = 7  # of a `small` model: <pad>, <s>, </s>, <unk> and three words
 SOURCES = [[5, 6, 7, 2], [8, 9, 10, 11, 12, 13, 2], [4, 2], [19, 5, 19, 5, 18, 2], [7, 7, 7, 2]]
 
-LOOK = Hooks({"hook_logits": lambda logits, name: None})
+READ_ONLY_HOOKS = Hooks({"hook_logits": lambda logits, name: None})
 
 
 def many_sources(n: int, seed: int = 0) -> list[list[int]]:
@@ -89,7 +89,7 @@ def logs_of(model: Transformer, source: list[int], ids: list[int]) -> torch.Tens
     return logits.double().log_softmax(dim=-1)
 
 
-def best_of_all(
+def exhaustive_best(
     model: Transformer, source: list[int], longest: int, alpha: float, prefix: Sequence[int] = ()
 ) -> tuple[float, list[int]]:
     """The best sequence that begins with `prefix` and ends within `longest` ids, each scored by the
@@ -104,25 +104,31 @@ def best_of_all(
     return best
 
 
-def same_output(one: Output, other: Output, atol: float = 1e-4) -> None:
+def same_output(output: Output, expected_output: Output, atol: float = 1e-4) -> None:
     """The same pieces, as probable, with the same best candidates."""
-    found, wanted = one.decoded, other.decoded
-    assert (found.ids, found.finished, one.seed) == (wanted.ids, wanted.finished, other.seed)
-    np.testing.assert_allclose(found.log_probabilities, wanted.log_probabilities, rtol=0, atol=atol)
-    assert (found.candidate_ids[:, 0] == wanted.candidate_ids[:, 0]).all()
+    actual, expected = output.decoded, expected_output.decoded
+    assert (actual.ids, actual.finished, output.seed) == (
+        expected.ids,
+        expected.finished,
+        expected_output.seed,
+    )
+    np.testing.assert_allclose(
+        actual.log_probabilities, expected.log_probabilities, rtol=0, atol=atol
+    )
+    assert (actual.candidate_ids[:, 0] == expected.candidate_ids[:, 0]).all()
 
 
-def same_trace(one: Trace, other: Trace, atol: float = 0.0) -> None:
+def same_trace(trace: Trace, expected: Trace, atol: float = 0.0) -> None:
     for field in dataclasses.fields(Trace):
         if field.name not in ("tensors", "translation"):
-            assert getattr(one, field.name) == getattr(other, field.name)
-    assert one.translation.ids == other.translation.ids
-    assert one.names == other.names
-    for name in one:
-        np.testing.assert_allclose(one[name], other[name], atol=atol, rtol=0, err_msg=name)
+            assert getattr(trace, field.name) == getattr(expected, field.name)
+    assert trace.translation.ids == expected.translation.ids
+    assert trace.names == expected.names
+    for name in trace:
+        np.testing.assert_allclose(trace[name], expected[name], atol=atol, rtol=0, err_msg=name)
 
 
-def stepped(session: Session, tgt: torch.Tensor, size: int = VOCABULARY) -> torch.Tensor:
+def logits_of_steps(session: Session, tgt: torch.Tensor, size: int = VOCABULARY) -> torch.Tensor:
     """The logits after every step of a session."""
     logits = torch.empty(*tgt.shape, size)
     for t in range(tgt.shape[1]):
@@ -149,7 +155,7 @@ def with_draft(model: Transformer, weights: Any = None) -> SequenceDecoder:
     decoder = SequenceDecoder(model)
     backend: Any = decoder.backend
     if weights is None:
-        weights = fast.DecoderWeights(model, fast.Int8, fast.Exact)
+        weights = fast.DecoderWeights(model, fast.Int8, fast.Fp32)
     backend._tuned, backend._draft = True, [weights]
     return decoder
 

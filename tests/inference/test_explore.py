@@ -19,35 +19,35 @@ def trace(translator: Translator) -> Trace:
     return translator.trace(TEXT, max_len=8)
 
 
-def test_each_view_opens_as_it_is_called(trace: Trace) -> None:
-    for shown, view in (
+def test_each_method_opens_its_view(trace: Trace) -> None:
+    for explorer, view in (
         (trace.explore(), "heads"),
         (trace.heads(), "heads"),
         (trace.model(), "model"),
         (trace.heatmap(layer=1, head=3, exact=False), "heatmap"),
         (trace.explore(view="query-key"), "query-key"),
     ):
-        assert isinstance(shown, ExplorerView)
-        assert shown.state["view"] == view
-        assert [side.traced for side in shown.sides] == [trace]
+        assert isinstance(explorer, ExplorerView)
+        assert explorer.state["view"] == view
+        assert [side.traced for side in explorer.sides] == [trace]
     assert trace.heatmap().state["exact"] == 1  # as in Python
     assert trace.heatmap(layer=1, head=3, units="words").state["exact"] == 0  # said so before
 
 
 def test_two_traces_are_compared(trace: Trace, translator: Translator) -> None:
-    other = translator.trace("She finds bread.", max_len=8)
-    for shown in (trace.compare(other), trace.explore(other, view="compare")):
-        assert [side.traced for side in shown.sides] == [trace, other]
-        assert [side.name for side in shown.sides] == ["A", "B"]
-        assert shown.state["view"] == "compare"
+    second = translator.trace("She finds bread.", max_len=8)
+    for explorer in (trace.compare(second), trace.explore(second, view="compare")):
+        assert [side.traced for side in explorer.sides] == [trace, second]
+        assert [side.name for side in explorer.sides] == ["A", "B"]
+        assert explorer.state["view"] == "compare"
 
 
 def test_a_trace_without_all_weights_shows_the_kinds_it_has(translator: Translator) -> None:
     names = [f"decoder.layers.{n}.cross_attn.hook_weights" for n in range(2)]
     trace = translator.trace(TEXT, max_len=8, names=names)
-    shown = trace.heatmap(layer=1)
-    assert shown.sides[0].kinds == ["cross"]
-    assert len(re.findall(r'data-part="0\.weights', shown.html)) == 2
+    explorer = trace.heatmap(layer=1)
+    assert explorer.sides[0].kinds == ["cross"]
+    assert len(re.findall(r'data-part="0\.weights', explorer.html)) == 2
     with pytest.raises(ValueError, match="no weights of kind 'encoder'; it has cross"):
         trace.heatmap(kind="encoder")
     with pytest.raises(ValueError, match="no layer 2; the layers are 0 to 1"):
@@ -57,8 +57,6 @@ def test_a_trace_without_all_weights_shows_the_kinds_it_has(translator: Translat
         bare.heads()
 
 
-def test_a_loaded_trace_shows_the_same_as_the_one_that_was_saved(
-    trace: Trace, tmp_path: Path
-) -> None:
+def test_a_loaded_trace_shows_the_same_as_the_saved_one(trace: Trace, tmp_path: Path) -> None:
     trace.save_npz(tmp_path / "trace.npz")
     assert Trace.load_npz(tmp_path / "trace.npz").heads().html == trace.heads().html

@@ -23,15 +23,15 @@ CALLS = [{}, {"beam_size": 3}, {"method": "sample", "seed": 1}]
 
 @pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
 @pytest.mark.parametrize("changed", [False, True])
-def test_what_is_told_of_every_step_is_what_forcing_the_output_tells(
+def test_steps_equal_those_of_the_forced_output(
     translator: Translator, options: dict[str, object], changed: bool
 ) -> None:
     """Of the pieces given too, which the model held for unlikely; with an intervention as well."""
     flip = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1])})
     hooks = flip if changed else None
     free = translator.translate(TEXT, max_len=10, hooks=hooks, **options)
-    other = free.steps[2].candidates[5].id
-    prefix = (*free.ids[:2], other)
+    candidate_id = free.steps[2].candidates[5].id
+    prefix = (*free.ids[:2], candidate_id)
     result = translator.translate(TEXT, prefix=prefix, max_len=10, hooks=hooks, **options)
     assert result.ids[:3] == prefix
     assert (result.method, result.seed) == (free.method, free.seed)
@@ -42,8 +42,8 @@ def test_what_is_told_of_every_step_is_what_forcing_the_output_tells(
         assert step.input_tokens == same.input_tokens
         assert step.chosen.id == same.chosen.id
         assert step.probability == pytest.approx(same.probability, abs=1e-6)
-        for one, two in zip(step.candidates, same.candidates, strict=True):
-            assert one.probability == pytest.approx(two.probability, abs=1e-6)
+        for candidate, expected in zip(step.candidates, same.candidates, strict=True):
+            assert candidate.probability == pytest.approx(expected.probability, abs=1e-6)
     assert result.steps[2].probability == pytest.approx(
         free.steps[2].candidates[5].probability, abs=1e-6
     )
@@ -75,19 +75,19 @@ def test_a_trace_shows_the_pass_over_the_whole_output(
 
 
 @pytest.mark.parametrize("options", CALLS, ids=["greedy", "beam", "sample"])
-def test_no_prefix_an_empty_one_and_one_with_its_end(
+def test_missing_empty_and_complete_prefixes(
     translator: Translator, options: dict[str, object]
 ) -> None:
     free = translator.translate(TEXT, max_len=6, **options)
     assert translator.translate(TEXT, prefix=[], max_len=6, **options) == free
     assert translator.translate(TEXT, prefix=None, max_len=6, **options) == free
-    whole = translator.vocabulary.encode("Elle vend.")
-    result = translator.translate(TEXT, prefix=whole, **options)
-    assert (list(result.ids), result.text, result.finished) == (whole, "Elle vend.", True)
-    cut = translator.translate(TEXT, prefix=whole[:-1], max_len=len(whole) - 1, **options)
-    assert (list(cut.ids), cut.finished) == (whole[:-1], False)
+    ids = translator.vocabulary.encode("Elle vend.")
+    result = translator.translate(TEXT, prefix=ids, **options)
+    assert (list(result.ids), result.text, result.finished) == (ids, "Elle vend.", True)
+    cut = translator.translate(TEXT, prefix=ids[:-1], max_len=len(ids) - 1, **options)
+    assert (list(cut.ids), cut.finished) == (ids[:-1], False)
     assert translator.translate(TEXT, prefix=[2], **options).ids == (2,)
-    scored = translator.translate(TEXT, target=whole, prefix=[])
+    scored = translator.translate(TEXT, target=ids, prefix=[])
     assert (scored.ids, scored.method) == (result.ids, "forced")
 
 
@@ -96,17 +96,17 @@ def test_no_prefix_an_empty_one_and_one_with_its_end(
     [
         ({"prefix": [5, 999]}, "Prefix id 999 is not from 0 to 319"),
         ({"prefix": [-1]}, "Prefix id -1 is not from 0 to 319"),
-        ({"prefix": [5, 0]}, "Prefix id 0 at place 1 is a control piece"),
-        ({"prefix": [1, 5]}, "Prefix id 1 at place 0 is a control piece"),
-        ({"prefix": [5, 2, 6]}, "Prefix id 2 at place 1 is a control piece"),
+        ({"prefix": [5, 0]}, "Prefix id 0 at position 1 is a control token"),
+        ({"prefix": [1, 5]}, "Prefix id 1 at position 0 is a control token"),
+        ({"prefix": [5, 2, 6]}, "Prefix id 2 at position 1 is a control token"),
         ({"prefix": [5] * 4, "max_len": 3}, "prefix has 4 pieces; the output has at most 3"),
         ({"prefix": [5] * 90}, r"prefix has 90 pieces; the output has at most \d\d"),
-        ({"prefix": [5], "target": [5, 2]}, "give either a target.*or a prefix"),
-        ({"prefix": [5], "method": "forced"}, "give either a target.*or a prefix"),
+        ({"prefix": [5], "target": [5, 2]}, "pass either a target.*or a prefix"),
+        ({"prefix": [5], "method": "forced"}, "pass either a target.*or a prefix"),
     ],
 )
 @pytest.mark.parametrize("search", [{}, {"beam_size": 2}])
-def test_a_wrong_prefix_is_said(
+def test_an_invalid_prefix_is_refused(
     translator: Translator, options: dict[str, object], search: dict[str, object], message: str
 ) -> None:
     for call in (translator.translate, translator.trace):
@@ -116,7 +116,9 @@ def test_a_wrong_prefix_is_said(
 
 def test_a_prefix_may_be_text(translator: Translator) -> None:
     ids = translator.vocabulary.encode("Le boulanger", target=True)[:-1]
-    given = translator.translate(TEXT, prefix="Le boulanger", max_len=20)
-    assert given == translator.translate(TEXT, prefix=ids, max_len=20)
-    assert given.text.startswith("Le boulanger")
-    assert translator.trace(TEXT, prefix="Le boulanger", max_len=20).translation.ids == given.ids
+    translation = translator.translate(TEXT, prefix="Le boulanger", max_len=20)
+    assert translation == translator.translate(TEXT, prefix=ids, max_len=20)
+    assert translation.text.startswith("Le boulanger")
+    assert (
+        translator.trace(TEXT, prefix="Le boulanger", max_len=20).translation.ids == translation.ids
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from transformer import Translator
-from transformer.inference.rivals import LONGEST, ROWS, rival_words
+from transformer.inference.rivals import MAX_RIVAL_PIECES, MAX_RIVALS, rival_words
 from transformer.measures.pieces import join_bytes
 from transformer.measures.words import words
 
@@ -21,44 +21,50 @@ def translator(checkpoints: Path) -> Translator:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_a_rival_is_written_as_the_translation_from_there_is(
-    translator: Translator, text: str
-) -> None:
-    done = translator.translate(text, method="greedy", max_len=12)
-    rivals = rival_words(translator, done, least=1e-4, most=4)
-    numbers = words(done.tokens)
+def test_a_rival_equals_the_translation_with_its_prefix(translator: Translator, text: str) -> None:
+    translation = translator.translate(text, method="greedy", max_len=12)
+    rivals = rival_words(translator, translation, min_probability=1e-4, max_per_word=4)
+    numbers = words(translation.tokens)
     assert len(rivals) == numbers[-1] + 1
-    found = [one for beside in rivals for one in beside]
-    assert found
-    for one in found:
-        begin = (*done.ids[: one.step], one.ids[0])
-        wanted = translator.translate(text, method="greedy", prefix=begin, max_len=12 + LONGEST)
-        place = slice(one.step, one.step + len(one.ids))
-        assert wanted.ids[place] == one.ids
-        after = words(wanted.tokens)
-        ends = one.step + len(one.ids)
-        if len(one.ids) <= LONGEST and ends < len(after):
-            assert after[ends] == after[ends - 1] + 1  # the next piece begins another word
-        inside = [i for i in range(one.step) if after[i] == after[one.step]]
-        text_of_word = "".join(wanted.tokens[i] for i in inside) + "".join(wanted.tokens[place])
-        assert one.text == join_bytes(text_of_word.removeprefix("▁"))
-        before = [i for i in inside if numbers[i] == one.word]
-        scored = translator.translate(text, target=wanted.ids).steps
-        sure = math.prod(scored[i].probability for i in [*before, *range(one.step, ends)])
-        assert one.probability == pytest.approx(sure, rel=1e-3)
-        assert one.first == pytest.approx(scored[one.step].probability, rel=1e-3)
+    all_rivals = [rival for word_rivals in rivals for rival in word_rivals]
+    assert all_rivals
+    for rival in all_rivals:
+        begin = (*translation.ids[: rival.step], rival.ids[0])
+        expected = translator.translate(
+            text, method="greedy", prefix=begin, max_len=12 + MAX_RIVAL_PIECES
+        )
+        rival_slice = slice(rival.step, rival.step + len(rival.ids))
+        assert expected.ids[rival_slice] == rival.ids
+        expected_words = words(expected.tokens)
+        ends = rival.step + len(rival.ids)
+        if len(rival.ids) <= MAX_RIVAL_PIECES and ends < len(expected_words):
+            assert (
+                expected_words[ends] == expected_words[ends - 1] + 1
+            )  # the next piece begins another word
+        same_word = [
+            i for i in range(rival.step) if expected_words[i] == expected_words[rival.step]
+        ]
+        text_of_word = "".join(expected.tokens[i] for i in same_word) + "".join(
+            expected.tokens[rival_slice]
+        )
+        assert rival.text == join_bytes(text_of_word.removeprefix("▁"))
+        before = [i for i in same_word if numbers[i] == rival.word]
+        scored = translator.translate(text, target=expected.ids).steps
+        probability = math.prod(scored[i].probability for i in [*before, *range(rival.step, ends)])
+        assert rival.probability == pytest.approx(probability, rel=1e-3)
+        assert rival.first == pytest.approx(scored[rival.step].probability, rel=1e-3)
 
 
-def test_the_best_come_first_and_none_is_the_word_itself(translator: Translator) -> None:
-    done = translator.translate(TEXTS[0], method="greedy", max_len=12)
-    rivals = rival_words(translator, done, least=1e-4, most=2)
+def test_rivals_are_sorted_and_differ_from_the_word(translator: Translator) -> None:
+    translation = translator.translate(TEXTS[0], method="greedy", max_len=12)
+    rivals = rival_words(translator, translation, min_probability=1e-4, max_per_word=2)
     written = [""] * len(rivals)
-    for token, number in zip(done.tokens, words(done.tokens), strict=True):
+    for token, number in zip(translation.tokens, words(translation.tokens), strict=True):
         written[number] += token
-    for beside, own in zip(rivals, written, strict=True):
-        chances = [one.first for one in beside]
-        assert len(beside) <= 2
-        assert chances == sorted(chances, reverse=True)
-        assert own.removeprefix("▁") not in [one.text for one in beside]
-    assert sum(map(len, rivals)) <= ROWS
-    assert not any(rival_words(translator, done, least=1.1))
+    for word_rivals, word_text in zip(rivals, written, strict=True):
+        first_probabilities = [rival.first for rival in word_rivals]
+        assert len(word_rivals) <= 2
+        assert first_probabilities == sorted(first_probabilities, reverse=True)
+        assert word_text.removeprefix("▁") not in [rival.text for rival in word_rivals]
+    assert sum(map(len, rivals)) <= MAX_RIVALS
+    assert not any(rival_words(translator, translation, min_probability=1.1))

@@ -16,7 +16,7 @@ SRC, TGT = "The baker sells the lamp again.", "Le boulanger vend la lampe."
 CROSS = "decoder.layers.*.cross_attn.hook_weights"
 
 
-def test_the_cache_holds_what_a_trace_holds(translator: Translator) -> None:
+def test_the_cache_equals_the_trace(translator: Translator) -> None:
     logits, cache = translator.run_with_cache(SRC, TGT)
     trace = translator.trace(SRC, TGT)
     assert tuple(cache) == translator.model.hook_names == trace.names
@@ -31,12 +31,14 @@ def test_the_cache_holds_what_a_trace_holds(translator: Translator) -> None:
     assert torch.equal(same, logits)
 
 
-def test_a_plain_pass_with_hooks_of_pytorch_sees_the_same(translator: Translator) -> None:
+def test_the_cache_equals_pytorch_forward_hooks(translator: Translator) -> None:
     model, trace = translator.model, translator.trace(SRC, TGT)
-    seen: dict[str, Tensor] = {}
+    recorded: dict[str, Tensor] = {}
     handles = [
         point.register_forward_hook(
-            lambda module, inputs, output, name=name: seen.update({name: output.detach().clone()})
+            lambda module, inputs, output, name=name: recorded.update(
+                {name: output.detach().clone()}
+            )
         )
         for name, point in model.named_modules()
         if isinstance(point, HookPoint)
@@ -49,12 +51,12 @@ def test_a_plain_pass_with_hooks_of_pytorch_sees_the_same(translator: Translator
             handle.remove()
     logits, cache = translator.run_with_cache(SRC, TGT)
     torch.testing.assert_close(logits, plain, rtol=0, atol=1e-5)
-    assert seen.keys() == cache.keys()
+    assert recorded.keys() == cache.keys()
     for name in cache:
-        torch.testing.assert_close(cache[name], seen[name], rtol=0, atol=1e-5)
+        torch.testing.assert_close(cache[name], recorded[name], rtol=0, atol=1e-5)
 
 
-def test_a_batch_is_each_sentence_by_itself(translator: Translator) -> None:
+def test_a_batch_equals_single_sentences(translator: Translator) -> None:
     texts, targets = [SRC, "She finds bread."], [TGT, "Elle trouve du pain."]
     logits, cache = translator.run_with_cache(texts, targets, names_filter=[CROSS, "*.hook_memory"])
     assert len(cache) == 3
@@ -68,25 +70,25 @@ def test_a_batch_is_each_sentence_by_itself(translator: Translator) -> None:
         assert (weights[:, :, n:] == 0).all()
 
 
-def test_names_of_transformer_lens_read_the_same_tensors(translator: Translator) -> None:
+def test_transformer_lens_names_are_aliases(translator: Translator) -> None:
     _, cache = translator.run_with_cache(SRC, TGT, names_filter=lambda n: n.endswith("pattern"))
     trace = translator.trace(SRC, TGT, names=["*.hook_pattern", "hook_logits"])
     assert len(cache) == 6
     assert len(trace) == 7
-    for held in (cache, trace):
-        for theirs, ours in (
+    for tensors in (cache, trace):
+        for alias, name in (
             ("encoder.blocks.0.attn.hook_pattern", "encoder.layers.0.self_attn.hook_weights"),
             ("decoder.blocks.1.attn.hook_pattern", "decoder.layers.1.self_attn.hook_weights"),
             ("decoder.blocks.1.cross_attn.hook_pattern", CROSS.replace("*", "1")),
         ):
-            assert theirs in held
-            assert (held[theirs] == held[ours]).all()
-        assert "decoder.blocks.1.hook_resid_pre" not in held
+            assert alias in tensors
+            assert (tensors[alias] == tensors[name]).all()
+        assert "decoder.blocks.1.hook_resid_pre" not in tensors
         with pytest.raises(KeyError, match=r"decoder\.blocks\.1\.attn\.hook_q"):
-            held["decoder.blocks.1.attn.hook_q"]
+            tensors["decoder.blocks.1.attn.hook_q"]
 
 
-def test_the_cache_shows_the_model_with_its_interventions(translator: Translator) -> None:
+def test_the_cache_contains_the_effect_of_hooks(translator: Translator) -> None:
     hooks = Hooks({"decoder.blocks.*.cross_attn.hook_z": lambda heads, name: heads * 0})
     changed, cache = translator.run_with_cache(SRC, TGT, hooks=hooks)
     plain, _ = translator.run_with_cache(SRC, TGT)
@@ -97,7 +99,7 @@ def test_the_cache_shows_the_model_with_its_interventions(translator: Translator
     )
 
 
-def test_what_does_not_fit_is_one_sentence(translator: Translator) -> None:
+def test_errors_are_one_sentence(translator: Translator) -> None:
     for src, tgt, says in (
         ([SRC], [TGT, TGT], "there are 1 texts and 2 targets"),
         ([], [], "there are 0 texts and 0 targets"),

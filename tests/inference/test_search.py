@@ -12,10 +12,10 @@ from tests.inference import models
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import Decoding
-from transformer.inference.search import Sampler, greedy, more_probable, narrowed, search
+from transformer.inference.search import Sampler, greedy, mass_above, sampling_distribution, search
 
 
-def test_greedy_is_the_plain_loop() -> None:
+def test_greedy_equals_a_plain_loop() -> None:
     model, sources = models.copier(), models.many_sources(12)
     expected = [models.greedy_by_hand(model, source, 20) for source in sources]
     outputs = SequenceDecoder(model).run(sources, Decoding(max_len=20))
@@ -24,7 +24,7 @@ def test_greedy_is_the_plain_loop() -> None:
     assert len(lengths & {*range(20)}) > 3, "the test wants early ends, in several places"
 
 
-def test_a_batch_equals_its_sentences_one_by_one() -> None:
+def test_a_batch_equals_single_sentences() -> None:
     """70 sentences are several batches, and rows leave a batch as they end."""
     decoder, sources = SequenceDecoder(models.copier()), models.many_sources(70, seed=1)
     together = decoder.run(sources, Decoding())
@@ -33,31 +33,40 @@ def test_a_batch_equals_its_sentences_one_by_one() -> None:
         assert output.decoded.finished == (output.decoded.ids[-1] == 2)
 
 
-def test_hooks_that_only_look_change_nothing() -> None:
+def test_read_only_hooks_change_nothing() -> None:
     decoder, sources = SequenceDecoder(models.copier()), models.many_sources(5)
     for method in ({"max_len": 15}, {"max_len": 15, "beam_size": 3}):
-        seen = decoder.run(sources, Decoding(**method), models.LOOK)
+        with_hooks = decoder.run(sources, Decoding(**method), models.READ_ONLY_HOOKS)
         plain = decoder.run(sources, Decoding(**method))
-        assert [o.decoded.ids for o in seen] == [o.decoded.ids for o in plain]
+        assert [o.decoded.ids for o in with_hooks] == [o.decoded.ids for o in plain]
 
 
 @pytest.mark.parametrize("k", [1, 4, 17, 50])
-def test_records_are_the_models_own_softmax(k: int) -> None:
+def test_records_equal_the_softmax_of_the_model(k: int) -> None:
     model, sources = models.copier(), models.many_sources(6)
     outputs = SequenceDecoder(model).run(sources, Decoding(max_len=12, candidates=k))
     for source, output in zip(sources, outputs, strict=True):
-        done = output.decoded
-        logs = models.logs_of(model, source, done.ids)
-        taken = logs[range(len(done.ids)), done.ids]
-        torch.testing.assert_close(torch.tensor(done.log_probabilities), taken, atol=1e-4, rtol=0)
-        assert done.log_probability == pytest.approx(float(taken.sum()), abs=1e-3)
-        shares, ids = torch.tensor(done.candidate_probabilities), torch.tensor(done.candidate_ids)
-        assert shares.shape == ids.shape == (len(done.ids), min(k, models.VOCABULARY - 3))
+        sequence = output.decoded
+        logs = models.logs_of(model, source, sequence.ids)
+        chosen = logs[range(len(sequence.ids)), sequence.ids]
+        torch.testing.assert_close(
+            torch.tensor(sequence.log_probabilities), chosen, atol=1e-4, rtol=0
+        )
+        assert sequence.log_probability == pytest.approx(float(chosen.sum()), abs=1e-3)
+        probabilities, ids = (
+            torch.tensor(sequence.candidate_probabilities),
+            torch.tensor(sequence.candidate_ids),
+        )
+        assert (
+            probabilities.shape == ids.shape == (len(sequence.ids), min(k, models.VOCABULARY - 3))
+        )
         assert not set(ids.flatten().tolist()) & {0, 1, 3}
-        assert (shares.diff(dim=-1) <= 0).all()
-        assert (shares.sum(dim=-1) <= 1 + 1e-6).all()
-        torch.testing.assert_close(shares.double(), logs.gather(1, ids).exp(), atol=1e-5, rtol=0)
-        assert ids[:, 0].tolist() == done.ids
+        assert (probabilities.diff(dim=-1) <= 0).all()
+        assert (probabilities.sum(dim=-1) <= 1 + 1e-6).all()
+        torch.testing.assert_close(
+            probabilities.double(), logs.gather(1, ids).exp(), atol=1e-5, rtol=0
+        )
+        assert ids[:, 0].tolist() == sequence.ids
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=12))
@@ -84,12 +93,12 @@ def test_each_step_is_recorded_for_its_own_output(lengths: list[int]) -> None:
 
     limits = [max(lengths) + 1] * len(lengths)
     device = torch.device("cpu")
-    found = search(Scripted(), greedy, limits, config, candidates=1, device=device)
-    for number, (n, one) in enumerate(zip(lengths, found, strict=True)):
+    sequences = search(Scripted(), greedy, limits, config, candidates=1, device=device)
+    for number, (n, sequence) in enumerate(zip(lengths, sequences, strict=True)):
         expected = [4 + (number + step) % 16 for step in range(n - 1)] + [config.eos_id]
-        assert one.ids == expected
-        assert one.candidate_ids[:, 0].tolist() == expected
-        assert one.finished
+        assert sequence.ids == expected
+        assert sequence.candidate_ids[:, 0].tolist() == expected
+        assert sequence.finished
 
 
 @pytest.mark.parametrize("limit", [1, 2, 7])
@@ -100,13 +109,13 @@ def test_no_output_is_longer_than_its_limit(limit: int) -> None:
         assert output.decoded.finished == (output.decoded.ids[-1] == 2)
 
 
-def test_min_len_puts_the_end_off() -> None:
+def test_min_len_delays_the_end() -> None:
     for sources in (models.many_sources(6), models.many_sources(1)):
         outputs = SequenceDecoder(models.copier()).run(sources, Decoding(max_len=9), min_len=8)
         assert all(len(o.decoded.ids) == 9 and 2 not in o.decoded.ids[:8] for o in outputs)
 
 
-def test_what_cannot_be_said_is_never_generated() -> None:
+def test_control_tokens_are_never_generated() -> None:
     """A model that prefers padding, start and unknown above all else."""
     model = models.untrained()
     loud = Hooks({"hook_logits": lambda x, name: x.index_fill(-1, torch.tensor([0, 1, 3]), 99.0)})
@@ -153,14 +162,16 @@ def test_top_k_draws_from_the_k_largest(k: int) -> None:
     st.integers(1, 12),
 )
 def test_top_p_keeps_the_fewest_that_reach_p(logits: list[float], p: float, k: int) -> None:
-    shares, ids = narrowed(torch.tensor([logits]), sample(top_p=p, top_k=k))
+    probabilities, ids = sampling_distribution(torch.tensor([logits]), sample(top_p=p, top_k=k))
     full = torch.tensor([logits]).topk(min(k, len(logits))).values.double().softmax(-1)[0]
-    kept = int((shares > 0).sum())
-    assert full[:kept].sum() >= p - 1e-9 or kept == len(full)
-    assert kept == 1 or full[: kept - 1].sum() < p
-    assert float(shares.sum()) == pytest.approx(1.0)
-    assert ids[0, :kept].tolist() == torch.tensor(logits).argsort(descending=True)[:kept].tolist()
-    ratio = shares[0, :kept] / full[:kept]
+    n_kept = int((probabilities > 0).sum())
+    assert full[:n_kept].sum() >= p - 1e-9 or n_kept == len(full)
+    assert n_kept == 1 or full[: n_kept - 1].sum() < p
+    assert float(probabilities.sum()) == pytest.approx(1.0)
+    assert (
+        ids[0, :n_kept].tolist() == torch.tensor(logits).argsort(descending=True)[:n_kept].tolist()
+    )
+    ratio = probabilities[0, :n_kept] / full[:n_kept]
     assert float(ratio.max() - ratio.min()) < 1e-6, "what is left keeps its proportions"
 
 
@@ -171,24 +182,24 @@ def test_the_same_seed_gives_the_same_output_alone_and_in_a_batch() -> None:
         assert output.seed == 7
         alone = decoder.run([source], sample(seed=7, max_len=12))[0]
         assert alone.decoded.ids == output.decoded.ids
-    others = {
+    sampled_ids = {
         tuple(decoder.run(models.SOURCES[:1], sample(seed=seed, max_len=12))[0].decoded.ids)
         for seed in range(20)
     }
-    assert len(others) > 5
+    assert len(sampled_ids) > 5
 
 
-def test_a_seed_drawn_by_chance_is_told_and_repeats() -> None:
+def test_a_random_seed_is_returned_and_can_be_repeated() -> None:
     decoder = SequenceDecoder(models.copier())
     outputs = decoder.run(models.SOURCES[:1] * 6, sample(max_len=12))
     seeds = {output.seed for output in outputs}
     assert len(seeds) == 6
     for output in outputs:
-        again = decoder.run(models.SOURCES[:1], sample(max_len=12, seed=output.seed))[0]
-        assert again.decoded.ids == output.decoded.ids
+        repeated = decoder.run(models.SOURCES[:1], sample(max_len=12, seed=output.seed))[0]
+        assert repeated.decoded.ids == output.decoded.ids
 
 
-def test_the_global_generators_stay_where_they_are() -> None:
+def test_global_random_generators_are_unchanged() -> None:
     before = torch.get_rng_state(), np.random.get_state()[1].tolist()  # noqa: NPY002
     SequenceDecoder(models.copier()).run(models.SOURCES, sample(max_len=6))
     assert torch.equal(torch.get_rng_state(), before[0])
@@ -207,11 +218,11 @@ def test_top_k_of_one_is_greedy() -> None:
     st.lists(st.integers(-800, 800).map(lambda n: n / 100), min_size=2, max_size=12, unique=True),
     st.floats(0.01, 1.0),
 )
-def test_what_lies_outside_the_top_p_has_p_before_it(logits: list[float], p: float) -> None:
+def test_tokens_outside_top_p_have_mass_p_above_them(logits: list[float], p: float) -> None:
     row = torch.tensor([logits])
-    shares, ids = narrowed(row, sample(top_p=p))
-    before = [float(more_probable(row, torch.tensor([piece]))) for piece in range(len(logits))]
+    probabilities, ids = sampling_distribution(row, sample(top_p=p))
+    before = [float(mass_above(row, torch.tensor([piece]))) for piece in range(len(logits))]
     # Sums in another order differ in their last digits.
-    for share, piece in zip(shares[0].tolist(), ids[0].tolist(), strict=True):
+    for share, piece in zip(probabilities[0].tolist(), ids[0].tolist(), strict=True):
         assert (before[piece] < p) == (share > 0) or before[piece] == pytest.approx(p, abs=1e-9)
     assert min(before) == 0

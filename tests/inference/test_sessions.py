@@ -19,7 +19,7 @@ def targets(length: int, rows: int = 3) -> torch.Tensor:
 
 
 def check(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
-    torch.testing.assert_close(models.stepped(session, tgt), expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(models.logits_of_steps(session, tgt), expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
@@ -33,13 +33,13 @@ def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> No
 
 @pytest.mark.parametrize("rows", [[2, 0], [1, 1, 0, 2], [0, 0, 0], [2]])
 @torch.inference_mode()
-def test_selected_rows_continue_as_if_they_had_been_alone(rows: list[int]) -> None:
+def test_selected_rows_continue_as_if_alone(rows: list[int]) -> None:
     """Beam search takes rows twice and drops others; a batch drops those that have ended."""
     model = models.untrained(biases=True)
     mask, first, more = padding_mask(SRC, 0), targets(9), targets(9, len(rows))
     memory = model.encode(SRC, mask)
     expected = model(SRC[rows], torch.cat([first[rows], more], dim=1))[:, 9:]
     for session in (CachedSession(model, memory, mask), UncachedSession(model, memory, mask)):
-        models.stepped(session, first)
+        models.logits_of_steps(session, first)
         session.select(rows)
         check(session, more, expected)

@@ -39,7 +39,7 @@ def work(translator: Translator, number: int) -> tuple[Trace, list[str]]:
 
 
 @pytest.mark.parametrize("drafting", [False, True])
-def test_eight_threads_see_only_their_own(
+def test_eight_threads_get_their_own_results(
     tiny_model: Transformer,
     vocabulary: Vocabulary,
     drafting: bool,
@@ -49,7 +49,7 @@ def test_eight_threads_see_only_their_own(
     if drafting:
         fast = pytest.importorskip("transformer.inference.fast.fast_backend")
         monkeypatch.setattr(fast, "MIN_TUNED_WEIGHTS", 0)
-        monkeypatch.setattr(fast.FastBackend, "_time_ratio", lambda *given: 0.0)
+        monkeypatch.setattr(fast.FastBackend, "_time_ratio", lambda *args: 0.0)
     alone = Translator(tiny_model, vocabulary, "fp32")
     expected = [work(alone, number) for number in range(8)]
     shared = Translator(tiny_model, vocabulary, "fp32")
@@ -60,11 +60,11 @@ def test_eight_threads_see_only_their_own(
         return [work(shared, number) for _ in range(3)]
 
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(thread, range(8)))
+        results = list(pool.map(thread, range(8)))
     assert bool(getattr(shared._decoder.backend, "_draft", [])) == drafting
-    for (trace, texts), rounds in zip(expected, found, strict=True):
-        for again, batch in rounds:
-            models.same_trace(again, trace)
+    for (trace, texts), rounds in zip(expected, results, strict=True):
+        for trace_again, batch in rounds:
+            models.same_trace(trace_again, trace)
             assert batch == texts
     assert all(torch.isfinite(torch.tensor(trace.translation.score)) for trace, _ in expected)
 
@@ -73,15 +73,15 @@ NOUNS = ["baker", "aunt", "pilot", "boat", "lamp", "bread", "book", "answer", "d
 VERBS = ["paints", "sells", "hides", "finds", "knows"]
 
 
-def test_500_texts_are_the_same_alone_and_among_concurrent_ones(
+def test_500_texts_are_the_same_alone_and_concurrently(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """Half of them with a blank before the full stop, as tokenized corpora have it."""
     texts = [
-        f"The {subject} {verb} the {other}{stop}"
+        f"The {subject} {verb} the {object_}{stop}"
         for verb in VERBS
         for subject in NOUNS
-        for other in NOUNS[:5]
+        for object_ in NOUNS[:5]
         for stop in (".", " .")
     ]
     assert len({*texts}) == 500
@@ -89,5 +89,9 @@ def test_500_texts_are_the_same_alone_and_among_concurrent_ones(
     alone = [translator.translate(text, max_len=6) for text in texts]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda text: translator.translate(text, max_len=6), texts))
-    assert [one.ids for one in together] == [one.ids for one in alone]
-    assert [one.log_probability for one in together] == [one.log_probability for one in alone]
+    assert [translation.ids for translation in together] == [
+        translation.ids for translation in alone
+    ]
+    assert [translation.log_probability for translation in together] == [
+        translation.log_probability for translation in alone
+    ]

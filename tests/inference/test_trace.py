@@ -26,9 +26,7 @@ def trace(translator: Translator) -> Trace:
     return translator.trace(TEXT, max_len=14)
 
 
-def test_labels_say_what_each_row_read_and_what_it_wrote(
-    trace: Trace, translator: Translator
-) -> None:
+def test_labels_are_input_and_predicted_tokens(trace: Trace, translator: Translator) -> None:
     result = translator.translate(TEXT, max_len=14)
     assert (trace.source, trace.text) == (TEXT, result.text)
     assert trace.src_tokens == result.src_tokens
@@ -60,7 +58,7 @@ def test_an_output_that_ends_has_its_end_as_the_last_prediction(translator: Tran
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_sum_to_one_and_the_future_is_hidden(trace: Trace, kind: str) -> None:
+def test_rows_sum_to_one_and_the_future_is_masked(trace: Trace, kind: str) -> None:
     for layer in range(2):
         weights = trace.weights(kind, layer)
         assert weights.dtype == np.float32
@@ -99,19 +97,19 @@ def test_the_one_pass_equals_the_rows_of_every_step(trace: Trace, translator: Tr
         for name in translator.model.hook_names
         if not name.startswith("encoder") and "hook_positions" not in name
     ]
-    seen = translator.translate(TEXT, max_len=14, hooks=Hooks(dict.fromkeys(names, last_row)))
-    assert seen.ids == trace.predicted_ids
+    stepwise = translator.translate(TEXT, max_len=14, hooks=Hooks(dict.fromkeys(names, last_row)))
+    assert stepwise.ids == trace.predicted_ids
     for name in names:
-        whole, steps = trace[name], rows[name]
+        one_pass, steps = trace[name], rows[name]
         assert len(steps) == len(trace.tgt_tokens)
         for i, step in enumerate(steps):
             if name.endswith(("hook_key", "hook_value")):
-                expected, found = whole[:, : i + 1] if "self" in name else whole, step
-            elif whole.ndim == 3:
-                expected, found = whole[:, i, : step.shape[-1]], step[:, -1]
+                expected, actual = one_pass[:, : i + 1] if "self" in name else one_pass, step
+            elif one_pass.ndim == 3:
+                expected, actual = one_pass[:, i, : step.shape[-1]], step[:, -1]
             else:
-                expected, found = whole[i], step[-1]
-            np.testing.assert_allclose(expected, found, atol=1e-5, err_msg=f"{name}, step {i}")
+                expected, actual = one_pass[i], step[-1]
+            np.testing.assert_allclose(expected, actual, atol=1e-5, err_msg=f"{name}, step {i}")
 
 
 def test_the_logits_are_those_the_steps_were_chosen_from(trace: Trace) -> None:
@@ -120,7 +118,7 @@ def test_the_logits_are_those_the_steps_were_chosen_from(trace: Trace) -> None:
         assert step.probability == pytest.approx(float(shares[i, step.chosen.id]), abs=1e-5)
 
 
-def test_a_checked_draft_is_its_own_traced_pass(
+def test_the_verifying_pass_of_a_draft_is_traced(
     tiny_model: Transformer, vocabulary: Vocabulary, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pass that confirms a draft is recorded; the decoder does not run once more."""
@@ -139,9 +137,7 @@ def test_a_checked_draft_is_its_own_traced_pass(
     assert sum(calls) == 101
 
 
-def test_every_site_is_there_in_the_order_of_the_model(
-    trace: Trace, translator: Translator
-) -> None:
+def test_all_hook_points_are_recorded_in_model_order(trace: Trace, translator: Translator) -> None:
     assert trace.names == tuple(trace) == translator.model.hook_names
     assert len(trace) == len(trace.names)
     assert trace["encoder.hook_memory"].shape == (len(trace.src_tokens), 64)
@@ -165,7 +161,9 @@ def test_a_trace_is_frozen(trace: Trace) -> None:
         ("cross", -3, "no layer -3; the layers are 0 to 1, or -1 to -2 counted from the highest"),
     ],
 )
-def test_what_is_not_there_is_said(trace: Trace, kind: str, layer: int, message: str) -> None:
+def test_unknown_kinds_and_layers_are_refused(
+    trace: Trace, kind: str, layer: int, message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         trace.weights(kind, layer)
 
@@ -178,19 +176,17 @@ def test_negative_layers_and_heads_count_from_the_end(trace: Trace, kind: str) -
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_all_weights_are_the_layers_one_above_the_other(trace: Trace, kind: str) -> None:
-    found = trace.all_weights(kind)
+def test_all_weights_stacks_the_layers(trace: Trace, kind: str) -> None:
+    actual = trace.all_weights(kind)
     rows, columns = trace.labels(kind)
-    assert found.shape == (2, 4, len(rows), len(columns))
+    assert actual.shape == (2, 4, len(rows), len(columns))
     for layer in range(2):
-        np.testing.assert_array_equal(found[layer], trace[WEIGHTS[kind].format(layer)])
-    found[:] = 0  # a copy
+        np.testing.assert_array_equal(actual[layer], trace[WEIGHTS[kind].format(layer)])
+    actual[:] = 0  # a copy
     assert trace.weights(kind, 0).any()
 
 
-def test_layers_of_different_shapes_are_no_single_array(
-    trace: Trace, translator: Translator
-) -> None:
+def test_layers_of_different_shapes_cannot_be_stacked(trace: Trace, translator: Translator) -> None:
     name = WEIGHTS["cross"].format(1)
     pruned = dataclasses.replace(trace, tensors={**trace.tensors, name: trace.tensors[name][:, :3]})
     with pytest.raises(ValueError, match=r"kind 'cross' differ in shape \(\(3, .* one at a time"):
@@ -202,7 +198,7 @@ def test_layers_of_different_shapes_are_no_single_array(
         trace.all_weights("cros")
 
 
-def test_other_errors_name_what_would_be_right(trace: Trace, translator: Translator) -> None:
+def test_errors_suggest_valid_names(trace: Trace, translator: Translator) -> None:
     with pytest.raises(KeyError, match=r"did you mean 'encoder\.hook_memory'"):
         trace["encoder.hook_memry"]
     with pytest.raises(ValueError, match="no head 4; the heads are 0 to 3"):
@@ -234,33 +230,33 @@ def test_frames_keep_repeated_tokens_apart(translator: Translator) -> None:
         assert line.query_token == trace.tgt_tokens[line.query_position]
         assert line.predicted_token == trace.predicted_tokens[line.query_position]
         assert line.key_token == trace.src_tokens[line.key_position]
-    every = trace.to_frame("encoder", layer=0)
-    assert "predicted_token" not in every
-    assert len(every) == 4 * len(trace.src_tokens) ** 2
-    one = every[every["head"] == 3].drop(columns="head").reset_index(drop=True)
-    assert one.equals(trace.to_frame("encoder", layer=0, head=3))
+    all_rows = trace.to_frame("encoder", layer=0)
+    assert "predicted_token" not in all_rows
+    assert len(all_rows) == 4 * len(trace.src_tokens) ** 2
+    head_rows = all_rows[all_rows["head"] == 3].drop(columns="head").reset_index(drop=True)
+    assert head_rows.equals(trace.to_frame("encoder", layer=0, head=3))
 
 
-def test_npz_brings_everything_back(trace: Trace, tmp_path: Path) -> None:
+def test_npz_restores_everything(trace: Trace, tmp_path: Path) -> None:
     trace.save_npz(tmp_path / "deep" / "one.npz")
-    again = Trace.load_npz(tmp_path / "deep" / "one.npz")
-    models.same_trace(again, trace)
-    assert again.translation == trace.translation
-    assert again.translation.steps == trace.translation.steps
+    loaded = Trace.load_npz(tmp_path / "deep" / "one.npz")
+    models.same_trace(loaded, trace)
+    assert loaded.translation == trace.translation
+    assert loaded.translation.steps == trace.translation.steps
     assert [file.name for file in (tmp_path / "deep").iterdir()] == ["one.npz"]
 
 
-def test_json_brings_attention_back(translator: Translator) -> None:
+def test_json_restores_attention(translator: Translator) -> None:
     trace = translator.trace(TEXT, beam_size=3, max_len=9)
-    again = Trace.from_json(trace.to_json())
-    assert again.translation == trace.translation
-    assert again.translation.tree is not None
-    assert len(again) == 6
+    loaded = Trace.from_json(trace.to_json())
+    assert loaded.translation == trace.translation
+    assert loaded.translation.tree is not None
+    assert len(loaded) == 6
     for kind in KINDS:
         for layer in range(2):
-            np.testing.assert_array_equal(again.weights(kind, layer), trace.weights(kind, layer))
-    every = Trace.from_json(trace.to_json(trace.names))
-    models.same_trace(every, trace)
+            np.testing.assert_array_equal(loaded.weights(kind, layer), trace.weights(kind, layer))
+    all_rows = Trace.from_json(trace.to_json(trace.names))
+    models.same_trace(all_rows, trace)
 
 
 def test_files_of_other_kinds_are_refused(trace: Trace, tmp_path: Path) -> None:
@@ -272,30 +268,30 @@ def test_files_of_other_kinds_are_refused(trace: Trace, tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", a=np.zeros(3))
     (tmp_path / "text.npz").write_text("hello")
     for name in ("cut", "other", "text"):
-        with pytest.raises(ValueError, match=f"{name}.npz is cut off or is not a trace file"):
+        with pytest.raises(ValueError, match=f"{name}.npz is truncated or is not a trace file"):
             Trace.load_npz(tmp_path / f"{name}.npz")
     header = json.loads(trace.to_json(["encoder.hook_memory"]))
     for broken, message in (
-        ("[]", "no trace"),
+        ("[]", "is not a trace"),
         ("{", "not the JSON"),
         (json.dumps({**header, "format": 99}), "format 99; this version reads 1"),
         (json.dumps({k: v for k, v in header.items() if k != "src_ids"}), "src_ids"),
-        (json.dumps({**header, "translation": {"text": "?"}}), "no translation"),
+        (json.dumps({**header, "translation": {"text": "?"}}), "not a translation"),
     ):
         with pytest.raises(ValueError, match=message):
             Trace.from_json(broken)
 
 
-def test_json_refuses_what_json_cannot_say(translator: Translator) -> None:
+def test_json_refuses_infinity(translator: Translator) -> None:
     name = "encoder.hook_memory"
     broken = Hooks({"hook_logits": lambda x, name: x.index_fill(-1, torch.tensor([9]), -torch.inf)})
     trace = translator.trace(TEXT, hooks=broken, max_len=3)
     trace.to_json([name])
-    with pytest.raises(ValueError, match="hook_logits holds a number that is not finite"):
+    with pytest.raises(ValueError, match="hook_logits contains NaN or infinity"):
         trace.to_json(["hook_logits"])
 
 
-def test_an_intervention_is_traced_as_it_ran(translator: Translator, trace: Trace) -> None:
+def test_interventions_appear_in_the_trace(translator: Translator, trace: Trace) -> None:
     """A head switched off: off in the trace, the words follow, and other calls know nothing."""
     name = "decoder.layers.1.cross_attn.hook_heads"
 
@@ -324,5 +320,5 @@ def test_other_models_can_be_traced(score: str, positions: str, vocabulary: Voca
         np.testing.assert_allclose(trace.weights(kind, 1).sum(axis=-1), 1.0, atol=1e-6)
 
 
-def test_true_is_the_second_head_and_no_mask(trace: Trace) -> None:
+def test_true_means_head_one_not_a_mask(trace: Trace) -> None:
     assert trace.to_frame("cross", 0, True).equals(trace.to_frame("cross", 0, 1))

@@ -24,7 +24,7 @@ TEXT = "The baker sells the lamp again."
 TARGET = "Le boulanger vend encore la lampe."
 
 
-def test_a_translation_says_how_it_came_about(translator: Translator) -> None:
+def test_a_translation_contains_its_decoding_steps(translator: Translator) -> None:
     result = translator.translate(TEXT, max_len=10, candidates=4)
     vocabulary = translator.vocabulary
     assert result.source == TEXT
@@ -46,7 +46,7 @@ def test_a_translation_says_how_it_came_about(translator: Translator) -> None:
     assert result.score == pytest.approx(result.log_probability / (15 / 6) ** 0.6, abs=1e-6)
 
 
-def test_a_forced_target_is_scored_as_the_whole_model_scores_it(translator: Translator) -> None:
+def test_a_forced_target_gets_the_score_of_the_model(translator: Translator) -> None:
     result = translator.translate(TEXT, target=TARGET)
     ids = translator.vocabulary.encode(TARGET)
     src = torch.tensor([translator.vocabulary.encode(TEXT)])
@@ -61,7 +61,7 @@ def test_a_forced_target_is_scored_as_the_whole_model_scores_it(translator: Tran
     assert translator.translate(TEXT, target=ids[:-1]).finished is False
 
 
-def test_targets_of_a_batch_are_each_scored_alone(translator: Translator) -> None:
+def test_batch_targets_get_the_scores_of_single_ones(translator: Translator) -> None:
     texts = [TEXT, "She hides bread.", "A pilot finds books at night."]
     targets = [TARGET, "Elle cache du pain.", "Un pilote trouve des livres la nuit."]
     together = translator.translate_batch(texts, targets=targets)
@@ -80,34 +80,34 @@ def test_a_batch_keeps_its_order(translator: Translator) -> None:
     assert translator.translate_batch([]) == []
 
 
-def test_hooks_change_their_own_call_only(translator: Translator) -> None:
+def test_hooks_affect_their_call_only(translator: Translator) -> None:
     before = translator.translate(TEXT, max_len=8)
-    other = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1]) * 3})
-    changed = translator.translate(TEXT, max_len=8, hooks=other)
+    hooks = Hooks({"encoder.hook_memory": lambda memory, name: torch.flip(memory, [1]) * 3})
+    changed = translator.translate(TEXT, max_len=8, hooks=hooks)
     assert changed.log_probability != before.log_probability
     assert translator.translate(TEXT, max_len=8) == before
-    batch = translator.translate_batch([TEXT], max_len=8, hooks=other)[0]
+    batch = translator.translate_batch([TEXT], max_len=8, hooks=hooks)[0]
     assert batch.ids == changed.ids
-    forced = translator.translate(TEXT, target=TARGET, hooks=other)
+    forced = translator.translate(TEXT, target=TARGET, hooks=hooks)
     assert forced.score != translator.translate(TEXT, target=TARGET).score
     with pytest.raises(ValueError, match=r"no hook 'encoder\.hook_memry'; did you mean"):
         translator.translate(TEXT, hooks=Hooks({"encoder.hook_memry": lambda x, name: None}))
 
 
-def test_results_go_through_json_and_pickle(translator: Translator) -> None:
+def test_results_survive_json_and_pickle(translator: Translator) -> None:
     for options in ({}, {"beam_size": 3}, {"method": "sample"}, {"target": TARGET}):
         limit = {} if "target" in options else {"max_len": 7}
         result = translator.translate(TEXT, **options, **limit)
         written = json.loads(json.dumps(result.to_dict()))
-        again = Translation.from_dict(written)
-        assert again == result
-        assert again.steps == result.steps
+        loaded = Translation.from_dict(written)
+        assert loaded == result
+        assert loaded.steps == result.steps
         for node in (written["tree"] or {"nodes": []})["nodes"]:
             node["fate"] = node.pop("status")  # as files of earlier versions have it
         assert Translation.from_dict(written) == result
         assert pickle.loads(pickle.dumps(result)) == result
     assert isinstance(result.steps[0].candidates[0], Candidate)
-    with pytest.raises(ValueError, match="no translation"):
+    with pytest.raises(ValueError, match="not a translation"):
         Translation.from_dict({"text": "?"})
 
 
@@ -124,24 +124,24 @@ def test_results_go_through_json_and_pickle(translator: Translator) -> None:
         ({"length_penalty": 10**400}, "length_penalty must be from -100 to 100"),
         ({"beam_size": 3, "method": "greedy"}, "beam_size 3 needs method 'beam', not 'greedy'"),
         ({"length_penalty": float("nan")}, "length_penalty must be from -100 to 100"),
-        ({"temperature": 0.5}, "temperature is for method 'sample'; method 'greedy' draws"),
-        ({"seed": 3, "beam_size": 2}, "seed is for method 'sample'; method 'beam' draws nothing"),
+        ({"temperature": 0.5}, "temperature needs method 'sample', not 'greedy'"),
+        ({"seed": 3, "beam_size": 2}, "seed needs method 'sample', not 'beam'"),
         ({"method": "sample", "temperature": 0.0}, "temperature must be above 0, not 0"),
         ({"method": "sample", "top_p": 1.5}, "top_p must be above 0 and at most 1, not 1.5"),
         ({"method": "sample", "top_k": 0}, "top_k must be at least 1, not 0"),
         ({"method": "sample", "seed": -1}, "seed must be from 0"),
         ({"method": "forced"}, "needs a target"),
-        ({"method": "greedy", "target": TARGET}, "leave method 'greedy' out"),
+        ({"method": "greedy", "target": TARGET}, "omitted, not 'greedy'"),
         ({"beam_size": 4, "target": TARGET}, "beam_size 4 needs method 'beam', not 'forced'"),
         ({"target": ""}, "There is no translation to force; write one"),
         ({"target": " \u200b\x07"}, "There is no translation to force; write one"),
         ({"target": []}, "There is no translation to force"),
-        ({"target": [5, 2, 6]}, "Target id 2 at place 1 is a control piece"),
+        ({"target": [5, 2, 6]}, "Target id 2 at position 1 is a control token"),
         ({"target": [5, 999]}, "Target id 999 is not from 0 to 319"),
         ({"target": [5] * 563}, "The translation to force has 563 pieces; at most 562 can"),
     ],
 )
-def test_wrong_options_are_said(
+def test_invalid_options_are_refused(
     translator: Translator, options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -151,13 +151,13 @@ def test_wrong_options_are_said(
 @pytest.mark.parametrize(
     "text", ["", "   ", "\n\t", "\u200b", "\u200d\ufeff", "\x00", "\x1b\x07", " \u2060\u3000\u202e"]
 )
-def test_no_text_is_said_kindly(translator: Translator, text: str) -> None:
+def test_blank_text_is_refused(translator: Translator, text: str) -> None:
     for call in (translator.translate, translator.trace, lambda t: translator.translate_batch([t])):
         with pytest.raises(ValueError, match="no text to translate; write a sentence first"):
             call(text)
 
 
-def test_too_long_a_text_is_said_with_both_numbers(
+def test_too_long_texts_are_refused_with_both_numbers(
     translator: Translator, vocabulary: Vocabulary
 ) -> None:
     text = "baker " * 800
@@ -211,7 +211,7 @@ def test_a_checkpoint_folder_becomes_the_same_translator(
         Translator.load(tmp_path / "here", device="tpu")
 
 
-def test_the_front_door_opens_without_torch() -> None:
+def test_importing_the_package_does_not_import_torch() -> None:
     """`import transformer` alone is quick; the names come when they are asked for."""
     script = (
         "import sys, transformer\n"
@@ -253,7 +253,7 @@ for kind, call in (
     except kind as error:
         print(error)
 """
-SAID = [
+ERROR_LINES = [
     "a text must be a string, not bytes",
     "a text must be a string, not int",
     "'float' object cannot be interpreted as an integer",
@@ -266,13 +266,13 @@ SAID = [
 ]
 
 
-def test_what_is_of_another_type_is_refused_in_words(checkpoints: Path) -> None:
+def test_wrong_types_are_refused_in_words(checkpoints: Path) -> None:
     command = [sys.executable, "-c", CALLS, str(checkpoints / "tiny")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == SAID
+    assert done.stdout.splitlines() == ERROR_LINES
 
 
-def test_a_translator_in_the_place_of_its_model_is_named(translator: Translator) -> None:
+def test_a_translator_used_as_a_model_is_explained(translator: Translator) -> None:
     with pytest.raises(AttributeError, match=r"its model has: pass translator\.model"):
         translator.config  # noqa: B018
     with pytest.raises(AttributeError, match=r"a Translator has no attribute 'translat'$"):
@@ -280,7 +280,22 @@ def test_a_translator_in_the_place_of_its_model_is_named(translator: Translator)
     assert copy.copy(translator).model is translator.model
 
 
-def test_one_text_and_many_are_not_taken_for_each_other(translator: Translator) -> None:
+def test_a_model_in_the_place_of_its_translator_is_named(translator: Translator) -> None:
+    model = translator.model
+    for name in ("model", "vocabulary", "translate", "trace"):
+        with pytest.raises(AttributeError, match="where a translator is expected"):
+            getattr(model, name)
+    with pytest.raises(AttributeError, match="'Transformer' object has no attribute 'translat'"):
+        model.translat  # noqa: B018
+    assert copy.deepcopy(model).embedding.weight.shape == model.embedding.weight.shape
+
+
+def test_a_prefix_is_text_or_ids(translator: Translator) -> None:
+    with pytest.raises(TypeError, match="a prefix must be text or ids, not int"):
+        translator.translate(TEXT, prefix=3)  # type: ignore[arg-type]
+
+
+def test_a_text_and_a_list_are_not_confused(translator: Translator) -> None:
     with pytest.raises(TypeError, match="translate_batch takes a list of texts"):
         translator.translate([TEXT])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="translate takes one text"):

@@ -38,13 +38,13 @@ def test_the_plain_backend_decodes_the_same(
     block_fast(monkeypatch)
     plain = SequenceDecoder(model, "fp32")
     assert type(plain.backend) is Backend
-    for one, expected in zip(plain.run(sources, Decoding(**options)), default, strict=True):
-        models.same_output(one, expected)
+    for output, expected in zip(plain.run(sources, Decoding(**options)), default, strict=True):
+        models.same_output(output, expected)
     for source, expected in zip(sources, default, strict=True):
         models.same_output(plain.run([source], Decoding(**options))[0], expected)
 
 
-def test_products_stay_those_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_products_are_those_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     block_fast(monkeypatch)
     layer, x = torch.nn.Linear(70, 80), torch.ones(40, 70)
     with fast_products(), torch.no_grad():

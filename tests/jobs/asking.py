@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from transformer.analysis.corpora import Corpus
-from transformer.jobs import Computation, Computing, Limits, Standing
+from transformer.jobs import Computation, ComputationService, ComputationStatus, Limits
 from transformer.jobs.computation import LANES
 
 FUNCTION = "tests.jobs.standin:compute"
 PATIENCE = 180.0  # seconds, for a machine whose host gives it little; what is there is seen at once
 CORPUS = Corpus.of_lines(["one", "two"], "mine")
-MOST = LANES["corpus"].of_a_visitor
+MOST = LANES["corpus"].max_per_visitor
 LIMITS = Limits(nice=3)
 Ask = Callable[..., str]
 
@@ -32,15 +32,15 @@ def wait_for(true: Callable[[], Any], said: Callable[[], object] = str) -> Any:
     return found
 
 
-def until(computing: Computing, key: str, status: str) -> Standing:
-    def so() -> Standing | None:
-        return found if (found := computing.look(key)).status == status else None
+def until(computing: ComputationService, key: str, status: str) -> ComputationStatus:
+    def so() -> ComputationStatus | None:
+        return found if (found := computing.status(key)).status == status else None
 
-    return wait_for(so, lambda: computing.look(key))
+    return wait_for(so, lambda: computing.status(key))
 
 
-def half_way(computing: Computing, key: str) -> None:
-    wait_for(lambda: computing.look(key).progress >= 0.5)
+def half_way(computing: ComputationService, key: str) -> None:
+    wait_for(lambda: computing.status(key).progress >= 0.5)
 
 
 def starts(folder: Path) -> list[str]:

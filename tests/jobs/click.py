@@ -11,12 +11,12 @@ import time
 
 from tests.jobs.conftest import until, warm
 from transformer.jobs import Jobs, Limits
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 
 
 def click_to_first_line(jobs: Jobs, task: str) -> float:
     """Seconds between `submit` and a line in metrics.jsonl, with the task's default settings."""
-    config = describe(task, title=task)
+    config = make_run_config(task, title=task)
     clicked = time.perf_counter()
     name = jobs.submit(config, "click")
     while not jobs.folder(name).last_lines():

@@ -12,7 +12,7 @@ import pytest
 from tests.jobs import asking
 from tests.jobs.asking import Ask, wait_for
 from transformer.config import ModelConfig, TrainingConfig
-from transformer.jobs import Computing, Jobs, Limits, RunInfo
+from transformer.jobs import ComputationService, Jobs, Limits, RunInfo
 from transformer.run_config import TaskRun
 
 STANDIN = "tests.jobs.standin:train"
@@ -47,7 +47,7 @@ def until(jobs: Jobs, name: str, true: Callable[[RunInfo], bool] | str) -> RunIn
 def warm(jobs: Jobs, count: int = 1) -> Jobs:
     """Start the workers and wait until so many are ready."""
     jobs.start()
-    wait_for(lambda: jobs.warm() >= count, jobs.startup_error)
+    wait_for(lambda: jobs.warm_workers() >= count, jobs.startup_error)
     return jobs
 
 
@@ -75,10 +75,10 @@ class Still:
     def wake(self) -> None:
         pass
 
-    def watched(self) -> set[str]:
+    def supervised_workers(self) -> set[str]:
         return set()
 
-    def warm(self) -> int:
+    def warm_workers(self) -> int:
         return 0
 
     def startup_error(self) -> str:
@@ -100,7 +100,7 @@ def still(tmp_path: Path) -> MakeStill:
 
 
 def places(jobs: Jobs) -> dict[str, int | None]:
-    return {info.title: info.place for info in jobs.runs()}
+    return {info.title: info.queue_position for info in jobs.runs()}
 
 
 def begin(jobs: Jobs, title: str, owner: str) -> str:
@@ -108,14 +108,14 @@ def begin(jobs: Jobs, title: str, owner: str) -> str:
 
 
 @pytest.fixture
-def computing(tmp_path: Path) -> Iterator[Computing]:
-    with Computing(tmp_path, asking.LIMITS) as made:
+def computing(tmp_path: Path) -> Iterator[ComputationService]:
+    with ComputationService(tmp_path, asking.LIMITS) as made:
         yield made
 
 
 @pytest.fixture
-def ask(computing: Computing, tmp_path: Path) -> Ask:
+def ask(computing: ComputationService, tmp_path: Path) -> Ask:
     def submitted(what: str, visitor: str = "me", lane: str = "corpus", **more: object) -> str:
-        return computing.ask(asking.question(tmp_path, what, lane, **more), visitor=visitor)
+        return computing.submit(asking.question(tmp_path, what, lane, **more), visitor=visitor)
 
     return submitted

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
-from transformer.jobs.results import NO_ROOM
+from transformer.jobs.results import EXIT_DISK_FULL
 from transformer.run_config import TaskRun
 from transformer.training.control_file import StopSignal
-from transformer.training.run import Progress, RunFolder, Status, load_progress
+from transformer.training.run import LoopState, RunFolder, Status, load_loop_state
 
 SAVE_EVERY = 5
 
@@ -28,18 +28,18 @@ def train(path: Path) -> Status:
     config = run.config()
     assert isinstance(config, TaskRun)
     steps, nap = config.options.get("steps", 3), config.options.get("nap", 0) / 1000
-    with run.held():
+    with run.locked():
         with (path / "starts.txt").open("a") as file:
             file.write(f"{os.getpid()}\n")
         print("the stand-in begins")
-        step = load_progress(run).step
+        step = load_loop_state(run).step
         run.rewind(step)
         run.write_state("running", step=step)
         signal = StopSignal()
         status: Status = "finished"
         with signal.handle_signals():
             while step < steps:
-                if signal.came or run.control().command == "stop":
+                if signal.received or run.control().command == "stop":
                     status = "cancelled"
                     break
                 step += 1
@@ -65,7 +65,7 @@ def _happen(what: str, step: int) -> None:
 
 
 def save(run: RunFolder, step: int) -> None:
-    progress = {"progress": json.dumps(asdict(Progress(step=step)))}
+    progress = {"progress": json.dumps(asdict(LoopState(step=step)))}
     save_file({"weight": np.zeros(1)}, run.resume_path, progress)
     run.checkpoint_path.mkdir(exist_ok=True)
     for name in ("config.json", "model.safetensors"):
@@ -95,7 +95,7 @@ def compute(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[str
     if what == "breaks":
         os._exit(9)
     if what == "full":
-        os._exit(NO_ROOM)
+        os._exit(EXIT_DISK_FULL)
     if what == "talks":
         print("no answer of a process\n" * 10)
     if what == "large":

@@ -27,28 +27,34 @@ from tests.jobs.asking import (
     until,
     wait_for,
 )
-from transformer.jobs import Computing, JobError, Limits
+from transformer.jobs import ComputationService, JobError, Limits
 from transformer.jobs.computation import LANES
-from transformer.jobs.compute_process import make
-from transformer.jobs.results import LACKING, NO_ROOM, forget, hold, read
+from transformer.jobs.compute_process import run_function
+from transformer.jobs.results import (
+    DISK_FULL,
+    EXIT_DISK_FULL,
+    lock_folder,
+    read_or_empty,
+    remove_oldest,
+)
 from transformer.text.files import write_json
-from transformer.training.locks import attempt, is_free
+from transformer.training.locks import is_free, try_lock
 
 
 def test_a_pass_that_takes_too_long_is_ended_and_says_so(tmp_path: Path) -> None:
     limits = Limits(pass_minutes=1)
     object.__setattr__(limits, "pass_minutes", 0.01)  # less than the operator may set
-    with Computing(tmp_path, limits) as computing:
-        key = computing.ask(question(tmp_path, "long"), visitor="me")
+    with ComputationService(tmp_path, limits) as computing:
+        key = computing.submit(question(tmp_path, "long"), visitor="me")
         reason = "it took more than the 0.01 minutes that this app allows; take fewer sentences"
         assert until(computing, key, "failed").reason == reason
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system holds no process to seconds")
 def test_one_that_takes_too_much_of_a_processor_is_ended(tmp_path: Path) -> None:
-    lanes = {"step": replace(LANES["step"], processor=1)}
-    with Computing(tmp_path, LIMITS, lanes=lanes) as computing:
-        key = computing.ask(question(tmp_path, "busy", "step"), visitor="me")
+    lanes = {"step": replace(LANES["step"], max_cpu_seconds=1)}
+    with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
+        key = computing.submit(question(tmp_path, "busy", "step"), visitor="me")
         assert until(computing, key, "failed").reason == (
             "it took more than the 1 second that this app allows; take a smaller model, or a "
             "smaller batch"
@@ -57,7 +63,9 @@ def test_one_that_takes_too_much_of_a_processor_is_ended(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system holds no process to a limit")
-def test_one_that_takes_too_much_memory_fails_alone(ask: Ask, computing: Computing) -> None:
+def test_one_that_takes_too_much_memory_fails_alone(
+    ask: Ask, computing: ComputationService
+) -> None:
     assert until(computing, ask("large"), "failed").reason == (
         "the memory of 3.0 GB is not enough for it; take fewer sentences"
     )
@@ -67,11 +75,11 @@ def test_one_that_takes_too_much_memory_fails_alone(ask: Ask, computing: Computi
 def test_one_process_answers_what_comes_next_and_is_replaced_when_it_is_killed(
     tmp_path: Path,
 ) -> None:
-    lanes = {name: replace(LANES["corpus"], idle=PATIENCE) for name in ("corpus", "timing")}
-    with Computing(tmp_path, LIMITS, lanes=lanes) as computing:
+    lanes = {name: replace(LANES["corpus"], idle_seconds=PATIENCE) for name in ("corpus", "timing")}
+    with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
 
         def made_by(what: str, lane: str = "corpus", **more: int) -> int:
-            key = computing.ask(question(tmp_path, what, lane, **more), visitor="me")
+            key = computing.submit(question(tmp_path, what, lane, **more), visitor="me")
             until(computing, key, "done")
             return int(computing.result(key)["process"])
 
@@ -85,57 +93,61 @@ def test_one_process_answers_what_comes_next_and_is_replaced_when_it_is_killed(
 
 
 def test_it_gives_its_memory_back_when_nobody_asks(tmp_path: Path) -> None:
-    lanes = {"corpus": replace(LANES["corpus"], idle=0.1)}
-    with Computing(tmp_path, LIMITS, lanes=lanes) as computing:
-        until(computing, computing.ask(question(tmp_path, "quick"), visitor="me"), "done")
+    lanes = {"corpus": replace(LANES["corpus"], idle_seconds=0.1)}
+    with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
+        until(computing, computing.submit(question(tmp_path, "quick"), visitor="me"), "done")
         wait_for(lambda: not leaks.children())
-        until(computing, computing.ask(question(tmp_path, "quick", n=1), visitor="me"), "done")
+        until(computing, computing.submit(question(tmp_path, "quick", n=1), visitor="me"), "done")
 
 
 def test_what_nobody_asks_for_any_more_is_dropped(tmp_path: Path) -> None:
     """Sliders are moved through many settings, of which the last alone is waited for."""
-    lanes = {"step": replace(LANES["step"], left=0.5)}
-    with Computing(tmp_path, LIMITS, lanes=lanes) as computing:
-        held = computing.ask(question(tmp_path, "held", "step"), visitor="me")
+    lanes = {"step": replace(LANES["step"], abandoned_after=0.5)}
+    with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
+        held = computing.submit(question(tmp_path, "held", "step"), visitor="me")
         half_way(computing, held)
         asked = [question(tmp_path, "quick", "step", number=number) for number in range(30)]
-        keys = [computing.ask(one, visitor="me") for one in asked]
-        assert computing.look(keys[-1]).place == 1  # asked last, it comes next
-        assert sum(computing.look(key).live for key in keys) <= LANES["step"].places
+        keys = [computing.submit(one, visitor="me") for one in asked]
+        assert computing.status(keys[-1]).requests_ahead == 1  # asked last, it comes next
+        assert sum(computing.status(key).live for key in keys) <= LANES["step"].capacity
         left = time.monotonic() + 0.6
         while time.monotonic() < left:
-            computing.look(held, "me")
+            computing.status(held, "me")
             time.sleep(0.1)
         (tmp_path / "go").touch()
-        wait_for(lambda: computing.look(computing.ask(asked[0], visitor="me")).status == "done")
-        assert sum(computing.look(key).status == "done" for key in keys) <= 2
+        wait_for(
+            lambda: computing.status(computing.submit(asked[0], visitor="me")).status == "done"
+        )
+        assert sum(computing.status(key).status == "done" for key in keys) <= 2
 
 
-def test_what_fails_says_why_and_can_be_asked_for_again(computing: Computing, ask: Ask) -> None:
+def test_what_fails_says_why_and_can_be_asked_for_again(
+    computing: ComputationService, ask: Ask
+) -> None:
     fails, breaks = ask("fails"), ask("breaks")
     assert until(computing, breaks, "failed").reason.startswith("its process ended (9)")
-    assert computing.look(fails).reason == "no such ruler"
+    assert computing.status(fails).reason == "no such ruler"
     with pytest.raises(JobError, match="not there any more"):
         computing.result(fails)
     ask("fails")
-    assert computing.look(fails).status == "running"
+    assert computing.status(fails).status == "running"
 
 
 def test_the_process_of_a_full_disk_is_understood(tmp_path: Path) -> None:
-    with Computing(tmp_path) as computing:
-        key = computing.ask(question(tmp_path, "full"), visitor="me")
-        assert until(computing, key, "failed").reason == LACKING
+    with ComputationService(tmp_path) as computing:
+        key = computing.submit(question(tmp_path, "full"), visitor="me")
+        assert until(computing, key, "failed").reason == DISK_FULL
 
 
 def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
     """Its measuring process hears of it and ends; the next app clears up and starts afresh."""
     code = (
         "import sys, time\n"
-        "from transformer.jobs import Computation, Computing\n"
+        "from transformer.jobs import Computation, ComputationService\n"
         "root = sys.argv[1]\n"
-        "computing = Computing(root)\n"
+        "computing = ComputationService(root)\n"
         f"what = Computation({FUNCTION!r}, {{'what': 'long', 'root': root}})\n"
-        "print(computing.ask(what, visitor='me'), flush=True)\n"
+        "print(computing.submit(what, visitor='me'), flush=True)\n"
         "time.sleep(600)\n"
     )
     app = subprocess.Popen(
@@ -143,15 +155,15 @@ def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
     )
     assert app.stdout
     key = app.stdout.readline().strip()
-    with Computing(tmp_path) as other:
+    with ComputationService(tmp_path) as other:
         wait_for((tmp_path / ".results" / key / "progress.json").exists)
         assert folders(tmp_path) == [key]  # another living app's work is left alone
         app.send_signal(signal.SIGKILL)
         app.wait()
         app.stdout.close()
-        assert other.look(key).status == "absent"
+        assert other.status(key).status == "absent"
     wait_for(lambda: is_free(tmp_path / ".results" / key / "lock"))
-    with Computing(tmp_path):
+    with ComputationService(tmp_path):
         assert folders(tmp_path) == []
 
 
@@ -164,17 +176,17 @@ def test_a_folder_that_another_app_clears_as_it_is_begun_is_made_again(
 
     def clearing(path: Path) -> BinaryIO | None:
         if when == "after":
-            found = attempt(path)
+            found = try_lock(path)
         if not cleared:
             cleared.append(folder.rename(tmp_path / ".going-1"))
-        return attempt(path) if when == "before" else found
+        return try_lock(path) if when == "before" else found
 
-    monkeypatch.setattr("transformer.jobs.results.attempt", clearing)
-    lock = hold(folder)
+    monkeypatch.setattr("transformer.jobs.results.try_lock", clearing)
+    lock = lock_folder(folder)
     assert cleared
     assert lock is not None
     with lock:
-        assert attempt(folder / "lock") is None, "the folder that is there is the one that is held"
+        assert try_lock(folder / "lock") is None, "the folder that is there is the one that is held"
 
 
 def test_old_results_make_room(tmp_path: Path) -> None:
@@ -184,12 +196,12 @@ def test_old_results_make_room(tmp_path: Path) -> None:
         os.utime(path, (number + 1, number + 1))
     os.utime(tmp_path / "a" / "result.json", (9, 9))  # looked at last
     (tmp_path / "running").mkdir()
-    forget([*tmp_path.iterdir()], 2)
+    remove_oldest([*tmp_path.iterdir()], 2)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "d", "running"]
 
 
 def test_a_full_disk_is_said_even_if_it_takes_no_word(
-    computing: Computing, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    computing: ComputationService, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
         full = Mock(side_effect=OSError(28, "No space left on device", "/srv/runs/x"))
@@ -204,7 +216,7 @@ def test_a_full_disk_is_said_even_if_it_takes_no_word(
     made = tmp_path / "made"
     write_json(made / "ask.json", {})
     monkeypatch.setattr("transformer.jobs.compute_process.write_json", full)
-    assert make(made, lambda given, progress: {}) == NO_ROOM
+    assert run_function(made, lambda given, progress: {}) == EXIT_DISK_FULL
     monkeypatch.undo()
-    assert make(made, full) == 1
-    assert read(made / "failed.json")["reason"] == LACKING
+    assert run_function(made, full) == 1
+    assert read_or_empty(made / "failed.json")["reason"] == DISK_FULL

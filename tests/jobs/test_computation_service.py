@@ -26,45 +26,45 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import compute
 from transformer.checkpoint import checkpoint_hash
 from transformer.house import CODE
-from transformer.jobs import Computing, JobError, Standing
-from transformer.jobs.computation import BESIDE, fingerprint, of_report
-from transformer.jobs.compute_process import make
-from transformer.jobs.results import ended, forget, read
+from transformer.jobs import ComputationService, ComputationStatus, JobError
+from transformer.jobs.computation import EXCLUDED_PACKAGES, fingerprint, report_computation
+from transformer.jobs.compute_process import run_function
+from transformer.jobs.results import has_ended, read_or_empty, remove_oldest
 from transformer.text.files import write_json
 
 
 def test_a_result_is_kept_for_everyone_and_for_the_next_app(
-    computing: Computing, ask: Ask, tmp_path: Path
+    computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     key = ask("quick", bleu=True)
     until(computing, key, "done")
     found = computing.result(key)
-    assert found["given"] == question(tmp_path, "quick", bleu=True).given
+    assert found["given"] == question(tmp_path, "quick", bleu=True).arguments
     assert found["nice"] in (None, os.nice(0) + 3)
     assert ask("quick", "you", bleu=True) == key
-    with Computing(tmp_path) as later:
-        assert later.look(key) == Standing(key, "done", 1.0)
+    with ComputationService(tmp_path) as later:
+        assert later.status(key) == ComputationStatus(key, "done", 1.0)
         assert later.result(key) == found
     assert starts(tmp_path) == ["quick"]
     kept = tmp_path / ".results" / key
     assert sorted(path.name for path in kept.iterdir()) == ["lock", "result.json"]
-    computing.ask(question(tmp_path, "quick", bleu=True), visitor="you", anew=True)
+    computing.submit(question(tmp_path, "quick", bleu=True), visitor="you", force=True)
     until(computing, key, "done")
     assert starts(tmp_path) == ["quick", "quick"]
 
 
-def test_a_file_is_kept_beside_a_result(computing: Computing, tmp_path: Path) -> None:
+def test_a_file_is_kept_beside_a_result(computing: ComputationService, tmp_path: Path) -> None:
     what = replace(question(tmp_path, "file"), file="made.zip")
     with pytest.raises(JobError, match="this file is not there any more"):
         computing.file(what)
-    key = computing.ask(what, visitor="me")
+    key = computing.submit(what, visitor="me")
     until(computing, key, "done")
     path = computing.file(what)
     assert path.read_bytes() == b"made"
     assert path.parent == tmp_path / ".results" / key
-    with Computing(tmp_path) as later:
+    with ComputationService(tmp_path) as later:
         assert later.file(what).read_bytes() == b"made"
-    forget([path.parent], 0)
+    remove_oldest([path.parent], 0)
     with pytest.raises(JobError, match="this file is not there any more"):
         computing.file(what)
     with pytest.raises(JobError, match="this file is not there any more"):
@@ -72,29 +72,29 @@ def test_a_file_is_kept_beside_a_result(computing: Computing, tmp_path: Path) ->
 
 
 def test_the_key_is_of_everything_that_counts(tmp_path: Path) -> None:
-    first = of_report(tmp_path, "a", "heads", CORPUS)
+    first = report_computation(tmp_path, "a", "heads", CORPUS)
     others = [
-        of_report(tmp_path, "b", "heads", CORPUS),
-        of_report(tmp_path, "a", "ablation", CORPUS),
-        of_report(tmp_path, "a", "heads", CORPUS.first(1)),
-        of_report(tmp_path, "a", "heads", CORPUS, {"bleu": True}),
+        report_computation(tmp_path, "b", "heads", CORPUS),
+        report_computation(tmp_path, "a", "ablation", CORPUS),
+        report_computation(tmp_path, "a", "heads", CORPUS.first(1)),
+        report_computation(tmp_path, "a", "heads", CORPUS, {"bleu": True}),
         replace(first, function=FUNCTION),
         replace(first, lane="timing"),
     ]
     assert len({one.key for one in (first, *others)}) == 7
     renamed = Corpus("another name", CORPUS.sentences)
-    assert of_report(tmp_path / "moved", "a", "heads", renamed).key == first.key
+    assert report_computation(tmp_path / "moved", "a", "heads", renamed).key == first.key
 
 
 def test_results_of_other_code_are_nobodys(
-    computing: Computing, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    computing: ComputationService, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     key = ask("quick")
     until(computing, key, "done")
     monkeypatch.setattr("transformer.jobs.computation.fingerprint", lambda: "0" * 16)
     later = question(tmp_path, "quick").key
     assert later != key
-    assert computing.look(later).status == "absent"
+    assert computing.status(later).status == "absent"
 
 
 def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path: Path) -> None:
@@ -123,29 +123,31 @@ def test_whatever_a_report_imports_is_in_the_fingerprint() -> None:
     reached = imports.reach("transformer.analysis.reports", links)
     rooms = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
     assert "measures" in rooms
-    assert not rooms & {*BESIDE}
+    assert not rooms & {*EXCLUDED_PACKAGES}
 
 
 def test_one_at_a_time_with_progress_and_whoever_asked_may_take_it_back(
-    computing: Computing, ask: Ask, tmp_path: Path
+    computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     long, quick = ask("long"), ask("quick", "you")
     half_way(computing, long)
-    assert computing.look(long, "me") == Standing(long, "running", 0.5, "half way", mine=True)
-    assert computing.look(quick, "me") == Standing(quick, "waiting", place=1)
+    assert computing.status(long, "me") == ComputationStatus(
+        long, "running", 0.5, "half way", is_requester=True
+    )
+    assert computing.status(quick, "me") == ComputationStatus(quick, "waiting", requests_ahead=1)
     assert ask("long", "you") == long
     computing.cancel(long, "somebody")
     computing.cancel(long, "me")
-    assert computing.look(long, "you").mine  # still waited for by the other
+    assert computing.status(long, "you").is_requester  # still waited for by the other
     computing.cancel(long, "you")
     until(computing, quick, "done")
-    assert computing.look(long).status == "absent"
+    assert computing.status(long).status == "absent"
     assert folders(tmp_path) == [quick]
     assert starts(tmp_path) == ["long", "quick"]
 
 
 def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
-    computing: Computing, ask: Ask, tmp_path: Path
+    computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     long, quick = ask("long"), ask("quick")
     for number in range(MOST - 2):
@@ -155,7 +157,7 @@ def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
     ask("quick", "you", number=3)  # the same question is the same pass
     half_way(computing, long)
     computing.cancel(quick, "me")
-    assert computing.look(quick).status == "absent"
+    assert computing.status(quick).status == "absent"
     for number in range(MOST - 2):
         for visitor in ("me", "you"):
             computing.cancel(question(tmp_path, "quick", number=number).key, visitor)
@@ -166,21 +168,21 @@ def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
 
 
 def test_what_comes_in_parts_is_seen_meanwhile_and_stays_when_it_is_stopped(
-    ask: Ask, computing: Computing, tmp_path: Path
+    ask: Ask, computing: ComputationService, tmp_path: Path
 ) -> None:
     key = ask("parts", lane="timing")
-    wait_for(lambda: computing.look(key).so_far)
-    assert computing.look(key, "me").so_far == {"lines": [1]}
+    wait_for(lambda: computing.status(key).so_far)
+    assert computing.status(key, "me").so_far == {"lines": [1]}
     computing.cancel(key, "me")
     # At once, while its process still ends: a page looks for the last time right after the press.
-    assert computing.look(key) == Standing(key, "stopped", so_far={"lines": [1]})
-    wait_for(lambda: ended(tmp_path / ".results" / key))
-    assert computing.look(key) == Standing(key, "stopped", so_far={"lines": [1]})
+    assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
+    wait_for(lambda: has_ended(tmp_path / ".results" / key))
+    assert computing.status(key) == ComputationStatus(key, "stopped", so_far={"lines": [1]})
     assert ask("parts", lane="timing") == key
     half_way(computing, key)
     computing.close()
-    with Computing(tmp_path) as later:
-        assert later.look(key).status == "stopped"
+    with ComputationService(tmp_path) as later:
+        assert later.status(key).status == "stopped"
 
 
 def test_a_clock_put_back_takes_no_new_result(tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_a_clock_put_back_takes_no_new_result(tmp_path: Path) -> None:
     ahead = time.time() + 1e6
     os.utime(tmp_path / "a" / "result.json", (ahead, ahead))
     os.utime(tmp_path / "new" / "result.json", (1, 1))
-    forget([*tmp_path.iterdir()], 2, new=tmp_path / "new")
+    remove_oldest([*tmp_path.iterdir()], 2, new=tmp_path / "new")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "new"]
 
 
@@ -200,18 +202,18 @@ def test_what_a_process_makes_of_a_real_checkpoint(checkpoints: Path, tmp_path: 
     ask = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "what": "heads"}
     ask |= {"options": {}, "corpus": corpus.to_dict()}
     write_json(tmp_path / "ask.json", ask)
-    assert make(tmp_path, compute) == 0
-    found = read(tmp_path / "result.json")
+    assert run_function(tmp_path, compute) == 0
+    found = read_or_empty(tmp_path / "result.json")
     assert found["what"] == "heads"
     assert len(found["table"]) == len(found["cards"]) == 24
     assert found["texts"] == [["She paints.", "Elle peint."]]
-    assert read(tmp_path / "progress.json")["stage"]
+    assert read_or_empty(tmp_path / "progress.json")["stage"]
     for change, reason in (
-        ({"hash": "0" * 16}, "the checkpoint tiny has changed meanwhile; ask again"),
+        ({"hash": "0" * 16}, "the checkpoint tiny has changed since"),
         ({"what": "hats"}, "'hats' cannot be measured"),
         ({"options": {"hat": 1}}, "heads has no option 'hat'"),
         ({"checkpoint": str(tmp_path / "gone")}, "there is no checkpoint folder"),
     ):
         write_json(tmp_path / "ask.json", ask | change)
-        assert make(tmp_path, compute) == 1
-        assert reason in read(tmp_path / "failed.json")["reason"]
+        assert run_function(tmp_path, compute) == 1
+        assert reason in read_or_empty(tmp_path / "failed.json")["reason"]

@@ -21,7 +21,7 @@ def test_thirty_who_ask_for_the_same_at_once_have_one_run(still: MakeStill) -> N
     jobs = still()
     visitors = [f"visitor {number}" for number in range(30)]
     with ThreadPoolExecutor(8) as pool:
-        given = [pool.submit(jobs.submit, asked(title=who), who, once=True) for who in visitors]
+        given = [pool.submit(jobs.submit, asked(title=who), who, reuse=True) for who in visitors]
         names = {one.result() for one in given}
     [info] = jobs.runs()
     assert names == {info.name}
@@ -35,8 +35,8 @@ def test_whatever_changes_the_numbers_makes_another_run(
     still: MakeStill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs, first = still(queued=20, runs_per_visitor=20), of_seed(1)
-    begun = jobs.submit(first, "ann", once=True)
-    assert jobs.submit(of_seed(1, title="Called otherwise"), "bob", once=True) == begun
+    begun = jobs.submit(first, "ann", reuse=True)
+    assert jobs.submit(of_seed(1, title="Called otherwise"), "bob", reuse=True) == begun
     assert isinstance(first.model.d_ff, int)
     others = [
         of_seed(2),
@@ -46,25 +46,25 @@ def test_whatever_changes_the_numbers_makes_another_run(
         replace(first, probes=(("a b", "a b"),)),
         replace(first, race=RaceEntry("score-1", "score", "dot", 1)),
     ]
-    names = [jobs.submit(other, "ann", once=True) for other in others]
+    names = [jobs.submit(other, "ann", reuse=True) for other in others]
     assert len({begun, *names}) == 1 + len(others)
-    assert jobs.submit(others[-1], "bob", once=True) not in names, "a race has its own runs"
+    assert jobs.submit(others[-1], "bob", reuse=True) not in names, "a race has its own runs"
     assert jobs.submit(first, "ann") != begun, "who does not ask for one that is there has two"
     monkeypatch.setattr(info, "fingerprint", lambda: "another version of the code")
-    assert jobs.submit(first, "bob", once=True) != begun
+    assert jobs.submit(first, "bob", reuse=True) != begun
 
 
 def test_own_sentences_are_shared_with_nobody(still: MakeStill) -> None:
     jobs, bare = still(), asked()
     pairs = PairsRun(pairs="p.tsv", model=bare.model, training=bare.training)
-    names = [jobs.submit(pairs, who, {"p.tsv": b"a\tb\n"}, once=True) for who in ("ann", "bob")]
+    names = [jobs.submit(pairs, who, {"p.tsv": b"a\tb\n"}, reuse=True) for who in ("ann", "bob")]
     assert names[0] != names[1]
 
 
 @pytest.mark.parametrize("how", ["stop", "pause", "faster", "hidden"])
 def test_what_somebody_changed_is_nobody_elses(still: MakeStill, how: str) -> None:
     jobs = still()
-    name = jobs.submit(asked(), "ann", once=True)
+    name = jobs.submit(asked(), "ann", reuse=True)
     if how == "hidden":
         jobs.share(name, "ann", False)
     elif how == "faster":
@@ -72,13 +72,13 @@ def test_what_somebody_changed_is_nobody_elses(still: MakeStill, how: str) -> No
         jobs.control(name, "ann", learning_rate_factor=1.0)
     else:
         jobs.control(name, "ann", command=how)
-    assert jobs.submit(asked(), "bob", once=True) != name
+    assert jobs.submit(asked(), "bob", reuse=True) != name
 
 
 def test_nobody_changes_what_others_wait_for_and_each_may_leave(still: MakeStill) -> None:
     jobs = still()
-    name = jobs.submit(asked(), "ann", once=True)
-    jobs.submit(asked(), "bob", once=True)
+    name = jobs.submit(asked(), "ann", reuse=True)
+    jobs.submit(asked(), "bob", reuse=True)
     for who in ("ann", "bob"):
         for wish in ({"command": "pause"}, {"command": "stop"}, {"learning_rate_factor": 2.0}):
             with pytest.raises(JobError, match="somebody else has this run too"):
@@ -88,7 +88,7 @@ def test_nobody_changes_what_others_wait_for_and_each_may_leave(still: MakeStill
     assert (jobs.run(name).holders, jobs.runs("ann")) == (("bob",), [])
     with pytest.raises(JobError, match="is not your run"):
         jobs.control(name, "ann", command="stop")
-    jobs.submit(asked(), "cay", once=True)
+    jobs.submit(asked(), "cay", reuse=True)
     jobs.control(name, "bob", command="stop", for_all=True)
     assert jobs.run(name).status == "cancelled"
     for who in ("cay", "bob"):
@@ -98,20 +98,20 @@ def test_nobody_changes_what_others_wait_for_and_each_may_leave(still: MakeStill
 
 def test_a_teacher_who_joins_a_line_comes_first(still: MakeStill) -> None:
     jobs = still()
-    jobs.submit(of_seed(1), "ann", once=True)
-    name = jobs.submit(of_seed(2), "bob", once=True)
-    assert jobs.run(name).place == 2
-    assert jobs.submit(of_seed(2), "teacher", first=True, once=True) == name
-    assert jobs.run(name).place == 1
-    jobs.submit(of_seed(2), "cay", once=True)
-    assert jobs.run(name).place == 1
+    jobs.submit(of_seed(1), "ann", reuse=True)
+    name = jobs.submit(of_seed(2), "bob", reuse=True)
+    assert jobs.run(name).queue_position == 2
+    assert jobs.submit(of_seed(2), "teacher", first=True, reuse=True) == name
+    assert jobs.run(name).queue_position == 1
+    jobs.submit(of_seed(2), "cay", reuse=True)
+    assert jobs.run(name).queue_position == 1
 
 
 def test_what_has_been_computed_is_there_at_once(make_jobs: MakeJobs) -> None:
     jobs = make_jobs()
-    name = jobs.submit(asked(), "ann", once=True)
+    name = jobs.submit(asked(), "ann", reuse=True)
     until(jobs, name, "finished")
-    assert jobs.submit(asked(), "bob", once=True) == name
+    assert jobs.submit(asked(), "bob", reuse=True) == name
     found = jobs.run(name)
     assert (found.status, found.holders) == ("finished", ("ann", "bob"))
 

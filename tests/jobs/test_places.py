@@ -10,15 +10,15 @@ import pytest
 from tests.jobs.conftest import asked
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import Limits, claims, limits
-from transformer.jobs.claims import ClaimedRun, Places, member
+from transformer.jobs.claims import ClaimedRun, WorkerCapacity, new_worker_id
 from transformer.jobs.queue import Queue
-from transformer.jobs.shares import Who
+from transformer.jobs.shares import Requester
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 
-TWO = Places(cores=2, threads=2)
-ME = member("here")
+TWO = WorkerCapacity(cores=2, threads=2)
+ME = new_worker_id("here")
 
 
 def large(title: str) -> TrainingRun:
@@ -35,11 +35,11 @@ def queue(tmp_path: Path) -> Queue:
 def put(queue: Queue, *configs: TrainingRun) -> None:
     """In line, everyone's first, in this order."""
     for number, config in enumerate(configs):
-        queue.add([config], Who(f"visitor {number}"), {}, Limits(disk_free=1))
+        queue.add([config], Requester(f"visitor {number}"), {}, Limits(disk_free=1))
 
 
-def taken(queue: Queue, worker: str = ME, places: Places = TWO) -> ClaimedRun | None:
-    return claims.take(queue, worker, places)
+def taken(queue: Queue, worker: str = ME, places: WorkerCapacity = TWO) -> ClaimedRun | None:
+    return claims.claim_next_run(queue, worker, places)
 
 
 def title(claim: ClaimedRun | None) -> str:
@@ -49,7 +49,7 @@ def title(claim: ClaimedRun | None) -> str:
 
 def end(queue: Queue, claim: ClaimedRun | None) -> None:
     assert claim
-    claims.give_back(queue, claim, ValueError("enough"))
+    claims.release_run(queue, claim, ValueError("enough"))
 
 
 def test_two_small_runs_train_on_two_cores_and_a_third_waits(queue: Queue) -> None:
@@ -81,10 +81,10 @@ def test_a_large_run_has_both_cores_and_nobody_overtakes_it(queue: Queue) -> Non
 
 def test_what_another_app_s_workers_train_takes_none_of_these_cores(queue: Queue) -> None:
     put(queue, asked(title="a"), large("b"), asked(title="c"))
-    elsewhere = taken(queue, member("there"))
+    elsewhere = taken(queue, new_worker_id("there"))
     here = taken(queue)
     assert [title(elsewhere), title(here)] == ["a", "b"]
-    third = claims.take(queue, "a machine of a cluster")
+    third = claims.claim_next_run(queue, "a machine of a cluster")
     assert title(third) == "c"
     for claim in (elsewhere, here, third):
         end(queue, claim)
@@ -92,7 +92,7 @@ def test_what_another_app_s_workers_train_takes_none_of_these_cores(queue: Queue
 
 def test_a_run_larger_than_the_machine_begins_alone(queue: Queue) -> None:
     put(queue, large("a"))
-    claim = taken(queue, places=Places(cores=1, threads=2))
+    claim = taken(queue, places=WorkerCapacity(cores=1, threads=2))
     assert title(claim) == "a"
     end(queue, claim)
 
@@ -128,7 +128,7 @@ def test_how_many_train_at_once(
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_run_that_the_page_offers_takes_one_core(queue: Queue, task: str) -> None:
-    config = replace(describe(task), title="a")
+    config = replace(make_run_config(task), title="a")
     put(queue, config, replace(config, title="b"))
     claimed = taken(queue), taken(queue)
     assert [title(one) for one in claimed] == ["a", "b"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.jobs.conftest import MakeStill, asked, begin, places
 from tests.jobs.standin import save
 from transformer.jobs import JobError, claims
-from transformer.jobs.info import RunInfo, in_line, with_places
+from transformer.jobs.info import RunInfo, queue_order, with_queue_positions
 from transformer.jobs.queue import Queue
 
 
@@ -25,12 +25,12 @@ def test_everyone_s_first_run_comes_before_anyone_s_second(still: MakeStill) -> 
     queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
     order = []
     taken = {}
-    while claim := claims.take(queue, "worker"):
+    while claim := claims.claim_next_run(queue, "worker"):
         title = claim.folder.config().title
         order.append(title)
         taken[title] = claim
         if title == "c1":  # its end makes no difference to the others' order
-            claims.give_back(queue, claim, ValueError("enough"))
+            claims.release_run(queue, claim, ValueError("enough"))
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
     for claim in taken.values():
         claim.lock.close()
@@ -40,12 +40,12 @@ def test_who_trains_already_waits_behind_who_does_not(still: MakeStill) -> None:
     jobs = still()
     begin(jobs, "a1", "a")
     queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
-    claim = claims.take(queue, "worker")
+    claim = claims.claim_next_run(queue, "worker")
     assert claim
     begin(jobs, "a2", "a")
     begin(jobs, "b1", "b")
     assert places(jobs) == {"a1": None, "b1": 1, "a2": 2}
-    claims.give_back(queue, claim, ValueError("enough"))
+    claims.release_run(queue, claim, ValueError("enough"))
     assert places(jobs) == {"a1": None, "a2": 1, "b1": 2}
     jobs.resume(claim.folder.name, "a")  # it came first, and stands there again
     assert places(jobs) == {"a1": 1, "b1": 2, "a2": 3}
@@ -56,13 +56,13 @@ def test_a_run_that_pauses_never_stands_as_cancelled(still: MakeStill) -> None:
     jobs = still()
     name = begin(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
-    claim = claims.take(queue, "worker")
+    claim = claims.claim_next_run(queue, "worker")
     assert claim
     jobs.control(name, "ann", command="pause")
     claim.folder.change_state("cancelled", "stopped after step 7")
-    assert (jobs.run(name).status, jobs.run(name).asked) == ("running", "pause")
+    assert (jobs.run(name).status, jobs.run(name).pending_command) == ("running", "pause")
     jobs.control(name, "ann", command="pause")  # pressed twice: nothing to refuse
-    claims.give_back(queue, claim, None, interrupted=True)
+    claims.release_run(queue, claim, None, interrupted=True)
     assert jobs.run(name).status == "paused"
 
 
@@ -76,22 +76,22 @@ def test_a_run_that_was_interrupted_says_where_it_will_continue(still: MakeStill
     queue = Queue(jobs.folder(name).path.parent)
 
     def interrupted(saved: int) -> str:
-        claim = claims.take(queue, "worker")
+        claim = claims.claim_next_run(queue, "worker")
         assert claim
         claim.folder.append_metrics({"step": 157, "loss": 1.0, "seconds": 0.1, "share": 0.5})
         if saved:
             save(claim.folder, saved)
-        claims.give_back(queue, claim, None, interrupted=True)
+        claims.release_run(queue, claim, None, interrupted=True)
         return jobs.run(name).reason
 
     assert interrupted(0) == f"interrupted at step 157; {AGAIN} when a worker is free"
     assert interrupted(150) == (
         "interrupted at step 157; continues from the save at step 150 when a worker is free"
     )
-    claim = claims.take(queue, "worker")
+    claim = claims.claim_next_run(queue, "worker")
     assert claim
     jobs.control(name, "ann", command="pause")
-    claims.give_back(queue, claim, None, interrupted=True)
+    claims.release_run(queue, claim, None, interrupted=True)
     assert jobs.run(name).reason == (
         "paused after step 157; Resume continues from the save at step 150"
     )
@@ -101,13 +101,13 @@ def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
     jobs = still()
     name, other = begin(jobs, "a", "ann"), begin(jobs, "b", "bob")
     queue = Queue(jobs.folder(name).path.parent)
-    claim, second = claims.take(queue, "worker"), claims.take(queue, "another")
+    claim, second = claims.claim_next_run(queue, "worker"), claims.claim_next_run(queue, "another")
     assert claim
     assert second
-    claims.worker_died(queue, "worker", 3)  # but somebody holds the lock
+    claims.record_worker_exit(queue, "worker", 3)  # but somebody holds the lock
     assert jobs.run(name).status == "running"
     claim.lock.close()
-    claims.worker_died(queue, "worker", 3)
+    claims.record_worker_exit(queue, "worker", 3)
     assert jobs.run(name).reason == f"its worker ended (code 3) at step 0; Resume {AGAIN}"
     assert jobs.run(other).status == "running"
     jobs.delete(other, "bob")
@@ -130,9 +130,9 @@ def lines(draw: st.DrawFn) -> list[RunInfo]:
 
 @given(lines())
 def test_the_line_is_fair(infos: list[RunInfo]) -> None:
-    line = in_line(infos)
+    line = queue_order(infos)
     assert sorted(info.turn for info in line) == [i.turn for i in infos if i.status == "queued"]
-    placed = {info.name: info.place for info in with_places(infos)}
+    placed = {info.name: info.queue_position for info in with_queue_positions(infos)}
     assert [placed.pop(info.name) for info in line] == [*range(1, len(line) + 1)]
     assert set(placed.values()) <= {None}  # of those that do not wait
     running = [info.owner for info in infos if info.status == "running"]
@@ -229,9 +229,9 @@ def test_a_waiting_run_follows_at_once(still: MakeStill) -> None:
     jobs = still()
     first, second = begin(jobs, "one", "ann"), begin(jobs, "two", "bob")
     jobs.control(first, "ann", command="pause")
-    assert (jobs.run(first).status, jobs.run(second).place) == ("paused", 1)
+    assert (jobs.run(first).status, jobs.run(second).queue_position) == ("paused", 1)
     jobs.control(first, "ann", command="run")
-    assert (jobs.run(first).place, jobs.run(second).place) == (1, 2)
+    assert (jobs.run(first).queue_position, jobs.run(second).queue_position) == (1, 2)
     jobs.control(first, "ann", command="pause")
     jobs.control(first, "ann", command="stop", save=True)
     assert (jobs.run(first).status, jobs.run(first).reason) == (
@@ -240,7 +240,7 @@ def test_a_waiting_run_follows_at_once(still: MakeStill) -> None:
     )
     assert jobs.folder(first).control().save == 1
     jobs.resume(first, "ann")
-    assert jobs.run(first).place == 1
+    assert jobs.run(first).queue_position == 1
     assert jobs.folder(first).control().command == "run"
     for wrong in ({"command": "dance"}, {"learning_rate_factor": float("nan")}):
         with pytest.raises(JobError, match=r"the command must be|learning_rate_factor must be"):

@@ -21,7 +21,7 @@ from transformer.jobs.race_runs import (
     track,
 )
 from transformer.jobs.races import RACES
-from transformer.jobs.shipped_race import MAX_BYTES, read, write
+from transformer.jobs.shipped_race import MAX_BYTES, read_race, write_race
 
 
 def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
@@ -154,31 +154,31 @@ TABLE = pd.DataFrame(
 
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
-    write(tmp_path, "layers", TABLE)
-    found = read(tmp_path, "layers", ["b", "a"])
+    write_race(tmp_path, "layers", TABLE)
+    found = read_race(tmp_path, "layers", ["b", "a"])
     assert found is not None
     pd.testing.assert_frame_equal(found.table, TABLE, check_dtype=False)
 
 
 def test_a_race_of_other_layers_is_none(tmp_path: Path) -> None:
-    path = write(tmp_path, "layers", TABLE)
-    assert read(tmp_path, "layers", ["a"]) is None
-    assert read(tmp_path, "layers", ["a", "b", "c"]) is None
-    assert read(tmp_path, "heads", ["a", "b"]) is None
+    path = write_race(tmp_path, "layers", TABLE)
+    assert read_race(tmp_path, "layers", ["a"]) is None
+    assert read_race(tmp_path, "layers", ["a", "b", "c"]) is None
+    assert read_race(tmp_path, "heads", ["a", "b"]) is None
     found = json.loads(path.read_text())
     found["lines"][0]["accuracy"] = None
     path.write_text(json.dumps(found))
-    assert read(tmp_path, "layers", ["a", "b"]) is None
+    assert read_race(tmp_path, "layers", ["a", "b"]) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"lines": 3, "when": 1}', " " * (MAX_BYTES + 1)])
 def test_any_other_file_is_none(tmp_path: Path, text: str) -> None:
-    write(tmp_path, "layers", TABLE).write_text(text)
-    assert read(tmp_path, "layers", ["a", "b"]) is None
+    write_race(tmp_path, "layers", TABLE).write_text(text)
+    assert read_race(tmp_path, "layers", ["a", "b"]) is None
 
 
 def test_the_one_that_ships_is_of_the_layers_of_today() -> None:
     """Else: `python docs/shipped_runs.py --race layers`."""
-    found = read(SHIPPED, "layers", RACES["layers"].entries)
+    found = read_race(SHIPPED, "layers", RACES["layers"].entries)
     assert found is not None
     assert found.table["accuracy"].between(0, 1).all()

@@ -152,7 +152,7 @@ def test_every_race_can_run_within_the_limits_that_come_with_the_app(name: str) 
     seen: dict[str, Any] = {}
     for entry in race.entries:
         asked = race.config(entry, 5, "id")
-        limits.checked(asked, {})
+        limits.check_run(asked, {})
         assert count_parameters(asked.model) < limits.parameters
         config = asked.to_dict()
         assert config["training"]["seed"] == 5

@@ -20,7 +20,7 @@ from transformer.jobs.jobs import TRAINER
 from transformer.jobs.race_runs import COLUMNS, by_distance, race_runs, standings, submit_race
 from transformer.jobs.races import RACES, Race
 from transformer.text.files import write_json
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 
 SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "fp32"}
 RACED = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}
@@ -29,13 +29,17 @@ RACED = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 1
 def test_tasks_and_pairs_of_one_s_own_in_a_real_worker(make_jobs: MakeJobs, tmp_path: Path) -> None:
     jobs = warm(make_jobs(TRAINER))
     options = {"n_train": 400, "n_valid": 20}
-    config = describe("copy", settings={**SMALL, "steps": 200}, options=options, title="Copy")
+    config = make_run_config(
+        "copy", settings={**SMALL, "steps": 200}, options=options, title="Copy"
+    )
     name = jobs.submit(config, "ann")
     until(jobs, name, lambda info: info.step >= 20)
     jobs.control(name, "ann", command="pause")
-    step = until(jobs, name, lambda info: info.status == "paused" and not info.asked).step
+    step = until(jobs, name, lambda info: info.status == "paused" and not info.pending_command).step
     assert step >= 20
-    other = jobs.submit(describe("copy", settings={**SMALL, "steps": 5}, options=options), "bob")
+    other = jobs.submit(
+        make_run_config("copy", settings={**SMALL, "steps": 5}, options=options), "bob"
+    )
     until(jobs, other, "finished")  # the paused run keeps nobody waiting
     assert jobs.run(name).status == "paused"
     jobs.resume(name, "ann")
@@ -49,8 +53,8 @@ def test_tasks_and_pairs_of_one_s_own_in_a_real_worker(make_jobs: MakeJobs, tmp_
 
     settings = {**SMALL, "steps": 3, "vocab_size": 300}
     pairs = "".join(f"I see {n} cats.\tJe vois {n} chats.\n" for n in range(40)).encode()
-    good = jobs.submit(describe(settings=settings), "ann", {"pairs.tsv": pairs})
-    bad = jobs.submit(describe(settings=settings), "bob", {"pairs.tsv": b"no tab here\n"})
+    good = jobs.submit(make_run_config(settings=settings), "ann", {"pairs.tsv": pairs})
+    bad = jobs.submit(make_run_config(settings=settings), "bob", {"pairs.tsv": b"no tab here\n"})
     info = until(jobs, good, lambda info: info.status in ("finished", "failed"))
     assert info.status == "finished", info.reason
     assert "line 1" in until(jobs, bad, "failed").reason
@@ -102,7 +106,7 @@ def test_a_paused_run_goes_on_where_it_was(make_jobs: MakeJobs, small: Race) -> 
     name = jobs.submit(replace(config, training=replace(config.training, steps=400)), "ann")
     until(jobs, name, lambda info: info.step >= 5)
     jobs.control(name, "ann", command="pause")
-    step = until(jobs, name, lambda info: info.status == "paused" and not info.asked).step
+    step = until(jobs, name, lambda info: info.status == "paused" and not info.pending_command).step
     jobs.resume(name, "ann")
     assert until(jobs, name, "finished").step == 400
     lines = jobs.folder(name).metrics()

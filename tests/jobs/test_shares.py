@@ -13,24 +13,27 @@ from hypothesis import strategies as st
 from tests.jobs.conftest import MakeStill, asked
 from transformer.jobs import JobError
 from transformer.jobs.computation import LANES, Computation
-from transformer.jobs.lane_queue import Asked, Line
-from transformer.jobs.shares import Who, refused, until_turn
+from transformer.jobs.lane_queue import LaneQueue, PendingRequest
+from transformer.jobs.shares import Requester, exceeded_quota, seconds_until_turn
 
 LANE = LANES["corpus"]
-PLACES, OF_A_VISITOR = LANE.places, LANE.of_a_visitor
+PLACES, OF_A_VISITOR = LANE.capacity, LANE.max_per_visitor
 
 
 def test_an_address_has_half_and_a_newcomer_a_place_even_where_all_is_taken() -> None:
-    cookies = [Who(f"cookie {n}", "A") for n in range(5)]
-    assert refused(cookies[:4], Who("another", "A"), 10) == ""
-    assert refused(cookies, Who("another", "A"), 10) == "address"
-    taken = cookies + [Who(f"visitor {n}", "B") for n in range(5)]
-    assert refused(taken, Who("one more", "B"), 10) == "address"
-    assert refused(taken, Who("first", "C"), 10) == ""
-    assert refused([*taken, Who("first", "C")], Who("second", "C"), 10) == "all"
-    assert refused(taken, Who("a race", "C"), 10, wanted=2) == "all"
-    assert refused(taken, Who("nobody knows from where"), 10) == "all"
-    assert refused([Who("v", f"{n}") for n in range(20)], Who("first", "new"), 10) == "all"
+    cookies = [Requester(f"cookie {n}", "A") for n in range(5)]
+    assert exceeded_quota(cookies[:4], Requester("another", "A"), 10) == ""
+    assert exceeded_quota(cookies, Requester("another", "A"), 10) == "address"
+    taken = cookies + [Requester(f"visitor {n}", "B") for n in range(5)]
+    assert exceeded_quota(taken, Requester("one more", "B"), 10) == "address"
+    assert exceeded_quota(taken, Requester("first", "C"), 10) == ""
+    assert exceeded_quota([*taken, Requester("first", "C")], Requester("second", "C"), 10) == "all"
+    assert exceeded_quota(taken, Requester("a race", "C"), 10, count=2) == "all"
+    assert exceeded_quota(taken, Requester("nobody knows from where"), 10) == "all"
+    assert (
+        exceeded_quota([Requester("v", f"{n}") for n in range(20)], Requester("first", "new"), 10)
+        == "all"
+    )
 
 
 def test_new_cookies_of_one_address_leave_half_of_the_line(still: MakeStill) -> None:
@@ -43,7 +46,7 @@ def test_new_cookies_of_one_address_leave_half_of_the_line(still: MakeStill) -> 
         jobs.submit(asked(), f"visitor {number}", address="B")
     late = jobs.submit(asked(), "newcomer", address="C")
     # ... and it waits for one run of each other address, not for all there are.
-    assert jobs.run(late).place == 3
+    assert jobs.run(late).queue_position == 3
     with pytest.raises(JobError, match="7 runs are waiting and this app allows 6"):
         jobs.submit(asked(), "newcomer", address="C")
 
@@ -60,38 +63,38 @@ def test_what_an_address_keeps_and_what_the_disk_has_left_are_bounded(still: Mak
         full.submit(asked(), "ann")
 
 
-def put(line: Line, key: str, visitor: str, address: str = "") -> Asked:
-    made = Asked(Computation("", {}), Who(visitor, address), {visitor})
+def put(line: LaneQueue, key: str, visitor: str, address: str = "") -> PendingRequest:
+    made = PendingRequest(Computation("", {}), Requester(visitor, address), {visitor})
     line.add(key, made)
-    if len(line.all()) == 1:
-        line.take()  # the first of all runs
+    if len(line.requests()) == 1:
+        line.take_next()  # the first of all runs
     return made
 
 
-def order(line: Line, keys: list[str]) -> list[str]:
-    return sorted((key for key in keys if line.get(key)), key=line.place)
+def order(line: LaneQueue, keys: list[str]) -> list[str]:
+    return sorted((key for key in keys if line.get(key)), key=line.requests_ahead)
 
 
 def test_everyones_first_pass_comes_before_anyones_second() -> None:
-    line = Line(LANE)
+    line = LaneQueue(LANE)
     keys = ["a1", "a2", "a3", "b1", "c1", "b2"]
     for key, visitor in zip(keys, "aaabcb", strict=True):
         put(line, key, visitor)
     assert order(line, keys) == ["a1", "b1", "c1", "a2", "b2", "a3"]
-    line = Line(LANE)
+    line = LaneQueue(LANE)
     for number in range(4):  # one address with a new cookie each
         put(line, f"a{number}", f"cookie {number}", "A")
     put(line, "b", "newcomer", "B")
-    assert line.place("b") == 1
+    assert line.requests_ahead("b") == 1
 
 
 def test_one_visitor_fills_no_line_and_nobody_all_of_it() -> None:
-    line = Line(LANE)
+    line = LaneQueue(LANE)
     for number in range(OF_A_VISITOR):
         put(line, f"a{number}", "ann")
     with pytest.raises(JobError, match=f"you have {OF_A_VISITOR} measurements under way"):
         put(line, "more", "ann")
-    line = Line(LANE)
+    line = LaneQueue(LANE)
     for number in range(PLACES // 2):
         put(line, f"a{number}", f"cookie {number}", "A")
     with pytest.raises(JobError, match=f"{PLACES // 2} measurements from your address"):
@@ -101,13 +104,15 @@ def test_one_visitor_fills_no_line_and_nobody_all_of_it() -> None:
     with pytest.raises(JobError, match=f"{PLACES} measurements are under way already"):
         put(line, "more", "from nobody knows where")
     put(line, "new", "newcomer", "C")
-    assert line.place("new") <= 1 + len(Counter(one.first.group for one in line.all()))
+    assert line.requests_ahead("new") <= 1 + len(
+        Counter(one.requester.group for one in line.requests())
+    )
 
 
 def test_what_nobody_looks_at_makes_room() -> None:
-    line = Line(LANE)
+    line = LaneQueue(LANE)
     runs, waits, looked = (put(line, key, key) for key in ("runs", "waits", "looked"))
-    runs.looked = waits.looked = time.monotonic() - LANE.left - 1
+    runs.last_polled = waits.last_polled = time.monotonic() - LANE.abandoned_after - 1
     put(line, "new", "new")
     assert runs.cancelled  # ends as soon as its thread sees it
     assert not line.get("waits")
@@ -144,10 +149,10 @@ def test_it_is_what_working_the_line_off_takes(
     left: list[float], before: list[float], workers: int
 ) -> None:
     left = left[:workers]
-    assert until_turn(left, before, workers) == worked_off(left, before, workers)
+    assert seconds_until_turn(left, before, workers) == worked_off(left, before, workers)
 
 
 def test_what_is_not_known_is_not_told() -> None:
-    assert until_turn([None], [], 1) is None
-    assert until_turn([1.0], [None], 1) is None
-    assert until_turn([], [], 2) == 0
+    assert seconds_until_turn([None], [], 1) is None
+    assert seconds_until_turn([1.0], [None], 1) is None
+    assert seconds_until_turn([], [], 2) == 0

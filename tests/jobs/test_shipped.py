@@ -16,11 +16,23 @@ from tests.jobs.conftest import asked, still_jobs
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
-from transformer.jobs.make_shipped import FRAMES, LINES, early_save, pack, thinned
-from transformer.jobs.shipped import RUNS, ShippedFolder, find, folders, infos
+from transformer.jobs.make_shipped import (
+    MAX_FILM_STEPS,
+    MAX_STEP_LINES,
+    add_early_checkpoint,
+    make_shipped_run,
+    thin_metrics,
+)
+from transformer.jobs.shipped import (
+    RUNS,
+    ShippedFolder,
+    find_shipped,
+    shipped_folders,
+    shipped_infos,
+)
 from transformer.text.files import write_json
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
 from transformer.training.train_folder import train_run
 
@@ -33,7 +45,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
     run = RunFolder(tmp_path_factory.mktemp("trained") / "reverse-3fa2c1")
     run.path.mkdir()
     settings = {"steps": 12, "d_model": 16, "d_ff": 16, "n_heads": 2, "n_layers": 1}
-    config = describe(
+    config = make_run_config(
         "reverse", settings=settings, options={"n_train": 200, "n_valid": 20}, title="Reverse"
     )
     run.write_config(replace(config, owner=OWNER, created=1.5e9))
@@ -44,7 +56,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
 @pytest.fixture
 def root(tmp_path: Path, trained: RunFolder) -> Path:
     """A folder of checkpoints with a run in it that came with the app."""
-    pack(trained.path, tmp_path / "checkpoints" / RUNS / "toy-reverse")
+    make_shipped_run(trained.path, tmp_path / "checkpoints" / RUNS / "toy-reverse")
     return tmp_path / "checkpoints" / RUNS
 
 
@@ -94,7 +106,9 @@ def test_a_run_of_a_checkpoint_names_it_and_keeps_no_sentence(
     trained: RunFolder, tmp_path: Path
 ) -> None:
     pairs = [("a b", "b a")]
-    made = RunFolder(pack(trained.path, tmp_path / "film", checkpoint="en-de", pairs=pairs))
+    made = RunFolder(
+        make_shipped_run(trained.path, tmp_path / "film", checkpoint="en-de", pairs=pairs)
+    )
     config = made.config().to_dict()
     assert (config["checkpoint"], config["probes"]) == ("en-de", (("a b", "b a"),))
     assert {"data", "device"} & config.keys() == set()
@@ -106,7 +120,7 @@ def test_a_run_of_a_checkpoint_names_it_and_keeps_no_sentence(
 
 def test_packed_again_it_replaces_the_old_one(trained: RunFolder, root: Path) -> None:
     (root / "toy-reverse" / "left.txt").write_text("old")
-    pack(trained.path, root / "toy-reverse")
+    make_shipped_run(trained.path, root / "toy-reverse")
     assert not (root / "toy-reverse" / "left.txt").exists()
 
 
@@ -115,8 +129,8 @@ def test_a_film_has_at_most_so_many_steps(trained: RunFolder, tmp_path: Path) ->
     first = next((long / "snapshots").glob("*.npz"))
     for step in range(20, 120):
         shutil.copy(first, long / "snapshots" / f"{step:08d}.npz")
-    steps = RunFolder(pack(long, tmp_path / "packed")).snapshots()
-    assert len(steps) == FRAMES
+    steps = RunFolder(make_shipped_run(long, tmp_path / "packed")).snapshots()
+    assert len(steps) == MAX_FILM_STEPS
     assert (steps[0], steps[-1]) == (0, 119)
 
 
@@ -126,10 +140,10 @@ def test_thinned_curves_keep_what_was_measured_and_all_seconds() -> None:
         lines.append({"step": step, "loss": 1 / 3 / step, "seconds": 0.25, "tokens": 7})
         if step % 100 == 0:
             lines.append({"step": step, "valid_loss": 0.5, "sequence_accuracy": step / 1000})
-    kept = thinned(lines)
+    kept = thin_metrics(lines)
     assert [x for x in kept if "valid_loss" in x] == [x for x in lines if "valid_loss" in x]
     steps = [x for x in kept if "loss" in x]
-    assert LINES / 2 <= len(steps) <= LINES + 1
+    assert MAX_STEP_LINES / 2 <= len(steps) <= MAX_STEP_LINES + 1
     assert (steps[0]["step"], steps[-1]["step"]) == (1, 1000)
     assert math.fsum(x["seconds"] for x in steps) == pytest.approx(250)
     assert sum(x["tokens"] for x in steps) == 7000
@@ -138,7 +152,7 @@ def test_thinned_curves_keep_what_was_measured_and_all_seconds() -> None:
 
 def test_a_short_run_keeps_every_line() -> None:
     lines = [{"step": step, "loss": 0.5, "seconds": 1.0, "tokens": 3} for step in range(50)]
-    assert thinned(lines) == lines
+    assert thin_metrics(lines) == lines
 
 
 def test_early_saves_become_a_film_in_the_order_of_their_steps(
@@ -146,8 +160,10 @@ def test_early_saves_become_a_film_in_the_order_of_their_steps(
 ) -> None:
     pairs = [("a b c", "c b a"), ("d a", "a d")]
     for step, loss in ((500, 1.5), (100, 2.5), (500, 1.25)):
-        early_save(root / "t", trained.checkpoint_path, step, "en-fr", pairs, {"valid_loss": loss})
-    found = find(root, "t")
+        add_early_checkpoint(
+            root / "t", trained.checkpoint_path, step, "en-fr", pairs, {"valid_loss": loss}
+        )
+    found = find_shipped(root, "t")
     assert found
     assert found.config().to_dict()["checkpoint"] == "en-fr"
     assert found.snapshots() == [100, 500]
@@ -160,13 +176,13 @@ def test_early_saves_become_a_film_in_the_order_of_their_steps(
     for kind in ("encoder", "decoder", "cross"):
         weights = found.snapshot(100)[f"0.{kind}"][0]
         np.testing.assert_allclose(weights, trace.weights(kind, 0), atol=2e-3)
-    info = next(one for one in infos(root) if one.name == "t")
+    info = next(one for one in shipped_infos(root) if one.name == "t")
     assert (info.title, info.step) == ("The training of en-fr", 500)
     with pytest.raises(ValueError, match="has other probes"):
-        early_save(root / "t", trained.checkpoint_path, 600, "en-fr", pairs[:1], {})
+        add_early_checkpoint(root / "t", trained.checkpoint_path, 600, "en-fr", pairs[:1], {})
 
 
-SHIPPED = folders(Path(__file__).resolve().parents[2] / "checkpoints" / RUNS)
+SHIPPED = shipped_folders(Path(__file__).resolve().parents[2] / "checkpoints" / RUNS)
 TOYS = [folder for folder in SHIPPED if folder.name.startswith("toy-")]
 
 
@@ -180,7 +196,7 @@ def test_a_toy_has_learned_and_has_its_film(toy: ShippedFolder) -> None:
     assert toy.name == f"toy-{task}"
     assert task in TASKS
     assert toy.state()["status"] == "finished"
-    assert 10 <= len(toy.snapshots()) <= FRAMES
+    assert 10 <= len(toy.snapshots()) <= MAX_FILM_STEPS
     assert toy.snapshots()[0] == 0
     assert toy.snapshots()[-1] == toy.state()["step"] == toy.metrics()[-1]["step"]
     assert toy.inspect()
@@ -196,7 +212,7 @@ def test_a_toy_has_learned_and_has_its_film(toy: ShippedFolder) -> None:
 def test_it_is_nobodys_whatever_it_says(root: Path) -> None:
     config = json.loads((root / "toy-reverse" / "config.json").read_text())
     (root / "toy-reverse" / "config.json").write_text(json.dumps({**config, "owner": OWNER}))
-    (found,) = infos(root)
+    (found,) = shipped_infos(root)
     assert (found.name, found.title, found.status) == ("toy-reverse", "Reverse", "finished")
     assert (found.owner, found.shipped, found.step) == ("", True, 12)
 
@@ -204,7 +220,7 @@ def test_it_is_nobodys_whatever_it_says(root: Path) -> None:
 def test_early_saves_have_the_checkpoint_that_they_name(root: Path, trained: RunFolder) -> None:
     named = Path(shutil.copytree(trained.checkpoint_path, root.parent / "en-fr"))
     history(root, "en-fr")
-    by_name = {folder.name: folder for folder in folders(root)}
+    by_name = {folder.name: folder for folder in shipped_folders(root)}
     assert by_name["training"].checkpoint_path == named
     assert not by_name["training"].has_own_checkpoint
     assert by_name["toy-reverse"].has_own_checkpoint
@@ -218,19 +234,19 @@ def test_nothing_outside_the_checkpoints_is_reached(
 ) -> None:
     shutil.copytree(trained.checkpoint_path, root.parents[1] / "outside")
     history(root, name)
-    found = find(root, "training")
+    found = find_shipped(root, "training")
     assert found
     assert found.checkpoint_path == root / "training" / "checkpoint"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../runs/toy-reverse", "nowhere", "toy-reverse/"])
 def test_only_a_plain_name_finds_one(root: Path, name: str) -> None:
-    assert find(root, name) is None
+    assert find_shipped(root, name) is None
 
 
 def test_a_link_to_a_run_is_none(root: Path) -> None:
     (root / "link").symlink_to(root / "toy-reverse")
-    assert [folder.name for folder in folders(root)] == ["toy-reverse"]
+    assert [folder.name for folder in shipped_folders(root)] == ["toy-reverse"]
 
 
 def test_all_may_look_and_nobody_may_change(root: Path, tmp_path: Path) -> None:
@@ -263,6 +279,6 @@ def test_a_run_of_ones_own_comes_before_one_of_the_same_name(root: Path, tmp_pat
 
 
 def test_without_such_a_folder_there_are_none(tmp_path: Path) -> None:
-    assert infos(tmp_path / "nowhere") == []
+    assert shipped_infos(tmp_path / "nowhere") == []
     jobs = still_jobs(tmp_path / "runs")
     assert jobs.shipped() == []

@@ -20,7 +20,7 @@ import pytest
 from tests.jobs.asking import PATIENCE, wait_for
 from tests.jobs.conftest import STANDIN, MakeJobs, MakeStill, asked, until, warm
 from transformer.jobs import Jobs, Limits, claims, worker
-from transformer.jobs.claims import ANY
+from transformer.jobs.claims import UNLIMITED
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.queue import Queue
 
@@ -63,7 +63,7 @@ def test_from_click_to_finished(jobs: Jobs) -> None:
 def test_a_paused_run_gives_its_worker_to_the_next_and_goes_on(jobs: Jobs) -> None:
     first = jobs.submit(asked(steps=60, nap=0.02), "ann")
     second = jobs.submit(asked(steps=2), "bob")
-    assert jobs.run(second).place in (1, 2)  # the first one may not have been taken yet
+    assert jobs.run(second).queue_position in (1, 2)  # the first one may not have been taken yet
     info = until(jobs, first, lambda info: info.step >= 7)
     assert info.seconds_left is not None
     assert 0 < info.seconds_left < 60 * 0.02
@@ -177,12 +177,12 @@ def test_the_app_is_killed_and_finds_its_runs_again(
         process.kill()
         worker.wait(PATIENCE)
     info = looking.run(trained)
-    assert (info.status, info.place) == ("queued", 1)
+    assert (info.status, info.queue_position) == ("queued", 1)
     assert info.reason == (
         f"interrupted at step {info.step}; continues from the save at step {info.step} when a "
         "worker is free"
     )
-    assert looking.run(waiting).place == 2
+    assert looking.run(waiting).queue_position == 2
     after = make_jobs()
     after.start()
     for name, count in ((trained, 40), (waiting, 3)):
@@ -213,7 +213,7 @@ def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) ->
     saved = int(info.reason.removeprefix(said))
     assert info.step // 5 * 5 <= saved <= info.step  # who trains may have saved once more
     looking.resume(name, "ann")
-    assert looking.run(name).place == 1
+    assert looking.run(name).queue_position == 1
 
 
 def test_a_run_is_given_back_when_the_disk_has_room_again(
@@ -223,7 +223,7 @@ def test_a_run_is_given_back_when_the_disk_has_room_again(
     jobs = still()
     name = jobs.submit(asked(), "ann")
     queue = Queue(jobs.folder(name).path.parent)
-    claim = claims.take(queue, "worker")
+    claim = claims.claim_next_run(queue, "worker")
     assert claim is not None
     tries = iter([OSError(28, "No space left on device")] * 3)
     write = JobFolder.change_state
@@ -235,8 +235,10 @@ def test_a_run_is_given_back_when_the_disk_has_room_again(
         write(folder, *said)
 
     monkeypatch.setattr(JobFolder, "change_state", full)
-    monkeypatch.setattr(worker, "_LOOK", 0.01)
-    worker.Worker(queue, "worker", ANY)._give_back(claim, OSError(28, "No space left on device"))
+    monkeypatch.setattr(worker, "QUEUE_POLL_SECONDS", 0.01)
+    worker.Worker(queue, "worker", UNLIMITED)._release(
+        claim, OSError(28, "No space left on device")
+    )
     info = jobs.run(name)
     assert info.status == "failed"
     assert "No space left on device" in info.reason
@@ -258,7 +260,7 @@ def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:
     with ThreadPoolExecutor(30) as pool:
         assert len([*pool.map(press, range(30))]) == 30
     assert len(set(names.values())) == 30
-    places = sorted(info.place for info in apps[0].runs() if info.place)
+    places = sorted(info.queue_position for info in apps[0].runs() if info.queue_position)
     assert places == [*range(1, len(places) + 1)]
     for n, name in names.items():
         info = until(apps[n % 2], name, "finished")
@@ -278,11 +280,11 @@ def test_a_second_worker_comes_when_a_run_waits_and_both_train(
     jobs = warm(make_jobs(workers=0))
     first = jobs.submit(asked(steps=4000, nap=0.01), "ann")
     until(jobs, first, lambda info: info.step > 0)
-    assert jobs.warm() == 1
+    assert jobs.warm_workers() == 1
     second = jobs.submit(asked(steps=3), "bob")
     until(jobs, second, "finished")
     assert jobs.run(first).status == "running"
-    assert jobs.warm() == 2
+    assert jobs.warm_workers() == 2
     jobs.control(first, "ann", command="stop")
     until(jobs, first, "cancelled")
 

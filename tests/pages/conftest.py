@@ -88,9 +88,9 @@ def measure(app: AppTest, label: str, status: str = "done") -> None:
     press.click().run()
     key = str(press.key).removeprefix("ask-")
     until = time.monotonic() + 100
-    while computing().look(key).live and time.monotonic() < until:
+    while computing().status(key).live and time.monotonic() < until:
         time.sleep(0.1)
-    assert computing().look(key).status == status
+    assert computing().status(key).status == status
     app.run()
     assert not app.exception
 

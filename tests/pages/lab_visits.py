@@ -12,23 +12,23 @@ from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.computation import of_report
-from transformer.jobs.computation_service import FOLDER
+from transformer.jobs.computation import report_computation
+from transformer.jobs.computation_service import RESULTS_FOLDER
 from transformer.jobs.results import RESULT
 from transformer.text.files import write_json
 
 
 def kept(runs: Path, made: dict[str, Any], key: str) -> None:
     """A pass that was made already."""
-    (runs / FOLDER / key).mkdir(parents=True)
-    write_json(runs / FOLDER / key / RESULT, made)
+    (runs / RESULTS_FOLDER / key).mkdir(parents=True)
+    write_json(runs / RESULTS_FOLDER / key / RESULT, made)
 
 
 def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], str]:
     """What a pass comes to, and its key."""
     folder = checkpoints / "tiny"
     found = report(Translator.load(folder, "cpu"), corpus, what)
-    return found.to_dict(), of_report(folder, checkpoint_hash(folder), what, corpus).key
+    return found.to_dict(), report_computation(folder, checkpoint_hash(folder), what, corpus).key
 
 
 def grid(app: AppTest) -> dict[str, Any]:

@@ -193,7 +193,7 @@ def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
     weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(9, 12, 3)))
     given = Trace.from_weights(["a", "b", "c"], encoder=weights)
     app = visit("pages/attention.py")
-    services.once(opened.OpenedTraces).put(
+    services.shared_service(opened.OpenedTraces).put(
         (app.session_state["visitor"], "0" * 16), Reading(given, "x")
     )
     app.query_params.update({"trace": "0" * 16, "layer": "8", "head": "11", "kind": "encoder"})
@@ -208,7 +208,7 @@ def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
 def test_a_file_that_is_no_trace_is_refused_and_the_page_stays(visit: Visit) -> None:
     app = visit("pages/attention.py")
     app.file_uploader(key="trace-file").upload("x.npz", b"PK no").run()
-    assert any("This is no trace" in one for one in messages(app))
+    assert any("This is not a complete trace" in one for one in messages(app))
     assert view(app).trace == ""
     assert len(shown(app)) == 1
 

@@ -24,7 +24,7 @@ from transformer.analysis.evidence.verdicts import ENOUGH
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
-from transformer.training.recipe import PAIRS_FILE, describe
+from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.ui.pages.classroom.runs import seeds_for
 from transformer.ui.shell.class_news import message
 
@@ -34,7 +34,7 @@ TRAIN = "pages/train.py"
 
 
 def begun(visit: Visit, jobs: Jobs, app: AppTest, title: str) -> str:
-    return jobs.submit(describe("copy", title=title), app.session_state["visitor"])
+    return jobs.submit(make_run_config("copy", title=title), app.session_state["visitor"])
 
 
 def page_of(app: AppTest, name: str) -> AppTest:
@@ -52,7 +52,7 @@ def test_the_teacher_sees_all_runs_by_name_and_clears_the_line(visit: Visit, job
     learns = begun(visit, jobs, ann, "First")
     jobs.folder(learns).change_state("running")
     waits = begun(visit, jobs, bob, "Second")
-    elsewhere = jobs.submit(describe("copy", title="Not of the class"), "somebody")
+    elsewhere = jobs.submit(make_run_config("copy", title="Not of the class"), "somebody")
     again(teacher)
     rows = [(card["who"], card["title"], card["status"]) for card in wall(teacher)]
     assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, number 1")]
@@ -66,7 +66,7 @@ def test_the_teacher_controls_a_students_run_and_no_other(visit: Visit, jobs: Jo
     teacher = opened(visit)
     ann = joined(visit, the_class(), "Ann")
     hers = begun(visit, jobs, ann, "Hers")
-    other = jobs.submit(describe("copy", title="Not of the class"), "somebody")
+    other = jobs.submit(make_run_config("copy", title="Not of the class"), "somebody")
     page_of(teacher, other)
     assert "Someone else's run" in text(teacher)
     page_of(teacher, hers)
@@ -148,22 +148,22 @@ def test_everybody_has_a_run_of_the_race_and_it_has_enough_for_a_verdict(
 def test_the_teacher_puts_a_waiting_run_before_the_others(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     ann = joined(visit, the_class(), "Ann")
-    before = jobs.submit(describe("copy", title="Came before"), "somebody")
+    before = jobs.submit(make_run_config("copy", title="Came before"), "somebody")
     hers = begun(visit, jobs, ann, "Hers")
     assert "Move to front" not in {one.label for one in page_of(ann, hers).button}
     press(page_of(teacher, hers), "Move to front")
-    assert (jobs.run(hers).place, jobs.run(before).place) == (1, 2)
+    assert (jobs.run(hers).queue_position, jobs.run(before).queue_position) == (1, 2)
     assert "Move to front" not in {one.label for one in page_of(teacher, hers).button}
     jobs.control(hers, ann.session_state["visitor"], command="stop")
     with pytest.raises(JobError, match="stands in no line"):
-        jobs.put_first(hers, ann.session_state["visitor"])
+        jobs.prioritize(hers, ann.session_state["visitor"])
 
 
 def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     ann = joined(visit, the_class(), "Ann")
     pairs = "".join(f"cat {n}\tchat {n}\n" for n in range(30)).encode()
-    config = describe(title="Diary")
+    config = make_run_config(title="Diary")
     assert isinstance(config, PairsRun)
     name = jobs.submit(config, ann.session_state["visitor"], {PAIRS_FILE: pairs})
     assert wall(again(teacher)) == []
@@ -172,11 +172,11 @@ def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None
 
 def test_the_teacher_comes_first_in_line_and_a_student_does_not(visit: Visit, jobs: Jobs) -> None:
     for visitor in ("somebody", "somebody else"):
-        jobs.submit(describe("copy", title="Before"), visitor)
+        jobs.submit(make_run_config("copy", title="Before"), visitor)
     teacher = opened(visit)
     ann = joined(visit, the_class(), "Ann")
     press(teacher, "Stop leading")
     for app, place in ((ann, 3), (teacher, 1)):
         app.switch_page(TRAIN).run()
         press(app, "train-sort")
-        assert jobs.run(app.query_params["run"]).place == place
+        assert jobs.run(app.query_params["run"]).queue_position == place

@@ -20,10 +20,10 @@ from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.beside_checkpoint import KEPT, keep
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs import Computation, Computing
-from transformer.jobs.computation import LANES, of_report
-from transformer.jobs.computation_service import FOLDER
-from transformer.jobs.results import FAILED, RESULT, Latest
+from transformer.jobs import Computation, ComputationService
+from transformer.jobs.computation import LANES, report_computation
+from transformer.jobs.computation_service import RESULTS_FOLDER
+from transformer.jobs.results import FAILED, RESULT, LatestIndex
 from transformer.text.files import read_json, write_json
 from transformer.ui.widgets.verdicts import BADGES
 
@@ -41,8 +41,8 @@ def results(translator: Translator) -> dict[str, dict[str, Any]]:
 
 def put(checkpoints: Path, runs: Path, name: str, made: dict[str, Any], file: str = RESULT) -> str:
     digest = checkpoint_hash(checkpoints / "tiny")
-    asked = of_report(checkpoints / "tiny", digest, f"finding-{name}", Corpus.bundled(N))
-    folder = runs / FOLDER / asked.key
+    asked = report_computation(checkpoints / "tiny", digest, f"finding-{name}", Corpus.bundled(N))
+    folder = runs / RESULTS_FOLDER / asked.key
     folder.mkdir(parents=True)
     write_json(folder / file, made)
     return asked.key
@@ -120,7 +120,7 @@ def test_the_last_figures_are_shown_with_their_day_whatever_is_chosen_now(
     runs, name = tmp_path / "runs", "positional"
     key = put(checkpoints, runs, name, results[name])
     about = f"finding-{name} {checkpoint_hash(checkpoints / 'tiny')}"
-    Latest(runs, runs / FOLDER).note(about, key)
+    LatestIndex(runs, runs / RESULTS_FOLDER).record(about, key)
     (noted,) = (runs / ".last").iterdir()
     write_json(noted, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
     app = visit(PAGE, sentences=str(N + 1))  # another question
@@ -150,7 +150,7 @@ def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -
 
 
 def test_all_of_them_may_wait_together() -> None:
-    assert len(FINDINGS) <= LANES["corpus"].of_a_visitor
+    assert len(FINDINGS) <= LANES["corpus"].max_per_visitor
 
 
 def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
@@ -166,14 +166,14 @@ def test_run_all_asks_for_all_of_them(
     subjects: list[str] = []
     digest = checkpoint_hash(checkpoints / "tiny")
 
-    def ask(self: Computing, what: Computation, **more: str) -> str:
-        assert what.given["hash"] == digest
+    def submit(self: ComputationService, what: Computation, **more: str) -> str:
+        assert what.arguments["hash"] == digest
         subjects.append(what.subject)
         assert more["visitor"]
-        asked.append(what.given["what"])
+        asked.append(what.arguments["what"])
         return what.key
 
-    monkeypatch.setattr(Computing, "ask", ask)
+    monkeypatch.setattr(ComputationService, "submit", submit)
     app = visit(PAGE, sentences=str(N))
     next(b for b in app.button if b.label == "Run all").click().run()
     assert not app.exception
@@ -187,11 +187,11 @@ def test_what_a_visitor_brought_is_nobody_elses(
 ) -> None:
     subjects: list[str] = []
 
-    def ask(self: Computing, what: Computation, **more: str) -> str:
+    def submit(self: ComputationService, what: Computation, **more: str) -> str:
         subjects.append(what.subject)
         return what.key
 
-    monkeypatch.setattr(Computing, "ask", ask)
+    monkeypatch.setattr(ComputationService, "submit", submit)
     app = visit(PAGE, corpus="upload")
     app.text_area(key="corpus-text").set_value("I sleep .\nShe paints .").run()
     next(b for b in app.button if b.label == "Run all").click().run()

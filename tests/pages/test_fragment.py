@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunCon
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.ui.services import live_jobs
 
 Sent = list[ForwardMsg]
@@ -77,7 +77,7 @@ def form(visit: Visit) -> AppTest:
 
 def a_run(visit: Visit) -> AppTest:
     visit("pages/train.py")  # which makes the folder of the runs
-    name = live_jobs.jobs().submit(describe("copy"), "somebody")
+    name = live_jobs.jobs().submit(make_run_config("copy"), "somebody")
     return visit("pages/train.py", run=name)
 
 

@@ -18,8 +18,8 @@ from tests.pages.lab_visits import button
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import checkpoint_hash
-from transformer.jobs.computation import Computation, of_dataset
-from transformer.jobs.computation_service import FOLDER
+from transformer.jobs.computation import Computation, dataset_computation
+from transformer.jobs.computation_service import RESULTS_FOLDER
 from transformer.jobs.results import FAILED
 from transformer.text.files import write_json
 
@@ -47,11 +47,11 @@ def until_done(app: AppTest) -> None:
 def question(checkpoints: Path, lines: list[str], heads: str = "", **options: Any) -> Computation:
     folder = checkpoints / "tiny"
     corpus = Corpus.of_lines(lines, "Your text")
-    return of_dataset(folder, checkpoint_hash(folder), corpus, heads, options)
+    return dataset_computation(folder, checkpoint_hash(folder), corpus, heads, options)
 
 
 def written(tmp_path: Path, what: Computation) -> zipfile.ZipFile:
-    path = tmp_path / "runs" / FOLDER / what.key / what.file
+    path = tmp_path / "runs" / RESULTS_FOLDER / what.key / what.file
     return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
 
 
@@ -77,7 +77,7 @@ def test_sentences_become_one_file(
     shown = "".join(element.proto.body for element in app.get("html"))
     assert "weights.npz" in shown
     assert LINES[1] in shown
-    kept = tmp_path / "runs" / FOLDER / what.key
+    kept = tmp_path / "runs" / RESULTS_FOLDER / what.key
     assert sorted(path.name for path in kept.iterdir()) == ["dataset.zip", "lock", "result.json"]
 
     (checkpoints.parent / "dataset-tiny-your-text.zip").write_bytes((kept / what.file).read_bytes())
@@ -104,7 +104,7 @@ def test_one_who_cancels_leaves_nothing(visit: Visit, checkpoints: Path, tmp_pat
     lines = [f"The baker sells {n} books." for n in range(1500)]
     app = brought(visit, lines, sentences="1500")
     button(app, "Trace all sentences").click().run()
-    folder = tmp_path / "runs" / FOLDER / question(checkpoints, lines, method="greedy").key
+    folder = tmp_path / "runs" / RESULTS_FOLDER / question(checkpoints, lines, method="greedy").key
     deadline = time.monotonic() + 180
     while not [*folder.glob(".dataset.zip.*")]:
         assert time.monotonic() < deadline
@@ -122,7 +122,7 @@ def test_one_who_cancels_leaves_nothing(visit: Visit, checkpoints: Path, tmp_pat
 def test_what_was_ended_by_force_keeps_no_half_file(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
-    folder = tmp_path / "runs" / FOLDER / question(checkpoints, LINES, method="greedy").key
+    folder = tmp_path / "runs" / RESULTS_FOLDER / question(checkpoints, LINES, method="greedy").key
     (folder / ".dataset.zip.half" / "dataset").mkdir(parents=True)
     write_json(folder / FAILED, {"reason": "it took too long"})
     app = brought(visit)

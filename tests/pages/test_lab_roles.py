@@ -20,11 +20,11 @@ from tests.pages.conftest import Visit, charts, messages, run_program, shown, to
 from tests.pages.lab_visits import button, grid, kept, made
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.roles.head_roles import RESTS_ON
-from transformer.jobs.computation_service import FOLDER
+from transformer.jobs.computation_service import RESULTS_FOLDER
 from transformer.jobs.results import FAILED
 from transformer.measures import MEASURES
 from transformer.text.files import write_json
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.ui.pages.lab import COLOURS
 from transformer.ui.pages.lab.roles import said
 
@@ -86,7 +86,7 @@ def test_one_who_cancels_may_ask_again(visit: Visit) -> None:
 def test_what_failed_says_why(
     visit: Visit, twelve: tuple[dict[str, Any], str], tmp_path: Path
 ) -> None:
-    folder = tmp_path / "runs" / FOLDER / twelve[1]
+    folder = tmp_path / "runs" / RESULTS_FOLDER / twelve[1]
     folder.mkdir(parents=True)
     write_json(folder / FAILED, {"reason": "ours, sentence 1: the text is *too* long"})
     app = opened(visit)
@@ -225,7 +225,7 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
 ) -> None:
     run = tmp_path / "runs" / "mine"
     shutil.copytree(checkpoints / "tiny", run / "checkpoint")
-    asked = describe("copy", options={"n_train": 20, "n_valid": 5}, title="Mine").to_dict()
+    asked = make_run_config("copy", options={"n_train": 20, "n_valid": 5}, title="Mine").to_dict()
     (run / "config.json").write_text(json.dumps(asked), encoding="utf-8")
     app = opened(visit, model="mine")
     assert "Validation pairs of the run: 5 sentences, 5 with gold links." in told(app)

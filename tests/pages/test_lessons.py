@@ -13,6 +13,7 @@ from tests.pages.conftest import ROOT, Visit, messages, told, view
 from transformer.languages import front_matter
 from transformer.ui.pages.translate import Translate
 from transformer.ui.shell.registry import PAGES
+from transformer.ui.widgets.lessons import course
 from transformer.ui.widgets.lessons.course import (
     BY_NAME,
     CORE,
@@ -133,7 +134,8 @@ def test_who_gives_up_is_shown_one(visit: Visit) -> None:
 
 def test_the_list_has_them_all_and_begins_with_the_first(visit: Visit) -> None:
     app = visit(LIST)
-    assert all(one.title in words(app) for one in LESSONS)
+    labels = [button.label for button in app.button]
+    assert all(f"{course.number(one)}. {one.title}" in labels for one in LESSONS)
     app.button("begin").click().run()
     assert f"Lesson 1 of {len(CORE)}" in words(app)
 
@@ -244,7 +246,8 @@ def test_without_a_model_the_list_is_there_and_a_lesson_says_what_is_missing(
     empty = tmp_path / "none"
     empty.mkdir()
     app = visit(LIST, empty)
-    assert all(one.title in words(app) for one in LESSONS)
+    labels = [button.label for button in app.button]
+    assert all(f"{course.number(one)}. {one.title}" in labels for one in LESSONS)
     app.button("begin").click().run()
     assert not app.exception
     assert "No model here" in verdict(app)

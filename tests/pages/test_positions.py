@@ -20,7 +20,7 @@ from transformer.jobs import Jobs
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.ui.pages.positions import TABS, TOPICS, extrapolation, position_models
 
 PAGE = "pages/positions.py"
@@ -43,7 +43,7 @@ def put(path: Path, kind: str, **shape: Any) -> None:
         model = Transformer(config).eval()
     path.mkdir(parents=True)
     save_checkpoint(path / "checkpoint", model, vocabulary, "# A model\n")
-    told = describe(
+    told = make_run_config(
         "reverse", settings={"positions": kind}, options={"longest": 6}, title=path.name
     )
     (path / "config.json").write_text(json.dumps(told.to_dict()), encoding="utf-8")

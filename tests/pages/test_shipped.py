@@ -20,7 +20,7 @@ from transformer.jobs.shipped import RUNS
 from transformer.run_config import FilmRun, RunConfig
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
 from transformer.ui.services import live_jobs
 
@@ -44,7 +44,7 @@ def run_in(folder: Path, name: str, config: RunConfig) -> RunFolder:
 def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Checkpoints of which `tiny` is one, a toy, and early saves of `tiny`."""
     made = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
-    toy = run_in(made / RUNS, "toy-reverse", describe("reverse", title="Reverse a sequence"))
+    toy = run_in(made / RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence"))
     trained(toy.path)
     toy.append_metrics({"step": 2, "loss": 0.5})
     toy.append_metrics({"step": 2, "valid_loss": 0.4, "sequence_accuracy": 0.75})
@@ -66,7 +66,7 @@ def test_the_train_page_offers_them_before_anybody_trained(visit: Visit, folder:
     ways = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
     assert "**Reverse a sequence**" in ways
     assert "**The training of tiny**" in ways
-    assert ways.count("Open a trained one →") == 1  # on the card of its task
+    assert ways.count("Open a trained one: reverse →") == 1  # on the card of its task
     assert "You have no runs yet" in told(app)
     assert "Other visitors' runs" not in told(app)
 

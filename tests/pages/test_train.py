@@ -13,7 +13,7 @@ from tests.pages.train_visits import PAGE
 from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import defaults, describe
+from transformer.training.recipe import default_settings, make_run_config
 from transformer.ui.pages.training import ideas
 from transformer.ui.services import live_jobs
 from transformer.ui.shell.registry import CLASS, PAGES
@@ -49,7 +49,7 @@ def test_one_click_on_an_idea_puts_its_run_in_line_and_shows_it(
     assert "First in the queue" in told(app)
     config = jobs.folder(run.name).config().to_dict()
     assert config["data"]["task"] == idea.task
-    assert config["training"]["steps"] == defaults(idea.task)["steps"]
+    assert config["training"]["steps"] == default_settings(idea.task)["steps"]
     assert config["training"]["minutes"] == jobs.limits.minutes
 
 
@@ -57,7 +57,7 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visit(PAGE)
-    copying = describe("copy", title="Copy it")
+    copying = make_run_config("copy", title="Copy it")
     running, *names = [jobs.submit(copying, f"visitor {n}") for n in range(4)]
     jobs.folder(running).change_state("running")
     step = {"step": 100, "share": 0.2, "seconds": 5.0, "loss": 1.0}

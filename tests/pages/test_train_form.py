@@ -14,7 +14,7 @@ from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
-from transformer.training.recipe import defaults, describe
+from transformer.training.recipe import default_settings, make_run_config
 from transformer.ui.pages.training import draft, own_pairs, setup
 from transformer.ui.services import live_jobs
 from transformer.ui.services.uploads import decoded
@@ -43,7 +43,7 @@ def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
     app = form(visit(PAGE), "sort")
     assert TASKS["sort"].explanation in told(app)
     assert TASKS["sort"].look_for in told(app)
-    assert number(app, "Steps").value == defaults("sort")["steps"]
+    assert number(app, "Steps").value == default_settings("sort")["steps"]
     number(app, "Steps").set_value(30).run()
     number(app, "Longest").set_value(4).run()
     number(app, "Learning rate").set_value(0.001).run()
@@ -74,7 +74,7 @@ def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
     visit: Visit, jobs: Jobs
 ) -> None:
     app = form(visit(PAGE), "reverse")
-    steps = defaults("reverse")["steps"]
+    steps = default_settings("reverse")["steps"]
     assert "Reset all settings" not in labels(app)
     number(app, "Steps").set_value(31).run()
     number(app, "Heads").set_value(8).run()
@@ -90,7 +90,7 @@ def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
 
 def test_the_matrix_to_watch_is_one_that_the_model_will_have(visit: Visit, jobs: Jobs) -> None:
     app = form(visit(PAGE), "reverse")
-    config = describe("reverse").model
+    config = make_run_config("reverse").model
     real = {name for name, weight in Transformer(config).named_parameters() if weight.dim() == 2}
     app.selectbox(key="set-1-inspect").set_value("encoder.layers.1.ffn.w_2.weight").run()
     assert not messages(app)
@@ -133,10 +133,10 @@ def test_what_cannot_be_trained_is_one_sentence_beside_a_button_that_waits(
 def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> None:
     put(jobs)
     app = form(visit(PAGE), "reverse")
-    weights = count_parameters(describe("reverse").model)
+    weights = count_parameters(make_run_config("reverse").model)
     assert f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here" in told(app)
     assert "here, after 1 other run in the queue" in told(app)
-    config = describe("reverse").model
+    config = make_run_config("reverse").model
     assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
 
 

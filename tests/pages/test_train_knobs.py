@@ -11,7 +11,7 @@ from tests.pages.conftest import Visit, messages, shown, told, view
 from tests.pages.train_visits import OTHER, PAGE, put, stand
 from transformer.jobs import Jobs
 from transformer.run_config import INSPECT, PairsRun, TaskRun
-from transformer.training.recipe import PAIRS_FILE, describe
+from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.ui.pages.training.knobs import KNOBS, with_value
 
 
@@ -74,7 +74,7 @@ def test_another_visitors_run_is_left_alone_and_its_pairs_are_not_offered(
     app = visit(PAGE, run=name)
     knob(app, "Positions").select("none").run()
     assert {run.name for run in jobs.runs()} == {name, view(app).run}
-    private = describe(title="Diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
+    private = make_run_config(title="Diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
     assert isinstance(private, PairsRun)
     pairs = jobs.submit(private, OTHER, {PAIRS_FILE: b"dear diary\tI know\n"})
     jobs.share(pairs, OTHER, True)
@@ -82,7 +82,7 @@ def test_another_visitors_run_is_left_alone_and_its_pairs_are_not_offered(
 
 
 def test_the_matrix_to_watch_is_one_that_the_changed_model_has() -> None:
-    config = describe("reverse", title="R", inspect="encoder.layers.1.ffn.w_2.weight")
+    config = make_run_config("reverse", title="R", inspect="encoder.layers.1.ffn.w_2.weight")
     assert with_value(config, "n_layers", 1).inspect == INSPECT
     assert with_value(config, "n_layers", 3).inspect == config.inspect
 

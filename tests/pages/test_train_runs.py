@@ -10,14 +10,14 @@ import pytest
 from tests.pages.conftest import Visit, button, charts, messages, shown, told, view
 from tests.pages.train_visits import OTHER, PAGE, labels, put, stand, trained
 from transformer.jobs import JobError, Jobs
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 
 
 def test_a_run_on_somebodys_sentences_is_theirs_until_they_share_it(
     visit: Visit, jobs: Jobs
 ) -> None:
     """Another visitor once read a diary on the run's page."""
-    secret = describe(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
+    secret = make_run_config(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
     name = jobs.submit(secret, OTHER, {"pairs.tsv": b"dear diary\tI know\n"})
     trained(stand(jobs, name, "finished"))
     public = put(jobs)

@@ -19,12 +19,12 @@ from transformer.analysis.table1.complexity import count, formulas
 from transformer.analysis.table1.paths import path_length
 from transformer.analysis.table1.table2 import TABLE_2
 from transformer.analysis.table1.timing import LENGTHS, Timing
-from transformer.jobs import Computation, Computing, JobError
-from transformer.jobs.computation_service import FOLDER
+from transformer.jobs import Computation, ComputationService, JobError
+from transformer.jobs.computation_service import RESULTS_FOLDER
 from transformer.jobs.race_runs import COLUMNS
 from transformer.jobs.races import RACES
 from transformer.jobs.results import RESULT
-from transformer.jobs.shipped_race import write
+from transformer.jobs.shipped_race import write_race
 from transformer.model.rivals import RIVALS
 from transformer.text.files import read_json, write_json
 from transformer.ui.pages.why import PARTS
@@ -110,16 +110,16 @@ def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
     ]
     asked = []
 
-    def ask(self: Computing, what: Computation, **more: object) -> str:
+    def submit(self: ComputationService, what: Computation, **more: object) -> str:
         assert more["visitor"]
-        asked.append(what.given)
-        write_json(tmp_path / "runs" / FOLDER / what.key / RESULT, {"timings": timings})
+        asked.append(what.arguments)
+        write_json(tmp_path / "runs" / RESULTS_FOLDER / what.key / RESULT, {"timings": timings})
         return what.key
 
     app = visit(PAGE, part="time", d="4096", k="5")
     assert "There is no measurement" in app.info[0].value
     assert "uses d = 512" in words(app)
-    monkeypatch.setattr(Computing, "ask", ask)
+    monkeypatch.setattr(ComputationService, "submit", submit)
     app.button(key="measure").click().run()
     assert asked == [{"d": 512, "k": 5, "r": 15}]
     for other in (app, visit(PAGE, part="time", d="512", k="5")):
@@ -131,11 +131,11 @@ def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
 def test_a_measurement_too_many_is_refused_in_a_sentence(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ask(self: Computing, what: Computation, **more: object) -> str:
+    def submit(self: ComputationService, what: Computation, **more: object) -> str:
         raise JobError("44 measurements are under way already; try again when one is done")
 
     app = visit(PAGE, part="time")
-    monkeypatch.setattr(Computing, "ask", ask)
+    monkeypatch.setattr(ComputationService, "submit", submit)
     app.button(key="measure").click().run()
     assert "44 measurements are under way already" in app.warning[0].value
     app.run()
@@ -151,7 +151,7 @@ def test_one_that_came_with_the_app_is_shown(
         for entry in RACES["layers"].entries
         for distance in (3, 6)
     ]
-    path = write(folder, "layers", pd.DataFrame(lines, columns=list(COLUMNS)))
+    path = write_race(folder, "layers", pd.DataFrame(lines, columns=list(COLUMNS)))
     write_json(path, {**read_json(path), "when": 86400 * 31})
     app = visit(PAGE, folder, part="race")
     assert not messages(app)
@@ -167,7 +167,7 @@ def test_without_one_there_is_still_a_way_to_start(visit: Visit) -> None:
     app = visit(PAGE, part="race")
     assert not messages(app)
     assert "came with the app" not in words(app)
-    assert "Start the race" in [button.label for button in app.button]
+    assert "Start the race: layers" in [button.label for button in app.button]
 
 
 def test_every_figure_of_the_table_is_there(visit: Visit) -> None:

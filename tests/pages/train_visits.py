@@ -14,7 +14,7 @@ from transformer.jobs import Jobs
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 
 PAGE = "pages/train.py"
 OTHER = "o" * 32
@@ -37,7 +37,7 @@ def number(app: AppTest, label: str) -> Any:
 
 
 def put(jobs: Jobs, owner: str = OTHER, **more: Any) -> str:
-    return jobs.submit(describe("reverse", title="A run", **more), owner)
+    return jobs.submit(make_run_config("reverse", title="A run", **more), owner)
 
 
 def stand(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:

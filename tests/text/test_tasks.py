@@ -17,7 +17,7 @@ from transformer.text import TASKS, Example, Task, split, tasks
 
 NAMES = list(TASKS)
 OLD = ["copy", "reverse", "sort", "cipher", "dates", "addition", "brackets", "french"]
-SEEDS = st.integers(0, 2**64)
+N_SEEDS = st.integers(0, 2**64)
 
 
 Call = partial[list[Example]]
@@ -36,7 +36,7 @@ def drawn(draw: st.DrawFn, name: str) -> Call:
         option: draw(st.integers(least, greatest))
         for option, (least, greatest, _) in task.options.items()
     }
-    return partial(some, name, draw(st.integers(0, 60)), draw(SEEDS), **options)
+    return partial(some, name, draw(st.integers(0, 60)), draw(N_SEEDS), **options)
 
 
 def linked(example: Example) -> list[tuple[str, str]]:
@@ -103,7 +103,7 @@ def test_sort_is_sorted_and_no_letter_stands_twice(made: Call) -> None:
         assert one_to_one(example)
 
 
-@given(key=st.integers(0, 9999), seeds=st.tuples(SEEDS, SEEDS))
+@given(key=st.integers(0, 9999), seeds=st.tuples(N_SEEDS, N_SEEDS))
 def test_the_cipher_is_one_alphabet_for_every_seed(key: int, seeds: tuple[int, int]) -> None:
     table: dict[str, str] = {}
     for seed in seeds:
@@ -170,7 +170,7 @@ def test_source_and_target_together_are_balanced(made: Call) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=12)
-@given(seed=SEEDS)
+@given(seed=N_SEEDS)
 def test_examples_are_distinct_and_the_same_again(name: str, seed: int) -> None:
     task = TASKS[name]
     examples = task.pairs(40, seed)
@@ -221,7 +221,7 @@ def test_brackets_are_counted_as_all_words_tried_out_are() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=12)
-@given(seed=SEEDS)
+@given(seed=N_SEEDS)
 def test_no_source_is_in_both_splits(name: str, seed: int) -> None:
     train, valid = split(TASKS[name], 90, 30, seed)
     assert (len(train), len(valid)) == (90, 30)

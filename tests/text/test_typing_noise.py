@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transformer.config import TrainingConfig
 from transformer.text import Vocabulary
 from transformer.text.typing_noise import typing_variant, without_final_mark
-from transformer.training.data import vary_pairs
+from transformer.training.data import augment_pairs
 
 SEEN = ("moon", "sun", "garden", "river", "house")
 TEXT = [f"the {a} sees the {b}." for a in ("cat", "dog", "bird", "boat", "tree") for b in SEEN]
@@ -71,7 +71,7 @@ def test_an_epoch_changes_the_asked_share_of_the_pairs(vocabulary: Vocabulary) -
         for text in TEXT * 20
     ]
     config = TrainingConfig(typing_noise=0.4)
-    changed = vary_pairs(vocabulary, config, pairs, np.random.default_rng(2))
+    changed = augment_pairs(vocabulary, config, pairs, np.random.default_rng(2))
     assert all(src.dtype == np.uint16 for src, _ in changed)
     texts = [vocabulary.decode(src) for src, _ in changed]
     kept = sum(new == old for new, old in zip(texts, TEXT * 20, strict=True))
@@ -87,7 +87,7 @@ def test_only_sources_are_segmented_at_random(vocabulary: Vocabulary) -> None:
         for text in TEXT
     ]
     config = TrainingConfig(subword_alpha=0.1)
-    changed = vary_pairs(vocabulary, config, pairs, np.random.default_rng(2))
+    changed = augment_pairs(vocabulary, config, pairs, np.random.default_rng(2))
     for (src, tgt), old in zip(changed, pairs, strict=True):
         assert vocabulary.decode(src) == vocabulary.decode(old[0])
         assert tgt.tolist() == old[1].tolist()

@@ -11,10 +11,10 @@ import torch
 
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.text import Vocabulary
-from transformer.training.data import Prepared, TrainingPairs, prepare
+from transformer.training.data import PreparedData, TrainingPairs, prepare_data
 from transformer.training.distributed import World
 from transformer.training.evaluator import ProbeSet
-from transformer.training.run import RunFolder, load_progress
+from transformer.training.run import RunFolder, load_loop_state
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import TranslationTask
 
@@ -47,15 +47,19 @@ def table(tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
 
 
 @pytest.fixture(scope="session")
-def data(tmp_path_factory: pytest.TempPathFactory, table: Path, vocabulary: Vocabulary) -> Prepared:
+def data(
+    tmp_path_factory: pytest.TempPathFactory, table: Path, vocabulary: Vocabulary
+) -> PreparedData:
     """The encoded pairs, four of them for validation."""
     run = RunFolder(tmp_path_factory.mktemp("prepared"))
     vocabulary.save(run.vocabulary_path)
-    return prepare(run, TrainingPairs.of_files([table]), vocab_size=len(vocabulary), max_len=64)
+    return prepare_data(
+        run, TrainingPairs.from_files([table]), vocab_size=len(vocabulary), max_len=64
+    )
 
 
 @pytest.fixture
-def make_trainer(tmp_path: Path, data: Prepared) -> MakeTrainer:
+def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
     """`make_trainer("run", steps=9)`: a new or resuming trainer on the CPU in that run folder."""
 
     def make(
@@ -63,18 +67,18 @@ def make_trainer(tmp_path: Path, data: Prepared) -> MakeTrainer:
         shape: dict[str, Any] | None = None,
         report: Report = lambda line: None,
         probe_set: ProbeSet | None = None,
-        data: Prepared = data,
+        data: PreparedData = data,
         **settings: Any,
     ) -> Trainer:
         run, device, world = RunFolder(tmp_path / name), torch.device("cpu"), World()
         model_config = ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | (shape or {})))
-        config, progress = TrainingConfig(**(QUICK | settings)), load_progress(run)
+        config, loop = TrainingConfig(**(QUICK | settings)), load_loop_state(run)
         task = TranslationTask(
-            run, model_config, config, data, progress, device=device, world=world,
-            card=lambda progress, averaged: f"step {progress.step}, mean of {averaged}",
+            run, model_config, config, data, loop, device=device, world=world,
+            card=lambda loop, averaged: f"step {loop.step}, mean of {averaged}",
             probe_set=probe_set,
         )  # fmt: skip
-        return Trainer(run, config, task, progress, device=device, world=world, report=report)
+        return Trainer(run, config, task, loop, device=device, world=world, report=report)
 
     return make
 

@@ -8,44 +8,44 @@ from typing import Any
 
 import pytest
 
-from transformer.training.console import LINE_EVERY, Console
+from transformer.training.console import LOG_INTERVAL_SECONDS, Console
 
 
 class Clock:
-    now = 100.0
+    time = 100.0
 
     def __call__(self) -> float:
-        return self.now
+        return self.time
 
 
-def line(step: int, share: float, **more: Any) -> dict[str, Any]:
+def make_line(step: int, share: float, **more: Any) -> dict[str, Any]:
     return {"step": step, "share": share, "loss": 2.5, "tokens": 300, "seconds": 0.1} | more
 
 
-def test_a_log_gets_a_line_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_lines_respect_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
     clock = Clock()
     with Console(clock) as console:
         for step in range(1, 1001):
-            console(line(step, (step - 1) / 1000))
-            clock.now += 0.1
+            console(make_line(step, (step - 1) / 1000))
+            clock.time += 0.1
     out, log = capsys.readouterr()
     lines = log.splitlines()
     assert out == ""  # standard output is for results
     assert "\r" not in log
-    assert len(lines) == 1 + int(99.9 // LINE_EVERY)
+    assert len(lines) == 1 + int(99.9 // LOG_INTERVAL_SECONDS)
     assert lines[0] == "  0.0% step 1, loss 2.500, 3,000 tokens/s, ? left"
 
 
-def test_the_time_left_is_that_of_this_start(capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_left_counts_from_this_start(capsys: pytest.CaptureFixture[str]) -> None:
     """Resumed at 40%, the run takes 10 s for each percent: 600 s in all, whatever came before."""
     clock = Clock()
     with Console(clock) as console:
         for percent in range(40, 80):
-            console(line(percent, percent / 100))
-            clock.now += 10
-    left = re.findall(r"^ *([\d.]+)% .* ([\d:]+) left$", capsys.readouterr().err, flags=re.M)
-    assert len(left) > 8
-    for percent, text in left:
+            console(make_line(percent, percent / 100))
+            clock.time += 10
+    time_left = re.findall(r"^ *([\d.]+)% .* ([\d:]+) left$", capsys.readouterr().err, flags=re.M)
+    assert len(time_left) > 8
+    for percent, text in time_left:
         minutes, seconds = map(int, text.split(":"))
         assert 60 * minutes + seconds == pytest.approx(10 * (100 - float(percent)), abs=1)
 
@@ -55,19 +55,19 @@ def test_the_validation_loss_is_shown_with_the_next_step(
 ) -> None:
     with Console(Clock()) as console:
         console({"step": 1, "valid_loss": 1.23456, "perplexity": 3.4})
-        console(line(2, 0.1))
+        console(make_line(2, 0.1))
     assert "loss 2.500, valid 1.235, 3,000 tokens/s" in capsys.readouterr().err
 
 
-def test_a_terminal_gets_one_bar_that_moves(
+def test_terminal_shows_one_progress_bar(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     with Console() as console:
         assert capsys.readouterr().err == ""  # nothing before there is something to show
         for step in range(1, 101):
-            console(line(step, (step - 1) / 100))
-    shown = capsys.readouterr().err
-    assert "step 100, loss 2.500" in shown
-    assert shown.count("\n") == 1
-    assert 1 <= shown.count("\r") < 20  # not drawn at every step
+            console(make_line(step, (step - 1) / 100))
+    output = capsys.readouterr().err
+    assert "step 100, loss 2.500" in output
+    assert output.count("\n") == 1
+    assert 1 <= output.count("\r") < 20  # not drawn at every step

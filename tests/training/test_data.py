@@ -8,7 +8,7 @@ import pytest
 
 from transformer.text import CorpusError, Vocabulary
 from transformer.training import data as data_module
-from transformer.training.data import TrainingPairs, epoch_plan, open_prepared, prepare
+from transformer.training.data import TrainingPairs, epoch_plan, open_prepared_data, prepare_data
 from transformer.training.run import RunFolder
 
 Pairs = list[tuple[str, str]]
@@ -20,21 +20,19 @@ def write(path: Path, pairs: Pairs) -> Path:
 
 
 @pytest.mark.parametrize("n_pairs", [2, 50, 51, 120])
-def test_every_fiftieth_pair_is_set_aside(tmp_path: Path, n_pairs: int) -> None:
+def test_every_fiftieth_pair_is_held_out(tmp_path: Path, n_pairs: int) -> None:
     pairs = [(f"source {n}", f"target {n}") for n in range(n_pairs)]
-    corpus = TrainingPairs.of_files([write(tmp_path / "p.tsv", pairs)])
+    corpus = TrainingPairs.from_files([write(tmp_path / "p.tsv", pairs)])
     for _ in range(2):  # read from the start again
         train, valid = list(corpus.train()), list(corpus.valid())
         assert valid == pairs[::50]
         assert sorted(train + valid) == sorted(pairs)
 
 
-def test_no_more_are_set_aside_than_validation_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(data_module, "SET_ASIDE_MOST", 3)
+def test_held_out_pairs_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data_module, "MAX_HOLDOUT_PAIRS", 3)
     pairs = [(f"source {n}", f"target {n}") for n in range(1000)]
-    corpus = TrainingPairs.of_files([write(tmp_path / "p.tsv", pairs)])
+    corpus = TrainingPairs.from_files([write(tmp_path / "p.tsv", pairs)])
     assert list(corpus.valid()) == [pairs[0], pairs[50], pairs[100]]
     assert len(list(corpus.train())) == 997
 
@@ -44,72 +42,76 @@ def test_parallel_files_and_validation_files(tmp_path: Path) -> None:
     for name, text in sides.items():
         (tmp_path / name).write_text(text)
     valid = write(tmp_path / "valid.tsv", [("three", "trois")])
-    corpus = TrainingPairs.of_files([tmp_path / "en", tmp_path / "fr"], [valid])
+    corpus = TrainingPairs.from_files([tmp_path / "en", tmp_path / "fr"], [valid])
     assert list(corpus.train()) == [("one", "un"), ("two", "deux")]
     assert list(corpus.valid()) == [("three", "trois")]
 
 
-def test_mistakes_in_the_files_are_named_at_once(tmp_path: Path) -> None:
+def test_file_errors_are_raised_at_once(tmp_path: Path) -> None:
     table = write(tmp_path / "p.tsv", [("a", "b")])
     with pytest.raises(CorpusError, match="one table or two parallel files, not 3 files"):
-        TrainingPairs.of_files([table] * 3)
+        TrainingPairs.from_files([table] * 3)
     with pytest.raises(CorpusError, match=r"There is no file .*gone\.tsv"):
-        TrainingPairs.of_files([table], [tmp_path / "gone.tsv"])
+        TrainingPairs.from_files([table], [tmp_path / "gone.tsv"])
     with pytest.raises(CorpusError, match=r"p\.tsv has 1 pair; at least 2 are needed .* --valid"):
-        list(TrainingPairs.of_files([table]).train())
+        list(TrainingPairs.from_files([table]).train())
 
 
-def test_what_is_made_is_opened_again_and_not_made_anew(
+def test_prepared_data_is_reused(
     tmp_path: Path, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, told = RunFolder(tmp_path / "run"), []
-    corpus = TrainingPairs.of_files([write(tmp_path / "p.tsv", pairs)])
-    monkeypatch.setattr(data_module, "TELL_EVERY", 150)
-    made = prepare(run, corpus, vocab_size=320, max_len=20, log=told.append)
-    dropped = made.train.n_dropped
+    run, messages = RunFolder(tmp_path / "run"), []
+    corpus = TrainingPairs.from_files([write(tmp_path / "p.tsv", pairs)])
+    monkeypatch.setattr(data_module, "LOG_INTERVAL_PAIRS", 150)
+    prepared = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)
+    dropped = prepared.train.n_dropped
     assert 0 < dropped < 196
-    assert len(made.train) + dropped == 196
-    assert len(made.valid) + made.valid.n_dropped == 4
-    assert told[:3] == [
+    assert len(prepared.train) + dropped == 196
+    assert len(prepared.valid) + prepared.valid.n_dropped == 4
+    assert messages[:3] == [
         "learning 320 pieces from the training text",
         "encoding the train pairs",
         "196 train pairs encoded",
     ]
-    assert f"{dropped} train pairs of more than 20 pieces left out" in told
+    assert f"{dropped} train pairs of more than 20 pieces left out" in messages
     (tmp_path / "p.tsv").unlink()  # nothing is read again
-    told.clear()
-    again = prepare(run, corpus, vocab_size=320, max_len=20, log=told.append)
-    assert told == []
-    for number in range(len(made.train)):
-        for ours, theirs in zip(made.train.pair(number), again.train.pair(number), strict=True):
-            assert ours.tolist() == theirs.tolist()
+    messages.clear()
+    reopened = prepare_data(run, corpus, vocab_size=320, max_len=20, log=messages.append)
+    assert messages == []
+    for number in range(len(prepared.train)):
+        for ids, reopened_ids in zip(
+            prepared.train.pair(number), reopened.train.pair(number), strict=True
+        ):
+            assert ids.tolist() == reopened_ids.tolist()
 
 
-def test_the_vocabulary_has_not_seen_the_validation_pairs(tmp_path: Path, pairs: Pairs) -> None:
+def test_vocabulary_is_learned_without_validation_pairs(tmp_path: Path, pairs: Pairs) -> None:
     corpus = TrainingPairs(lambda: iter(pairs[:100]), lambda: iter(pairs[100:]))
-    prepared = prepare(RunFolder(tmp_path), corpus, vocab_size=310, max_len=64)
+    prepared = prepare_data(RunFolder(tmp_path), corpus, vocab_size=310, max_len=64)
     sentences = [side for pair in pairs[:100] for side in pair]
     assert prepared.vocabulary.sha256 == Vocabulary.train(sentences, 310).sha256
 
 
-def test_another_vocabulary_is_noticed(
+def test_another_vocabulary_is_refused(
     tmp_path: Path, pairs: Pairs, vocabulary: Vocabulary
 ) -> None:
     corpus = TrainingPairs(lambda: iter(pairs), lambda: iter(pairs))
     run = RunFolder(tmp_path)
-    prepare(run, corpus, vocab_size=310, max_len=64)
+    prepare_data(run, corpus, vocab_size=310, max_len=64)
     vocabulary.save(run.vocabulary_path)
     with pytest.raises(ValueError, match=r"train\.arrow was built with the vocabulary"):
-        open_prepared(run)
+        open_prepared_data(run)
     assert run.is_prepared
-    run.forget_text()
+    run.delete_text()
     assert not run.is_prepared
-    assert prepare(run, corpus, vocab_size=305, max_len=64).vocabulary.sha256 != vocabulary.sha256
+    assert (
+        prepare_data(run, corpus, vocab_size=305, max_len=64).vocabulary.sha256 != vocabulary.sha256
+    )
 
 
-def test_a_plan_is_an_epoch(data: data_module.Prepared) -> None:
+def test_epoch_plan_covers_every_pair_once(data: data_module.PreparedData) -> None:
     plan = epoch_plan(data.train, 300, seed=1, epoch=2)
     assert sorted(index for batch in plan for index in batch) == list(range(len(data.train)))
-    again, other = epoch_plan(data.train, 300, 1, 2), epoch_plan(data.train, 300, 1, 3)
-    assert [batch.tolist() for batch in plan] == [batch.tolist() for batch in again]
-    assert [batch.tolist() for batch in plan] != [batch.tolist() for batch in other]
+    same_epoch, next_epoch = epoch_plan(data.train, 300, 1, 2), epoch_plan(data.train, 300, 1, 3)
+    assert [batch.tolist() for batch in plan] == [batch.tolist() for batch in same_epoch]
+    assert [batch.tolist() for batch in plan] != [batch.tolist() for batch in next_epoch]

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from transformer.allocator import keep_freed_memory
 from transformer.cli import main
 from transformer.training import machine
-from transformer.training.distributed import World, join_world, own_device
+from transformer.training.distributed import World, join_world, process_device
 from transformer.training.machine import choose_precision, fastest_precision
 from transformer.training.run import RunFolder
 
@@ -33,7 +33,7 @@ def corpus(tmp_path: Path, pairs: list[tuple[str, str]]) -> Path:
     return path
 
 
-def test_two_processes_take_the_steps_of_one(corpus: Path, tmp_path: Path) -> None:
+def test_two_processes_match_one_process(corpus: Path, tmp_path: Path) -> None:
     """Without dropout, which each process draws for itself; an epoch has about ten batches."""
     torchrun = shlex.split(
         "torch.distributed.run --nproc-per-node=2 --standalone -m transformer train"
@@ -43,36 +43,46 @@ def test_two_processes_take_the_steps_of_one(corpus: Path, tmp_path: Path) -> No
         " --steps 12 --batch-tokens 400 --warmup 10 --learning-rate 0.01 --valid-every 4"
         " --save-every 12 --max-pieces 400 --precision fp32 --device cpu --cooldown 0.5"
     )
-    one, two = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
-    done = subprocess.run(
-        [sys.executable, "-m", *torchrun, str(corpus), "--run-folder", str(two.path), *options],
+    single_run, double_run = RunFolder(tmp_path / "one"), RunFolder(tmp_path / "two")
+    completed = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            *torchrun,
+            str(corpus),
+            "--run-folder",
+            str(double_run.path),
+            *options,
+        ],
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
         timeout=240,
     )
-    assert done.returncode == 0, done.stderr
-    assert "2 processes" in done.stderr
-    assert done.stderr.count("finished: all 12 steps taken") == 1  # one of them speaks
-    assert main(["train", str(corpus), "--run", str(one.path), *options]) == 0
-    assert (one.state()["processes"], two.state()["processes"]) == (1, 2)
-    single = alone = 0
-    for ours, theirs in zip(two.metrics(), one.metrics(), strict=True):
+    assert completed.returncode == 0, completed.stderr
+    assert "2 processes" in completed.stderr
+    assert completed.stderr.count("finished: all 12 steps taken") == 1  # one of them speaks
+    assert main(["train", str(corpus), "--run", str(single_run.path), *options]) == 0
+    assert (single_run.state()["processes"], double_run.state()["processes"]) == (1, 2)
+    n_lines = n_single_pair_batches = 0
+    for double_line, single_line in zip(double_run.metrics(), single_run.metrics(), strict=True):
         for name in ("step", "tokens", "learning_rate", "share"):
-            assert ours.get(name) == theirs.get(name)
+            assert double_line.get(name) == single_line.get(name)
         for name in ("loss", "nll", "valid_loss"):
-            assert ours.get(name, 0) == pytest.approx(theirs.get(name, 0), rel=1e-5)
-        single += 1
-        alone += ours.get("tokens", 0) > 400
-    assert single == 15  # 12 steps and 3 looks at the validation pairs
-    assert alone >= 1  # the batch of one pair was among them
-    weights = [load_file(run.path / "weights" / "00000012.safetensors") for run in (one, two)]
+            assert double_line.get(name, 0) == pytest.approx(single_line.get(name, 0), rel=1e-5)
+        n_lines += 1
+        n_single_pair_batches += double_line.get("tokens", 0) > 400
+    assert n_lines == 15  # 12 steps and 3 looks at the validation pairs
+    assert n_single_pair_batches >= 1  # the batch of one pair was among them
+    weights = [
+        load_file(run.path / "weights" / "00000012.safetensors") for run in (single_run, double_run)
+    ]
     for name, weight in weights[0].items():
         torch.testing.assert_close(weights[1][name], weight, rtol=1e-3, atol=1e-4)
 
 
-def test_one_process_alone_is_the_world() -> None:
+def test_world_of_one_process() -> None:
     with join_world(torch.device("cpu")) as world:
         assert world == World(rank=0, size=1)
         assert world.is_main
@@ -93,26 +103,26 @@ def pretend_torchrun(
     monkeypatch.setattr(torch.cuda, "device_count", lambda: gpus)
 
 
-def test_each_process_has_a_gpu_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_process_gets_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     cuda = torch.device("cuda")
-    assert own_device(cuda) == cuda  # not under torchrun
+    assert process_device(cuda) == cuda  # not under torchrun
     pretend_torchrun(monkeypatch, world=4, local=2, rank=1, gpus=2)
-    assert own_device(cuda) == torch.device("cuda", 1)
-    assert own_device(torch.device("cpu")) == torch.device("cpu")
+    assert process_device(cuda) == torch.device("cuda", 1)
+    assert process_device(torch.device("cpu")) == torch.device("cpu")
     # Two machines, one process each.
     pretend_torchrun(monkeypatch, world=2, local=1, rank=0, gpus=3)
-    assert own_device(cuda) == torch.device("cuda", 0)
-    assert own_device(torch.device("cuda", 2)) == torch.device("cuda", 2)
+    assert process_device(cuda) == torch.device("cuda", 0)
+    assert process_device(torch.device("cuda", 2)) == torch.device("cuda", 2)
 
 
-def test_gpus_are_not_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sharing_a_gpu_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     pretend_torchrun(monkeypatch, world=4, local=4, rank=3, gpus=2)
-    with pytest.raises(ValueError, match="4 processes need a GPU each, this machine has 2"):
-        own_device(torch.device("cuda"))
+    with pytest.raises(ValueError, match="4 processes need one GPU each, this machine has 2"):
+        process_device(torch.device("cuda"))
     with pytest.raises(ValueError, match=r"4 processes cannot share cuda:1; give --device cuda$"):
-        own_device(torch.device("cuda", 1))
+        process_device(torch.device("cuda", 1))
     with pytest.raises(ValueError, match="on cpu or cuda, not on mps; give --device cpu"):
-        own_device(torch.device("mps"))
+        process_device(torch.device("mps"))
 
 
 CPU = torch.device("cpu")
@@ -122,11 +132,11 @@ CPU = torch.device("cpu")
     ("bf16", "fp32", "chosen"),
     [(0.2, 1.0, "bf16"), (0.95, 1.0, "fp32"), (1.5, 1.0, "fp32"), (float("inf"), 1.0, "fp32")],
 )
-def test_auto_takes_bf16_where_it_is_clearly_faster(
+def test_auto_chooses_bf16_if_clearly_faster(
     bf16: float, fp32: float, chosen: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    took = {torch.bfloat16: bf16, torch.float32: fp32}
-    monkeypatch.setattr(machine, "_seconds", lambda device, dtype: took[dtype])
+    seconds = {torch.bfloat16: bf16, torch.float32: fp32}
+    monkeypatch.setattr(machine, "_matmul_seconds", lambda device, dtype: seconds[dtype])
     expected = torch.bfloat16 if chosen == "bf16" else torch.float32
     assert fastest_precision(CPU) == expected
     assert choose_precision("auto", CPU, World()) == (chosen, expected)
@@ -135,19 +145,19 @@ def test_auto_takes_bf16_where_it_is_clearly_faster(
 
 
 @pytest.mark.parametrize("first", [0.0, 1.0])
-def test_the_first_process_decides_for_all(first: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_first_process_chooses_the_precision(first: float, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "fastest_precision", lambda device: torch.bfloat16)
     monkeypatch.setattr(World, "broadcast", lambda self, values, device: [first])
     chosen, _ = choose_precision("auto", CPU, World(rank=1, size=2))
     assert chosen == ("bf16" if first else "fp32")
 
 
-def test_what_a_device_cannot_do_takes_for_ever() -> None:
-    assert machine._seconds(torch.device("meta"), torch.float32) == float("inf")
-    assert 0 < machine._seconds(CPU, torch.float32) < 60
+def test_unsupported_dtype_takes_infinite_time() -> None:
+    assert machine._matmul_seconds(torch.device("meta"), torch.float32) == float("inf")
+    assert 0 < machine._matmul_seconds(CPU, torch.float32) < 60
 
 
-def test_memory_is_kept_where_the_c_library_is_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_freed_memory_is_kept_with_glibc(monkeypatch: pytest.MonkeyPatch) -> None:
     assert keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not keep_freed_memory()

@@ -17,8 +17,8 @@ from transformer.config import ModelConfig
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.model import Transformer
-from transformer.training.data import Prepared
-from transformer.training.evaluation_callback import SHARE, EvaluationCallback
+from transformer.training.data import PreparedData
+from transformer.training.evaluation_callback import MAX_TIME_SHARE, EvaluationCallback
 from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.run import RunFolder
 from transformer.training.trainer import Trainer
@@ -29,7 +29,7 @@ def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
     return ProbeSet(probes=pairs[:2], valid=pairs[2:12], language=True)
 
 
-def generous(trainer: Trainer) -> Trainer:
+def without_time_limit(trainer: Trainer) -> Trainer:
     """With a clock that stands still for looks, so that none has to wait."""
     callback = translation(trainer).callback
     assert callback is not None
@@ -37,11 +37,11 @@ def generous(trainer: Trainer) -> Trainer:
     return trainer
 
 
-def test_what_is_seen_is_what_the_translator_says(
-    make_trainer: MakeTrainer, data: Prepared, probe_set: ProbeSet
+def test_evaluation_equals_the_translators_results(
+    make_trainer: MakeTrainer, data: PreparedData, probe_set: ProbeSet
 ) -> None:
     """The last snapshot, examples and figures, against the checkpoint's own traces."""
-    trainer = generous(make_trainer(probe_set=probe_set, steps=12, average=1))
+    trainer = without_time_limit(make_trainer(probe_set=probe_set, steps=12, average=1))
     trainer.train()
     run = trainer.run
     translator = Translator(trainer.learner.model.eval(), data.vocabulary, "fp32")
@@ -55,10 +55,10 @@ def test_what_is_seen_is_what_the_translator_says(
             "predicted": list(trace.predicted_tokens),
         }
         for kind in WEIGHTS:
-            found = snapshot[f"{number}.{kind}"]
-            assert found.dtype == np.float16
+            weights = snapshot[f"{number}.{kind}"]
+            assert weights.dtype == np.float16
             expected = np.stack([trace.weights(kind, k) for k in range(trace.n_layers)])
-            np.testing.assert_allclose(found, expected, atol=1e-3)
+            np.testing.assert_allclose(weights, expected, atol=1e-3)
     longest = max(len(data.vocabulary.encode(tgt)) for _, tgt in probe_set.valid)
     texts = [translator.translate(src, max_len=longest + 5) for src, _ in probe_set.valid]
     last = run.examples()[-1]
@@ -68,140 +68,154 @@ def test_what_is_seen_is_what_the_translator_says(
         src for src, _ in probe_set.valid[:8]
     ]
     forced = [translator.translate(src, target=tgt) for src, tgt in probe_set.valid]
-    n_tokens = sum(len(one.ids) for one in forced)
+    n_tokens = sum(len(translation.ids) for translation in forced)
     line = [line for line in run.metrics() if "sequence_accuracy" in line][-1]
-    nll = -sum(one.log_probability for one in forced)
+    nll = -sum(translation.log_probability for translation in forced)
     assert line["valid_loss"] == pytest.approx(nll / n_tokens, rel=1e-4)
     assert line["perplexity"] == pytest.approx(math.exp(line["valid_loss"]))
-    best = [step.candidates[0].id == step.chosen.id for one in forced for step in one.steps]
+    best = [
+        step.candidates[0].id == step.chosen.id
+        for translation in forced
+        for step in translation.steps
+    ]
     assert line["token_accuracy"] == pytest.approx(np.mean(best), abs=1.5 / n_tokens)
     assert 0 <= line["bleu"] <= 100
     assert run.inspect()["t"] == 12
     assert load_checkpoint(run.checkpoint_path)
 
 
-def test_looks_change_nothing_that_is_learned(
-    make_trainer: MakeTrainer, probe_set: ProbeSet
-) -> None:
+def test_evaluations_do_not_change_training(make_trainer: MakeTrainer, probe_set: ProbeSet) -> None:
     """Nor does being stopped between them."""
-    alone = make_trainer("alone")
-    alone.train()
-    seen = generous(make_trainer("seen", probe_set=probe_set))
-    seen.train()
-    first = generous(make_trainer("again", probe_set=probe_set, steps=7))
+    reference = make_trainer("alone")
+    reference.train()
+    evaluated = without_time_limit(make_trainer("seen", probe_set=probe_set))
+    evaluated.train()
+    first = without_time_limit(make_trainer("again", probe_set=probe_set, steps=7))
     first.train()
-    again = generous(make_trainer("again", probe_set=probe_set))
-    again.train()
-    steps = [[one for one in losses(t.run) if one[0] > 0] for t in (alone, seen, again)]
+    resumed = without_time_limit(make_trainer("again", probe_set=probe_set))
+    resumed.train()
+    steps = [
+        [entry for entry in losses(t.run) if entry[0] > 0] for t in (reference, evaluated, resumed)
+    ]
     assert steps[0] == steps[1] == steps[2]
-    for name, weight in alone.learner.model.named_parameters():
-        assert torch.equal(weight, seen.learner.model.get_parameter(name)), name
-        assert torch.equal(weight, again.learner.model.get_parameter(name)), name
-    assert [line["step"] for line in again.run.examples()] == again.run.snapshots()
+    for name, weight in reference.learner.model.named_parameters():
+        assert torch.equal(weight, evaluated.learner.model.get_parameter(name)), name
+        assert torch.equal(weight, resumed.learner.model.get_parameter(name)), name
+    assert [line["step"] for line in resumed.run.examples()] == resumed.run.snapshots()
 
 
 @pytest.fixture
 def callback(make_trainer: MakeTrainer, probe_set: ProbeSet) -> EvaluationCallback:
-    found = translation(make_trainer(probe_set=probe_set, steps=100)).callback
-    assert found is not None
-    return found
+    evaluation_callback = translation(make_trainer(probe_set=probe_set, steps=100)).callback
+    assert evaluation_callback is not None
+    return evaluation_callback
 
 
-class Paced:
+class PacedEvaluations:
     """Looks on a clock of the test's own, on which seeing and measuring take so many seconds."""
 
     def __init__(
-        self, callback: EvaluationCallback, see: float, measure: float, first: float | None = None
+        self,
+        callback: EvaluationCallback,
+        snapshot_seconds: float,
+        measure_seconds: float,
+        first_seconds: float | None = None,
     ) -> None:
         """`first` is how long seeing takes the first time, if that is longer."""
-        self.callback, self.now, self.seen = callback, 0.0, list[int]()
+        self.callback, self.time, self.snapshot_steps = callback, 0.0, list[int]()
 
-        def take(seconds: float) -> dict[str, int]:
-            self.now += seconds
+        def advance_clock(seconds: float) -> dict[str, int]:
+            self.time += seconds
             return {"n": 1}
 
-        def seeing(step: int) -> dict[str, int]:
-            self.seen.append(step)
-            return take(see if first is None or self.seen[1:] else first)
+        def write_snapshot(step: int) -> dict[str, int]:
+            self.snapshot_steps.append(step)
+            return advance_clock(
+                snapshot_seconds
+                if first_seconds is None or self.snapshot_steps[1:]
+                else first_seconds
+            )
 
-        callback.clock = lambda: self.now
-        callback._see = seeing  # type: ignore[method-assign]
-        callback.evaluator.measure = lambda **_: take(measure)  # type: ignore[method-assign]
+        callback.clock = lambda: self.time
+        callback._write_snapshot = write_snapshot  # type: ignore[method-assign]
+        callback.evaluator.measure = lambda **_: advance_clock(measure_seconds)  # type: ignore[method-assign]
 
-    def looks(self, steps: int, seconds: float) -> Iterator[tuple[int, bool]]:
+    def run_steps(self, steps: int, seconds: float) -> Iterator[tuple[int, bool]]:
         """Steps that take so many seconds each, and whether there was something measured."""
         for step in range(steps + 1):
-            yield step, bool(self.callback.look(step, step / steps, self.now))
-            self.now += seconds
+            yield step, bool(self.callback.evaluate_if_due(step, step / steps, self.time))
+            self.time += seconds
 
 
-def test_looks_are_dense_at_first_and_then_even(callback: EvaluationCallback) -> None:
-    paced = Paced(callback, see=0.0, measure=0.0)
-    measured = [step for step, found in paced.looks(400, 1.0) if found]
-    assert paced.seen == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
+def test_evaluations_are_dense_at_first_and_then_even(callback: EvaluationCallback) -> None:
+    paced = PacedEvaluations(callback, snapshot_seconds=0.0, measure_seconds=0.0)
+    measured = [step for step, was_measured in paced.run_steps(400, 1.0) if was_measured]
+    assert paced.snapshot_steps == sorted({0, 1, 2, 4, 8, 16, 32, 64, *range(0, 401, 10)})
     assert measured == [*range(10, 401, 10)]
 
 
-def test_looks_keep_to_their_share_of_the_time(callback: EvaluationCallback) -> None:
-    paced, looks = Paced(callback, see=0.05, measure=2.0), 0
-    for step, found in paced.looks(1000, 0.1):
-        looks += found
+def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) -> None:
+    paced, n_measured = PacedEvaluations(callback, snapshot_seconds=0.05, measure_seconds=2.0), 0
+    for step, was_measured in paced.run_steps(1000, 0.1):
+        n_measured += was_measured
         if step > 400:  # the second measurement is paid back
-            assert callback.spent <= SHARE * paced.now + 0.2
-    assert 5 <= looks <= 9  # (100 s + looks) · 15% / 2 s, less what seeing takes
-    spent = callback.spent
+            assert callback.seconds_spent <= MAX_TIME_SHARE * paced.time + 0.2
+    assert 5 <= n_measured <= 9  # (100 s + looks) · 15% / 2 s, less what seeing takes
+    spent = callback.seconds_spent
     # The end is seen whatever it takes.
-    assert callback.look(1000, 1.0, paced.now, whole=True) == {"n": 1}
-    assert callback.spent == pytest.approx(spent + 2.05)
+    assert callback.evaluate_if_due(1000, 1.0, paced.time, final=True) == {"n": 1}
+    assert callback.seconds_spent == pytest.approx(spent + 2.05)
 
 
-def test_neither_a_slow_first_look_nor_cheap_measuring_starves_the_film(
+def test_slow_first_snapshot_does_not_prevent_later_ones(
     make_trainer: MakeTrainer, probe_set: ProbeSet, callback: EvaluationCallback
 ) -> None:
     """The first takes 5 s, cold and on a busy machine; each later one 0.05 s."""
-    paced = Paced(callback, see=0.05, measure=0.0, first=5.0)
-    assert [*paced.looks(1000, 0.1)]
-    assert len(paced.seen) > 20  # what the first took is paid back after some 30 s of 100
-    other = translation(make_trainer("other", probe_set=probe_set)).callback
-    assert other is not None
-    paced = Paced(other, see=1.0, measure=0.1)
-    assert [*paced.looks(2000, 0.05)]
-    assert len(paced.seen) >= 10  # 15% of 100 s and more, at 1.1 s
+    paced = PacedEvaluations(
+        callback, snapshot_seconds=0.05, measure_seconds=0.0, first_seconds=5.0
+    )
+    assert [*paced.run_steps(1000, 0.1)]
+    assert len(paced.snapshot_steps) > 20  # what the first took is paid back after some 30 s of 100
+    other_callback = translation(make_trainer("other", probe_set=probe_set)).callback
+    assert other_callback is not None
+    paced = PacedEvaluations(other_callback, snapshot_seconds=1.0, measure_seconds=0.1)
+    assert [*paced.run_steps(2000, 0.05)]
+    assert len(paced.snapshot_steps) >= 10  # 15% of 100 s and more, at 1.1 s
 
 
-def test_what_a_resumed_run_will_see_again_is_forgotten(
+def test_later_snapshots_are_deleted_on_resume(
     make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
-    trainer = generous(make_trainer(probe_set=probe_set))
+    trainer = without_time_limit(make_trainer(probe_set=probe_set))
     trainer.train()
     assert max(trainer.run.snapshots()) == 12
-    trainer.run.forget_seen(5)
+    trainer.run.delete_snapshots_after(5)
     assert max(trainer.run.snapshots()) == 5
     assert [line["step"] for line in trainer.run.examples()] == trainer.run.snapshots()
 
 
-def test_reading_survives_what_is_half_written(
+def test_incomplete_files_are_skipped(
     tmp_path: Path, make_trainer: MakeTrainer, probe_set: ProbeSet
 ) -> None:
     run = RunFolder(tmp_path / "none")
     assert (run.snapshots(), run.snapshot(3), run.labels()) == ([], {}, [])
     assert (run.examples(), run.inspect(), run.metrics()) == ([], {}, [])
-    trainer = generous(make_trainer(probe_set=probe_set, steps=2))
+    trainer = without_time_limit(make_trainer(probe_set=probe_set, steps=2))
     trainer.train()
     run = trainer.run
-    whole = run.examples()
+    complete = run.examples()
     for size in (0, 3, 100, 500):
         os.truncate(run.snapshots_path / "00000002.npz", size)
         assert run.snapshot(2) == {}
     with run.examples_path.open("ab") as file:
         file.write(b'{"step": 3, "examples": [{"src": "\xc3')
-    assert run.examples() == whole
+    assert run.examples() == complete
     for path in (run.inspect_path, run.snapshots_path / "labels.json"):
         path.write_bytes(path.read_bytes()[:20])
     assert (run.inspect(), run.labels()) == ({}, [])
 
 
-def test_an_output_that_was_cut_off_is_not_right(data: Prepared) -> None:
+def test_truncated_output_is_not_right(data: PreparedData) -> None:
     model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **SMALL))
     evaluator = Evaluator(model, data.vocabulary, ProbeSet(probes=(), valid=[("The baker", "Le")]))
     example = evaluator.examples()[0]

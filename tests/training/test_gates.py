@@ -17,48 +17,48 @@ from transformer.model.gates import HardConcrete
 from transformer.text import Vocabulary
 from transformer.training.gates import learn_gates
 
-MANY = 100_000
-LOUD: Head = ("decoder", 1, 2)
+N_SAMPLES = 100_000
+IMPORTANT_HEAD: Head = ("decoder", 1, 2)
 
 
 @pytest.mark.parametrize("log_alpha", [-3.0, -0.5, 0.0, 1.0, 2.5])
-def test_the_expected_l0_norm_is_the_share_of_samples_that_are_not_0(log_alpha: float) -> None:
+def test_expected_l0_norm_equals_the_nonzero_fraction_of_samples(log_alpha: float) -> None:
     gates = HardConcrete(2, log_alpha)
-    drawn = gates.sample(MANY, torch.Generator().manual_seed(1))
-    assert drawn.shape == (MANY, 2)
-    assert drawn.min() >= 0
-    assert drawn.max() <= 1
-    share = (drawn != 0).double().mean(dim=0)
-    error = 4 * (0.25 / MANY) ** 0.5  # four standard deviations at most
-    torch.testing.assert_close(share, gates.open().double().detach(), atol=error, rtol=0)
+    samples = gates.sample(N_SAMPLES, torch.Generator().manual_seed(1))
+    assert samples.shape == (N_SAMPLES, 2)
+    assert samples.min() >= 0
+    assert samples.max() <= 1
+    nonzero_fraction = (samples != 0).double().mean(dim=0)
+    error = 4 * (0.25 / N_SAMPLES) ** 0.5  # four standard deviations at most
+    torch.testing.assert_close(nonzero_fraction, gates.open().double().detach(), atol=error, rtol=0)
     # By symmetry a gate is 1 as often as one of −log α is 0.
-    ones = (drawn == 1).double().mean(dim=0)
+    one_fraction = (samples == 1).double().mean(dim=0)
     mirrored = 1 - HardConcrete(2, -log_alpha).open().double().detach()
-    torch.testing.assert_close(ones, mirrored, atol=error, rtol=0)
+    torch.testing.assert_close(one_fraction, mirrored, atol=error, rtol=0)
 
 
-def test_without_chance_a_gate_is_its_median() -> None:
+def test_gate_without_sampling_is_its_median() -> None:
     """u = 1/2 is the middle draw, and the log of its odds is 0."""
     gates = HardConcrete(3)
     with torch.no_grad():
         gates.log_alpha.copy_(torch.tensor([-4.0, 0.0, 4.0]))
-    middle = gates.sample(MANY, torch.Generator().manual_seed(2)).median(dim=0).values
+    middle = gates.sample(N_SAMPLES, torch.Generator().manual_seed(2)).median(dim=0).values
     torch.testing.assert_close(middle, gates(), atol=0.01, rtol=0)
     torch.testing.assert_close(gates(), torch.tensor([0.0, 0.5, 1.0]), atol=1e-6, rtol=0)
 
 
 @pytest.mark.parametrize("log_alpha", [-2.0, -0.1, 0.1, 0.8, 3.0])
-def test_a_gate_is_rounded_to_what_is_drawn_more_often(log_alpha: float) -> None:
+def test_gate_is_rounded_to_the_more_probable_value(log_alpha: float) -> None:
     gates = HardConcrete(3, log_alpha)
-    drawn = gates.sample(MANY, torch.Generator().manual_seed(6))
-    error = 4 * (0.25 / MANY) ** 0.5
-    shares = [(drawn == value).double().mean(dim=0) for value in (0, 1)]
-    for found, wanted in zip((gates.closed(), gates.wide()), shares, strict=True):
-        torch.testing.assert_close(found.double().detach(), wanted, atol=error, rtol=0)
-    assert gates.rounded().tolist() == (shares[1] > shares[0]).double().tolist()
+    samples = gates.sample(N_SAMPLES, torch.Generator().manual_seed(6))
+    error = 4 * (0.25 / N_SAMPLES) ** 0.5
+    fractions = [(samples == value).double().mean(dim=0) for value in (0, 1)]
+    for probability, fraction in zip((gates.closed(), gates.wide()), fractions, strict=True):
+        torch.testing.assert_close(probability.double().detach(), fraction, atol=error, rtol=0)
+    assert gates.rounded().tolist() == (fractions[1] > fractions[0]).double().tolist()
 
 
-def test_a_sample_has_the_gradient_of_its_formula() -> None:
+def test_gradient_of_a_sample_matches_finite_differences() -> None:
     gates = HardConcrete(4, 0.3)
     gates.sample(50, torch.Generator().manual_seed(3)).sum().backward()
     slope, step = gates.log_alpha.grad, 1e-2
@@ -75,7 +75,7 @@ def lopsided(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
     """One head shouts, and half of the heads of every attention write nothing."""
     model = copy.deepcopy(tiny_model)
     idle = [head for head in all_heads(model.config) if head[2] < 2]
-    fold(model, {**dict.fromkeys(idle, 0.0), LOUD: 6.0})
+    fold(model, {**dict.fromkeys(idle, 0.0), IMPORTANT_HEAD: 6.0})
     return Translator(model, vocabulary)
 
 
@@ -83,40 +83,44 @@ def lopsided(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
 def corpus(lopsided: Translator, pairs: list[tuple[str, str]]) -> Corpus:
     """What the model makes of a few sentences: without `LOUD` it would write something else."""
     texts = [english for english, _ in pairs[:6]]
-    made = [lopsided.translate(text, max_len=6) for text in texts]
-    return Corpus("own", tuple(Sentence(a, b.text) for a, b in zip(texts, made, strict=True)))
+    translations = [lopsided.translate(text, max_len=6) for text in texts]
+    return Corpus(
+        "own", tuple(Sentence(a, b.text) for a, b in zip(texts, translations, strict=True))
+    )
 
 
-def test_idle_heads_go_and_the_one_that_counts_stays(lopsided: Translator, corpus: Corpus) -> None:
+def test_idle_heads_are_pruned_and_the_important_head_stays(
+    lopsided: Translator, corpus: Corpus
+) -> None:
     weights = [weight.clone() for weight in lopsided.model.parameters()]
-    with_gate = [head for head in all_heads(lopsided.model.config) if head[2] < 2 or head == LOUD]
-    found = learn_gates(lopsided, corpus, penalty=0.02, steps=40, heads=with_gate, rate=0.2)
-    assert found.survivors == [LOUD]
-    table = found.to_frame()
+    with_gate = [
+        head for head in all_heads(lopsided.model.config) if head[2] < 2 or head == IMPORTANT_HEAD
+    ]
+    learned = learn_gates(lopsided, corpus, penalty=0.02, steps=40, heads=with_gate, rate=0.2)
+    assert learned.survivors == [IMPORTANT_HEAD]
+    table = learned.to_frame()
     assert list(table[["kind", "layer", "head"]].itertuples(index=False, name=None)) == with_gate
-    assert table.gate.tolist() == [float(head == LOUD) for head in with_gate]
-    assert found.history.step.tolist() == list(range(40))
-    assert found.history["heads"].iloc[0] > 0.9 * len(with_gate)
-    assert found.history["heads"].iloc[-1] == pytest.approx(sum(found.open), abs=0.5)
+    assert table.gate.tolist() == [float(head == IMPORTANT_HEAD) for head in with_gate]
+    assert learned.history.step.tolist() == list(range(40))
+    assert learned.history["heads"].iloc[0] > 0.9 * len(with_gate)
+    assert learned.history["heads"].iloc[-1] == pytest.approx(sum(learned.open), abs=0.5)
     for weight, before in zip(lopsided.model.parameters(), weights, strict=True):
         assert weight.equal(before)
         assert weight.grad is None
         assert weight.requires_grad
 
     # The gates are in the weights of the translator that comes back.
-    hooks = gated(lopsided.model.config, dict(zip(found.heads, found.gates, strict=True)))
+    hooks = gated(lopsided.model.config, dict(zip(learned.heads, learned.gates, strict=True)))
     text = corpus.sentences[0].source
     by_hooks = lopsided.translate(text, target=[5, 9, 7], hooks=hooks)
-    folded = found.translator.translate(text, target=[5, 9, 7])
+    folded = learned.translator.translate(text, target=[5, 9, 7])
     assert folded.log_probability == pytest.approx(by_hooks.log_probability, abs=1e-4)
-    assert not found.translator.model.training
+    assert not learned.translator.model.training
 
 
-def test_rounded_gates_leave_a_head_whole_or_take_it_away(
-    lopsided: Translator, corpus: Corpus
-) -> None:
+def test_rounded_gates_keep_or_remove_a_head(lopsided: Translator, corpus: Corpus) -> None:
     """After a few steps, while the gates are still between 0 and 1."""
-    heads: list[Head] = [("cross", 0, n) for n in range(4)] + [LOUD]
+    heads: list[Head] = [("cross", 0, n) for n in range(4)] + [IMPORTANT_HEAD]
     options = {"penalty": 1.0, "steps": 9, "heads": heads, "rate": 0.2}
     soft, hard = (learn_gates(lopsided, corpus, **options, rounded=r) for r in (False, True))
     assert soft.open == hard.open
@@ -126,24 +130,25 @@ def test_rounded_gates_leave_a_head_whole_or_take_it_away(
     d_k = lopsided.model.config.d_k
     for (kind, layer, head), gate in zip(heads, hard.gates, strict=True):
         name = f"decoder.layers.{layer}.{'cross' if kind == 'cross' else 'self'}_attn.w_o"
-        own = slice(head * d_k, (head + 1) * d_k)
-        there, was = (
-            each.model.get_parameter(name)[:, own] for each in (hard.translator, lopsided)
+        rows_of_head = slice(head * d_k, (head + 1) * d_k)
+        pruned, original = (
+            translator.model.get_parameter(name)[:, rows_of_head]
+            for translator in (hard.translator, lopsided)
         )
-        assert there.equal(was * gate)
+        assert pruned.equal(original * gate)
 
 
-def test_weights_may_learn_too(lopsided: Translator, corpus: Corpus) -> None:
-    found = learn_gates(
-        lopsided, corpus, penalty=0.0, steps=15, heads=[LOUD], weight_rate=1e-3, seed=4
+def test_weights_are_trained_with_a_weight_rate(lopsided: Translator, corpus: Corpus) -> None:
+    learned = learn_gates(
+        lopsided, corpus, penalty=0.0, steps=15, heads=[IMPORTANT_HEAD], weight_rate=1e-3, seed=4
     )
-    assert found.heads == (LOUD,)
-    assert found.history.loss.iloc[-1] < found.history.loss.iloc[0]
-    changed = found.translator.model.get_parameter("embedding.weight")
+    assert learned.heads == (IMPORTANT_HEAD,)
+    assert learned.history.loss.iloc[-1] < learned.history.loss.iloc[0]
+    changed = learned.translator.model.get_parameter("embedding.weight")
     assert not changed.equal(lopsided.model.get_parameter("embedding.weight"))
 
 
-def test_what_is_refused(lopsided: Translator, corpus: Corpus) -> None:
+def test_invalid_arguments_are_refused(lopsided: Translator, corpus: Corpus) -> None:
     for options, message in (
         ({"penalty": -1.0}, "penalty -1.0"),
         ({"penalty": 0.1, "steps": 0}, "steps 0"),

@@ -18,20 +18,20 @@ from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import TokenStore, Vocabulary
 from transformer.text.batching import Batch, make_batch
-from transformer.training.data import Prepared
+from transformer.training.data import PreparedData
 from transformer.training.distributed import World
-from transformer.training.learner import Learner, Sums
+from transformer.training.learner import Learner, LossTotals
 
 
 @pytest.fixture
-def model(data: Prepared) -> Transformer:
+def model(data: PreparedData) -> Transformer:
     torch.manual_seed(2)
     shape = SMALL | {"dropout": 0.0}
     return Transformer(ModelConfig(vocab_size=len(data.vocabulary), **shape))
 
 
 @pytest.fixture
-def batches(data: Prepared) -> list[Batch]:
+def batches(data: PreparedData) -> list[Batch]:
     """Five batches of ten pairs, with padding."""
     return [
         make_batch(data.train, range(start, start + 10), pad_id=0, bos_id=1)
@@ -51,8 +51,8 @@ def plain_loss(model: Transformer, batch: Batch, smoothing: float) -> torch.Tens
     )
 
 
-def step(learner: Learner, batch: Batch, rate: float = 0.003, clip: float = 1.0) -> Sums:
-    sums = learner.gradients(batch, n_positions(batch), 0.1)
+def step(learner: Learner, batch: Batch, rate: float = 0.003, clip: float = 1.0) -> LossTotals:
+    sums = learner.compute_gradients(batch, n_positions(batch), 0.1)
     learner.update(rate, clip)
     return sums
 
@@ -69,7 +69,7 @@ def test_steps_are_those_of_autograd_and_pytorchs_adam(
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
         adam.step()
-        sums = learner.gradients(batch, n_positions(batch), 0.1)
+        sums = learner.compute_gradients(batch, n_positions(batch), 0.1)
         assert sums.smoothed / sums.positions == pytest.approx(loss.item(), rel=1e-5)
         assert learner.update(0.003, 1.0) == pytest.approx(float(norm), rel=1e-4)
     for name, weight in plain.named_parameters():
@@ -108,17 +108,17 @@ def test_clipping_scales_the_gradient_down_to_the_norm(
     clip: float, model: Transformer, batches: list[Batch]
 ) -> None:
     learner = Learner(model, torch.float32, World())
-    learner.gradients(batches[0], n_positions(batches[0]), 0.1)
-    before = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    learner.compute_gradients(batches[0], n_positions(batches[0]), 0.1)
+    gradients = [p.grad.clone() for p in model.parameters() if p.grad is not None]
     norm = learner.update(1e-3, clip)
-    true = torch.cat([gradient.flatten() for gradient in before]).norm()
+    true = torch.cat([gradient.flatten() for gradient in gradients]).norm()
     assert norm == pytest.approx(float(true), rel=1e-5)
     scale = min(1.0, clip / norm) if clip else 1.0
-    for parameter, gradient in zip(model.parameters(), before, strict=True):
+    for parameter, gradient in zip(model.parameters(), gradients, strict=True):
         torch.testing.assert_close(parameter.grad, gradient * scale, rtol=1e-4, atol=1e-9)
 
 
-def test_the_bf16_copy_follows_the_exact_weights(model: Transformer, batches: list[Batch]) -> None:
+def test_bf16_copy_follows_the_master_weights(model: Transformer, batches: list[Batch]) -> None:
     exact = Learner(copy.deepcopy(model), torch.float32, World())
     mixed = Learner(model, torch.bfloat16, World())
     for batch in batches:
@@ -145,7 +145,9 @@ def test_updates_too_small_for_bf16_are_not_lost(model: Transformer, batches: li
     assert 0 < float((scale - 1).abs().max()) < 2**-9
 
 
-def test_validation_is_the_plain_loss_without_dropout(data: Prepared, batches: list[Batch]) -> None:
+def test_validation_is_the_plain_loss_without_dropout(
+    data: PreparedData, batches: list[Batch]
+) -> None:
     torch.manual_seed(0)
     model = Transformer(ModelConfig(vocab_size=len(data.vocabulary), **(SMALL | {"dropout": 0.5})))
     learner = Learner(model, torch.float32, World())
@@ -160,15 +162,15 @@ def test_validation_is_the_plain_loss_without_dropout(data: Prepared, batches: l
     assert all(parameter.grad is None for parameter in model.parameters())
 
 
-def test_a_share_without_pairs_gives_a_gradient_of_zero(model: Transformer) -> None:
+def test_process_without_pairs_has_zero_gradient(model: Transformer) -> None:
     learner = Learner(model, torch.bfloat16, World())
-    assert learner.gradients(None, 10, 0.1) == Sums(0.0, 0.0, 10)
+    assert learner.compute_gradients(None, 10, 0.1) == LossTotals(0.0, 0.0, 10)
     assert all(not p.grad.any() for p in model.parameters() if p.grad is not None)
     assert sum(p.grad is not None for p in model.parameters()) == len(list(model.parameters()))
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_tensors_carry_everything_to_the_next_step(
+def test_tensors_restore_the_learner(
     dtype: torch.dtype, model: Transformer, batches: list[Batch]
 ) -> None:
     first = Learner(model, dtype, World())
@@ -185,7 +187,7 @@ def test_tensors_carry_everything_to_the_next_step(
         assert torch.equal(second.tensors()[name], tensor), name
 
 
-def test_it_learns_to_reverse(make_trainer: MakeTrainer, tmp_path: Path) -> None:
+def test_learns_to_reverse_sequences(make_trainer: MakeTrainer, tmp_path: Path) -> None:
     """Four of eight words at random, to be said backwards, in pairs that it has not seen. Who does
     not read the source cannot do better than ln 8 nats for each word and 0 for `</s>`."""
     words = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"]
@@ -197,7 +199,7 @@ def test_it_learns_to_reverse(make_trainer: MakeTrainer, tmp_path: Path) -> None
         name: TokenStore.build(tmp_path / name, part, vocabulary)
         for name, part in (("train", pairs[:3500]), ("valid", pairs[3500:3700]))
     }
-    data = Prepared(vocabulary, stores["train"], stores["valid"])
+    data = PreparedData(vocabulary, stores["train"], stores["valid"])
     assert set(stores["train"].tgt_lengths) == {5}
     settings = {"steps": 150, "batch_tokens": 640, "warmup": 30, "learning_rate": 0.01}
     settings |= {"cooldown": 0.3, "label_smoothing": 0.0, "valid_every": 75, "save_every": 150}
@@ -208,4 +210,4 @@ def test_it_learns_to_reverse(make_trainer: MakeTrainer, tmp_path: Path) -> None
     assert trainer.train() == "finished"
     blind = 4 * math.log(8) / 5
     assert trainer.task.validation_loss() < blind / 4
-    assert trainer.progress.best_valid == trainer.task.validation_loss()
+    assert trainer.loop.best_valid == trainer.task.validation_loss()

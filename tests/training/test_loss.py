@@ -17,7 +17,7 @@ from transformer.training.loss import SLICE_ROWS, smoothed_cross_entropy
 PAD = 0
 
 
-class Found(NamedTuple):
+class LossAndGradients(NamedTuple):
     smoothed: Tensor
     plain: Tensor
     grad_states: Tensor
@@ -35,20 +35,24 @@ def inputs(
     return states, weight, target
 
 
-def ours(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Found:
+def compute_sliced(
+    states: Tensor, weight: Tensor, target: Tensor, smoothing: float
+) -> LossAndGradients:
     leaves = states.clone().requires_grad_(), weight.clone().requires_grad_()
     smoothed, plain = smoothed_cross_entropy(*leaves, target, smoothing=smoothing, pad_id=PAD)
-    return Found(smoothed.detach(), plain, *torch.autograd.grad(smoothed, leaves))
+    return LossAndGradients(smoothed.detach(), plain, *torch.autograd.grad(smoothed, leaves))
 
 
-def torchs(states: Tensor, weight: Tensor, target: Tensor, smoothing: float) -> Found:
+def compute_with_torch(
+    states: Tensor, weight: Tensor, target: Tensor, smoothing: float
+) -> LossAndGradients:
     leaves = states.clone().requires_grad_(), weight.clone().requires_grad_()
     logits = (leaves[0] @ leaves[1].T).flatten(0, 1)
     cross_entropy = partial(
         functional.cross_entropy, logits, target.flatten(), ignore_index=PAD, reduction="sum"
     )
     smoothed, plain = cross_entropy(label_smoothing=smoothing), cross_entropy().detach()
-    return Found(smoothed.detach(), plain, *torch.autograd.grad(smoothed, leaves))
+    return LossAndGradients(smoothed.detach(), plain, *torch.autograd.grad(smoothed, leaves))
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.7])
@@ -58,45 +62,49 @@ def test_equals_torch_in_float64(
 ) -> None:
     monkeypatch.setattr(loss, "SLICE_ROWS", slice_rows)
     data = inputs(7, 5)
-    for mine, other in zip(ours(*data, smoothing), torchs(*data, smoothing), strict=True):
-        torch.testing.assert_close(mine, other, rtol=1e-10, atol=1e-10)
+    for actual, expected in zip(
+        compute_sliced(*data, smoothing), compute_with_torch(*data, smoothing), strict=True
+    ):
+        torch.testing.assert_close(actual, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
-def test_a_bias_of_the_logits_too(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bias_equals_a_constant_state(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """As models of others have one: it is a weight of a state that is always 1."""
     monkeypatch.setattr(loss, "SLICE_ROWS", 4)
     states, weight, target = inputs(7, 5, d_model=9)
     states[..., 8] = 1
-    other = torchs(states, weight, target, smoothing)
+    reference = compute_with_torch(states, weight, target, smoothing)
     leaves = [
         part.clone().requires_grad_() for part in (states[..., :8], weight[:, :8], weight[:, 8])
     ]
-    mine, plain = smoothed_cross_entropy(
+    actual, plain = smoothed_cross_entropy(
         *leaves[:2], target, smoothing=smoothing, pad_id=PAD, bias=leaves[2]
     )
-    found = (mine, plain, *torch.autograd.grad(mine, leaves))
-    by_state, by_weight = other.grad_states[..., :8], other.grad_weight
-    expected = (other.smoothed, other.plain, by_state, by_weight[:, :8], by_weight[:, 8])
-    torch.testing.assert_close(found, expected, rtol=1e-10, atol=1e-10)
+    sliced = (actual, plain, *torch.autograd.grad(actual, leaves))
+    by_state, by_weight = reference.grad_states[..., :8], reference.grad_weight
+    expected = (reference.smoothed, reference.plain, by_state, by_weight[:, :8], by_weight[:, 8])
+    torch.testing.assert_close(sliced, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_equals_torch_in_float32_over_several_slices(smoothing: float) -> None:
     data = inputs(50, 41, d_model=16, vocab=60, dtype=torch.float32)
     assert (data[2] != PAD).sum() > 2 * SLICE_ROWS
-    for mine, other in zip(ours(*data, smoothing), torchs(*data, smoothing), strict=True):
-        torch.testing.assert_close(mine, other, rtol=1e-5, atol=1e-4)
+    for actual, expected in zip(
+        compute_sliced(*data, smoothing), compute_with_torch(*data, smoothing), strict=True
+    ):
+        torch.testing.assert_close(actual, expected, rtol=1e-5, atol=1e-4)
 
 
 def test_bfloat16_is_within_two_percent() -> None:
     data = inputs(40, 30, d_model=32, vocab=300, dtype=torch.bfloat16)
-    exact = torchs(data[0].double(), data[1].double(), data[2], 0.1)
-    rounded = ours(*data, 0.1)
+    exact = compute_with_torch(data[0].double(), data[1].double(), data[2], 0.1)
+    rounded = compute_sliced(*data, 0.1)
     assert rounded.smoothed.dtype == rounded.plain.dtype == torch.float32
     assert rounded.grad_states.dtype == rounded.grad_weight.dtype == torch.bfloat16
-    for mine, other in zip(rounded, exact, strict=True):
-        assert (mine.double() - other).norm() < 0.02 * other.norm()
+    for actual, expected in zip(rounded, exact, strict=True):
+        assert (actual.double() - expected).norm() < 0.02 * expected.norm()
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.3])
@@ -112,25 +120,25 @@ def test_gradients_equal_finite_differences(
     assert torch.autograd.gradcheck(smoothed, (states.requires_grad_(), weight.requires_grad_()))
 
 
-def test_the_plain_value_is_the_smoothed_one_at_no_smoothing() -> None:
+def test_plain_loss_equals_the_unsmoothed_loss() -> None:
     data = inputs(6, 5)
-    none, some = ours(*data, 0.0), ours(*data, 0.2)
+    none, some = compute_sliced(*data, 0.0), compute_sliced(*data, 0.2)
     assert torch.equal(none.plain, none.smoothed)
     assert torch.equal(none.plain, some.plain)
     assert not torch.allclose(some.plain, some.smoothed)
 
 
-def test_padding_counts_nowhere() -> None:
+def test_padding_has_no_influence() -> None:
     states, weight, target = inputs(6, 5)
-    found = ours(states, weight, target, 0.1)
-    assert (found.grad_states[target == PAD] == 0).all()
+    padded = compute_sliced(states, weight, target, 0.1)
+    assert (padded.grad_states[target == PAD] == 0).all()
     changed = torch.where((target == PAD)[..., None], 1e3, states)
-    again = ours(changed, weight, target, 0.1)
-    assert all(torch.equal(a, b) for a, b in zip(found, again, strict=True))
+    with_changed_padding = compute_sliced(changed, weight, target, 0.1)
+    assert all(torch.equal(a, b) for a, b in zip(padded, with_changed_padding, strict=True))
     real = target != PAD
-    alone = ours(states[real][None], weight, target[real][None], 0.1)
-    torch.testing.assert_close(alone.smoothed, found.smoothed)
-    torch.testing.assert_close(alone.grad_weight, found.grad_weight)
+    alone = compute_sliced(states[real][None], weight, target[real][None], 0.1)
+    torch.testing.assert_close(alone.smoothed, padded.smoothed)
+    torch.testing.assert_close(alone.grad_weight, padded.grad_weight)
 
 
 def test_another_padding_id_is_respected() -> None:
@@ -138,21 +146,23 @@ def test_another_padding_id_is_respected() -> None:
     swapped = torch.where(target == PAD, 4, torch.where(target == 4, PAD, target))
     order = [4, 1, 2, 3, PAD, *range(5, 13)]
     plain = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
-    other = smoothed_cross_entropy(states, weight[order], swapped, smoothing=0.1, pad_id=4)
-    torch.testing.assert_close(other, plain)
+    other_id = smoothed_cross_entropy(states, weight[order], swapped, smoothing=0.1, pad_id=4)
+    torch.testing.assert_close(other_id, plain)
 
 
-def test_nothing_but_padding_costs_nothing() -> None:
+def test_loss_of_padding_alone_is_zero() -> None:
     states, weight, target = inputs(2, 3)
-    assert all((part == 0).all() for part in ours(states, weight, torch.zeros_like(target), 0.1))
+    assert all(
+        (part == 0).all() for part in compute_sliced(states, weight, torch.zeros_like(target), 0.1)
+    )
 
 
 def test_a_batch_is_the_sum_of_its_sentences() -> None:
     states, weight, target = inputs(5, 4)
-    whole = ours(states, weight, target, 0.1)
-    rows = [ours(states[i : i + 1], weight, target[i : i + 1], 0.1) for i in range(5)]
-    torch.testing.assert_close(whole.smoothed, sum(row.smoothed for row in rows))
-    torch.testing.assert_close(whole.grad_weight, sum(row.grad_weight for row in rows))
+    batched = compute_sliced(states, weight, target, 0.1)
+    rows = [compute_sliced(states[i : i + 1], weight, target[i : i + 1], 0.1) for i in range(5)]
+    torch.testing.assert_close(batched.smoothed, sum(row.smoothed for row in rows))
+    torch.testing.assert_close(batched.grad_weight, sum(row.grad_weight for row in rows))
 
 
 def test_a_factor_on_the_loss_is_a_factor_on_its_gradients() -> None:
@@ -160,44 +170,46 @@ def test_a_factor_on_the_loss_is_a_factor_on_its_gradients() -> None:
     leaf = states.clone().requires_grad_()
     smoothed, _ = smoothed_cross_entropy(leaf, weight, target, smoothing=0.1, pad_id=PAD)
     (smoothed / 8).backward()
-    torch.testing.assert_close(leaf.grad, ours(states, weight, target, 0.1).grad_states / 8)
+    torch.testing.assert_close(
+        leaf.grad, compute_sliced(states, weight, target, 0.1).grad_states / 8
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_impossible_gold_tokens_stay_finite(dtype: torch.dtype) -> None:
     """Logits a thousand apart, whose softmax is 0: value and gradient are still right."""
     states, weight, target = inputs(4, 3, dtype=dtype)
-    found = ours(states * 400, weight, target, 0.1)
-    exact = torchs((states * 400).double(), weight.double(), target, 0.1)
-    assert all(part.isfinite().all() for part in found)
-    torch.testing.assert_close(found.plain.double(), exact.plain, rtol=0.01, atol=1)
+    sliced = compute_sliced(states * 400, weight, target, 0.1)
+    exact = compute_with_torch((states * 400).double(), weight.double(), target, 0.1)
+    assert all(part.isfinite().all() for part in sliced)
+    torch.testing.assert_close(sliced.plain.double(), exact.plain, rtol=0.01, atol=1)
     if dtype == torch.float32:  # bfloat16 rounds such logits to multiples of 8
         torch.testing.assert_close(
-            found.grad_states.double(), exact.grad_states, rtol=1e-4, atol=1e-4
+            sliced.grad_states.double(), exact.grad_states, rtol=1e-4, atol=1e-4
         )
 
 
 @pytest.mark.parametrize("leaf", ["states", "weight"])
-def test_one_gradient_can_be_asked_for_alone(leaf: str) -> None:
+def test_gradient_of_one_input_alone(leaf: str) -> None:
     states, weight, target = inputs(4, 3)
-    asked = {"states": states, "weight": weight}[leaf].requires_grad_()
+    requiring = {"states": states, "weight": weight}[leaf].requires_grad_()
     smoothed, plain = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
     smoothed.backward()
     assert not plain.requires_grad
-    expected = ours(states.detach(), weight.detach(), target, 0.1)
-    torch.testing.assert_close(asked.grad, getattr(expected, f"grad_{leaf}"))
+    expected = compute_sliced(states.detach(), weight.detach(), target, 0.1)
+    torch.testing.assert_close(requiring.grad, getattr(expected, f"grad_{leaf}"))
 
 
-def test_validation_makes_no_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_gradient_is_computed_under_no_grad(monkeypatch: pytest.MonkeyPatch) -> None:
     states, weight, target = inputs(4, 3)
     weight.requires_grad_()
-    expected = ours(states, weight.detach(), target, 0.1)
+    expected = compute_sliced(states, weight.detach(), target, 0.1)
 
     refuse = AssertionError("a gradient was made for nobody")
     monkeypatch.setattr(torch, "mm", Mock(side_effect=refuse))
     with torch.no_grad():
-        found = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
-    torch.testing.assert_close(found, (expected.smoothed, expected.plain))
+        losses = smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
+    torch.testing.assert_close(losses, (expected.smoothed, expected.plain))
     with pytest.raises(AssertionError, match="for nobody"):
         smoothed_cross_entropy(states, weight, target, smoothing=0.1, pad_id=PAD)
 

@@ -13,15 +13,15 @@ from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text.tasks import TASKS
 from transformer.training.data import TrainingPairs
-from transformer.training.estimate import PREPARING, Workload, estimate, workload
-from transformer.training.recipe import describe
+from transformer.training.estimate import STARTUP_SECONDS, Workload, estimate, workload
+from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
-from transformer.training.train_folder import fitted_vocabulary, train_run
+from transformer.training.train_folder import fit_vocabulary, train_run
 
 
 @pytest.mark.parametrize("task", [*TASKS, None])
-def test_every_task_has_a_whole_config(task: str | None) -> None:
-    config = describe(task).to_dict()
+def test_every_task_has_a_complete_config(task: str | None) -> None:
+    config = make_run_config(task).to_dict()
     assert ModelConfig.from_dict(config["model"]).to_dict() == config["model"]
     assert TrainingConfig.from_dict(config["training"]).to_dict() == config["training"]
     if task:
@@ -29,8 +29,8 @@ def test_every_task_has_a_whole_config(task: str | None) -> None:
         assert config["data"]["options"].items() >= TASKS[task].settings().items()
 
 
-def test_wishes_come_before_defaults() -> None:
-    config = describe(
+def test_settings_override_defaults() -> None:
+    config = make_run_config(
         "sort",
         settings={"n_heads": 8, "steps": 9, "seed": 5},
         options={"longest": 5, "n_train": 50, "n_valid": 5},
@@ -46,7 +46,7 @@ def test_wishes_come_before_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wishes", "message"),
+    ("arguments", "message"),
     [
         ({"task": "sorted"}, "no task 'sorted': choose one of copy"),
         ({"task": "sort", "settings": {"n_head": 2}}, "no setting 'n_head'; did you mean 'n_h"),
@@ -56,43 +56,43 @@ def test_wishes_come_before_defaults() -> None:
         ({"task": "sort", "preset": "huge"}, "no preset 'huge'"),
     ],
 )
-def test_a_wrong_wish_is_one_sentence(wishes: dict[str, Any], message: str) -> None:
+def test_invalid_arguments_raise_one_sentence(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        describe(**wishes)
+        make_run_config(**arguments)
 
 
-def test_a_task_with_few_examples_keeps_some_for_validation() -> None:
-    config = describe("copy", options={"longest": 2, "letters": 3})  # 3 + 9 sequences
+def test_small_task_keeps_a_tenth_for_validation() -> None:
+    config = make_run_config("copy", options={"longest": 2, "letters": 3})  # 3 + 9 sequences
     options = config.to_dict()["data"]["options"]
     assert (options["n_train"], options["n_valid"]) == (11, 1)
-    corpus = TrainingPairs.of_task("copy", options, 1)
+    corpus = TrainingPairs.from_task("copy", options, 1)
     assert len({*corpus.train(), *corpus.valid()}) == 12
 
 
-def corpus_of(pairs: list[tuple[str, str]]) -> TrainingPairs:
+def make_corpus(pairs: list[tuple[str, str]]) -> TrainingPairs:
     return TrainingPairs(lambda: iter(pairs), lambda: iter(pairs[:1]))
 
 
-def test_a_tiny_text_has_a_piece_for_each_word() -> None:
-    vocabulary = fitted_vocabulary(corpus_of([("the cat .", "le chat ."), ("a", "un")]), 1000)
+def test_tiny_text_gets_one_piece_per_word() -> None:
+    vocabulary = fit_vocabulary(make_corpus([("the cat .", "le chat ."), ("a", "un")]), 1000)
     assert sorted(vocabulary.tokens(range(4, len(vocabulary)))) == sorted(
         f"▁{word}" for word in ("the", "cat", ".", "le", "chat", "a", "un")
     )
 
 
-@pytest.mark.parametrize("wanted", [10, 400, 100_000])
-def test_pieces_are_fitted_to_the_text(wanted: int) -> None:
+@pytest.mark.parametrize("vocab_size", [10, 400, 100_000])
+def test_vocabulary_size_is_fitted_to_the_text(vocab_size: int) -> None:
     """150 words of two letters: fewer pieces than asked for, or more, where the text says so."""
     words = [a + b for a in "bcdfghjklmnp" for b in "aeiouywvxzqrst"][:150]
-    vocabulary = fitted_vocabulary(corpus_of([(word, word[::-1]) for word in words]), wanted)
-    assert 260 < len(vocabulary) <= max(wanted, 300)
+    vocabulary = fit_vocabulary(make_corpus([(word, word[::-1]) for word in words]), vocab_size)
+    assert 260 < len(vocabulary) <= max(vocab_size, 300)
     assert vocabulary.decode(vocabulary.encode("ba tix é")) == "ba tix é"
 
 
-def test_the_estimate_counts_and_is_within_a_factor(tmp_path: Path) -> None:
+def test_estimate_is_within_a_factor_of_five(tmp_path: Path) -> None:
     """Both measured here and now; the factor has room for a machine that is busy meanwhile."""
     settings = {"d_model": 32, "n_layers": 1, "steps": 60, "precision": "fp32"}
-    config = describe("reverse", settings=settings, options={"n_train": 500, "n_valid": 20})
+    config = make_run_config("reverse", settings=settings, options={"n_train": 500, "n_valid": 20})
     parameters, steps, seconds = estimate(config)
     model = Transformer(config.model)
     assert (parameters, steps) == (sum(p.numel() for p in model.parameters()), 60)
@@ -102,8 +102,8 @@ def test_the_estimate_counts_and_is_within_a_factor(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     run.write_config(config)
     train_run(tmp_path)
-    took = run.state()["seconds"]
-    assert took / 5 < seconds - PREPARING < 5 * took + 1
+    duration = run.state()["seconds"]
+    assert duration / 5 < seconds - STARTUP_SECONDS < 5 * duration + 1
 
 
 @pytest.mark.parametrize(
@@ -116,22 +116,22 @@ def test_the_estimate_counts_and_is_within_a_factor(tmp_path: Path) -> None:
         ([("x" * 80, "y z")] * 30, (21, 4)),
     ],
 )
-def test_what_is_measured_is_what_would_be_trained(
+def test_workload_has_the_lengths_of_training(
     pairs: list[tuple[str, str]], lengths: tuple[int, int]
 ) -> None:
-    found = workload(describe(), pairs)
-    assert (found.n_src, found.n_tgt) == lengths
-    assert Workload.from_dict(found.to_dict()) == found
+    measured_workload = workload(make_run_config(), pairs)
+    assert (measured_workload.n_src, measured_workload.n_tgt) == lengths
+    assert Workload.from_dict(measured_workload.to_dict()) == measured_workload
 
 
 @pytest.mark.parametrize("task", [None, *TASKS])
-def test_a_live_run_has_a_precision_of_its_own_and_no_clock_chooses_one(task: str | None) -> None:
-    assert describe(task).training.precision == "fp32"
-    asked = describe(task, settings={"precision": "auto"})
-    assert asked.training.precision == "auto"
+def test_default_precision_is_fp32(task: str | None) -> None:
+    assert make_run_config(task).training.precision == "fp32"
+    config = make_run_config(task, settings={"precision": "auto"})
+    assert config.training.precision == "auto"
 
 
-def test_the_same_seed_trains_the_same_model_and_the_run_says_what_it_was_made_with(
+def test_same_seed_trains_the_same_model(
     tmp_path: Path,
 ) -> None:
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "dropout": 0.1, "steps": 6}
@@ -140,7 +140,9 @@ def test_the_same_seed_trains_the_same_model_and_the_run_says_what_it_was_made_w
         run = RunFolder(tmp_path / name)
         run.path.mkdir()
         options = {"n_train": 100, "n_valid": 10}
-        run.write_config(describe("reverse", settings={**shape, "seed": seed}, options=options))
+        run.write_config(
+            make_run_config("reverse", settings={**shape, "seed": seed}, options=options)
+        )
         assert train_run(run.path) == "finished"
         state = run.state()
         assert (state["precision"], state["threads"]) == ("fp32", 1)
@@ -150,7 +152,7 @@ def test_the_same_seed_trains_the_same_model_and_the_run_says_what_it_was_made_w
     assert weights["first"] == weights["again"] != weights["other"]
 
 
-def test_minutes_bound_the_estimate() -> None:
-    config = describe("reverse", settings={"d_model": 16, "n_layers": 1, "steps": 10**7})
+def test_minutes_limit_the_estimate() -> None:
+    config = make_run_config("reverse", settings={"d_model": 16, "n_layers": 1, "steps": 10**7})
     bound = replace(config, training=replace(config.training, minutes=0.5))
-    assert estimate(bound).seconds == 30 + PREPARING
+    assert estimate(bound).seconds == 30 + STARTUP_SECONDS

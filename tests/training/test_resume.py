@@ -27,22 +27,22 @@ def test_a_killed_run_takes_the_same_steps(
 ) -> None:
     """Before the first save (at 5) and after; an epoch has about 25 batches."""
     settings = {"steps": 32, "cooldown": 0.5, "precision": precision}
-    whole = make_trainer("whole", **settings)
-    whole.train()
+    reference = make_trainer("whole", **settings)
+    reference.train()
     with pytest.raises(KilledError):
         make_trainer("killed", report=at(killed_at, kill), **settings).train()
     with pytest.raises(KilledError):
         make_trainer("killed", report=at(28, kill), **settings).train()
-    again = make_trainer("killed", **settings)
-    assert again.progress.step == 25
-    again.train()
-    assert whole.progress.epoch == again.progress.epoch == 1
-    assert losses(again.run) == losses(whole.run)
-    for name, weight in whole.learner.model.named_parameters():
-        assert torch.equal(again.learner.model.get_parameter(name), weight), name
+    resumed = make_trainer("killed", **settings)
+    assert resumed.loop.step == 25
+    resumed.train()
+    assert reference.loop.epoch == resumed.loop.epoch == 1
+    assert losses(resumed.run) == losses(reference.run)
+    for name, weight in reference.learner.model.named_parameters():
+        assert torch.equal(resumed.learner.model.get_parameter(name), weight), name
     for file in ("checkpoint/model.safetensors", "weights/00000032.safetensors"):
-        assert (again.run.path / file).read_bytes() == (whole.run.path / file).read_bytes()
-    weights = [sorted(os.listdir(t.run.path / "weights")) for t in (whole, again)]
+        assert (resumed.run.path / file).read_bytes() == (reference.run.path / file).read_bytes()
+    weights = [sorted(os.listdir(t.run.path / "weights")) for t in (reference, resumed)]
     assert weights[0] == weights[1]
 
 
@@ -53,7 +53,7 @@ OPTIONS = shlex.split(
 )
 
 
-def test_after_kill_9_the_same_command_goes_on(table: Path, tmp_path: Path) -> None:
+def test_same_command_resumes_after_kill_9(table: Path, tmp_path: Path) -> None:
     """A process of its own, really killed; and a last line that is cut off."""
     runs = {name: RunFolder(tmp_path / name) for name in ("whole", "killed")}
     commands = {
@@ -92,17 +92,17 @@ def test_only_the_same_model_and_text_are_resumed(
     command = ["train", str(table), "--run", str(run.path), *OPTIONS]
     assert main([*command, "--steps", "2"]) == 0
     before = run.metrics()
-    other = tmp_path / "other.tsv"
-    other.write_bytes(table.read_bytes())
+    other_table = tmp_path / "other.tsv"
+    other_table.write_bytes(table.read_bytes())
     for change, message in {
         ("--d-ff", "48"): "was started with d_ff 32, not 48: resume it with the same",
         ("--max-pieces", "99"): "was started with max_pieces 128, not 99",
-        ("--valid", str(other)): "was started with valid None, not ['",
+        ("--valid", str(other_table)): "was started with valid None, not ['",
     }.items():
         capsys.readouterr()
         assert main([*command, *change]) == 1
         assert message in capsys.readouterr().err
-    assert main(["train", str(other), *command[2:]]) == 1
+    assert main(["train", str(other_table), *command[2:]]) == 1
     assert "was started with train ['" in capsys.readouterr().err
     assert run.metrics() == before
     assert main([*command, "--steps", "3", "--warmup", "5"]) == 0  # settings may change
@@ -111,7 +111,7 @@ def test_only_the_same_model_and_text_are_resumed(
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
+    ("modify", "message"),
     [
         (
             lambda tensors: tensors.pop("adam.exp_avg.embedding.weight"),
@@ -123,13 +123,13 @@ def test_only_the_same_model_and_text_are_resumed(
         ),
     ],
 )
-def test_the_state_of_another_model_is_refused(
-    spoil: Any, message: str, make_trainer: MakeTrainer
+def test_resume_file_of_another_model_is_refused(
+    modify: Any, message: str, make_trainer: MakeTrainer
 ) -> None:
     trainer = make_trainer(steps=1)
     trainer.train()
     tensors = {k: v.clone() for k, v in load_file(trainer.run.resume_path).items()}
-    spoil(tensors)
+    modify(tensors)
     save_file(tensors, trainer.run.resume_path, {"progress": '{"step": 1}'})
     with pytest.raises(RunError, match=rf"resume\.safetensors cannot be resumed .*{message}"):
         make_trainer(steps=2).train()
@@ -137,9 +137,11 @@ def test_the_state_of_another_model_is_refused(
 
 
 @pytest.mark.parametrize("size", [0, 7, 500, 5000])
-def test_a_state_that_is_cut_off_is_refused(size: int, make_trainer: MakeTrainer) -> None:
+def test_truncated_resume_file_is_refused(size: int, make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(steps=1)
     trainer.train()
     os.truncate(trainer.run.resume_path, size)
-    with pytest.raises(RunError, match=r"cannot be resumed from: it is cut off or of another kind"):
+    with pytest.raises(
+        RunError, match=r"cannot be resumed from: it is truncated or not a resume file"
+    ):
         make_trainer(steps=2)

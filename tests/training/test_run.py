@@ -13,29 +13,29 @@ from hypothesis import strategies as st
 
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.run_config import PairsRun
-from transformer.training.locks import attempt, is_free
+from transformer.training.locks import is_free, try_lock
 from transformer.training.run import RunError, RunFolder
 
-ASKED = PairsRun(pairs="pairs.tsv", model=ModelConfig(vocab_size=9), training=TrainingConfig())
+CONFIG = PairsRun(pairs="pairs.tsv", model=ModelConfig(vocab_size=9), training=TrainingConfig())
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     folder = RunFolder(tmp_path / "runs" / "one")
-    folder.write_config(ASKED)
+    folder.write_config(CONFIG)
     return folder
 
 
-def test_config_and_state_come_back(run: RunFolder) -> None:
+def test_config_and_state_round_trip(run: RunFolder) -> None:
     assert run.exists
-    assert run.config() == ASKED
+    assert run.config() == CONFIG
     run.write_state("failed", "the loss was nan", step=7)
     assert run.state() == {"status": "failed", "reason": "the loss was nan", "step": 7}
     run.write_state("finished")
     assert run.state() == {"status": "finished", "reason": ""}
 
 
-def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:
+def test_folder_without_a_run_raises_run_error(tmp_path: Path) -> None:
     run = RunFolder(tmp_path)
     assert not run.exists
     assert run.metrics() == []
@@ -49,7 +49,9 @@ def test_a_folder_without_a_run_says_so(tmp_path: Path) -> None:
     ("content", "message"),
     [("{", "cannot be read"), (b"\xff\xfe", "cannot be read"), ("[]", "a JSON object, not list")],
 )
-def test_a_spoilt_state_is_one_sentence(run: RunFolder, content: str | bytes, message: str) -> None:
+def test_corrupt_state_raises_one_sentence(
+    run: RunFolder, content: str | bytes, message: str
+) -> None:
     path = run.path / "state.json"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(RunError, match=message) as caught:
@@ -66,7 +68,7 @@ def test_metrics_are_lines_of_json(run: RunFolder) -> None:
 
 
 @given(cut=st.integers(1, 200), keep=st.integers(0, 6))
-def test_a_cut_off_end_is_forgotten(
+def test_truncated_last_line_is_skipped(
     tmp_path_factory: pytest.TempPathFactory, cut: int, keep: int
 ) -> None:
     """After a kill the file may end anywhere; `rewind` leaves whole lines, up to its step."""
@@ -76,37 +78,39 @@ def test_a_cut_off_end_is_forgotten(
         run.append_metrics(line)
     size = run.metrics_path.stat().st_size
     os.truncate(run.metrics_path, max(0, size - cut))
-    left = run.metrics()
+    remaining = run.metrics()
     # A line may lack its newline only.
-    assert left == lines[: len(left)]
+    assert remaining == lines[: len(remaining)]
     run.rewind(keep)
     run.append_metrics({"step": keep + 1})
-    assert run.metrics() == [line for line in left if line["step"] <= keep] + [{"step": keep + 1}]
+    assert run.metrics() == [line for line in remaining if line["step"] <= keep] + [
+        {"step": keep + 1}
+    ]
 
 
 def test_a_folder_in_use_is_refused(run: RunFolder) -> None:
-    with run.held():
+    with run.locked():
         with (
             pytest.raises(
                 RunError, match=rf"process {os.getpid()} is training in .*runs/one; wait"
             ),
-            RunFolder(run.path).held(),
+            RunFolder(run.path).locked(),
         ):
             pytest.fail("held twice")
         assert (run.path / "lock").read_text() == str(os.getpid())
-    with run.held():  # free again
+    with run.locked():  # free again
         pass
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no fork")
-def test_the_lock_of_a_process_that_was_killed_holds_nobody_up(run: RunFolder) -> None:
+def test_lock_of_a_killed_process_is_released(run: RunFolder) -> None:
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
-        with run.held():
+        with run.locked():
             (run.path / "weights").mkdir()
-            for left in (".resume.safetensors.0a.tmp", ".tmpX1", "weights/.tmpY2"):
-                (run.path / left).write_text("half")
+            for leftover in (".resume.safetensors.0a.tmp", ".tmpX1", "weights/.tmpY2"):
+                (run.path / leftover).write_text("half")
             (run.path / ".checkpoint.7").mkdir()
             (run.path / ".checkpoint.7" / "config.json").write_text("half")
             os.write(writing, b"held")
@@ -116,55 +120,55 @@ def test_the_lock_of_a_process_that_was_killed_holds_nobody_up(run: RunFolder) -
     os.close(reading)
     os.close(writing)
     assert (run.path / "lock").read_text() == str(child)
-    with run.held():
+    with run.locked():
         assert (run.path / "lock").read_text() == str(os.getpid())
         # ... and what it left half written is gone.
         assert sorted(p.name for p in run.path.rglob("*")) == ["config.json", "lock", "weights"]
 
 
-def test_a_run_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+def test_unwritable_run_folder_raises_run_error(tmp_path: Path) -> None:
     file = tmp_path / "taken"
     file.write_text("mine")
-    with pytest.raises(RunError, match=r"taken is a file; give a folder"), RunFolder(file).held():
+    with pytest.raises(RunError, match=r"taken is a file; give a folder"), RunFolder(file).locked():
         pytest.fail("held")
     below = RunFolder(file / "below")
-    with pytest.raises(RunError, match=r"below cannot be written to: \w+"), below.held():
+    with pytest.raises(RunError, match=r"below cannot be written to: \w+"), below.locked():
         pytest.fail("held")
     assert file.read_text() == "mine"
 
 
-def test_a_lock_is_free_until_somebody_has_it_and_again_when_they_let_go(tmp_path: Path) -> None:
+def test_lock_is_free_before_and_after_it_is_held(tmp_path: Path) -> None:
     path = tmp_path / "job.lock"
-    held = attempt(path)
+    held = try_lock(path)
     assert held
     assert not is_free(path)
-    assert attempt(path) is None
+    assert try_lock(path) is None
     held.close()
     assert is_free(path)
 
 
-def test_what_is_not_there_is_free_and_looking_makes_nothing(tmp_path: Path) -> None:
+def test_is_free_of_a_missing_file_creates_nothing(tmp_path: Path) -> None:
     assert is_free(tmp_path / "job.lock")
     assert is_free(tmp_path / "no such run" / "job.lock")
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_folder_that_goes_while_somebody_looks_was_nobody_s(tmp_path: Path) -> None:
+def test_is_free_while_the_folder_is_moved_away(tmp_path: Path) -> None:
     """Another server deletes a run at the moment in which this one asks who has it."""
-    run, looks, over = tmp_path / "run", [], threading.Event()
+    run, results, finished = tmp_path / "run", [], threading.Event()
 
-    def come_and_go() -> None:
+    def create_and_move() -> None:
         for number in range(3000):
             run.mkdir()
             (run / "job.lock").touch()
             run.rename(tmp_path / f"gone {number}")
-        over.set()
+        finished.set()
 
-    other = threading.Thread(target=come_and_go)
-    other.start()
+    mover = threading.Thread(target=create_and_move)
+    mover.start()
     deadline = time.monotonic() + 60
-    while not over.is_set() and time.monotonic() < deadline:
-        looks.append(is_free(run / "job.lock"))
-    other.join()
-    assert len(looks) > 100
-    assert all(looks)
+    while not finished.is_set() and time.monotonic() < deadline:
+        results.append(is_free(run / "job.lock"))
+    mover.join()
+    assert len(results) > 100
+    assert all(results)

@@ -7,16 +7,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.training.schedule import learning_rate, paper_rate, rates
+from transformer.training.schedule import learning_rate, paper_rate, schedule_curve
 
 steps = st.integers(1, 10**6)
 warmups = st.integers(1, 20_000)
 widths = st.integers(1, 4096)
-shares = st.floats(0, 1.5)
+progresses = st.floats(0, 1.5)
 
 
 @given(step=steps, d_model=widths, warmup=warmups)
-def test_it_rises_in_a_line_and_falls_with_the_root(step: int, d_model: int, warmup: int) -> None:
+def test_rate_equals_equation_3(step: int, d_model: int, warmup: int) -> None:
     """Equation 3 in its two parts, told apart by the step and not by a minimum."""
     top = (d_model * warmup) ** -0.5
     expected = top * step / warmup if step <= warmup else top * (warmup / step) ** 0.5
@@ -43,36 +43,34 @@ def test_the_peak_is_at_the_end_of_the_warm_up(
     assert rate[step] == pytest.approx(peak * ratio)
 
 
-@given(step=steps, share=shares, cooldown=st.floats(0.01, 0.99))
-def test_the_last_share_of_the_run_falls_in_a_line_to_nothing(
-    step: int, share: float, cooldown: float
-) -> None:
+@given(step=steps, progress=progresses, cooldown=st.floats(0.01, 0.99))
+def test_cooldown_is_linear(step: int, progress: float, cooldown: float) -> None:
     plain = learning_rate(step, d_model=64, warmup=100)
-    rate = learning_rate(step, d_model=64, warmup=100, progress=share, cooldown=cooldown)
+    rate = learning_rate(step, d_model=64, warmup=100, progress=progress, cooldown=cooldown)
     begins = 1 - cooldown
-    if share <= begins:
+    if progress <= begins:
         assert rate == pytest.approx(plain)
-    elif share >= 1:
+    elif progress >= 1:
         assert rate == 0
     else:
-        assert rate == pytest.approx(plain * (1 - (share - begins) / cooldown))
+        assert rate == pytest.approx(plain * (1 - (progress - begins) / cooldown))
 
 
-@given(share=shares)
-def test_without_a_cooldown_the_share_has_no_say(share: float) -> None:
-    assert learning_rate(7, d_model=64, warmup=5, progress=share) == paper_rate(7, 64, 5)
+@given(progress=progresses)
+def test_progress_is_ignored_without_cooldown(progress: float) -> None:
+    assert learning_rate(7, d_model=64, warmup=5, progress=progress) == paper_rate(7, 64, 5)
 
 
-def test_the_rate_rises_in_a_line_and_falls_with_the_root() -> None:
-    found = rates(512, 4000, 20_000)
-    assert found.peak == (4000, pytest.approx(paper_rate(4000, 512, 4000)))
-    assert found.peak[1] == pytest.approx(6.99e-4, rel=1e-3)  # (512 · 4000)^-½
-    assert found.rate.max() == pytest.approx(found.peak[1])
-    assert 4000 in found.steps
-    np.testing.assert_allclose(found.rate, np.minimum(found.rising, found.falling))
-    early, late = found.steps <= 4000, found.steps >= 4000
-    np.testing.assert_allclose(found.rate[early], found.peak[1] * found.steps[early] / 4000)
-    np.testing.assert_allclose(found.rate[late], found.peak[1] * (found.steps[late] / 4000) ** -0.5)
-    assert found.rate[-1] == pytest.approx(found.peak[1] * found.after(5))
+def test_schedule_curve_equals_equation_3() -> None:
+    curve = schedule_curve(512, 4000, 20_000)
+    assert curve.peak == (4000, pytest.approx(paper_rate(4000, 512, 4000)))
+    assert curve.peak[1] == pytest.approx(6.99e-4, rel=1e-3)  # (512 · 4000)^-½
+    assert curve.rate.max() == pytest.approx(curve.peak[1])
+    assert 4000 in curve.steps
+    np.testing.assert_allclose(curve.rate, np.minimum(curve.rising, curve.falling))
+    early, late = curve.steps <= 4000, curve.steps >= 4000
+    np.testing.assert_allclose(curve.rate[early], curve.peak[1] * curve.steps[early] / 4000)
+    np.testing.assert_allclose(curve.rate[late], curve.peak[1] * (curve.steps[late] / 4000) ** -0.5)
+    assert curve.rate[-1] == pytest.approx(curve.peak[1] * curve.after(5))
     with pytest.raises(ValueError, match="warmup must be at least 1"):
-        rates(512, 0, 10)
+        schedule_curve(512, 0, 10)

@@ -14,19 +14,27 @@ from transformer.model import Transformer
 from transformer.text.batching import Batch
 from transformer.training.distributed import World
 from transformer.training.learner import Learner
-from transformer.training.loss import AttentionPrice, alike, spread
+from transformer.training.loss import AttentionRegularizer, gini_impurity, query_overlap
 
 CONFIG = ModelConfig(vocab_size=20, d_model=16, n_layers=2, n_heads=4, d_ff=32, dropout=0.0)
 
 
-def batch() -> Batch:
+def make_test_batch() -> Batch:
     src = torch.tensor([[5, 6, 7, 2], [8, 9, 2, 0]])
     out = torch.tensor([[10, 11, 2], [12, 2, 0]])
     return Batch(src, torch.tensor([[1, 10, 11], [1, 12, 0]]), out, 12)
 
 
-def priced(pairs: Batch, blur: float, likeness: float) -> AttentionPrice:
-    return AttentionPrice(2, pairs.src != 0, pairs.tgt_out != 0, blur=blur, likeness=likeness)
+def make_regularizer(
+    pairs: Batch, sharpness_penalty: float, diversity_penalty: float
+) -> AttentionRegularizer:
+    return AttentionRegularizer(
+        2,
+        pairs.src != 0,
+        pairs.tgt_out != 0,
+        sharpness_penalty=sharpness_penalty,
+        diversity_penalty=diversity_penalty,
+    )
 
 
 def test_closed_forms() -> None:
@@ -34,14 +42,14 @@ def test_closed_forms() -> None:
     even, own = torch.full((1, 1, 8, 8), 1 / 8), torch.eye(8)[None, None]
     column = torch.zeros(1, 1, 8, 8)
     column[..., 3] = 1
-    assert spread(even, all_of).item() == pytest.approx(1 - 1 / 8, rel=1e-6)
-    assert spread(own, all_of).item() == spread(column, all_of).item() == 0
-    assert alike(even, all_of).item() == pytest.approx(1 / 8, rel=1e-6)
-    assert alike(own, all_of).item() == pytest.approx(1 / 8, rel=1e-6)
-    assert alike(column, all_of).item() == 1
+    assert gini_impurity(even, all_of).item() == pytest.approx(1 - 1 / 8, rel=1e-6)
+    assert gini_impurity(own, all_of).item() == gini_impurity(column, all_of).item() == 0
+    assert query_overlap(even, all_of).item() == pytest.approx(1 / 8, rel=1e-6)
+    assert query_overlap(own, all_of).item() == pytest.approx(1 / 8, rel=1e-6)
+    assert query_overlap(column, all_of).item() == 1
 
 
-def test_likeness_is_that_of_all_pairs_of_queries() -> None:
+def test_query_overlap_equals_the_mean_over_query_pairs() -> None:
     torch.manual_seed(0)
     weights = torch.randn(2, 4, 3, 5, dtype=torch.float64).softmax(-1)
     queries = torch.tensor([[True, True, True], [True, True, False]])
@@ -50,80 +58,95 @@ def test_likeness_is_that_of_all_pairs_of_queries() -> None:
         rows = weights[sentence, :, :n]
         pairs = [(rows[:, a] * rows[:, b]).sum(-1) for a in range(n) for b in range(n)]
         each.append(torch.stack(pairs).mean())
-    wanted = torch.stack(each).mean()
-    torch.testing.assert_close(alike(weights, queries), wanted)
+    expected = torch.stack(each).mean()
+    torch.testing.assert_close(query_overlap(weights, queries), expected)
 
 
-def test_padding_has_no_part_and_all_heads_count_alike() -> None:
+def test_padding_is_ignored_and_heads_have_equal_weight() -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG).double().eval()
-    pairs = batch()
-    seen = priced(pairs, 1.0, 0.0)
-    model(pairs.src, pairs.tgt_in, hooks=seen.hooks)
-    found = seen.mean().item()
-    wanted: dict[str, list[torch.Tensor]] = {"encoder": [], "decoder": [], "cross": []}
+    pairs = make_test_batch()
+    regularizer = make_regularizer(pairs, 1.0, 0.0)
+    model(pairs.src, pairs.tgt_in, hooks=regularizer.hooks)
+    penalty = regularizer.mean().item()
+    expected_rows: dict[str, list[torch.Tensor]] = {"encoder": [], "decoder": [], "cross": []}
     for src, tgt in (
         (pairs.src[:1], pairs.tgt_in[:1]),
         (pairs.src[1:, :3], pairs.tgt_in[1:, :2]),
     ):  # each sentence alone, without padding
         trace = dict.fromkeys(
-            [WEIGHTS[kind].format(n) for kind in wanted for n in range(2)], torch.zeros(0)
+            [WEIGHTS[kind].format(n) for kind in expected_rows for n in range(2)], torch.zeros(0)
         )
 
-        def keep(weights: torch.Tensor, name: str, trace: dict[str, torch.Tensor] = trace) -> None:
+        def record(
+            weights: torch.Tensor, name: str, trace: dict[str, torch.Tensor] = trace
+        ) -> None:
             trace[name] = weights
 
-        model(src, tgt, hooks=Hooks(dict.fromkeys(trace, keep)))
-        for kind, rows in wanted.items():
+        model(src, tgt, hooks=Hooks(dict.fromkeys(trace, record)))
+        for kind, rows in expected_rows.items():
             rows += [1 - (trace[WEIGHTS[kind].format(n)] ** 2).sum(-1).flatten() for n in range(2)]
-    means = [torch.cat(rows).mean().item() for rows in wanted.values()]
-    assert [len(torch.cat(rows)) for rows in wanted.values()] == [2 * 4 * 7, 2 * 4 * 5, 2 * 4 * 5]
-    assert found == pytest.approx(sum(means) / 3, rel=1e-9)
+    means = [torch.cat(rows).mean().item() for rows in expected_rows.values()]
+    assert [len(torch.cat(rows)) for rows in expected_rows.values()] == [
+        2 * 4 * 7,
+        2 * 4 * 5,
+        2 * 4 * 5,
+    ]
+    assert penalty == pytest.approx(sum(means) / 3, rel=1e-9)
 
 
-@pytest.mark.parametrize(("blur", "likeness"), [(0.7, 0.0), (0.0, 0.7), (0.4, 0.9)])
-def test_the_learners_gradient_is_that_of_loss_plus_price(blur: float, likeness: float) -> None:
+@pytest.mark.parametrize(
+    ("sharpness_penalty", "diversity_penalty"), [(0.7, 0.0), (0.0, 0.7), (0.4, 0.9)]
+)
+def test_gradient_includes_the_penalties(
+    sharpness_penalty: float, diversity_penalty: float
+) -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG)
     learner = Learner(model, torch.float32, World())
-    plain = learner.gradients(batch(), 5, 0.0)
+    plain = learner.compute_gradients(make_test_batch(), 5, 0.0)
     without = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
-    asked = learner.gradients(batch(), 5, 0.0, blur, likeness)
-    assert asked == plain  # the loss is told without the price
+    penalised = learner.compute_gradients(
+        make_test_batch(), 5, 0.0, sharpness_penalty, diversity_penalty
+    )
+    assert penalised == plain  # the loss is told without the price
     name = "encoder.layers.1.self_attn.w_qkv"
     weight = dict(model.named_parameters())[name]
     assert weight.grad is not None
-    found = (weight.grad - without[name])[3, 5].item()
+    gradient = (weight.grad - without[name])[3, 5].item()
 
-    def price(step: float) -> float:
-        seen, exact = priced(batch(), blur, likeness), Transformer(CONFIG).double().eval()
+    def penalty_after(step: float) -> float:
+        regularizer, exact = (
+            make_regularizer(make_test_batch(), sharpness_penalty, diversity_penalty),
+            Transformer(CONFIG).double().eval(),
+        )
         exact.load_state_dict(model.state_dict())
         with torch.no_grad():
             dict(exact.named_parameters())[name][3, 5] += step
-            exact(batch().src, batch().tgt_in, hooks=seen.hooks)
-        return seen.mean().item()
+            exact(make_test_batch().src, make_test_batch().tgt_in, hooks=regularizer.hooks)
+        return regularizer.mean().item()
 
     step = 1e-5
-    slope = (price(step) - price(-step)) / (2 * step)
+    slope = (penalty_after(step) - penalty_after(-step)) / (2 * step)
     assert math.isfinite(slope)
-    assert found == pytest.approx(slope, rel=1e-3, abs=1e-7)
+    assert gradient == pytest.approx(slope, rel=1e-3, abs=1e-7)
 
 
-@pytest.mark.parametrize("prices", [(1.0, 0.0), (0.0, 1.0)])
-def test_what_has_a_price_becomes_less(prices: tuple[float, float]) -> None:
+@pytest.mark.parametrize("penalties", [(1.0, 0.0), (0.0, 1.0)])
+def test_training_reduces_what_is_penalised(penalties: tuple[float, float]) -> None:
     torch.manual_seed(0)
     model = Transformer(CONFIG)
     learner = Learner(model, torch.float32, World())
 
-    def measured() -> float:
-        seen = priced(batch(), *prices)
+    def measure_penalty() -> float:
+        regularizer = make_regularizer(make_test_batch(), *penalties)
         with torch.no_grad():
-            model.eval()(batch().src, batch().tgt_in, hooks=seen.hooks)
-        return seen.mean().item()
+            model.eval()(make_test_batch().src, make_test_batch().tgt_in, hooks=regularizer.hooks)
+        return regularizer.mean().item()
 
-    before = measured()
+    before = measure_penalty()
     for _ in range(60):
-        learner.gradients(batch(), 5, 0.0, 2 * prices[0], 2 * prices[1])
+        learner.compute_gradients(make_test_batch(), 5, 0.0, 2 * penalties[0], 2 * penalties[1])
         learner.update(0.003, 1.0)
     # Queries of two to four cannot be less alike than a half to a quarter.
-    assert measured() < before * (0.5 if prices[0] else 0.95)
+    assert measure_penalty() < before * (0.5 if penalties[0] else 0.95)

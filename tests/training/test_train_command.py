@@ -17,7 +17,7 @@ from transformer.checkpoint import load_checkpoint, load_languages
 from transformer.cli import main
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.run_config import FilesRun
-from transformer.training.run import Progress, RunFolder
+from transformer.training.run import LoopState, RunFolder
 from transformer.training.start import model_card
 
 Train = Callable[..., tuple[int, str]]
@@ -44,17 +44,17 @@ def train(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Train:
     return run
 
 
-def refused(done: tuple[int, str], message: str) -> None:
+def assert_refused(result: tuple[int, str], message: str) -> None:
     """With a sentence as the last line."""
-    status, said = done
+    status, stderr = result
     assert status == 1
-    assert said.splitlines()[-1].startswith("error: ")
-    assert message in said.splitlines()[-1]
-    assert "Traceback" not in said
+    assert stderr.splitlines()[-1].startswith("error: ")
+    assert message in stderr.splitlines()[-1]
+    assert "Traceback" not in stderr
 
 
 def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:
-    status, said = train(table, "--precision", "auto", "--valid-every", 2)
+    status, stderr = train(table, "--precision", "auto", "--valid-every", 2)
     assert status == 0
     run = RunFolder(tmp_path / "run")
     model, vocabulary = load_checkpoint(run.checkpoint_path)
@@ -62,8 +62,10 @@ def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path
     assert model.config.d_ff == 32
     precision = run.state()["precision"]
     n_weights = sum(weight.numel() for weight in model.parameters())
-    assert f"196 pairs, {n_weights:,} parameters, on cpu in {precision} (measured:" in said
-    assert "finished: all 3 steps taken; the model is " in said
+    assert (
+        f"196 pairs, {n_weights:,} parameters, on cpu in {precision} (measured as faster)" in stderr
+    )
+    assert "finished: all 3 steps taken; the model is " in stderr
     config = run.config().to_dict()
     assert config["training"]["batch_tokens"] == 400
     assert config["data"] == {"train": (str(table),), "added": {}}
@@ -72,12 +74,12 @@ def test_a_run_from_text_to_checkpoint(train: Train, table: Path, tmp_path: Path
         assert words in card
 
 
-def test_a_finished_run_says_so_again(train: Train, table: Path) -> None:
+def test_restarting_a_finished_run(train: Train, table: Path) -> None:
     assert train(table)[0] == 0
-    status, said = train(table)
+    status, stderr = train(table)
     assert status == 0
-    assert "resuming after step 3" in said
-    assert "finished: all 3 steps taken" in said
+    assert "resuming after step 3" in stderr
+    assert "finished: all 3 steps taken" in stderr
 
 
 def write(name: str, content: bytes) -> Callable[[Path], list[Any]]:
@@ -89,7 +91,7 @@ def write(name: str, content: bytes) -> Callable[[Path], list[Any]]:
 
 
 ROWS = "".join(f"a{n}\tb{n}\n" for n in range(60))
-WRONG: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
+INVALID_TEXTS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
     "no file": (lambda folder: [folder / "gone.tsv"], "There is no file"),
     "a folder": (lambda folder: [folder], "is a folder; give a text file"),
     "empty": (write("t.tsv", b""), "t.tsv is empty"),
@@ -114,28 +116,28 @@ WRONG: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_text_is_one_sentence(case: str, train: Train, tmp_path: Path) -> None:
-    make, message = WRONG[case]
-    refused(train(*make(tmp_path)), message)
+@pytest.mark.parametrize("case", INVALID_TEXTS)
+def test_invalid_text_is_one_sentence(case: str, train: Train, tmp_path: Path) -> None:
+    make, message = INVALID_TEXTS[case]
+    assert_refused(train(*make(tmp_path)), message)
     # Nothing binds the next try, with the right text, in the same folder.
     config = tmp_path / "run" / "config.json"
     if config.is_file():
         assert not RunFolder(tmp_path / "run").is_prepared
 
 
-def test_after_a_mistake_the_right_text_is_taken(train: Train, table: Path, tmp_path: Path) -> None:
+def test_correct_text_after_an_error(train: Train, table: Path, tmp_path: Path) -> None:
     """The first try learns a vocabulary and encodes, and then stumbles over validation pairs."""
     valid = tmp_path / "valid.tsv"
     valid.write_text("no tab\n")
-    refused(train(table, "--valid", valid), "valid.tsv, line 1 has no tab")
-    other = tmp_path / "other.tsv"
+    assert_refused(train(table, "--valid", valid), "valid.tsv, line 1 has no tab")
+    other_table = tmp_path / "other.tsv"
     lines = table.read_text("utf-8").splitlines(keepends=True)
-    other.write_text("".join(lines[:150]), "utf-8")
-    status, said = train(other)
+    other_table.write_text("".join(lines[:150]), "utf-8")
+    status, stderr = train(other_table)
     assert status == 0
-    assert "147 pairs" in said
-    assert "learning 320 pieces" in said  # not those of the first text
+    assert "147 pairs" in stderr
+    assert "learning 320 pieces" in stderr  # not those of the first text
 
 
 @pytest.mark.parametrize(
@@ -150,49 +152,47 @@ def test_after_a_mistake_the_right_text_is_taken(train: Train, table: Path, tmp_
         (["--max-pieces", "1"], "0 have both sides within max_len=1"),
     ],
 )
-def test_a_wrong_option_is_one_sentence(
+def test_invalid_option_is_one_sentence(
     words: list[str], message: str, train: Train, table: Path, tmp_path: Path
 ) -> None:
-    refused(train(table, "--run", tmp_path / "run", *words), message)
+    assert_refused(train(table, "--run", tmp_path / "run", *words), message)
 
 
 def test_a_run_folder_that_is_a_file_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("mine")
-    taken = train(table, "--run", tmp_path / "taken")
-    refused(taken, "taken is a file; give a folder, or a new name")
+    result = train(table, "--run", tmp_path / "taken")
+    assert_refused(result, "taken is a file; give a folder, or a new name")
     assert (tmp_path / "taken").read_text() == "mine"
 
 
 def test_a_folder_in_use_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
-    with RunFolder(tmp_path / "run").held():
-        refused(train(table), "is training in")
+    with RunFolder(tmp_path / "run").locked():
+        assert_refused(train(table), "is training in")
 
 
-def test_a_spoilt_config_is_one_sentence(train: Train, table: Path, tmp_path: Path) -> None:
+def test_corrupt_config_is_one_sentence(train: Train, table: Path, tmp_path: Path) -> None:
     train(table)
     config = tmp_path / "run" / "config.json"
     for text, wrong in (
-        (json.dumps({"model": None, "data": []}), "config.json is wrong: "),
+        (json.dumps({"model": None, "data": []}), "config.json is invalid: "),
         ("[", "config.json cannot be read"),
     ):
         config.write_text(text)
-        refused(train(table), wrong)
+        assert_refused(train(table), wrong)
 
 
-def test_a_card_without_validation_names_no_loss() -> None:
+def test_card_without_validation_has_no_loss() -> None:
     shape = ModelConfig(vocab_size=9)
-    asked = FilesRun(train=("there/pairs.tsv",), model=shape, training=TrainingConfig())
-    card = model_card(asked, Progress(step=7), n_pairs=9, averaged=2)
+    config = FilesRun(train=("there/pairs.tsv",), model=shape, training=TrainingConfig())
+    card = model_card(config, LoopState(step=7), n_pairs=9, averaged=2)
     assert "Best validation" not in card
     assert "inf" not in card
-    card = model_card(asked, Progress(step=7, best_valid=1.5), n_pairs=9, averaged=2)
-    assert "Best validation loss 1.500 nats a token." in card
+    card = model_card(config, LoopState(step=7, best_valid=1.5), n_pairs=9, averaged=2)
+    assert "Best validation loss 1.500 nats per token." in card
     assert "9 pairs (pairs.tsv)" in card
 
 
-def test_a_run_that_is_told_its_languages_writes_them_on_the_card(
-    train: Train, table: Path, tmp_path: Path
-) -> None:
+def test_languages_are_written_to_the_model_card(train: Train, table: Path, tmp_path: Path) -> None:
     assert train(table, "--languages", "en", "de")[0] == 0
     run = RunFolder(tmp_path / "run")
     assert run.config().languages == ("en", "de")
@@ -204,16 +204,16 @@ def test_a_run_that_is_told_its_languages_writes_them_on_the_card(
     assert load_languages(run.checkpoint_path) == ("en", "fr")
 
 
-def test_languages_that_are_none_are_refused(train: Train, table: Path, tmp_path: Path) -> None:
-    refused(train(table, "--languages", "English", "German"), "languages are two codes")
+def test_invalid_languages_are_refused(train: Train, table: Path, tmp_path: Path) -> None:
+    assert_refused(train(table, "--languages", "English", "German"), "languages are two codes")
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_that_starts_from_a_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:
+def test_start_from_a_checkpoint(train: Train, table: Path, tmp_path: Path) -> None:
     assert train(table, "--precision", "fp32")[0] == 0
     first = RunFolder(tmp_path / "run").checkpoint_path
-    where = ("--run", tmp_path / "again", "--start-from", first)
-    status, _ = train(table, *where, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")
+    run_options = ("--run", tmp_path / "again", "--start-from", first)
+    status, _ = train(table, *run_options, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")
     assert status == 0
     run = RunFolder(tmp_path / "again")
     before, vocabulary = load_checkpoint(first)
@@ -221,33 +221,40 @@ def test_a_run_that_starts_from_a_checkpoint(train: Train, table: Path, tmp_path
     assert same.sha256 == vocabulary.sha256
     for old, new in zip(before.parameters(), after.parameters(), strict=True):
         torch.testing.assert_close(new, old, rtol=0, atol=2e-3)  # one step at a rate of nearly 0
-    assert "begun with the weights of checkpoint" in (run.checkpoint_path / "README.md").read_text()
+    assert "initialised from checkpoint" in (run.checkpoint_path / "README.md").read_text()
 
 
-def test_a_start_of_another_shape_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
+def test_start_from_another_shape_is_refused(train: Train, table: Path, tmp_path: Path) -> None:
     assert train(table)[0] == 0
     first = RunFolder(tmp_path / "run").checkpoint_path
-    other = train(table, "--run", tmp_path / "b", "--start-from", first, "--d-ff", 64)
-    refused(other, "has d_ff 32; a run that starts from it cannot have 64")
-    none = train(table, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
-    refused(none, "there is no checkpoint folder")
+    result = train(table, "--run", tmp_path / "b", "--start-from", first, "--d-ff", 64)
+    assert_refused(result, "has d_ff 32; a run that starts from it cannot have 64")
+    missing = train(table, "--run", tmp_path / "c", "--start-from", tmp_path / "none")
+    assert_refused(missing, "there is no checkpoint folder")
 
 
-def test_a_start_with_a_vocabulary_of_its_own(train: Train, table: Path, tmp_path: Path) -> None:
+def test_start_from_a_checkpoint_with_a_new_vocabulary(
+    train: Train, table: Path, tmp_path: Path
+) -> None:
     assert train(table, "--precision", "fp32")[0] == 0
     first = RunFolder(tmp_path / "run").checkpoint_path
-    other = tmp_path / "other.tsv"
-    other.write_text("".join(f"a{n} cat\tune chatte {n}\n" for n in range(60)), "utf-8")
-    where = ("--run", tmp_path / "again", "--start-from", first, "--vocab-size", 290)
-    assert train(other, *where, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")[0] == 0
+    other_table = tmp_path / "other.tsv"
+    other_table.write_text("".join(f"a{n} cat\tune chatte {n}\n" for n in range(60)), "utf-8")
+    run_options = ("--run", tmp_path / "again", "--start-from", first, "--vocab-size", 290)
+    assert (
+        train(other_table, *run_options, "--warmup", 10**9, "--steps", 1, "--precision", "fp32")[0]
+        == 0
+    )
     before, old = load_checkpoint(first)
     after, new = load_checkpoint(RunFolder(tmp_path / "again").checkpoint_path)
     assert len(new) == 290 != len(old)
-    known = {piece: n for n, piece in enumerate(old.tokens(range(len(old))))}
-    both = [(known[p], n) for n, p in enumerate(new.tokens(range(len(new)))) if p in known]
-    assert 4 < len(both) < len(new)
+    old_ids = {piece: n for n, piece in enumerate(old.tokens(range(len(old))))}
+    shared_ids = [
+        (old_ids[p], n) for n, p in enumerate(new.tokens(range(len(new)))) if p in old_ids
+    ]
+    assert 4 < len(shared_ids) < len(new)
     close = {"rtol": 0.0, "atol": 2e-3}  # one step at a rate of nearly 0, and float16 on disk
-    rows = [torch.tensor(side) for side in zip(*both, strict=True)]
+    rows = [torch.tensor(side) for side in zip(*shared_ids, strict=True)]
     torch.testing.assert_close(
         after.embedding.weight[rows[1]], before.embedding.weight[rows[0]], **close
     )
@@ -256,34 +263,40 @@ def test_a_start_with_a_vocabulary_of_its_own(train: Train, table: Path, tmp_pat
             torch.testing.assert_close(after.get_parameter(name), weight, **close)
 
 
-def test_added_tables_and_joined_pairs_are_trained_on(
-    train: Train, table: Path, tmp_path: Path
-) -> None:
+def test_added_tables_and_concatenated_pairs(train: Train, table: Path, tmp_path: Path) -> None:
     more = tmp_path / "more.tsv"
     more.write_text("".join(f"c{n}\td{n}\n" for n in range(40)), "utf-8")
-    status, said = train(table, "--add", f"{more}=0.5", "--join", 0.5, "--blur-price", 0.1)
+    status, stderr = train(table, "--add", f"{more}=0.5", "--join", 0.5, "--sharpness-penalty", 0.1)
     assert status == 0
-    assert "236 pairs" in said  # 196 of the table (four are set aside) and all 40
+    assert "236 pairs" in stderr  # 196 of the table (four are set aside) and all 40
     run = RunFolder(tmp_path / "run")
     assert run.config().to_dict()["data"]["added"] == {str(more): 0.5}
     assert run.text_path("added-0").is_file()
 
 
-@pytest.mark.parametrize("given", ["more.tsv=many", "more.tsv=0", "more.tsv=-1", "more.tsv=nan"])
-def test_a_wrong_weight_is_refused(train: Train, table: Path, given: str) -> None:
-    refused(train(table, "--add", given), "--add wants a table and a number above 0")
+@pytest.mark.parametrize(
+    "added_table", ["more.tsv=many", "more.tsv=0", "more.tsv=-1", "more.tsv=nan"]
+)
+def test_invalid_weight_is_refused(train: Train, table: Path, added_table: str) -> None:
+    assert_refused(train(table, "--add", added_table), "--add wants a table and a number above 0")
 
 
-def test_probes_are_looked_at_while_a_table_is_learned(
-    train: Train, table: Path, tmp_path: Path
-) -> None:
+def test_probes_are_recorded_in_training(train: Train, table: Path, tmp_path: Path) -> None:
     probes = tmp_path / "probes.tsv"
     probes.write_text("a1\tb1\n", "utf-8")
     assert train(table, "--probes", probes)[0] == 1  # nothing to measure by
     assert train(table, "--valid", table, "--probes", probes)[0] == 0
     run = RunFolder(tmp_path / "run")
-    looks = sorted(run.snapshots_path.glob("*.npz"))
-    steps = [int(path.stem) for path in looks]
+    paths = sorted(run.snapshots_path.glob("*.npz"))
+    steps = [int(path.stem) for path in paths]
     assert (steps[0], steps[-1]) == (0, 3)
-    with np.load(looks[-1]) as seen:
-        assert seen["0.cross"].shape[:2] == (1, 2)  # a layer, its heads
+    with np.load(paths[-1]) as snapshot:
+        assert snapshot["0.cross"].shape[:2] == (1, 2)  # a layer, its heads
+
+
+def test_old_option_names_are_accepted(train: Train, table: Path, tmp_path: Path) -> None:
+    old = ("--join", 0.25, "--blur-price", 0.1, "--likeness-price", 0.2)
+    assert train(table, *old)[0] == 0
+    training = RunFolder(tmp_path / "run").config().to_dict()["training"]
+    assert training["concat_prob"] == 0.25
+    assert (training["sharpness_penalty"], training["diversity_penalty"]) == (0.1, 0.2)

@@ -15,7 +15,7 @@ from transformer.inference import Translator
 from transformer.text.files import write_json
 from transformer.training import start as start_module
 from transformer.training.errors import TrainingError, as_training_error
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.training.run import RunError, RunFolder
 from transformer.training.train_folder import train_run
 
@@ -29,16 +29,18 @@ SMALL: dict[str, Any] = {"d_model": 16, "n_layers": 1, "n_heads": 2, "d_ff": 32}
 SIZES = {"n_train": 300, "n_valid": 20}
 
 
-def begin(folder: Path, task: str | None = "reverse", **settings: Any) -> RunFolder:
+def make_run(folder: Path, task: str | None = "reverse", **settings: Any) -> RunFolder:
     run = RunFolder(folder)
     options = SIZES if task else None
-    config = describe(task, settings=SMALL | settings, options=options, title="T", device="cpu")
+    config = make_run_config(
+        task, settings=SMALL | settings, options=options, title="T", device="cpu"
+    )
     run.write_config(config)
     return run
 
 
-def test_a_task_becomes_a_checkpoint(tmp_path: Path) -> None:
-    run = begin(tmp_path)
+def test_task_run_gives_a_checkpoint(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
     assert train_run(tmp_path) == "finished"
     assert run.state()["reason"] == "all 6 steps taken"
     assert run.config().title == "T"
@@ -51,24 +53,24 @@ def test_a_task_becomes_a_checkpoint(tmp_path: Path) -> None:
     assert len(run.labels()) == 4
     assert run.snapshots()[-1] == 6
     card = (run.checkpoint_path / "README.md").read_text()
-    assert "300 pairs (our task reverse: n_train 300" in card
+    assert "300 pairs (the task reverse: n_train 300" in card
     assert train_run(tmp_path) == "finished"  # and again, with nothing to do
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
     """And a stopped one goes on: a stop that was heard before does not stop it again."""
-    runs = [begin(tmp_path / name, seed=seed) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
+    runs = [make_run(tmp_path / name, seed=seed) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
     runs[1].write_control(command="stop")
     assert [train_run(run.path) for run in runs] == ["finished", "cancelled", "finished"]
     assert train_run(runs[1].path) == "finished"
     assert runs[1].control().command == "run"
-    steps = [[one for one in losses(run) if one[0] > 0] for run in runs]
+    steps = [[entry for entry in losses(run) if entry[0] > 0] for run in runs]
     assert steps[0] == steps[1] != steps[2]
 
 
-def test_a_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
+def test_run_on_the_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]) -> None:
     """All words of a tiny text are pieces; config.json then tells the size they gave."""
-    run = begin(tmp_path, None, steps=3)
+    run = make_run(tmp_path, None, steps=3)
     rows = "".join(f"{src}\t{tgt}\n" for src, tgt in pairs)
     (tmp_path / "pairs.tsv").write_text(rows, encoding="utf-8")
     assert train_run(tmp_path) == "finished"
@@ -81,9 +83,9 @@ def test_a_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]) -> None
     assert train_run(tmp_path) == "finished"
 
 
-def test_bleu_is_left_out_where_no_reference_has_four_words(tmp_path: Path) -> None:
+def test_bleu_needs_a_reference_of_four_words(tmp_path: Path) -> None:
     """One held-out pair of two words once gave "Sequences right 100 %" beside "BLEU 0.0"."""
-    run = begin(tmp_path, None, steps=2)
+    run = make_run(tmp_path, None, steps=2)
     rows = "".join(f"cat {n}\tchat {n}\n" for n in range(20))
     (tmp_path / "pairs.tsv").write_text(rows, encoding="utf-8")
     assert train_run(tmp_path) == "finished"
@@ -101,10 +103,10 @@ def test_bleu_is_left_out_where_no_reference_has_four_words(tmp_path: Path) -> N
         (b"caf\xe9\tb\n", "line 1 is not UTF-8"),
     ],
 )
-def test_a_wrong_text_fails_with_a_sentence(
+def test_invalid_text_fails_with_a_sentence(
     content: bytes | None, reason: str, tmp_path: Path
 ) -> None:
-    run = begin(tmp_path, None)
+    run = make_run(tmp_path, None)
     if content is not None:
         (tmp_path / "pairs.tsv").write_bytes(content)
     assert train_run(tmp_path) == "failed"
@@ -121,17 +123,17 @@ def test_a_wrong_text_fails_with_a_sentence(
         ({"pairs": "../pairs.tsv"}, "a file in the run's folder, not '../pairs.tsv'"),
     ],
 )
-def test_a_wrong_config_fails_with_a_sentence(
+def test_invalid_config_fails_with_a_sentence(
     data: dict[str, Any], reason: str, tmp_path: Path
 ) -> None:
-    run = begin(tmp_path)
+    run = make_run(tmp_path)
     kind = "task" if "task" in data else "pairs"
     write_json(run.path / "config.json", {**run.config().to_dict(), "kind": kind, "data": data})
     assert train_run(tmp_path) == "failed"
     assert reason in run.state()["reason"]
 
 
-def test_a_folder_without_a_config_is_left_alone(tmp_path: Path) -> None:
+def test_folder_without_a_config_stays_unchanged(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"has no config\.json"):
         train_run(tmp_path)
     (tmp_path / "config.json").write_text(json.dumps({"model": {}, "data": {}}))
@@ -140,10 +142,10 @@ def test_a_folder_without_a_config_is_left_alone(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["config.json"]
 
 
-def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:
-    run = begin(tmp_path)
+def test_locked_run_stays_unchanged(tmp_path: Path) -> None:
+    run = make_run(tmp_path)
     run.write_state("running", step=5)
-    with run.held(), pytest.raises(RunError, match="is training in"):
+    with run.locked(), pytest.raises(RunError, match="is training in"):
         train_run(tmp_path)
     assert run.state() == {"status": "running", "reason": "", "step": 5}
 
@@ -151,27 +153,27 @@ def test_a_run_in_use_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
-        (MemoryError(), "the memory was not enough at step 0: lower batch_tokens from 300"),
+        (MemoryError(), "out of memory at step 0: lower batch_tokens from 300"),
         (RuntimeError("[enforce fail] not enough memory: you tried to allocate 9 bytes"), "memory"),
-        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "memory was not enough"),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "out of memory at step 0"),
         (OSError(28, "No space left on device"), r"written at step 0 (No space left on device)"),
         (RuntimeError("something else"), "something else"),
     ],
 )
-def test_a_machine_that_fails_is_a_sentence(
+def test_machine_failure_is_reported_in_the_state(
     error: Exception, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = begin(tmp_path)
+    run = make_run(tmp_path)
     monkeypatch.setattr(start_module, "Trainer", Mock(side_effect=error))
     assert train_run(tmp_path) == "failed"
     assert reason in run.state()["reason"]
 
 
-def test_a_disk_that_takes_no_word_is_raised(
+def test_failure_that_cannot_be_written_is_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = Mock(side_effect=OSError(28, "No space left on device"))
-    run = begin(tmp_path)
+    run = make_run(tmp_path)
     run.write_state("queued")
     monkeypatch.setattr(start_module, "Trainer", full)
     monkeypatch.setattr(RunFolder, "write_state", full)
@@ -180,17 +182,17 @@ def test_a_disk_that_takes_no_word_is_raised(
     assert run.state()["status"] == "queued"
 
 
-def test_a_mistake_of_ours_is_raised_and_kept(
+def test_unexpected_error_is_raised_and_recorded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run = begin(tmp_path)
+    run = make_run(tmp_path)
     monkeypatch.setattr(start_module, "Trainer", Mock(side_effect=KeyError("slip")))
     with pytest.raises(KeyError):
         train_run(tmp_path)
     assert run.state() == {"status": "failed", "reason": "KeyError: 'slip'"}
 
 
-def test_only_what_the_machine_lacks_is_reworded() -> None:
+def test_only_machine_failures_become_training_errors() -> None:
     error = RuntimeError("CUDA error")
     assert as_training_error(error, 1, 1) is error
     assert isinstance(as_training_error(MemoryError(), 3, 4096), TrainingError)

@@ -20,28 +20,30 @@ from tests.training.conftest import MakeTrainer, at, translation
 from transformer.checkpoint import load_checkpoint
 from transformer.training import translation_task as translation_module
 from transformer.training.errors import TrainingError
-from transformer.training.machine import choose_precision, made_with
+from transformer.training.machine import choose_precision, numeric_environment
 from transformer.training.translation_task import TranslationTask
 
 
-def test_a_finished_run_is_all_in_its_folder(make_trainer: MakeTrainer) -> None:
+def test_files_of_a_finished_run(make_trainer: MakeTrainer) -> None:
     lines: list[dict[str, Any]] = []
     trainer = make_trainer(steps=12, report=lines.append)
     assert trainer.train() == "finished"
     run = trainer.run
     assert run.metrics() == lines
-    steps, looks = ([line for line in lines if kind in line] for kind in ("loss", "valid_loss"))
+    steps, validations = (
+        [line for line in lines if kind in line] for kind in ("loss", "valid_loss")
+    )
     assert [line["step"] for line in steps] == [*range(1, 13)]
-    assert [line["step"] for line in looks] == [4, 8, 12]
-    assert looks[0]["perplexity"] == pytest.approx(math.exp(looks[0]["valid_loss"]))
+    assert [line["step"] for line in validations] == [4, 8, 12]
+    assert validations[0]["perplexity"] == pytest.approx(math.exp(validations[0]["valid_loss"]))
     assert steps[9]["learning_rate"] == pytest.approx(0.01)  # the end of the warm-up
     assert [line["share"] for line in steps] == [n / 12 for n in range(12)]
     state = run.state()
-    taken = sum(line["seconds"] for line in steps)
-    assert state.pop("seconds") > taken - 0.06, "told in tenths, with what was not a step"
-    made = {key: state.pop(key) for key in made_with()}
-    assert made == made_with() | {"threads": made["threads"]}
-    assert made["threads"] >= 1
+    step_seconds = sum(line["seconds"] for line in steps)
+    assert state.pop("seconds") > step_seconds - 0.06, "told in tenths, with what was not a step"
+    environment = {key: state.pop(key) for key in numeric_environment()}
+    assert environment == numeric_environment() | {"threads": environment["threads"]}
+    assert environment["threads"] >= 1
     assert state == {
         "status": "finished",
         "reason": "all 12 steps taken",
@@ -51,8 +53,8 @@ def test_a_finished_run_is_all_in_its_folder(make_trainer: MakeTrainer) -> None:
         "processes": 1,
     }
     # Started again, a finished run is finished.
-    again = make_trainer(steps=12)
-    assert again.train() == "finished"
+    resumed = make_trainer(steps=12)
+    assert resumed.train() == "finished"
     assert run.metrics() == lines
 
 
@@ -73,16 +75,16 @@ def test_the_checkpoint_is_the_mean_of_the_saved_weights(make_trainer: MakeTrain
     assert card == "step 11, mean of 3"
 
 
-def test_validation_without_progress_uses_the_patience_up(
+def test_run_stops_when_patience_is_used_up(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks = iter([3.0, 2.0, 2.5, 2.0, 1.0, 1.5, 1.0, 1.25])
-    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(looks))
+    losses = iter([3.0, 2.0, 2.5, 2.0, 1.0, 1.5, 1.0, 1.25])
+    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(losses))
     settings: dict[str, Any] = {"steps": 100, "valid_every": 2, "save_every": 16, "patience": 3}
     trainer = make_trainer(**settings)
     assert trainer.train() == "finished"
-    assert trainer.run.state()["reason"] == "no better validation loss in 3 looks, at step 16"
-    assert trainer.progress.best_valid == 1.0
+    assert trainer.run.state()["reason"] == "no better validation loss in 3 validations, at step 16"
+    assert trainer.loop.best_valid == 1.0
     # The last weights are among those averaged, and starting again adds no step ...
     assert [*(trainer.run.path / "weights").glob("*16.safetensors")]
     assert make_trainer(**settings).train() == "finished"
@@ -90,35 +92,35 @@ def test_validation_without_progress_uses_the_patience_up(
     # ... unless with more patience.
     monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: 5.0)
     assert make_trainer(**settings | {"patience": 4}).train() == "finished"
-    assert trainer.run.state()["reason"] == "no better validation loss in 4 looks, at step 18"
+    assert trainer.run.state()["reason"] == "no better validation loss in 4 validations, at step 18"
 
 
-def test_a_look_at_a_sample_does_not_use_the_patience_up(
+def test_evaluations_do_not_count_for_patience(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The watched pairs are fewer, and may be easier than all of them ever are."""
-    looks = iter([3.0, 2.5, 2.0, 1.5, 1.25, 1.1])
-    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(looks))
+    losses = iter([3.0, 2.5, 2.0, 1.5, 1.25, 1.1])
+    monkeypatch.setattr(TranslationTask, "validation_loss", lambda self: next(losses))
     trainer = make_trainer(steps=12, valid_every=2, patience=2)
 
-    class Easy:
-        def look(self, *_: object, **__: object) -> dict[str, float]:
+    class EasyEvaluations:
+        def evaluate_if_due(self, *_: object, **__: object) -> dict[str, float]:
             return {"valid_loss": 0.5}
 
         def before_update(self) -> None: ...
 
-    translation(trainer).callback = Easy()  # type: ignore[assignment]
+    translation(trainer).callback = EasyEvaluations()  # type: ignore[assignment]
     assert trainer.train() == "finished"
-    assert trainer.progress.step == 12
-    assert trainer.progress.best_valid == 1.1
+    assert trainer.loop.step == 12
+    assert trainer.loop.best_valid == 1.1
 
 
-def test_minutes_end_a_run_and_its_cooldown_in_time(
+def test_minutes_limit_run_and_cooldown(
     make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A clock on which every step takes six seconds: ten steps in a minute."""
-    now = itertools.count(0.0, 2.0)  # read once between steps, twice in a step
-    monkeypatch.setattr(time, "perf_counter", lambda: next(now))
+    clock = itertools.count(0.0, 2.0)  # read once between steps, twice in a step
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock))
     trainer = make_trainer(steps=1000, minutes=1.0, cooldown=0.5, warmup=1, valid_every=100)
     assert trainer.train() == "finished"
     state = trainer.run.state()
@@ -132,7 +134,7 @@ def test_minutes_end_a_run_and_its_cooldown_in_time(
         assert rate == pytest.approx(0.01 * step**-0.5 * min(1.0, (1 - share) / 0.5))
 
 
-def test_a_loss_that_is_no_number_fails_the_run(make_trainer: MakeTrainer) -> None:
+def test_nonfinite_loss_fails_the_run(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(save_every=2)
     weight = trainer.learner.working.embedding.weight.data
     trainer.report = at(3, lambda: weight[5].fill_(math.nan))
@@ -143,14 +145,14 @@ def test_a_loss_that_is_no_number_fails_the_run(make_trainer: MakeTrainer) -> No
     assert "the loss was nan" in state["reason"]
     # What was saved before is sound, and the run goes on from there.
     assert load_checkpoint(trainer.run.checkpoint_path)
-    again = make_trainer(save_every=2)
-    assert again.progress.step == 2
-    assert again.train() == "finished"
+    resumed = make_trainer(save_every=2)
+    assert resumed.loop.step == 2
+    assert resumed.train() == "finished"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a process cannot send itself signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_polite_kill_ends_the_step_and_saves(
+def test_signal_ends_the_run_after_a_step(
     number: signal.Signals, make_trainer: MakeTrainer
 ) -> None:
     before = signal.getsignal(number)
@@ -163,7 +165,7 @@ def test_a_polite_kill_ends_the_step_and_saves(
     weights = load_file(trainer.run.path / "weights" / "00000007.safetensors")
     assert torch.equal(weights["embedding.weight"], trainer.learner.model.embedding.weight)
     assert load_checkpoint(trainer.run.checkpoint_path)
-    assert make_trainer().progress.step == 7
+    assert make_trainer().loop.step == 7
 
 
 def test_a_full_disk_fails_the_run_and_keeps_the_last_save(make_trainer: MakeTrainer) -> None:
@@ -182,12 +184,12 @@ def test_a_full_disk_fails_the_run_and_keeps_the_last_save(make_trainer: MakeTra
     assert "could not be written at step 10" in state["reason"]
     names = {path.name for path in trainer.run.path.rglob("*")}
     assert not [name for name in names if name.startswith(".")]
-    again = make_trainer()
-    assert again.progress.step == 5
-    assert again.train() == "finished"
+    resumed = make_trainer()
+    assert resumed.loop.step == 5
+    assert resumed.train() == "finished"
 
 
-def test_any_other_error_is_kept_as_the_reason(make_trainer: MakeTrainer) -> None:
+def test_other_error_becomes_the_reason(make_trainer: MakeTrainer) -> None:
     trainer = make_trainer(report=Mock(side_effect=RuntimeError("CUDA out of memory")))
     with pytest.raises(RuntimeError, match="out of memory"):
         trainer.train()
@@ -195,7 +197,7 @@ def test_any_other_error_is_kept_as_the_reason(make_trainer: MakeTrainer) -> Non
     assert trainer.run.state()["reason"] == "CUDA out of memory"
 
 
-def test_a_seed_may_be_a_date_or_larger(make_trainer: MakeTrainer) -> None:
+def test_large_seeds_are_accepted(make_trainer: MakeTrainer) -> None:
     """torch's generators take 64 bits; step and seed together once needed more."""
     starts = set()
     for number, seed in enumerate((20_261_121, 2**70 + 1, 2**70 + 2)):
@@ -212,14 +214,14 @@ def test_auto_measures_once(make_trainer: MakeTrainer, monkeypatch: pytest.Monke
     monkeypatch.setattr(
         translation_module,
         "choose_precision",
-        lambda asked, device, world: (
-            next(chosen) if asked == "auto" else real(asked, device, world)
+        lambda precision, device, world: (
+            next(chosen) if precision == "auto" else real(precision, device, world)
         ),
     )
     first = make_trainer(steps=2, precision="auto")
     first.train()
-    again = make_trainer(steps=3, precision="auto")
-    assert again.learner.working.embedding.weight.dtype == torch.bfloat16
-    assert again.train() == "finished"
-    assert json.loads((again.run.path / "state.json").read_text())["precision"] == "bf16"
+    resumed = make_trainer(steps=3, precision="auto")
+    assert resumed.learner.working.embedding.weight.dtype == torch.bfloat16
+    assert resumed.train() == "finished"
+    assert json.loads((resumed.run.path / "state.json").read_text())["precision"] == "bf16"
     assert make_trainer(precision="fp32").learner.working.embedding.weight.dtype == torch.float32

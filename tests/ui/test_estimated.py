@@ -12,8 +12,8 @@ import pytest
 from tests import leaks
 from transformer.jobs import services
 from transformer.run_config import TrainingRun
-from transformer.training.estimate import PREPARING, Estimate
-from transformer.training.recipe import describe
+from transformer.training.estimate import STARTUP_SECONDS, Estimate
+from transformer.training.recipe import make_run_config
 from transformer.ui.services.live_jobs import estimated
 
 
@@ -29,7 +29,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def small(**settings: Any) -> TrainingRun:
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50}
-    return describe("reverse", settings={**shape, **settings})
+    return make_run_config("reverse", settings={**shape, **settings})
 
 
 def known(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
@@ -47,14 +47,16 @@ def test_nobody_waits_for_it_and_it_is_known_from_then_on() -> None:
     found = known(small())
     assert isinstance(found, Estimate)
     assert found.steps == 50
-    assert found.seconds > PREPARING
+    assert found.seconds > STARTUP_SECONDS
     assert estimated(small()) == found
     twice = estimated(small(steps=100))  # the same step
     assert isinstance(twice, Estimate)
-    assert twice.seconds - PREPARING == pytest.approx(2 * (found.seconds - PREPARING))
+    assert twice.seconds - STARTUP_SECONDS == pytest.approx(2 * (found.seconds - STARTUP_SECONDS))
     # A line of nine thousand words is left out of the training, and so of the estimate: the server
     # took 9 GB for twenty of them.
-    own = describe(settings={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50})
+    own = make_run_config(
+        settings={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50}
+    )
     assert isinstance(known(own, *[("word " * 9000, "mot " * 9000)] * 20), Estimate)
     (process,) = leaks.children()
     assert process.memory_info().rss < 1_000_000_000

@@ -13,7 +13,7 @@ import pytest
 from transformer.house import CODE
 from transformer.inference import Translator
 from transformer.jobs.folder import JobFolder
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.ui.services import model_list, models
 from transformer.ui.services.model_list import Listed
 from transformer.ui.services.remembered import Kept
@@ -67,7 +67,7 @@ def run(tmp_path: Path, checkpoints: Path) -> JobFolder:
     """A finished run of Ann's on sentences of her own."""
     folder = JobFolder(tmp_path / "runs" / "hers-123456")
     shutil.copytree(checkpoints / "tiny", folder.checkpoint_path)
-    folder.write_config(replace(describe(title="Hers"), owner="ann"))
+    folder.write_config(replace(make_run_config(title="Hers"), owner="ann"))
     return folder
 
 

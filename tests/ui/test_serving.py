@@ -22,12 +22,12 @@ from benchmarks.browser import served
 from benchmarks.sessions import Session
 from transformer.jobs import services
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.info import RunInfo, read
+from transformer.jobs.info import RunInfo, read_run_info
 from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue
-from transformer.jobs.shares import Who
-from transformer.jobs.worker_pool import Workers
-from transformer.training.recipe import describe
+from transformer.jobs.shares import Requester
+from transformer.jobs.worker_pool import WorkerPool
+from transformer.training.recipe import make_run_config
 from transformer.ui.services import live_jobs
 from transformer.ui.shell import asgi
 from transformer.ui.shell.visitor import COOKIE, new_id
@@ -41,8 +41,12 @@ PATIENCE = 180.0  # seconds, for a busy machine
 @pytest.fixture(scope="module")
 def address(checkpoints: Path) -> Iterator[str]:
     """A server that listens to everybody, as in a classroom."""
-    runs = str(checkpoints.parent / "runs-served")
-    with served(checkpoints, HEADS_UP_RUNS=runs, STREAMLIT_SERVER_ADDRESS="0.0.0.0") as (at, _):
+    settings = {
+        "HEADS_UP_RUNS": str(checkpoints.parent / "runs-served"),
+        "STREAMLIT_SERVER_ADDRESS": "0.0.0.0",
+        "STREAMLIT_SERVER_ALLOWED_HOSTS": "class.example.org 192.168.1.20",
+    }
+    with served(checkpoints, **settings) as (at, _):
         yield at
 
 
@@ -81,6 +85,17 @@ def test_a_foreign_host_or_origin_gets_neither_page_nor_session(address: str) ->
         pass
 
 
+def test_the_names_of_the_environment_variable_are_let_in(address: str) -> None:
+    """As docs/hosting.md starts a container; the refusal of any other name says the same."""
+    port = urlsplit(address).port
+    for name in ("class.example.org", f"class.example.org:{port}", "192.168.1.20", "localhost"):
+        assert get(address, "/", Host=name)[0] == 200, name
+    status, _, text = get(address, "/", Host=f"other.example.org:{port}")
+    assert status == 421
+    assert f"'other.example.org:{port}'" in text
+    assert "STREAMLIT_SERVER_ALLOWED_HOSTS=other.example.org " in text
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2 is this machine on Linux alone")
 def test_an_address_of_this_machine_needs_no_name(address: str) -> None:
     other = address.replace("localhost", "127.0.0.2")
@@ -100,21 +115,23 @@ def test_the_cookie_of_the_page_is_who_the_session_is(address: str) -> None:
 def waiting(runs: Path, steps: int) -> JobFolder:
     """A run in line that nobody takes yet."""
     options = {"n_train": 400, "n_valid": 20}
-    config = describe("copy", settings={**SMALL, "steps": steps}, options=options, title="Copy")
+    config = make_run_config(
+        "copy", settings={**SMALL, "steps": steps}, options=options, title="Copy"
+    )
     queue = Queue(runs)
-    [name] = queue.add([config], Who("me", ""), {}, Limits())
+    [name] = queue.add([config], Requester("me", ""), {}, Limits())
     return queue.folder(name)
 
 
 def until(run: JobFolder, status: str, step: int = 0) -> RunInfo:
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
-        info = read(run)
+        info = read_run_info(run)
         assert info is not None
         if info.status == status and info.step >= step:
             return info
         time.sleep(0.01)
-    pytest.fail(f"still {read(run)}")
+    pytest.fail(f"still {read_run_info(run)}")
 
 
 def test_runs_in_line_go_on_after_a_restart_and_nobody_opens_a_page(
@@ -145,7 +162,7 @@ def test_workers_start_only_for_runs_that_wait(
 ) -> None:
     """Each takes some hundred megabytes, and a server of readers has none to spare."""
     started: list[bool] = []
-    monkeypatch.setattr(Workers, "start", lambda self: started.append(True))
+    monkeypatch.setattr(WorkerPool, "start", lambda self: started.append(True))
     monkeypatch.setattr(live_jobs, "machine_memory", lambda: 1e9)
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path))
     try:

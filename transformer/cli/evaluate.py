@@ -18,7 +18,7 @@ from transformer.inference import Translator
 from transformer.text import read_references
 from transformer.text.files import atomic_path
 from transformer.training.console import progress_bar
-from transformer.training.quality import evaluate, joined
+from transformer.training.quality import concatenate_sentences, evaluate
 
 BEAM_SIZE = 4
 """As the paper measures (section 6.1)."""
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--batch must be at least 1, not {options.batch}")
     check_pairs(options.pairs)
     check_output(options.output)
-    sources, references = joined(*read_references(*options.pairs), options.join)
+    sources, references = concatenate_sentences(*read_references(*options.pairs), options.join)
     translator = Translator.load(options.checkpoint, options.device)
     decoding = decoding_options(options)
     if "method" not in decoding:

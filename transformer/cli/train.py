@@ -10,12 +10,18 @@ from typing import Any
 
 from transformer.checkpoint import load_config
 from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
-from transformer.config import OF_OTHERS, PRESETS, ModelConfig, TrainingConfig
+from transformer.config import (
+    OF_OTHERS,
+    OLD_FIELD_NAMES,
+    PRESETS,
+    ModelConfig,
+    TrainingConfig,
+)
 from transformer.house import find_checkpoint
 from transformer.languages import checked
 from transformer.run_config import MAX_PIECES, FilesRun
-from transformer.training.command import claim, train_command
-from transformer.training.recipe import describe
+from transformer.training.command import train_command, write_compatible_config
+from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
 from transformer.training.train_folder import train_run
 
@@ -102,6 +108,10 @@ def _add_fields(
             metavar={int: "N", float: "X"}.get(kind, "NAME"),
             help=(texts[field.name].rstrip(".") + default).replace("%", "%%"),
         )
+        for old_name, name in OLD_FIELD_NAMES.items():
+            if name == field.name:  # an old option sets the same value and is not in the help
+                old_option = f"--{old_name.replace('_', '-')}"
+                group.add_argument(old_option, dest=name, type=kind, help=argparse.SUPPRESS)
 
 
 def attribute_texts(described: type) -> dict[str, str]:
@@ -149,7 +159,7 @@ def _train_task(options: argparse.Namespace) -> int:
         if getattr(options, name):
             what = "files" if name == "train" else f"--{name.replace('_', '-')}"
             raise ValueError(f"a task makes its own text: leave {what} out, or --task")
-    config = describe(
+    config = make_run_config(
         options.task,
         preset=options.preset or "tiny",
         settings=_given(options, ModelConfig) | _given(options, TrainingConfig),
@@ -157,8 +167,8 @@ def _train_task(options: argparse.Namespace) -> int:
         device=options.device,
     )
     run = RunFolder(options.run)
-    with run.held():
-        claim(run, config)
+    with run.locked():
+        write_compatible_config(run, config)
     if run.control().command != "run":
         run.write_control(command="run")
     if train_run(run.path, verbose=True) == "failed":

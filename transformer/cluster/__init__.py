@@ -29,12 +29,12 @@ def for_runs(trainer: str) -> Callable[[Queue, Limits], RunExecutor]:
 
 
 def for_lanes(lane: Lane, limits: Limits) -> LaneExecutor:
-    """The executor of one of `Computing`'s lanes: here, what measures this machine."""
-    if lane.here:
+    """The executor of one of `ComputationService`'s lanes: here, what measures this machine."""
+    if lane.local_only:
         return LaneProcess(lane, limits)
     return ClusterLane(lane, limits, _connection(limits))
 
 
 def _connection(limits: Limits) -> Connection:
     """One for all of this server."""
-    return services.once(Connection, limits.scheduler, limits.cluster_keys)
+    return services.shared_service(Connection, limits.scheduler, limits.cluster_keys)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from distributed.security import Security
 
-from transformer.jobs.scheduler_address import KEYS
+from transformer.jobs.scheduler_address import KEY_FILES
 from transformer.text.files import new_folder
 
 
@@ -26,7 +26,7 @@ def make(folder: Path) -> None:
     made = Security.temporary()
     contents = (made.tls_ca_file, made.tls_client_cert, made.tls_client_key)
     with new_folder(folder) as beside:
-        for name, content in zip(KEYS, contents, strict=True):
+        for name, content in zip(KEY_FILES, contents, strict=True):
             path = os.open(beside / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(path, "w", encoding="ascii") as file:
                 file.write(str(content))

@@ -17,7 +17,7 @@ from distributed.security import Security
 
 from transformer.cluster import host
 from transformer.jobs.computation import fingerprint
-from transformer.jobs.scheduler_address import KEYS
+from transformer.jobs.scheduler_address import KEY_FILES
 
 _PATIENCE = 20  # seconds for one answer of a worker that is still there
 _CONNECT = 3.0  # seconds for a scheduler to answer
@@ -97,7 +97,7 @@ class Connection:
     def _security(self) -> Security | None:
         if not self._keys:
             return None
-        ca, certificate, key = (str(Path(self._keys) / name) for name in KEYS)
+        ca, certificate, key = (str(Path(self._keys) / name) for name in KEY_FILES)
         return Security(
             tls_ca_file=ca, tls_client_cert=certificate, tls_client_key=key, require_encryption=True
         )

@@ -25,8 +25,8 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneProcess
 from transformer.jobs.queue import Queue
-from transformer.jobs.results import ASK, ended
-from transformer.jobs.worker_pool import Workers
+from transformer.jobs.results import REQUEST, has_ended
+from transformer.jobs.worker_pool import WorkerPool
 from transformer.text.files import write_json
 from transformer.training.locks import is_free
 
@@ -56,7 +56,7 @@ class Host:
         self.root, self.places = root, places
         self.queue = Queue(root / "runs")
         self.visits: dict[str, Visit] = {}
-        self._workers: dict[str, Workers] = {}
+        self._workers: dict[str, WorkerPool] = {}
         # Dask notes every look of the app, five a second for each run.
         logging.getLogger("distributed.worker").addFilter(
             lambda record: "out-of-band" not in str(record.msg)
@@ -73,11 +73,11 @@ class Host:
         found.looked = time.monotonic()
         return found
 
-    def workers(self, limits: Mapping[str, Any], trainer: str) -> Workers:
+    def workers(self, limits: Mapping[str, Any], trainer: str) -> WorkerPool:
         """Warm processes for as many runs as there are places."""
         if trainer not in self._workers:
             given = Limits(**{**limits, "workers": self.places})
-            made = Workers(self.queue, given, trainer, threads=_threads(self.places))
+            made = WorkerPool(self.queue, given, trainer, threads=_threads(self.places))
             made.start()
             self._workers[trainer] = made
         return self._workers[trainer]
@@ -236,7 +236,7 @@ def begin_pass(
         given["checkpoint"] = str(_checkpoint(here, given["hash"]))
     if what["file"]:
         given["file"] = str(inside(kept.folder, what["file"]))
-    write_json(kept.folder / ASK, given)
+    write_json(kept.folder / REQUEST, given)
     kept.process = LaneProcess(LANES[lane], Limits(**limits))
     kept.process.begin(kept.folder, Computation(what["function"], given, lane))
     threading.Thread(target=_wait, args=(kept, kept.process), daemon=True).start()
@@ -244,7 +244,7 @@ def begin_pass(
 
 def _wait(kept: Visit, process: LaneProcess) -> None:
     code = process.wait()
-    kept.code = 0 if ended(kept.folder) else code
+    kept.code = 0 if has_ended(kept.folder) else code
     process.close()
 
 
@@ -252,7 +252,7 @@ def look_at_pass(visit: str, *, dask_worker: Worker) -> dict[str, Any]:
     """How a measurement stands: how it ended, None until then, and its files. Raises OSError."""
     kept = host(dask_worker).visit(visit)
     code = kept.code
-    return {"code": code, "files": listing(kept.folder, frozenset({ASK}))}
+    return {"code": code, "files": listing(kept.folder, frozenset({REQUEST}))}
 
 
 def leave(visit: str, *, dask_worker: Worker) -> None:

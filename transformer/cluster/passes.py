@@ -13,7 +13,7 @@ from transformer.cluster.connection import Connection, LostError
 from transformer.cluster.copying import Mirror, send
 from transformer.jobs.computation import LANES, Computation, Lane
 from transformer.jobs.limits import Limits
-from transformer.jobs.results import FAILED, FAILURE
+from transformer.jobs.results import EXIT_FAILED, FAILED
 from transformer.text.files import write_json
 
 _FOLLOW = 0.2  # seconds between two looks at one that computes
@@ -56,7 +56,7 @@ class ClusterLane:
                 reason = self._connection.trouble
         reason = reason or "the machine that computed it was lost"
         write_json(folder / FAILED, {"reason": f"{reason}; ask again", "so_far": {}})
-        return FAILURE
+        return EXIT_FAILED
 
     async def _visit(self, folder: Path, what: Computation) -> int:
         workers = await self._connection.workers()
@@ -68,12 +68,12 @@ class ClusterLane:
 
     async def _follow(self, folder: Path, what: Computation, worker: str, visit: str) -> int:
         call = self._connection.call
-        if "checkpoint" in what.given:
-            digest, path = what.given["hash"], Path(what.given["checkpoint"])
+        if "checkpoint" in what.arguments:
+            digest, path = what.arguments["hash"], Path(what.arguments["checkpoint"])
             if not await call(worker, host.has_checkpoint, digest):
                 await send(self._connection, worker, visit, path, under="checkpoint")
                 await call(worker, host.keep_checkpoint, visit, digest)
-        asked = {"function": what.function, "given": dict(what.given), "file": what.file}
+        asked = {"function": what.function, "given": dict(what.arguments), "file": what.file}
         await call(worker, host.begin_pass, visit, asked, self._name, self._limits)
         mirror = Mirror(self._connection, worker, visit, folder)
         while True:

@@ -14,7 +14,7 @@ from transformer.cluster.connection import Connection, LostError
 from transformer.cluster.copying import Mirror, send
 from transformer.jobs import claims
 from transformer.jobs.claims import ClaimedRun
-from transformer.jobs.info import in_line
+from transformer.jobs.info import queue_order
 from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue
 
@@ -52,10 +52,10 @@ class ClusterRuns:
     def wake(self) -> None:
         self._connection.soon(self._news.set)
 
-    def warm(self) -> int:
+    def warm_workers(self) -> int:
         return self._offered
 
-    def watched(self) -> Collection[str]:
+    def supervised_workers(self) -> Collection[str]:
         return set(self._claimed)
 
     def startup_error(self) -> str:
@@ -102,7 +102,7 @@ class ClusterRuns:
                 await self._connection.call(new, host.warm, self._limits, self._trainer)
         self._warmed = set(workers)
         self._offered, self._trouble = sum(workers.values()), ""
-        waiting = len(in_line(await asyncio.to_thread(self._queue.infos)))
+        waiting = len(queue_order(await asyncio.to_thread(self._queue.infos)))
         idle = len(self._places) - len(self._claimed)
         for worker in _free(workers, self._places.values())[: max(0, waiting - idle)]:
             task = asyncio.create_task(self._have_place(worker))
@@ -122,7 +122,7 @@ class ClusterRuns:
 
     async def _take(self, visit: str) -> ClaimedRun | None:
         """The next run of the line. A place that is given up meanwhile gives back what it gets."""
-        taking = asyncio.ensure_future(asyncio.to_thread(claims.take, self._queue, visit))
+        taking = asyncio.ensure_future(asyncio.to_thread(claims.claim_next_run, self._queue, visit))
         try:
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
@@ -158,7 +158,7 @@ class ClusterRuns:
 
         def give() -> None:
             with claim.lock, suppress(OSError):  # of a full disk: the next look finds the run
-                claims.give_back(self._queue, claim, error, interrupted)
+                claims.release_run(self._queue, claim, error, interrupted)
 
         giving = asyncio.ensure_future(asyncio.to_thread(give))
         try:

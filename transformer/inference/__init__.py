@@ -1,6 +1,6 @@
 """Translation and traces: decoding, and every tensor of one teacher-forced pass.
 
-Floor 3: knows the model and the vocabulary, no training, no figures, no page.
+Import layer 3: uses the model and the vocabulary, and imports nothing of training or the pages.
 """
 
 from transformer.inference.options import Decoding

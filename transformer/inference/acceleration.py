@@ -1,4 +1,4 @@
-"""What the optional folder `inference/fast` adds, where it is there."""
+"""Entry points to the optional folder `inference/fast`, which may be deleted."""
 
 from __future__ import annotations
 
@@ -8,28 +8,29 @@ from transformer.inference.backend import Backend
 from transformer.model import Transformer
 
 
-def backend_of(model: Transformer, precision: str = "auto") -> Backend:
-    """The fastest backend there is. Raises ValueError for a precision that does not exist."""
+def fastest_backend(model: Transformer, precision: str = "auto") -> Backend:
+    """Return `FastBackend` if `inference/fast` exists, else `Backend`. Raises ValueError for an
+    unknown precision."""
     try:
         from transformer.inference.fast.fast_backend import FastBackend
     except ModuleNotFoundError as error:
-        _check_absent(error)
+        _reraise_unless_fast_is_missing(error)
         return Backend(model, precision)
     return FastBackend(model, precision)
 
 
 def fast_products() -> AbstractContextManager[object]:
-    """Inside it, `torch.nn.functional.linear` runs by the faster library, if `inference/fast` is
-    there: for passes over many sentences without gradients."""
+    """Return a context in which `torch.nn.functional.linear` uses the faster library, if
+    `inference/fast` exists. Meant for passes over many sentences without gradients."""
     try:
         from transformer.inference.fast.products import onednn_products
     except ModuleNotFoundError as error:
-        _check_absent(error)
+        _reraise_unless_fast_is_missing(error)
         return nullcontext()
     return onednn_products()
 
 
-def _check_absent(error: ModuleNotFoundError) -> None:
-    """Raises the error again unless it is the folder itself that is missing."""
+def _reraise_unless_fast_is_missing(error: ModuleNotFoundError) -> None:
+    """Raise `error` again if another module than `inference/fast` is missing."""
     if not (error.name or "").startswith("transformer.inference.fast"):
         raise error

@@ -11,11 +11,11 @@ from transformer.hook_names import aliases
 
 
 class ActivationCache(Mapping[str, Tensor]):
-    """What `Translator.run_with_cache` recorded, with the batch dimension, on the CPU.
+    """Tensors recorded by `Translator.run_with_cache`, with the batch dimension, on the CPU.
 
-    `cache[name]` takes our names and the aliases of `hook_names.aliases`; iteration gives our
-    names. Positions at or beyond `src_lengths[i]` and `tgt_lengths[i]`
-    are padding of sentence i.
+    `cache[name]` accepts hook names and their aliases (`hook_names.aliases`); iteration yields hook
+    names only. Positions at or beyond `src_lengths[i]` and `tgt_lengths[i]` are padding of
+    sentence i.
     """
 
     def __init__(
@@ -29,11 +29,11 @@ class ActivationCache(Mapping[str, Tensor]):
         self.src_lengths, self.tgt_lengths = src_lengths, tgt_lengths
 
     def __getitem__(self, name: str) -> Tensor:
-        """Raises KeyError for a hook point that was not recorded, with the near ones."""
-        ours = self._aliases.get(name, name)
-        if ours not in self._tensors:
-            raise KeyError(f"the cache has no {name!r}{near(ours, self._tensors)}")
-        return self._tensors[ours]
+        """Raises KeyError, with similar names, for a hook point that was not recorded."""
+        canonical = self._aliases.get(name, name)
+        if canonical not in self._tensors:
+            raise KeyError(f"the cache has no {name!r}{near(canonical, self._tensors)}")
+        return self._tensors[canonical]
 
     def __contains__(self, name: object) -> bool:
         return self._aliases.get(str(name), name) in self._tensors

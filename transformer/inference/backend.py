@@ -1,7 +1,7 @@
-"""How decoding runs the model: here with its own modules, in float32.
+"""The backend that decoding runs the model with: here the model's own modules, in float32.
 
-`inference/fast` has a subclass that gives the same tokens sooner. It is optional: all of decoding
-is correct with this one (`acceleration.py` chooses).
+`inference/fast` has a faster subclass that returns the same tokens. It is optional: decoding is
+correct without it (`acceleration.py` chooses).
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from torch import Tensor
 
 from transformer.hooks import Hooks
 from transformer.inference.options import Decoding
-from transformer.inference.search import Choose
+from transformer.inference.search import TokenChooser
 from transformer.inference.sessions import CachedSession, Session
-from transformer.inference.step_logits import Decoded
+from transformer.inference.step_logits import DecodedSequence
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
 
 Precision = Literal["auto", "fp32", "bf16"]
 
 Verify = Callable[[list[int]], Float[Tensor, "tgt vocab"]]
-"""One pass of the model over an output: the logits that each of these ids is chosen from."""
+"""A teacher-forced pass over output ids; row i holds the logits that id i is chosen from."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """The encoder's output for some sources, padded to the longest."""
+    """Encoder output for a batch of sources, padded to the longest."""
 
     src: Int[Tensor, "rows src"]
     src_mask: Bool[Tensor, "rows 1 1 src"]
@@ -38,35 +38,36 @@ class Memory:
 
 
 class Backend:
-    """Runs the model's own modules. Threads share it."""
+    """Runs the model's own modules. Safe to share between threads."""
 
     def __init__(self, model: Transformer, precision: str = "auto") -> None:
-        """Raises ValueError for a precision that does not exist."""
+        """Raises ValueError for an unknown precision."""
         if precision not in get_args(Precision):
-            known = ", ".join(get_args(Precision))
-            raise ValueError(f"precision must be one of {known}, not {precision!r}")
+            choices = ", ".join(get_args(Precision))
+            raise ValueError(f"precision must be one of {choices}, not {precision!r}")
         self.model, self.precision = model, precision
 
     def encode(
         self, src: Int[Tensor, "rows src"], lengths: list[int], hooks: Hooks | None = None
     ) -> Memory:
-        """One pass of the encoder over padded sources of these lengths."""
+        """Run the encoder over padded sources of the given lengths."""
         mask = padding_mask(src, self.model.config.pad_id)
         return Memory(src, mask, self.model.encode(src, mask, hooks), lengths)
 
     def session(self, memory: Memory, max_len: int) -> Session:
-        """A session over all rows of `memory`, for outputs of at most `max_len` tokens."""
+        """Return a session for all rows of `memory` and outputs of at most `max_len` tokens."""
         return CachedSession(self.model, memory.states, memory.src_mask)
 
     def decode_speculatively(
         self,
         memory: Memory,
         verify: Verify,
-        choose: Choose,
+        choose: TokenChooser,
         limit: int,
         options: Decoding,
         min_len: int = 0,
-    ) -> Decoded | None:
-        """One output, drafted by cheaper products and then verified; None if that is no faster, as
-        here. The last call of `verify` is with the ids returned, unless the draft went beyond."""
+    ) -> DecodedSequence | None:
+        """Decode one output by drafting it cheaply and verifying it; None if that is not faster,
+        as in this class. The last call of `verify` receives the returned ids, unless the draft was
+        longer."""
         return None

@@ -12,34 +12,36 @@ import torch
 from transformer.config import ModelConfig
 from transformer.inference.options import Decoding
 from transformer.inference.results import BeamNode, BeamTree, NodeStatus, length_penalty
-from transformer.inference.search import Allowed
+from transformer.inference.search import TokenMask
 from transformer.inference.sessions import Session
-from transformer.inference.step_logits import Decoded
+from transformer.inference.step_logits import DecodedSequence
 
 
 @dataclass
 class Node:
-    """As `BeamNode`, while the search goes on; `row` holds its beam's candidates once expanded."""
+    """Mutable `BeamNode` used during the search."""
 
     parent: int | None
     depth: int
     id: int
     log_probability: float
-    total: float
+    total: float  # log probability of the whole hypothesis
     score: float
     status: NodeStatus = "discarded"
     candidates: tuple[list[int], list[float]] = ([], [])  # after this node: ids, probabilities
 
 
-Found = tuple[list[list[int]], list[list[float]], tuple[int, float] | None]
-"""What a step found for each living hypothesis: ids, their log probabilities; what was given."""
+StepCandidates = tuple[list[list[int]], list[list[float]], tuple[int, float] | None]
+"""Candidates of one step: for each active hypothesis ids and log probabilities, best first; and the
+forced id with its log probability, if the step is inside a prefix."""
 
 
 @dataclass
 class Hypotheses:
-    """The search of one output: its tree, and the ends that live and that finished.
+    """Beam search of one output: its tree, and the node indices of active and finished hypotheses.
 
-    `steps` is all that was found on the way, so that it can be searched again without the model.
+    `steps` stores the candidates of every step, so that the search can be replayed without running
+    the model.
     """
 
     limit: int
@@ -48,40 +50,45 @@ class Hypotheses:
     nodes: list[Node] = field(default_factory=list)
     alive: list[int] = field(default_factory=list)
     finished: list[int] = field(default_factory=list)
-    steps: list[Found] = field(default_factory=list)
+    steps: list[StepCandidates] = field(default_factory=list)
 
     def start(self, bos_id: int) -> None:
         self.nodes, self.alive = [Node(None, 0, bos_id, 0.0, 0.0, 0.0, "kept")], [0]
 
     def expand(
-        self, best: list[list[int]], logs: list[list[float]], given: tuple[int, float] | None = None
+        self,
+        candidate_ids: list[list[int]],
+        candidate_log_probs: list[list[float]],
+        forced: tuple[int, float] | None = None,
     ) -> tuple[list[int], list[int]]:
-        """Continue each living hypothesis by its candidates, falling by probability.
+        """Extend every active hypothesis by its candidates, which are sorted by probability.
 
-        Of all continuations the 2·beam best become nodes: enough, since each parent has one
-        `</s>` only. Among the first `beam_size` of them `</s>` finishes a hypothesis; the best
-        others are kept. Returns the parents' places among the living, and the new ids.
-        With `given`, an id and its log probability, the only living one goes on by that alone.
+        The 2 · beam_size best continuations become nodes. That is enough, since each parent has one
+        `</s>`. A `</s>` among the first `beam_size` finishes a hypothesis; of the other
+        continuations the best `beam_size` stay active. With `forced`, an id and its log
+        probability, the only active hypothesis is extended by that id alone.
+
+        Returns the rows (indices among the active hypotheses) of the parents, and the new ids.
         """
         beam, depth = self.options.beam_size, self.nodes[self.alive[0]].depth + 1
-        pairs = [
-            (self.nodes[parent].total + log, place, id, log)
-            for place, parent in enumerate(self.alive)
-            for id, log in zip(best[place], logs[place], strict=True)
-            if log > -np.inf
+        continuations = [
+            (self.nodes[parent].total + log_prob, row, id, log_prob)
+            for row, parent in enumerate(self.alive)
+            for id, log_prob in zip(candidate_ids[row], candidate_log_probs[row], strict=True)
+            if log_prob > -np.inf
         ]
-        if given is not None:
-            pairs = [(self.nodes[self.alive[0]].total + given[1], 0, *given)]
-        pairs.sort(key=lambda pair: -pair[0])
-        for place, parent in enumerate(self.alive):
+        if forced is not None:
+            continuations = [(self.nodes[self.alive[0]].total + forced[1], 0, *forced)]
+        continuations.sort(key=lambda continuation: -continuation[0])
+        for row, parent in enumerate(self.alive):
             k = self.options.candidates
-            shares = [float(np.exp(log)) for log in logs[place][:k]]
-            self.nodes[parent].candidates = (best[place][:k], shares)
+            probabilities = [float(np.exp(log_prob)) for log_prob in candidate_log_probs[row][:k]]
+            self.nodes[parent].candidates = (candidate_ids[row][:k], probabilities)
         penalty = length_penalty(depth, self.options.length_penalty)
-        places: list[int] = []
+        parent_rows: list[int] = []
         alive: list[int] = []
-        for rank, (total, place, id, log) in enumerate(pairs[: 2 * beam]):
-            node = Node(self.alive[place], depth, id, log, total, total / penalty)
+        for rank, (total, row, id, log_prob) in enumerate(continuations[: 2 * beam]):
+            node = Node(self.alive[row], depth, id, log_prob, total, total / penalty)
             if id == self.eos_id:
                 if rank < beam:
                     node.status = "finished"
@@ -89,19 +96,20 @@ class Hypotheses:
             elif len(alive) < beam:
                 node.status = "kept"
                 alive.append(len(self.nodes))
-                places.append(place)
+                parent_rows.append(row)
             self.nodes.append(node)
-        if len(places) == len(self.alive):
-            order = _keep_rows_in_place(places)
-            places, alive = [places[n] for n in order], [alive[n] for n in order]
+        if len(parent_rows) == len(self.alive):
+            order = _keep_rows_in_place(parent_rows)
+            parent_rows, alive = [parent_rows[n] for n in order], [alive[n] for n in order]
         self.alive = alive
-        return places, [self.nodes[index].id for index in alive]
+        return parent_rows, [self.nodes[index].id for index in alive]
 
     def done(self) -> bool:
-        """Whether no living hypothesis matters any more.
+        """Return whether the search can stop.
 
-        So it is at the length limit, with `beam_size` finished ones, or when none that lives can
-        overtake: its log probability only falls, and no penalty to come is kinder than `bound`.
+        It stops at the length limit, with `beam_size` finished hypotheses, or when no active one
+        can overtake the best finished one: its log probability can only fall, and `bound` is the
+        largest length penalty that it could still be divided by.
         """
         if not self.alive or self.nodes[self.alive[0]].depth >= self.limit:
             return True
@@ -115,41 +123,45 @@ class Hypotheses:
         return max(self.nodes[index].score for index in self.finished) >= best_alive
 
     def with_length_penalty(self, penalty: float) -> Hypotheses | None:
-        """This search with another length penalty: that decides when a search ends and which end
-        is best, never what a step finds. None if it goes on past what was found."""
+        """Replay this search with another length penalty, without the model.
+
+        The penalty decides when a search stops and which hypothesis wins, never the candidates of a
+        step. Returns None if the new search needs more steps than were recorded.
+        """
         options = replace(self.options, length_penalty=penalty)
-        one = Hypotheses(self.limit, options, self.eos_id, steps=self.steps)
-        one.start(self.nodes[0].id)
-        for found in self.steps:
-            one.expand(*found)
-            if one.done():
-                return one
+        replayed = Hypotheses(self.limit, options, self.eos_id, steps=self.steps)
+        replayed.start(self.nodes[0].id)
+        for candidates in self.steps:
+            replayed.expand(*candidates)
+            if replayed.done():
+                return replayed
         return None
 
     def best(self) -> list[int]:
-        """Nodes of the way to the best end, without the root: a finished one if there is any."""
+        """Return the node indices of the best hypothesis, without the root. A finished hypothesis
+        is preferred to an unfinished one."""
         ends = self.finished or self.alive
         node: int | None = max(ends, key=lambda index: self.nodes[index].score)
-        way = []
+        path = []
         while node:
-            way.append(node)
+            path.append(node)
             node = self.nodes[node].parent
-        return way[::-1]
+        return path[::-1]
 
-    def decoded(self) -> Decoded:
-        way = self.best()
-        nodes = [self.nodes[index] for index in way]
-        before = [self.nodes[node.parent or 0].candidates for node in nodes]
-        return Decoded(
+    def decoded(self) -> DecodedSequence:
+        path = self.best()
+        nodes = [self.nodes[index] for index in path]
+        candidates_before = [self.nodes[node.parent or 0].candidates for node in nodes]
+        return DecodedSequence(
             [node.id for node in nodes],
             nodes[-1].id == self.eos_id,
             np.array([node.log_probability for node in nodes]),
-            np.array([ids for ids, _ in before]),
-            np.array([shares for _, shares in before], dtype=np.float32),
+            np.array([ids for ids, _ in candidates_before]),
+            np.array([probabilities for _, probabilities in candidates_before], dtype=np.float32),
         )
 
     def tree(self, pieces: Sequence[str]) -> BeamTree:
-        """The record of the whole search; `pieces` are the vocabulary's by id."""
+        """Return the whole search as a `BeamTree`; `pieces[id]` is the token of an id."""
         best = {0, *self.best()}
         nodes = (
             BeamNode(
@@ -170,11 +182,17 @@ class Hypotheses:
 
 
 def _keep_rows_in_place(parents: list[int]) -> list[int]:
-    """In which order these children stand, so that as many as can be have their parent's place:
-    what the session keeps of a place need not be moved then."""
-    first = {parent: child for child, parent in reversed([*enumerate(parents)])}
-    others = iter([child for child, parent in enumerate(parents) if first[parent] != child])
-    return [first[place] if place in first else next(others) for place in range(len(parents))]
+    """Order children so that as many as possible take the row of their parent.
+
+    The session then has fewer keys and values to move. `parents[i]` is the row of child i's parent.
+    """
+    first_child = {parent: child for child, parent in reversed([*enumerate(parents)])}
+    remaining = iter(
+        [child for child, parent in enumerate(parents) if first_child[parent] != child]
+    )
+    return [
+        first_child[row] if row in first_child else next(remaining) for row in range(len(parents))
+    ]
 
 
 def beam_search(
@@ -185,23 +203,25 @@ def beam_search(
     device: torch.device,
     prefix: Sequence[int] = (),
 ) -> list[Hypotheses]:
-    """Search all outputs side by side; the rows of `session` are the outputs, one each. Each begins
-    with `prefix`, the trunk of its tree, and is searched for from there on."""
+    """Search all outputs in one batch; at the start `session` has one row for each output.
+
+    Every output begins with `prefix`, which is the trunk of its tree.
+    """
     searches = [Hypotheses(limit, options, config.eos_id) for limit in limits]
-    for one in searches:
-        one.start(config.bos_id)
-    allowed = Allowed(config, device)
+    for hypotheses in searches:
+        hypotheses.start(config.bos_id)
+    token_mask = TokenMask(config, device)
     running = list(searches)
     ids = torch.full((len(limits),), config.bos_id, device=device)
     k = min(max(2 * options.beam_size, options.candidates), config.vocab_size - 3)
     for step in itertools.count():
-        every = session.step(ids).log_softmax(dim=-1)
-        best = allowed(every, [0]).topk(k, dim=-1)
-        given: list[tuple[int, float]] = []
+        log_probs = session.step(ids).log_softmax(dim=-1)
+        best = token_mask(log_probs, [0]).topk(k, dim=-1)
+        forced: list[tuple[int, float]] = []
         if step < len(prefix):
-            given = [(prefix[step], log) for log in every[:, prefix[step]].tolist()]
-        found = best.indices.tolist(), best.values.tolist()
-        running, rows, tokens = _advance(running, *found, given)
+            forced = [(prefix[step], log_prob) for log_prob in log_probs[:, prefix[step]].tolist()]
+        candidates = best.indices.tolist(), best.values.tolist()
+        running, rows, tokens = _advance(running, *candidates, forced)
         if not running:
             break
         session.select(rows)
@@ -211,23 +231,30 @@ def beam_search(
 
 def _advance(
     running: list[Hypotheses],
-    best: list[list[int]],
-    logs: list[list[float]],
-    given: list[tuple[int, float]],
+    candidate_ids: list[list[int]],
+    candidate_log_probs: list[list[float]],
+    forced: list[tuple[int, float]],
 ) -> tuple[list[Hypotheses], list[int], list[int]]:
-    """Expand every search; the rows to go on from and the ids they read next. `given` is empty, or
-    has the only continuation of every row: its id and log probability."""
+    """Expand every running search by one step.
+
+    `forced` is empty, or holds the only continuation of every row: its id and log probability.
+    Returns the unfinished searches, the rows they continue from and the ids they read next.
+    """
     rows: list[int] = []
     tokens: list[int] = []
-    still, first = [], 0
-    for one in running:
-        last = first + len(one.alive)
-        found = best[first:last], logs[first:last], given[first] if given else None
-        one.steps.append(found)
-        places, new = one.expand(*found)
-        if not one.done():
-            still.append(one)
-            rows += [first + place for place in places]
-            tokens += new
-        first = last
-    return still, rows, tokens
+    unfinished, start = [], 0
+    for search in running:
+        stop = start + len(search.alive)
+        candidates = (
+            candidate_ids[start:stop],
+            candidate_log_probs[start:stop],
+            forced[start] if forced else None,
+        )
+        search.steps.append(candidates)
+        parent_rows, next_ids = search.expand(*candidates)
+        if not search.done():
+            unfinished.append(search)
+            rows += [start + row for row in parent_rows]
+            tokens += next_ids
+        start = stop
+    return unfinished, rows, tokens

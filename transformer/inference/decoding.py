@@ -1,4 +1,4 @@
-"""From source ids to output ids: one encoder pass, then the decoding that was asked for."""
+"""From source ids to output ids: one encoder pass, then one of the decoding methods."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer.hooks import Hooks
-from transformer.inference.acceleration import backend_of, fast_products
+from transformer.inference.acceleration import fast_products, fastest_backend
 from transformer.inference.backend import Memory
 from transformer.inference.beam import Hypotheses, beam_search
 from transformer.inference.options import (
@@ -22,48 +22,51 @@ from transformer.inference.options import (
     source_limit,
 )
 from transformer.inference.search import (
-    Choose,
-    Prefixed,
+    PrefixChooser,
     Sampler,
-    forced,
+    TokenChooser,
     greedy,
     new_seed,
+    record_forced,
     search,
 )
 from transformer.inference.sessions import Session, UncachedSession
-from transformer.inference.step_logits import Decoded
+from transformer.inference.step_logits import DecodedSequence
 from transformer.model import Transformer
 from transformer.text.batching import by_length, pad, shift_right
 
 MAX_ROWS = 128
-"""Most sentences side by side; more gain no speed on a CPU and cost memory."""
+"""Maximum batch size in sentences; larger batches are no faster on a CPU and need more memory."""
 
 MAX_POSITIONS = 8192
-"""Most source positions side by side, padding included."""
+"""Maximum batch size in source positions, padding included."""
 
 
 @dataclass(frozen=True)
 class Output:
-    """One decoded output, with the tree of its beam search or the seed of its sampling. `passed`
-    are the ids that one pass of the whole decoder was made over, if there was one."""
+    """One decoded output, with its beam search or its sampling seed.
 
-    decoded: Decoded
+    `teacher_forced_ids` are the ids of the last teacher-forced decoder pass, if there was one: a
+    trace of the same ids needs no second pass.
+    """
+
+    decoded: DecodedSequence
     search: Hypotheses | None = None
     seed: int | None = None
-    passed: list[int] | None = None
+    teacher_forced_ids: list[int] | None = None
 
 
 class SequenceDecoder:
-    """All ways of decoding, over ids. Threads share it; each call keeps its own state."""
+    """All decoding methods, on ids. Safe to share between threads: each call has its own state."""
 
     def __init__(self, model: Transformer, precision: str = "auto") -> None:
         self.model, self.config = model, model.config
         self.device = model.embedding.weight.device
-        self.backend = backend_of(model, precision)
+        self.backend = fastest_backend(model, precision)
 
     @torch.inference_mode()
     def encode(self, sources: Sequence[list[int]], hooks: Hooks | None = None) -> Memory:
-        """One pass of the encoder over sources padded to the longest."""
+        """Run the encoder over sources padded to the longest."""
         src = pad(sources, self.config.pad_id, self.device)
         return self.backend.encode(src, [len(source) for source in sources], hooks)
 
@@ -75,35 +78,37 @@ class SequenceDecoder:
         hooks: Hooks | None = None,
         targets: Sequence[list[int]] | None = None,
         min_len: int = 0,
-        watch: Hooks | None = None,
+        recording_hooks: Hooks | None = None,
         prefix: Sequence[int] = (),
     ) -> list[Output]:
-        """One output a source; unless it is forced, it begins with `prefix`.
+        """Decode one output for each source; unless it is forced, it begins with `prefix`.
 
-        With `hooks`, which may change what they see, the whole decoder runs through them at each
-        step, or over a whole draft if they are causal. `watch` is for passes over a whole output,
-        if any are made: `hooks`, and others that only look.
+        With `hooks`, which may replace tensors, the whole decoder runs at each step, or once over a
+        whole draft if they are causal. `recording_hooks` are used instead of `hooks` in passes over
+        a whole output: the same interventions, with hooks that record.
         """
         if options.method == "forced":
-            return self._forced(memory, options, watch or hooks, targets or [])
+            return self._forced(memory, options, recording_hooks or hooks, targets or [])
         limits = [output_limit(n, self.config, options.max_len) for n in memory.lengths]
         check_prefix(prefix, min(limits), self.config)
         if options.method == "beam":
             session = self._session(memory, max(limits), hooks)
             searches = beam_search(session, limits, self.config, options, self.device, prefix)
-            return [Output(one.decoded(), search=one) for one in searches]
+            return [Output(result.decoded(), search=result) for result in searches]
         seeds: list[int | None] = [None] * len(limits)
-        choose: Choose = greedy
+        choose: TokenChooser = greedy
         if options.method == "sample":
-            drawn = [new_seed() if options.seed is None else options.seed for _ in limits]
-            choose, seeds = Sampler(options, drawn, max(limits)), list(drawn)
+            sampling_seeds = [new_seed() if options.seed is None else options.seed for _ in limits]
+            choose, seeds = Sampler(options, sampling_seeds, max(limits)), list(sampling_seeds)
         if prefix:
-            choose = Prefixed(prefix, choose)
+            choose = PrefixChooser(prefix, choose)
         if len(limits) == 1 and (not hooks or hooks.causal):
-            output = self._speculative(memory, choose, limits[0], options, min_len, watch or hooks)
+            output = self._speculative(
+                memory, choose, limits[0], options, min_len, recording_hooks or hooks
+            )
             if output is not None:
                 return [replace(output, seed=seeds[0])]
-        found = search(
+        sequences = search(
             self._session(memory, max(limits), hooks),
             choose,
             limits,
@@ -112,7 +117,7 @@ class SequenceDecoder:
             device=self.device,
             min_len=min_len,
         )
-        return [Output(one, seed=seed) for one, seed in zip(found, seeds, strict=True)]
+        return [Output(result, seed=seed) for result, seed in zip(sequences, seeds, strict=True)]
 
     def run(
         self,
@@ -123,17 +128,19 @@ class SequenceDecoder:
         min_len: int = 0,
         prefix: Sequence[int] = (),
     ) -> list[Output]:
-        """Encode and decode any number of sources, those of like length side by side."""
+        """Encode and decode any number of sources in batches of similar length."""
         outputs: dict[int, Output] = {}
-        for numbers in _batches([len(source) for source in sources], options.beam_size):
-            memory = self.encode([sources[i] for i in numbers], hooks)
-            given = None if targets is None else [targets[i] for i in numbers]
-            found = self.decode(memory, options, hooks, given, min_len, prefix=prefix)
-            outputs.update(zip(numbers, found, strict=True))
+        for indices in _group_by_length([len(source) for source in sources], options.beam_size):
+            memory = self.encode([sources[i] for i in indices], hooks)
+            batch_targets = None if targets is None else [targets[i] for i in indices]
+            batch_outputs = self.decode(
+                memory, options, hooks, batch_targets, min_len, prefix=prefix
+            )
+            outputs.update(zip(indices, batch_outputs, strict=True))
         return [outputs[i] for i in range(len(sources))]
 
     def check_target(self, ids: list[int], options: Decoding) -> list[int]:
-        """`ids` as they are. Raises ValueError if a decoder cannot be forced to them."""
+        """Return `ids` unchanged. Raises ValueError if the decoder cannot be forced to them."""
         config = self.config
         limit = options.max_len or source_limit(config) + EXTRA_LENGTH
         if config.positions == "learned":
@@ -143,12 +150,12 @@ class SequenceDecoder:
                 f"The translation to force has {len(ids)} pieces; at most {limit} can be forced."
             )
         if not ids:
-            raise ValueError("There is no translation to force; `</s>` at least is needed.")
+            raise ValueError("There is no translation to force; it needs at least `</s>`.")
         check_pieces("Target", ids, config)
         return ids
 
     def inputs(self, outputs: Sequence[list[int]]) -> Int[Tensor, "rows tgt"]:
-        """What the decoder reads to write `outputs`: `<s>`, then all but the last (section 3.1)."""
+        """Return the decoder inputs: `outputs` shifted right by one, `<s>` first (section 3.1)."""
         rows = shift_right(outputs, self.config.bos_id)
         return pad(rows, self.config.pad_id, self.device)
 
@@ -156,7 +163,8 @@ class SequenceDecoder:
     def logits(
         self, memory: Memory, outputs: Sequence[list[int]], hooks: Hooks | None = None
     ) -> Float[Tensor, "rows tgt vocab"]:
-        """One teacher-forced pass: row i are the logits that `outputs[…][i]` was chosen from."""
+        """Run one teacher-forced pass; `[n, i]` holds the logits that `outputs[n][i]` is chosen
+        from."""
         tgt = self.inputs(outputs)
         with fast_products():
             states = self.model.decode(tgt, memory.states, memory.src_mask, hooks=hooks)
@@ -167,28 +175,31 @@ class SequenceDecoder:
     ) -> list[Output]:
         rows = self.logits(memory, targets, hooks)
         return [
-            Output(forced(row[: len(ids)], ids, self.config, options.candidates), passed=ids)
+            Output(
+                record_forced(row[: len(ids)], ids, self.config, options.candidates),
+                teacher_forced_ids=ids,
+            )
             for row, ids in zip(rows, targets, strict=True)
         ]
 
     def _speculative(
         self,
         memory: Memory,
-        choose: Choose,
+        choose: TokenChooser,
         limit: int,
         options: Decoding,
         min_len: int,
-        watch: Hooks | None,
+        recording_hooks: Hooks | None,
     ) -> Output | None:
-        """One output by drafting and verifying, or None where the backend does not draft."""
-        passed: list[int] = []
+        """Decode one output by drafting and verifying; None if the backend does not draft."""
+        teacher_forced_ids: list[int] = []
 
         def verify(ids: list[int]) -> Float[Tensor, "tgt vocab"]:
-            passed[:] = ids
-            return self.logits(memory, [ids], watch)[0]
+            teacher_forced_ids[:] = ids
+            return self.logits(memory, [ids], recording_hooks)[0]
 
         decoded = self.backend.decode_speculatively(memory, verify, choose, limit, options, min_len)
-        return None if decoded is None else Output(decoded, passed=passed)
+        return None if decoded is None else Output(decoded, teacher_forced_ids=teacher_forced_ids)
 
     def _session(self, memory: Memory, max_len: int, hooks: Hooks | None) -> Session:
         if hooks:
@@ -196,13 +207,13 @@ class SequenceDecoder:
         return self.backend.session(memory, max_len)
 
 
-def _batches(lengths: Sequence[int], beam_size: int) -> list[list[int]]:
-    """Numbers of the sources, grouped by length; each group fits `MAX_ROWS` and `MAX_POSITIONS`."""
+def _group_by_length(lengths: Sequence[int], beam_size: int) -> list[list[int]]:
+    """Return source indices grouped by length, within `MAX_ROWS` and `MAX_POSITIONS`."""
     groups: list[list[int]] = []
-    most = max(1, MAX_ROWS // beam_size)
-    for number in by_length(lengths):
-        full = not groups or len(groups[-1]) >= most
-        if full or (len(groups[-1]) + 1) * lengths[number] > MAX_POSITIONS:
+    max_rows = max(1, MAX_ROWS // beam_size)
+    for index in by_length(lengths):
+        full = not groups or len(groups[-1]) >= max_rows
+        if full or (len(groups[-1]) + 1) * lengths[index] > MAX_POSITIONS:
             groups.append([])
-        groups[-1].append(number)
+        groups[-1].append(index)
     return groups

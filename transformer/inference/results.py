@@ -1,4 +1,4 @@
-"""What decoding gives back: plain frozen records, without tensors and without a model."""
+"""Results of decoding: frozen records without tensors or a model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NodeStatus = Literal["kept", "finished", "discarded"]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One possible next token. `probability` is the model's own softmax over all pieces."""
+    """One possible next token. `probability` is from the softmax over the whole vocabulary."""
 
     token: str
     id: int
@@ -25,11 +25,11 @@ class Step:
     """One row of the table of decoding steps.
 
     Attributes:
-        position: 0 for the first; also the row of decoder and cross attention in a `Trace`.
-        input_tokens: what the decoder had read, `<s>` first.
+        position: counted from 0; also the row of decoder and cross attention in a `Trace`.
+        input_tokens: the tokens that the decoder has read, `<s>` first.
         candidates: the most probable next tokens, best first; `<pad>`, `<s>` and `<unk>` are
             never among them.
-        chosen: the token taken; sampling and forcing may take one that is no candidate.
+        chosen: the chosen token; with sampling or forcing it need not be a candidate.
     """
 
     position: int
@@ -39,22 +39,22 @@ class Step:
 
     @property
     def probability(self) -> float:
-        """Probability of the chosen token, given the source and the tokens before."""
+        """Probability of the chosen token, given the source and the previous tokens."""
         return self.chosen.probability
 
 
 @dataclass(frozen=True)
 class BeamNode:
-    """One candidate that beam search looked at: a node of its tree.
+    """One node of the beam search tree: a hypothesis, extended by one token.
 
     Attributes:
-        index: its place in `BeamTree.nodes`; parents come before children.
-        parent: index of the node it continues; None for the root, `<s>`.
-        depth: tokens from the root, which has 0.
-        token, id: what it adds.
-        probability: of `token` given the source and the way to the parent.
-        log_probability: of the whole way from the root.
-        score: log_probability / length penalty, what hypotheses are compared by.
+        index: its index in `BeamTree.nodes`; parents come before children.
+        parent: index of the node it extends; None for the root, `<s>`.
+        depth: number of tokens after the root, which has depth 0.
+        token, id: the token that it adds.
+        probability: of `token`, given the source and the tokens up to the parent.
+        log_probability: of all tokens from the root.
+        score: log_probability / length penalty; hypotheses are ranked by it.
         status: "kept" in the beam, "finished" with `</s>`, or "discarded".
         best: whether the returned translation goes through it.
     """
@@ -73,7 +73,7 @@ class BeamNode:
 
 @dataclass(frozen=True)
 class BeamTree:
-    """Every hypothesis of one beam search, the discarded ones too."""
+    """All hypotheses of one beam search, including the discarded ones."""
 
     nodes: tuple[BeamNode, ...]
     beam_size: int
@@ -83,22 +83,22 @@ class BeamTree:
         return tuple(child for child in self.nodes if child.parent == node.index)
 
     def path(self, node: BeamNode) -> tuple[BeamNode, ...]:
-        """From the root to `node`, both included."""
-        way = [node]
-        while way[-1].parent is not None:
-            way.append(self.nodes[way[-1].parent])
-        return tuple(reversed(way))
+        """Return the nodes from the root to `node`, both included."""
+        nodes = [node]
+        while nodes[-1].parent is not None:
+            nodes.append(self.nodes[nodes[-1].parent])
+        return tuple(reversed(nodes))
 
     @property
     def hypotheses(self) -> tuple[BeamNode, ...]:
-        """The ends of all finished hypotheses, best score first."""
+        """Last nodes of all finished hypotheses, best score first."""
         ends = (node for node in self.nodes if node.status == "finished")
         return tuple(sorted(ends, key=lambda node: -node.score))
 
 
 @dataclass(frozen=True)
 class StepTable:
-    """The steps of one output as columns, so that a batch costs little; `rows()` makes `Step`s."""
+    """The steps of one output as columns, which are cheap to build; `rows()` returns `Step`s."""
 
     inputs: tuple[str, ...]
     chosen: tuple[Candidate, ...]
@@ -109,26 +109,26 @@ class StepTable:
     def rows(self) -> tuple[Step, ...]:
         columns = zip(self.tokens, self.ids, self.probabilities, self.chosen, strict=True)
         return tuple(
-            Step(i, self.inputs[: i + 1], tuple(map(Candidate, tokens, ids, shares)), chosen)
-            for i, (tokens, ids, shares, chosen) in enumerate(columns)
+            Step(i, self.inputs[: i + 1], tuple(map(Candidate, tokens, ids, probabilities)), chosen)
+            for i, (tokens, ids, probabilities, chosen) in enumerate(columns)
         )
 
 
 @dataclass(frozen=True)
 class Translation:
-    """A text and how it came about.
+    """A translation and how it was decoded.
 
     Attributes:
-        source: the text given; `src_ids` and `src_tokens` are its pieces, `</s>` last.
-        text: the translation; `ids` and `tokens` are its pieces, with `</s>` last if it ended.
-        finished: whether it ended with `</s>`, or was cut off at the greatest length.
-        log_probability: sum of the natural logs of the steps' probabilities.
+        source: the source text; `src_ids` and `src_tokens` are its pieces, `</s>` last.
+        text: the translation; `ids` and `tokens` are its pieces, `</s>` last if it is finished.
+        finished: whether it ended with `</s>` rather than at the length limit.
+        log_probability: sum of the natural logarithms of the steps' probabilities.
         score: log_probability / ((5 + len(ids)) / 6) ** length_penalty.
-        method: how it was decoded: "greedy", "beam", "sample" or "forced".
-        seed: of the sampling, also when it was drawn by chance, so that it can be repeated.
-        tree: of beam search, else None.
-        search: `beam.Hypotheses` of a search without hooks, which `Translator.with_penalty` takes;
-            in no file.
+        method: "greedy", "beam", "sample" or "forced".
+        seed: seed of the sampling, also if it was a random one.
+        tree: the beam search tree; None for other methods.
+        search: `beam.Hypotheses` of a beam search without hooks, used by `Translator.with_penalty`;
+            not stored in files.
     """
 
     source: str
@@ -148,15 +148,15 @@ class Translation:
 
     @cached_property
     def steps(self) -> tuple[Step, ...]:
-        """One `Step` an id, in order."""
+        """One `Step` for each id, in order."""
         return self.table.rows()
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as JSON can hold it; `from_dict` reads it back."""
-        made = {f.name: getattr(self, f.name) for f in fields(self)}
-        made |= {name: list(made[name]) for name in _TUPLES}
-        del made["table"], made["search"]
-        made["steps"] = [
+        """Return all fields as JSON types; `from_dict` reads them."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        values |= {name: list(values[name]) for name in _TUPLE_FIELDS}
+        del values["table"], values["search"]
+        values["steps"] = [
             {
                 "position": step.position,
                 "input_tokens": list(step.input_tokens),
@@ -165,16 +165,16 @@ class Translation:
             }
             for step in self.steps
         ]
-        made["tree"] = None if self.tree is None else asdict(self.tree)
-        return made
+        values["tree"] = None if self.tree is None else asdict(self.tree)
+        return values
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Translation:
-        """The inverse of `to_dict`. Raises ValueError for a dictionary of another kind."""
+        """Read the output of `to_dict`. Raises ValueError for any other dictionary."""
         try:
-            made = {**values, **{name: tuple(values[name]) for name in _TUPLES}}
-            steps, tree = made.pop("steps"), made["tree"]
-            made["table"] = StepTable(
+            arguments = {**values, **{name: tuple(values[name]) for name in _TUPLE_FIELDS}}
+            steps, tree = arguments.pop("steps"), arguments["tree"]
+            arguments["table"] = StepTable(
                 tuple(steps[-1]["input_tokens"]) if steps else (),
                 tuple(Candidate(**step["chosen"]) for step in steps),
                 *(
@@ -183,25 +183,25 @@ class Translation:
                 ),
             )
             if tree is not None:
-                nodes = tuple(_node(node) for node in tree["nodes"])
-                made["tree"] = BeamTree(nodes, tree["beam_size"], tree["length_penalty"])
-            return cls(**made)
+                nodes = tuple(_node_from_dict(node) for node in tree["nodes"])
+                arguments["tree"] = BeamTree(nodes, tree["beam_size"], tree["length_penalty"])
+            return cls(**arguments)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(f"these values are no translation: {error!r}") from error
+            raise ValueError(f"these values are not a translation: {error!r}") from error
 
 
-def _node(values: Mapping[str, Any]) -> BeamNode:
-    """A node from its file; those of earlier versions call the status fate."""
-    given = dict(values)
-    if "fate" in given:
-        given["status"] = given.pop("fate")
-    return BeamNode(**given)
+def _node_from_dict(values: Mapping[str, Any]) -> BeamNode:
+    """Read a node; earlier versions stored `status` as `fate`."""
+    arguments = dict(values)
+    if "fate" in arguments:
+        arguments["status"] = arguments.pop("fate")
+    return BeamNode(**arguments)
 
 
-_TUPLES = ("src_ids", "src_tokens", "ids", "tokens")
+_TUPLE_FIELDS = ("src_ids", "src_tokens", "ids", "tokens")
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """lp(Y) = ((5 + |Y|) / 6)^α (Wu et al. 2016, eq. 14); |Y| counts `</s>`. The paper searches
-    with α = 0.6 (section 6.1)."""
+    """Return lp(Y) = ((5 + |Y|) / 6)^α (Wu et al. 2016, eq. 14); |Y| includes `</s>`. The paper
+    uses α = 0.6 (section 6.1)."""
     return float(((5 + length) / 6) ** alpha)

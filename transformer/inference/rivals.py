@@ -1,7 +1,7 @@
-"""Rival words: what nearly stood in a word's place, written out by the model itself.
+"""Rival words: the most probable alternatives to each word of a translation.
 
-A step of decoding weighs pieces, people read words. So a piece that came close is taken, and the
-most probable pieces follow it to the end of its word.
+A decoding step compares pieces, but people read words. So each probable alternative piece is
+continued greedily to the end of its word.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ from transformer.inference.translator import Translator
 from transformer.measures.pieces import BEGIN, CONTROL, join_bytes
 from transformer.measures.words import words
 
-LONGEST = 8
-"""Pieces that a rival may go on for; what is no whole word by then is shown as far as it came."""
-ROWS = 16
-"""Rivals of one translation, at most, the most probable: they are written side by side."""
+MAX_RIVAL_PIECES = 8
+"""Maximum pieces of a rival; a longer word is cut off."""
+MAX_RIVALS = 16
+"""Maximum rivals of one translation, the most probable ones; they are completed in one batch."""
 
 
 @dataclass(frozen=True)
 class Rival:
-    """A word that nearly stood there.
+    """A probable alternative to a word of the translation.
 
     Attributes:
-        word: the number of the word of the translation in whose place it would stand.
-        step: of decoding, at which its own pieces begin; `ids` are they.
-        text: the whole word, with the pieces before `step` that it shares.
-        probability: of all its pieces, each given those before it, multiplied.
-        first: the probability of the first of `ids` alone, at `step`: what the model compared with
-            the piece that it took there. A product over pieces is smaller the more pieces a word
-            has, so it says nothing of which of two words was preferred.
+        word: index of the word that it would replace.
+        step: the decoding step at which it differs from the translation.
+        ids: its pieces from `step` on.
+        text: the whole word, including the pieces before `step` that both words share.
+        probability: product of the probabilities of its pieces.
+        first: probability of `ids[0]` at `step`, which the model compared with the chosen piece.
+            Sort by this: `probability` is smaller for words of more pieces, so it does not tell
+            which of two words the model preferred.
     """
 
     word: int
@@ -46,89 +47,124 @@ class Rival:
 
 @torch.inference_mode()
 def rival_words(
-    translator: Translator, done: Translation, *, least: float = 0.01, most: int = 3
+    translator: Translator,
+    translation: Translation,
+    *,
+    min_probability: float = 0.01,
+    max_per_word: int = 3,
 ) -> tuple[tuple[Rival, ...], ...]:
-    """For each word of the translation its rivals, those first whose `first` is greatest.
+    """Return the rivals of each word of the translation, sorted by `first`, highest first.
 
     Args:
-        least: probability from which on a word is a rival.
-        most: rivals of a word.
+        min_probability: minimum probability of a rival.
+        max_per_word: maximum number of rivals of a word.
     """
-    numbers = words(done.tokens)
-    began = sorted(_began(done, numbers, least), key=lambda one: -one.probability)[:ROWS]
-    found: list[list[Rival]] = [[] for _ in range(numbers[-1] + 1 if numbers else 0)]
-    written = _texts(done.tokens, numbers)
-    for rival in sorted(_ended(translator, done, began), key=lambda one: -one.probability):
-        beside = found[rival.word]
-        known = {_plain(written[rival.word]), *(_plain(one.text) for one in beside)}
-        likely = rival.probability >= least and len(beside) < most
-        if likely and _plain(rival.text) not in known:
-            beside.append(rival)
-    return tuple(tuple(sorted(each, key=lambda one: -one.first)) for each in found)
+    word_numbers = words(translation.tokens)
+    unfinished = sorted(
+        _first_pieces(translation, word_numbers, min_probability),
+        key=lambda candidate: -candidate.probability,
+    )[:MAX_RIVALS]
+    rivals_by_word: list[list[Rival]] = [
+        [] for _ in range(word_numbers[-1] + 1 if word_numbers else 0)
+    ]
+    texts_by_word = _word_texts(translation.tokens, word_numbers)
+    for rival in sorted(
+        _complete_words(translator, translation, unfinished),
+        key=lambda candidate: -candidate.probability,
+    ):
+        word_rivals = rivals_by_word[rival.word]
+        taken_texts = {
+            _with_straight_apostrophes(texts_by_word[rival.word]),
+            *(_with_straight_apostrophes(candidate.text) for candidate in word_rivals),
+        }
+        acceptable = rival.probability >= min_probability and len(word_rivals) < max_per_word
+        if acceptable and _with_straight_apostrophes(rival.text) not in taken_texts:
+            word_rivals.append(rival)
+    return tuple(
+        tuple(sorted(word_rivals_, key=lambda candidate: -candidate.first))
+        for word_rivals_ in rivals_by_word
+    )
 
 
-def _began(done: Translation, numbers: Sequence[int], least: float) -> Iterator[Rival]:
-    """First pieces, with what they share with the word: a piece that begins none goes on with the
-    word before it."""
-    for step, row in enumerate(done.steps):
-        word = numbers[step]
+def _first_pieces(
+    translation: Translation, word_numbers: Sequence[int], min_probability: float
+) -> Iterator[Rival]:
+    """Yield a rival, complete up to its first own piece, for each probable candidate of a step.
+
+    A piece without "▁" continues a word, so the rival includes the pieces of that word before it.
+    """
+    for step, row in enumerate(translation.steps):
+        word = word_numbers[step]
         if row.chosen.token in CONTROL:
             continue
         for candidate in row.candidates:
             if candidate.id == row.chosen.id or candidate.token in CONTROL:
                 continue
-            if candidate.probability < least:
+            if candidate.probability < min_probability:
                 break
-            goes_on = not candidate.token.startswith(BEGIN)
-            at = numbers[step - 1] if goes_on and step else word
-            shared = [i for i in range(step) if numbers[i] == at] if goes_on else []
-            before = "".join(done.tokens[i] for i in shared)
-            # Of the word's own pieces only: those of the word before it have been written.
-            chance = candidate.probability
-            for i in shared:
-                chance *= done.steps[i].probability if at == word else 1.0
-            text = before + candidate.token
-            yield Rival(word, step, (candidate.id,), text, chance, candidate.probability)
+            continues_word = not candidate.token.startswith(BEGIN)
+            continued_word = word_numbers[step - 1] if continues_word and step else word
+            shared_steps = (
+                [i for i in range(step) if word_numbers[i] == continued_word]
+                if continues_word
+                else []
+            )
+            shared_text = "".join(translation.tokens[i] for i in shared_steps)
+            # Only pieces of the replaced word count; pieces of the previous word are settled.
+            probability = candidate.probability
+            for i in shared_steps:
+                probability *= translation.steps[i].probability if continued_word == word else 1.0
+            text = shared_text + candidate.token
+            yield Rival(word, step, (candidate.id,), text, probability, candidate.probability)
 
 
-def _ended(translator: Translator, done: Translation, began: list[Rival]) -> list[Rival]:
-    """The rivals with the pieces that end their words, by passes over all of them at once."""
+def _complete_words(
+    translator: Translator, translation: Translation, unfinished: list[Rival]
+) -> list[Rival]:
+    """Append the most probable pieces to each rival until its word ends, all in one batch."""
     model, vocabulary = translator.model, translator.vocabulary
     device, config = translator.device, translator.model.config
-    never = [config.pad_id, config.bos_id, vocabulary.unk_id]
-    memory = model.encode(torch.tensor([done.src_ids], device=device)) if began else None
-    ended, open_ = [], began
-    for _ in range(LONGEST):
-        if not open_ or memory is None:
+    never_generated = [config.pad_id, config.bos_id, vocabulary.unk_id]
+    memory = (
+        model.encode(torch.tensor([translation.src_ids], device=device)) if unfinished else None
+    )
+    complete, active = [], unfinished
+    for _ in range(MAX_RIVAL_PIECES):
+        if not active or memory is None:
             break
-        rows = [[config.bos_id, *done.ids[: one.step], *one.ids] for one in open_]
+        rows = [[config.bos_id, *translation.ids[: rival.step], *rival.ids] for rival in active]
         longest = max(map(len, rows))
         padded = [row + [config.pad_id] * (longest - len(row)) for row in rows]
         states = model.decode(torch.tensor(padded, device=device), memory.expand(len(rows), -1, -1))
         last = states[torch.arange(len(rows)), torch.tensor([len(row) - 1 for row in rows])]
-        shares = model.project(last[:, None])[:, 0].softmax(dim=-1)
-        allowed = shares.clone()
-        allowed[:, never] = -1
+        probabilities = model.project(last[:, None])[:, 0].softmax(dim=-1)
+        allowed = probabilities.clone()
+        allowed[:, never_generated] = -1
         best = allowed.argmax(dim=-1).tolist()
-        still = []
-        for number, (one, piece) in enumerate(zip(open_, best, strict=True)):
+        still_active = []
+        for number, (rival, piece) in enumerate(zip(active, best, strict=True)):
             token = vocabulary.token(piece)
             if token in CONTROL or token.startswith(BEGIN):
-                ended.append(one)
+                complete.append(rival)
                 continue
-            chance = one.probability * float(shares[number, piece])
-            longer = (*one.ids, piece)
-            still.append(replace(one, ids=longer, text=one.text + token, probability=chance))
-        open_ = still
-    return [replace(one, text=join_bytes(one.text.removeprefix(BEGIN))) for one in ended + open_]
+            probability = rival.probability * float(probabilities[number, piece])
+            ids = (*rival.ids, piece)
+            still_active.append(
+                replace(rival, ids=ids, text=rival.text + token, probability=probability)
+            )
+        active = still_active
+    return [
+        replace(rival, text=join_bytes(rival.text.removeprefix(BEGIN)))
+        for rival in complete + active
+    ]
 
 
-def _plain(text: str) -> str:
-    """Two words that differ in the form of an apostrophe are no rivals."""
+def _with_straight_apostrophes(text: str) -> str:
+    """Replace ’ by ', so that words that differ only in the apostrophe compare equal."""
     return text.replace("’", "'")
 
 
-def _texts(tokens: Sequence[str], numbers: Sequence[int]) -> list[str]:
+def _word_texts(tokens: Sequence[str], numbers: Sequence[int]) -> list[str]:
     texts = [""] * (numbers[-1] + 1 if numbers else 0)
     for token, number in zip(tokens, numbers, strict=True):
         texts[number] += token

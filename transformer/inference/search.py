@@ -1,4 +1,4 @@
-"""One hypothesis an output, a token after the other: greedy, drawn, or of a forced target."""
+"""Decoding with one hypothesis for each output: greedy search, sampling, and forced decoding."""
 
 from __future__ import annotations
 
@@ -14,39 +14,48 @@ from torch import Tensor
 from transformer.config import ModelConfig
 from transformer.inference.options import Decoding
 from transformer.inference.sessions import Session
-from transformer.inference.step_logits import Decoded, StepRecord, never_generated, read
+from transformer.inference.step_logits import (
+    DecodedSequence,
+    StepRecord,
+    never_generated,
+    record_steps,
+)
 
-Choose = Callable[[Float[Tensor, "rows vocab"], list[int], list[int]], Int[Tensor, " rows"]]
-"""(logits, -∞ for what is not allowed; which step and which output each row is) to one id a row."""
+TokenChooser = Callable[[Float[Tensor, "rows vocab"], list[int], list[int]], Int[Tensor, " rows"]]
+"""Function of (logits, step of each row, output index of each row) that returns one id per row.
+Logits of tokens that may not be chosen are -∞."""
 
 
 def greedy(
     logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
 ) -> Int[Tensor, " rows"]:
-    """The most probable piece (section 6.1's beam of one)."""
-    if logits.device.type == "cpu":  # NumPy looks at many numbers at a time, torch at one
+    """Choose the most probable token: beam search with beam size 1."""
+    if logits.device.type == "cpu":  # NumPy's argmax is vectorized and faster
         return torch.from_numpy(logits.numpy().argmax(axis=-1))
     return logits.argmax(dim=-1)
 
 
-class Prefixed:
-    """Chooses the pieces of `prefix`, one a step, and then as `choose` does."""
+class PrefixChooser:
+    """Chooses the tokens of `prefix`, one at each step, and then those of `choose`."""
 
-    def __init__(self, prefix: Sequence[int], choose: Choose) -> None:
+    def __init__(self, prefix: Sequence[int], choose: TokenChooser) -> None:
         self.prefix, self.choose = prefix, choose
 
     def __call__(
         self, logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
     ) -> Int[Tensor, " rows"]:
         ids = self.choose(logits, steps, batch_indices)
-        given = [row for row, step in enumerate(steps) if step < len(self.prefix)]
-        if given:
-            ids[given] = ids.new_tensor([self.prefix[steps[row]] for row in given])
+        rows_in_prefix = [row for row, step in enumerate(steps) if step < len(self.prefix)]
+        if rows_in_prefix:
+            ids[rows_in_prefix] = ids.new_tensor(
+                [self.prefix[steps[row]] for row in rows_in_prefix]
+            )
         return ids
 
 
-class Allowed:
-    """Logits with -∞ for `<pad>`, `<s>`, `<unk>`, and for `</s>` in the first `min_len` steps."""
+class TokenMask:
+    """Sets the logits of `<pad>`, `<s>` and `<unk>` to -∞, and of `</s>` in the first `min_len`
+    steps."""
 
     def __init__(self, config: ModelConfig, device: torch.device, min_len: int = 0) -> None:
         self.config, self.min_len = config, min_len
@@ -63,45 +72,47 @@ class Allowed:
 
 
 @dataclass
-class _Output:
-    """One output while it is decoded: its ids and what `read` returned at every step."""
+class _PartialOutput:
+    """One output during decoding: its ids and the record of every step."""
 
     ids: list[int] = field(default_factory=list)
     steps: list[StepRecord] = field(default_factory=list)
 
-    def decoded(self, eos_id: int) -> Decoded:
+    def decoded(self, eos_id: int) -> DecodedSequence:
         log_probabilities, best, probabilities = map(np.array, zip(*self.steps, strict=True))
         finished = self.ids[-1] == eos_id
-        return Decoded(self.ids, finished, log_probabilities.astype("f8"), best, probabilities)
+        return DecodedSequence(
+            self.ids, finished, log_probabilities.astype("f8"), best, probabilities
+        )
 
 
 def search(
     session: Session,
-    choose: Choose,
+    choose: TokenChooser,
     limits: Sequence[int],
     config: ModelConfig,
     *,
     candidates: int,
     device: torch.device,
     min_len: int = 0,
-) -> list[Decoded]:
-    """Decode one output a row of `session` until `</s>` or its limit.
+) -> list[DecodedSequence]:
+    """Decode one output for each row of `session` until `</s>` or its limit.
 
     Args:
-        limits: the greatest number of ids of each output.
-        candidates: how many of the most probable tokens each step records.
-        min_len: `</s>` is not chosen before so many other tokens (for benchmarks).
+        limits: maximum number of ids of each output.
+        candidates: number of most probable tokens recorded at each step.
+        min_len: minimum number of tokens before `</s>` (for benchmarks).
     """
-    outputs = [_Output() for _ in limits]
-    active = list(range(len(limits)))  # the output that each row of the session writes
-    allowed = Allowed(config, device, min_len)
+    outputs = [_PartialOutput() for _ in limits]
+    active = list(range(len(limits)))  # output index of each row of the session
+    token_mask = TokenMask(config, device, min_len)
     ids = torch.full((len(limits),), config.bos_id, device=device)
     for step in range(max(limits)):
         logits = session.step(ids)
         steps = [step] * len(active)
-        ids = choose(allowed(logits, steps), steps, active)
+        ids = choose(token_mask(logits, steps), steps, active)
         chosen = ids.tolist()
-        records = zip(*read(logits, chosen, config, candidates), strict=True)
+        records = zip(*record_steps(logits, chosen, config, candidates), strict=True)
         for number, id, record in zip(active, chosen, records, strict=True):
             outputs[number].ids.append(id)
             outputs[number].steps.append(record)
@@ -118,52 +129,56 @@ def search(
     return [output.decoded(config.eos_id) for output in outputs]
 
 
-def forced(
+def record_forced(
     logits: Float[Tensor, "tgt vocab"], ids: list[int], config: ModelConfig, candidates: int
-) -> Decoded:
-    """The record of a given output; `logits` are of the step before each of its ids."""
-    taken, best, shares = read(logits, ids, config, candidates)
-    return Decoded(ids, ids[-1] == config.eos_id, taken.astype("float64"), best, shares)
+) -> DecodedSequence:
+    """Return the record of a forced output; row i of `logits` is the distribution of id i."""
+    log_probabilities, best, probabilities = record_steps(logits, ids, config, candidates)
+    return DecodedSequence(
+        ids, ids[-1] == config.eos_id, log_probabilities.astype("float64"), best, probabilities
+    )
 
 
 def new_seed() -> int:
-    """From the operating system; the global generators of torch and Python stay as they are."""
+    """Return a seed from the operating system, without using the global random generators."""
     return secrets.randbits(31)
 
 
-def narrowed(
+def sampling_distribution(
     logits: Float[Tensor, "rows vocab"], options: Decoding
 ) -> tuple[Float[Tensor, "rows kept"], Int[Tensor, "rows kept"]]:
-    """The probabilities that are drawn from, largest first, and their ids.
+    """Return the probabilities that sampling draws from, in descending order, and their ids.
 
     Temperature divides the logits; top-k keeps the k largest; top-p (Holtzman et al. 2020) then
-    keeps the fewest whose probabilities sum to at least p. What is left is made to sum to 1.
+    keeps the smallest set whose probabilities sum to at least p. The rest is normalized to sum 1.
     """
     k = min(options.top_k or logits.shape[-1], logits.shape[-1])
     largest = (logits / (options.temperature or 1.0)).topk(k, dim=-1)
-    shares = largest.values.double().softmax(dim=-1)
+    probabilities = largest.values.double().softmax(dim=-1)
     if options.top_p is not None:
-        before = shares.cumsum(dim=-1) - shares
-        shares = shares.masked_fill(before >= options.top_p, 0.0)
-        shares = shares / shares.sum(dim=-1, keepdim=True)
-    return shares, largest.indices
+        cumulative_before = probabilities.cumsum(dim=-1) - probabilities
+        probabilities = probabilities.masked_fill(cumulative_before >= options.top_p, 0.0)
+        probabilities = probabilities / probabilities.sum(dim=-1, keepdim=True)
+    return probabilities, largest.indices
 
 
-def more_probable(
+def mass_above(
     logits: Float[Tensor, "rows vocab"], ids: Int[Tensor, " rows"]
 ) -> Float[Tensor, " rows"]:
-    """In each row the probability of all pieces together that are more probable than that of `ids`,
-    by the model's own softmax. A piece with at least p of it lies outside the top p."""
-    shares = logits.double().softmax(dim=-1)
-    taken = shares.gather(1, ids[:, None])
-    return shares.masked_fill(shares <= taken, 0.0).sum(dim=-1)
+    """Return for each row the total probability of all tokens more probable than `ids[row]`.
+
+    Uses the softmax without temperature. A token with at least p above it is excluded by top-p.
+    """
+    probabilities = logits.double().softmax(dim=-1)
+    threshold = probabilities.gather(1, ids[:, None])
+    return probabilities.masked_fill(probabilities <= threshold, 0.0).sum(dim=-1)
 
 
 class Sampler:
-    """Chooses by the inverse of the distribution function, one uniform number a step.
+    """Samples by the inverse of the cumulative distribution, with one uniform number a step.
 
-    Every output has its own seed and numbers, whatever else is in its batch: a text gives the
-    same translation alone and among others.
+    Every output has its own seed and random numbers, so a text gets the same translation alone and
+    in a batch.
     """
 
     def __init__(self, options: Decoding, seeds: Sequence[int], max_len: int) -> None:
@@ -177,12 +192,12 @@ class Sampler:
     def __call__(
         self, logits: Float[Tensor, "rows vocab"], steps: list[int], batch_indices: list[int]
     ) -> Int[Tensor, " rows"]:
-        shares, ids = narrowed(logits, self.options)
-        reached = shares.cumsum(dim=-1)
-        # The last sum is 1 but for rounding; a draw beyond it takes the last piece with a share.
-        drawn = [
+        probabilities, ids = sampling_distribution(logits, self.options)
+        cumulative = probabilities.cumsum(dim=-1)
+        # The last sum may be slightly below 1; a larger number selects the last token.
+        uniform = [
             [self.uniform[owner][step]] for owner, step in zip(batch_indices, steps, strict=True)
         ]
-        target = torch.minimum(reached.new_tensor(drawn), reached[:, -1:] * (1 - 1e-12))
-        place = torch.searchsorted(reached, target, right=True)
-        return ids.gather(1, place)[:, 0]
+        target = torch.minimum(cumulative.new_tensor(uniform), cumulative[:, -1:] * (1 - 1e-12))
+        index = torch.searchsorted(cumulative, target, right=True)
+        return ids.gather(1, index)[:, 0]

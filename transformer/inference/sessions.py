@@ -1,9 +1,9 @@
-"""Decoding sessions: what is kept between two steps of decoding some outputs side by side.
+"""Decoding sessions: the state of a batch of outputs between two decoding steps.
 
 `UncachedSession` runs the whole decoder at every step. It is slow and correct by construction, and
-interventions use it: at each step a hook sees what it would see in one pass over the tokens so far.
-`CachedSession` keeps the keys and values of every layer, so that only the newest token passes
-through the decoder. Both give the same logits, and a test says so.
+interventions use it: at each step a hook receives the tensors of all tokens so far. `CachedSession`
+caches the keys and values of every layer, so that only the newest token passes through the decoder.
+Both return the same logits, which a test checks.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from transformer.model.layers import DecoderLayer
 
 @runtime_checkable
 class Session(Protocol):
-    """The state of some outputs being decoded side by side, one row each."""
+    """State of a batch of outputs during decoding, one row for each output."""
 
     def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
-        """Read one more token a row (`<s>` first); return the logits of the next."""
+        """Read the next token of each row (`<s>` first); return the logits of the one after it."""
 
     def select(self, rows: list[int]) -> None:
-        """Continue with these rows, in this order; a row may be taken more than once."""
+        """Continue with the given rows, in this order; a row may occur more than once."""
 
 
 class UncachedSession:
-    """`Session` by a full decoder pass a step, with this call's hooks."""
+    """`Session` that runs the full decoder at every step, with the hooks of one call."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class UncachedSession:
 
 
 class CachedSession:
-    """`Session` that keeps keys and values, (rows, heads, length, d_k) each, of every layer."""
+    """`Session` that caches keys and values of every layer, each (rows, heads, length, d_k)."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class CachedSession:
             keys, values = self.own[number]
             keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
             self.own[number] = keys, values
-            # No mask: all that is kept stands before the newest token.
+            # No mask: all cached positions precede the newest token.
             x = layer.self_attn_norm(x, layer.self_attn.attend(query, keys, values, None))
             query = layer.cross_attn.project_query(x)
             heads = layer.cross_attn.attend(query, *self.cross[number], self.src_mask)

@@ -1,4 +1,4 @@
-"""What is recorded of each decoding step: the chosen token's probability and the candidates."""
+"""Record of each decoding step: the probability of the chosen token, and the candidates."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from torch import Tensor
 from transformer.config import ModelConfig
 
 StepRecord = tuple[Any, Any, Any]
-"""Of one step of one output: log probability of the chosen id, candidate ids, probabilities."""
+"""One step of one output: log probability of the chosen id, candidate ids, their probabilities."""
 
 
 @dataclass(frozen=True)
-class Decoded:
-    """One output: n ids, their log probabilities, and k candidates of each step."""
+class DecodedSequence:
+    """One output: n ids, their log probabilities, and k candidates for each step."""
 
     ids: list[int]
     finished: bool
     log_probabilities: npt.NDArray[np.float64]  # (n,)
     candidate_ids: npt.NDArray[np.int64]  # (n, k)
-    candidate_probabilities: npt.NDArray[np.float32]  # (n, k), falling
+    candidate_probabilities: npt.NDArray[np.float32]  # (n, k), descending
 
     @property
     def log_probability(self) -> float:
@@ -33,20 +33,24 @@ class Decoded:
 
 
 def never_generated(config: ModelConfig) -> list[int]:
-    """`<pad>`, `<s>` and `<unk>` are no words of an output."""
+    """Return the ids of `<pad>`, `<s>` and `<unk>`, which no output contains."""
     return [config.pad_id, config.bos_id, config.unk_id]
 
 
-def read(
+def record_steps(
     logits: Float[Tensor, "n vocab"], chosen: list[int], config: ModelConfig, k: int
 ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Log probabilities of `chosen` (n,), ids (n, k) and probabilities (n, k) of the candidates.
-    Probabilities are of the softmax over the whole vocabulary."""
+    """Return log probabilities of `chosen` (n,), candidate ids (n, k) and their probabilities
+    (n, k), from the softmax over the whole vocabulary."""
     log_probabilities = logits.log_softmax(dim=-1)
     ids = torch.tensor(chosen, device=logits.device)
-    taken = log_probabilities.gather(1, ids[:, None])
+    chosen_log_probabilities = log_probabilities.gather(1, ids[:, None])
     banned = never_generated(config)
     log_probabilities[:, banned] = -torch.inf
     best = log_probabilities.topk(min(k, logits.shape[1] - len(banned)), dim=-1)
-    shares = best.values.exp()
-    return taken[:, 0].cpu().numpy(), best.indices.cpu().numpy(), shares.cpu().numpy()
+    probabilities = best.values.exp()
+    return (
+        chosen_log_probabilities[:, 0].cpu().numpy(),
+        best.indices.cpu().numpy(),
+        probabilities.cpu().numpy(),
+    )

@@ -1,6 +1,6 @@
-"""Every tensor of one sentence's way through the model, by name, with the tokens of its rows.
+"""All activations of the model for one sentence pair, by name, with the tokens of their rows.
 
-A trace is finished and needs no model: the figures and the analysis read it, a file keeps it.
+A trace is immutable and needs no model: figures and analyses read it, and it can be saved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from transformer.figures.explorer import ExplorerView
 from transformer.figures.explorer_sides import ExplorerData
 from transformer.hook_names import aliases
 from transformer.inference import trace_files
-from transformer.inference.given_weights import trace_parts
+from transformer.inference.external_weights import trace_fields
 from transformer.inference.results import Translation
 from transformer.inference.transformers_model import attention_of
 from transformer.measures.registry import layers_of
@@ -37,28 +37,35 @@ WEIGHTS: dict[str, str] = {
     "decoder": "decoder.layers.{}.self_attn.hook_weights",
     "cross": "decoder.layers.{}.cross_attn.hook_weights",
 }
-_LABELS = ("src_tokens", "tgt_tokens", "predicted_tokens", "src_ids", "tgt_ids", "predicted_ids")
+_LABEL_FIELDS = (
+    "src_tokens",
+    "tgt_tokens",
+    "predicted_tokens",
+    "src_ids",
+    "tgt_ids",
+    "predicted_ids",
+)
 
 
 @dataclass(frozen=True, eq=False)
 class Trace(Mapping[str, Array]):
     """One encoder pass and one teacher-forced decoder pass over the finished output.
 
-    `trace[name]` is the array of a site, without the batch dimension and read-only: weights are
+    `trace[name]` is the read-only array of a hook point, without the batch dimension: weights are
     (n_heads, query, key), queries, keys and values (n_heads, length, d_k), residual streams
-    (length, d_model), `hook_logits` (tgt, vocab). `names` lists the sites recorded. The names that
-    TransformerLens gives them (`hook_names.aliases`) are understood as well.
+    (length, d_model), `hook_logits` (tgt, vocab). `names` lists the recorded hook points. Names of
+    TransformerLens (`hook_names.aliases`) work too.
 
     Attributes:
         src_tokens: labels of the source positions, `</s>` last.
-        tgt_tokens: labels of the decoder's positions, what it read: `<s>` y1 … yn. They are the
+        tgt_tokens: labels of the decoder positions, its input tokens: `<s>` y1 … yn. They are the
             rows of decoder and cross attention, and the columns of decoder attention.
-        predicted_tokens: what each of those rows went on to: y1 … yn `</s>`; so row i of cross
-            attention is where the model looked when it wrote `predicted_tokens[i]`.
-        src_ids, tgt_ids, predicted_ids: the same as ids.
-        config: of the model, as a dictionary.
-        translation: how the text came about: its steps, score and beam tree.
-        tensors: what was recorded, with the batch dimension; read it through `trace[name]`.
+        predicted_tokens: the token that each of these rows predicts: y1 … yn `</s>`; so row i of
+            cross attention belongs to the prediction of `predicted_tokens[i]`.
+        src_ids, tgt_ids, predicted_ids: the ids of these tokens.
+        config: configuration of the model, as a dictionary.
+        translation: the decoded translation with its steps, score and beam tree.
+        tensors: the recorded tensors, with the batch dimension; read them through `trace[name]`.
     """
 
     src_tokens: tuple[str, ...]
@@ -73,17 +80,17 @@ class Trace(Mapping[str, Array]):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The sites recorded, in the order of the model."""
+        """The recorded hook points, in model order."""
         return tuple(self.tensors)
 
     @property
     def source(self) -> str:
-        """The text given."""
+        """The source text."""
         return self.translation.source
 
     @property
     def text(self) -> str:
-        """Its translation, or the forced target."""
+        """The translation, or the forced target."""
         return self.translation.text
 
     @property
@@ -91,8 +98,8 @@ class Trace(Mapping[str, Array]):
         return int(self.config["n_layers"])
 
     def depth(self, kind: str) -> int:
-        """Layers with attention of this kind: `n_layers`, or fewer in a model of others. Raises
-        ValueError for a kind that there is not."""
+        """Return the number of layers of this kind of attention: `n_layers`, or fewer in a model
+        whose encoder and decoder differ in depth. Raises ValueError for an unknown kind."""
         self._check_kind(kind)
         return layers_of(self.config, kind)
 
@@ -101,12 +108,12 @@ class Trace(Mapping[str, Array]):
         return int(self.config["n_heads"])
 
     def __getitem__(self, name: str) -> Array:
-        """Raises KeyError for a site that was not recorded, with the near ones."""
-        ours = aliases(self.n_layers).get(name, name)
-        if ours not in self.tensors:
-            raise KeyError(f"the trace has no {name!r}{near(ours, self.tensors)}")
-        found = self.tensors[ours]
-        array = found.numpy() if isinstance(found, torch.Tensor) else found
+        """Raises KeyError, with similar names, for a hook point that was not recorded."""
+        canonical = aliases(self.n_layers).get(name, name)
+        if canonical not in self.tensors:
+            raise KeyError(f"the trace has no {name!r}{near(canonical, self.tensors)}")
+        tensor = self.tensors[canonical]
+        array = tensor.numpy() if isinstance(tensor, torch.Tensor) else tensor
         view: Array = array[0]
         view.flags.writeable = False
         return view
@@ -121,7 +128,7 @@ class Trace(Mapping[str, Array]):
         return len(self.tensors)
 
     def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]:
-        """Attention weights of one layer, (n_heads, query, key); each row sums to 1.
+        """Return the attention weights of one layer, (n_heads, query, key); each row sums to 1.
 
         Args:
             kind: "encoder" (source × source), "decoder" (target × target) or "cross"
@@ -129,17 +136,16 @@ class Trace(Mapping[str, Array]):
             layer: 0 is the lowest, -1 the highest.
 
         Raises:
-            ValueError: for another kind, a layer that is not there, or weights not recorded.
-            TypeError: for a layer that is no whole number.
+            ValueError: for an unknown kind, a layer out of range, or weights not recorded.
+            TypeError: if `layer` is not an integer.
         """
         return self[self._site(kind, layer)]
 
     def all_weights(self, kind: str) -> npt.NDArray[np.float32]:
-        """Attention weights of all layers as one array, (layers, n_heads, query, key), a copy.
+        """Return the weights of all layers as a new array, (layers, n_heads, query, key).
 
         Raises:
-            ValueError: for another kind, for weights not recorded, or for layers that differ in
-                shape.
+            ValueError: for an unknown kind, weights not recorded, or layers that differ in shape.
         """
         layers = [self.weights(kind, layer) for layer in range(self.depth(kind))]
         shapes = {weights.shape for weights in layers}
@@ -154,7 +160,7 @@ class Trace(Mapping[str, Array]):
         return np.stack(layers)
 
     def labels(self, kind: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Tokens of the rows (queries) and of the columns (keys) of `weights(kind, …)`."""
+        """Return the tokens of the rows (queries) and columns (keys) of `weights(kind, …)`."""
         self._check_kind(kind)
         return (
             self.src_tokens if kind == "encoder" else self.tgt_tokens,
@@ -162,11 +168,11 @@ class Trace(Mapping[str, Array]):
         )
 
     def to_frame(self, kind: str, layer: int, head: int | None = None) -> pd.DataFrame:
-        """Weights as a long table, a line for each pair of positions (and head, if None is asked).
-        Negative layers and heads count from the end.
+        """Return the weights as a long table, one row per position pair (and head, if `head` is
+        None). Negative layers and heads count from the end.
 
         Columns: [head,] query_position, query_token, key_position, key_token, weight; for decoder
-        and cross attention also predicted_token. Positions keep repeated tokens apart.
+        and cross attention also predicted_token. Positions distinguish repeated tokens.
         """
         weights = self.weights(kind, layer)
         head = None if head is None else int(operator.index(head))  # True is 1, never a mask
@@ -189,7 +195,7 @@ class Trace(Mapping[str, Array]):
     def explore(
         self, other: Trace | None = None, *, view: str = "heads", **state: Any
     ) -> ExplorerView:
-        """The attention explorer, in a notebook or as a file of its own.
+        """Return the attention explorer, which a notebook displays and `save` writes to a file.
 
             trace.explore(kind="cross", exact=False)
             trace.heatmap(layer=5, head=2, special="dimmed").save("head.html")
@@ -197,18 +203,18 @@ class Trace(Mapping[str, Array]):
         Args:
             other: a second trace, to compare with.
             view: one of `figures.views.EXPLORER`, such as "heads" or "query-key".
-            state: whatever else it opens with, by the names in `figures.state.DEFAULTS`.
+            state: other initial settings, by the names in `figures.state.DEFAULTS`.
 
         Raises:
-            ValueError: for a name or value that there is not, with those that there are.
+            ValueError: for an unknown name or value, with the valid ones.
         """
-        return ExplorerView(_sides(self, other), {"view": view, **state})
+        return ExplorerView(_explorer_data(self, other), {"view": view, **state})
 
     def widget(
         self, other: Trace | None = None, *, view: str = "heads", **state: Any
     ) -> ExplorerWidget:
-        """The explorer as a notebook widget, whose `view`, `kind`, `layer`, `head` and `pin` can be
-        read and set from Python; arguments and errors as of `explore`.
+        """Return the explorer as a notebook widget, whose `view`, `kind`, `layer`, `head` and `pin`
+        can be read and set from Python. Arguments and errors are those of `explore`.
 
             explorer = trace.widget()
             explorer.head  # in a later cell: the head that was clicked
@@ -221,26 +227,26 @@ class Trace(Mapping[str, Array]):
             raise ImportError(
                 'the widget needs the package anywidget: pip install "heads-up[widget]"'
             ) from error
-        return ExplorerWidget(_sides(self, other), {"view": view, **state})
+        return ExplorerWidget(_explorer_data(self, other), {"view": view, **state})
 
     def heads(self, **state: Any) -> ExplorerView:
-        """Lines between tokens, a colour for each head; see `explore`."""
+        """Show lines between tokens, in one colour per head; see `explore`."""
         return self.explore(view="heads", **state)
 
     def model(self, **state: Any) -> ExplorerView:
-        """All heads of all layers at a glance; see `explore`."""
+        """Show all heads of all layers as small pictures; see `explore`."""
         return self.explore(view="model", **state)
 
     def heatmap(self, **state: Any) -> ExplorerView:
-        """One head, or several together, as a table of colours; see `explore`."""
+        """Show one head, or the mean of several, as a heatmap; see `explore`."""
         return self.explore(view="heatmap", **state)
 
     def compare(self, other: Trace, **state: Any) -> ExplorerView:
-        """Where another trace looked elsewhere; see `explore`."""
+        """Show the difference to the weights of another trace; see `explore`."""
         return self.explore(other, view="compare", **state)
 
     def save_npz(self, path: str | os.PathLike[str]) -> None:
-        """Everything into one file, all of it or nothing; `load_npz` reads it without a model."""
+        """Write everything to one file, atomically; `load_npz` reads it without a model."""
         trace_files.write_npz(path, self._header(), {name: self[name] for name in self})
 
     @classmethod
@@ -256,7 +262,7 @@ class Trace(Mapping[str, Array]):
         source: str = "",
         text: str = "",
     ) -> Trace:
-        """The attention of any model, to be looked at as that of ours.
+        """Return a trace of attention weights that any model computed.
 
             out = bert(**inputs, output_attentions=True)
             Trace.from_weights(tokens, encoder=out.attentions).model().save("bert.html")
@@ -265,19 +271,23 @@ class Trace(Mapping[str, Array]):
                                decoder=out.decoder_attentions, cross=out.cross_attentions)
 
         Args:
-            src_tokens, tgt_tokens: what the encoder and the decoder read; a decoder alone has no
-                source. "▁", "Ġ" and "##" are understood as what begins a word or goes on with one.
-            encoder, decoder, cross: a layer each, (heads, query, key), arrays or tensors, with a
-                batch of one or without; or as `generate` gives them back, a tuple for each token.
-            predicted_tokens: what each row of the decoder went on to; the next token if left out.
-            source, text: as people read them; put together from the tokens if left out.
+            src_tokens, tgt_tokens: input tokens of the encoder and the decoder; a decoder-only
+                model has no source. The marks "▁" and "Ġ" (begins a word) and "##" (continues a
+                word) are understood.
+            encoder, decoder, cross: one array or tensor per layer, (heads, query, key), with or
+                without a batch dimension of size 1; or the output of `generate`, one tuple of
+                layers per generated token.
+            predicted_tokens: the token that each decoder row predicts; by default the next token.
+            source, text: the two texts; by default joined from the tokens.
 
         Raises:
-            ValueError: for weights that do not fit the tokens or each other, or that do not sum to
-                1 over the keys.
+            ValueError: for weights that do not match the tokens or each other, or whose rows do
+                not sum to 1.
         """
-        given = {"encoder": encoder, "decoder": decoder, "cross": cross}
-        parts = trace_parts(src_tokens, tgt_tokens, predicted_tokens, given, source, text)
+        weights_by_kind = {"encoder": encoder, "decoder": decoder, "cross": cross}
+        parts = trace_fields(
+            src_tokens, tgt_tokens, predicted_tokens, weights_by_kind, source, text
+        )
         tensors = {
             WEIGHTS[kind].format(layer): weights
             for (kind, layer), weights in parts.pop("tensors").items()
@@ -299,22 +309,22 @@ class Trace(Mapping[str, Array]):
 
     @classmethod
     def load_npz(cls, path: str | os.PathLike[str]) -> Trace:
-        """Raises FileNotFoundError, or ValueError if the file is none of `save_npz`."""
+        """Read a file of `save_npz`. Raises FileNotFoundError, or ValueError for any other file."""
         return cls._of(*trace_files.read_npz(path))
 
     def to_json(self, names: Iterable[str] | None = None) -> str:
-        """Labels, steps and the sites `names` (all attention weights if left out) as JSON."""
+        """Return labels, steps and the tensors `names` (default: all attention weights) as JSON."""
         if names is None:
             names = [name for name in self if name.endswith(".hook_weights")]
         return trace_files.to_text(self._header(), {name: self[name] for name in names})
 
     @classmethod
     def from_json(cls, text: str) -> Trace:
-        """The inverse of `to_json`. Raises ValueError if the text is none of its making."""
+        """Read the output of `to_json`. Raises ValueError for any other text."""
         return cls._of(*trace_files.from_text(text))
 
     def _header(self) -> dict[str, Any]:
-        lists = {name: list(getattr(self, name)) for name in _LABELS}
+        lists = {name: list(getattr(self, name)) for name in _LABEL_FIELDS}
         return {"config": self.config, **lists, "translation": self.translation.to_dict()}
 
     @classmethod
@@ -324,15 +334,15 @@ class Trace(Mapping[str, Array]):
                 config=header["config"],
                 translation=Translation.from_dict(header["translation"]),
                 tensors={name: array[None] for name, array in arrays.items()},
-                **{name: tuple(header[name]) for name in _LABELS},
+                **{name: tuple(header[name]) for name in _LABEL_FIELDS},
             )
         except (KeyError, TypeError) as error:
-            raise ValueError(f"this is no trace: {error!r} is missing") from error
+            raise ValueError(f"this is not a trace: {error!r} is missing") from error
 
     def _check_kind(self, kind: str) -> None:
         if kind not in WEIGHTS:
-            known = ", ".join(map(repr, WEIGHTS))
-            raise ValueError(f"kind must be one of {known}, not {kind!r}{near(kind, WEIGHTS)}")
+            kinds = ", ".join(map(repr, WEIGHTS))
+            raise ValueError(f"kind must be one of {kinds}, not {kind!r}{near(kind, WEIGHTS)}")
 
     def _site(self, kind: str, layer: int) -> str:
         self._check_kind(kind)
@@ -348,8 +358,8 @@ class Trace(Mapping[str, Array]):
         return name
 
 
-def _sides(trace: Trace, other: Trace | None) -> list[ExplorerData]:
-    """What the explorer shows of one trace, or of two to compare."""
+def _explorer_data(trace: Trace, other: Trace | None) -> list[ExplorerData]:
+    """Return the explorer's data of one trace, or of two to compare."""
     if other is None:
         return [ExplorerData(trace)]
     return [ExplorerData(trace, "A"), ExplorerData(other, "B")]

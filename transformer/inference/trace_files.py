@@ -1,4 +1,4 @@
-"""Named arrays and a JSON header in one file; never a pickle."""
+"""Trace files: named arrays and a JSON header in one .npz or JSON file, never a pickle."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from transformer.text.files import atomic_path
 
 FORMAT = 1
 HEADER = "header.json"
-UNREADABLE = (
+READ_ERRORS = (
     *(KeyError, ValueError, TypeError, AttributeError),
     *(EOFError, OSError, zipfile.BadZipFile, zlib.error),
 )
-"""What numpy and zlib raise for a file of another kind, or half a file."""
+"""Errors of numpy and zlib for a file of another kind or a truncated file."""
 
 Array = npt.NDArray[Any]
 
@@ -29,7 +29,7 @@ Array = npt.NDArray[Any]
 def write_npz(
     path: str | os.PathLike[str], header: Mapping[str, Any], arrays: Mapping[str, Array]
 ) -> None:
-    """All of it or nothing; the header becomes an array of its UTF-8 bytes."""
+    """Write the file atomically; the header is stored as an array of its UTF-8 bytes."""
     text = json.dumps({"format": FORMAT, **header}, ensure_ascii=False)
     named: dict[str, Any] = {HEADER: np.frombuffer(text.encode(), dtype=np.uint8), **arrays}
     with atomic_path(path) as temporary, temporary.open("wb") as file:
@@ -37,31 +37,31 @@ def write_npz(
 
 
 def read_npz(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Header and arrays. Raises FileNotFoundError, or ValueError if it is no such file."""
+    """Return header and arrays. Raises FileNotFoundError, or ValueError for any other file."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no trace file at {path}.")
     try:
         with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         header = json.loads(arrays.pop(HEADER).tobytes().decode())
-    except UNREADABLE as error:
-        raise ValueError(f"{path} is cut off or is not a trace file: {error}") from error
-    return checked(header, str(path)), arrays
+    except READ_ERRORS as error:
+        raise ValueError(f"{path} is truncated or is not a trace file: {error}") from error
+    return check_format(header, str(path)), arrays
 
 
 def to_text(header: Mapping[str, Any], arrays: Mapping[str, Array]) -> str:
-    """JSON. Raises ValueError for an array with a number that JSON lacks (NaN, infinity)."""
+    """Return header and arrays as JSON. Raises ValueError for NaN and infinity."""
     for name, array in arrays.items():
         if not np.isfinite(array).all():
-            raise ValueError(f"{name} holds a number that is not finite; JSON has none (use .npz)")
+            raise ValueError(f"{name} contains NaN or infinity, which JSON cannot store; use .npz")
     tensors = {name: array.tolist() for name, array in arrays.items()}
     return json.dumps({"format": FORMAT, **header, "tensors": tensors}, ensure_ascii=False)
 
 
 def from_text(text: str) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The inverse of `to_text`, arrays as float32."""
+    """Read the output of `to_text`; arrays are float32."""
     try:
-        header = checked(json.loads(text), "the text")
+        header = check_format(json.loads(text), "the text")
         tensors = header.pop("tensors")
         arrays = {name: np.array(values, dtype=np.float32) for name, values in tensors.items()}
     except (json.JSONDecodeError, KeyError, AttributeError, TypeError) as error:
@@ -69,11 +69,11 @@ def from_text(text: str) -> tuple[dict[str, Any], dict[str, Array]]:
     return header, arrays
 
 
-def checked(header: object, where: str) -> dict[str, Any]:
-    """The header without its format number. Raises ValueError if it has another."""
+def check_format(header: object, origin: str) -> dict[str, Any]:
+    """Return the header without its format number. Raises ValueError for an unknown number."""
     if not isinstance(header, dict):
-        raise ValueError(f"{where} holds no trace")
-    found = header.pop("format", None)
-    if found != FORMAT:
-        raise ValueError(f"{where} has trace format {found!r}; this version reads {FORMAT}")
+        raise ValueError(f"{origin} is not a trace")
+    version = header.pop("format", None)
+    if version != FORMAT:
+        raise ValueError(f"{origin} has trace format {version!r}; this version reads {FORMAT}")
     return header

@@ -1,4 +1,4 @@
-"""Recording a trace: hooks that keep what they see, after the caller's own have replaced it."""
+"""Recording a trace: hooks that store tensors after the caller's hooks have replaced them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,26 @@ from transformer.model import Transformer
 
 
 class Recording:
-    """`hooks` to pass to one encoder and one decoder pass; `tensors` is what went by."""
+    """Recording hooks for one encoder and one decoder pass.
+
+    Attributes:
+        hooks: the caller's hooks, with a recording hook at every site of `names`.
+        tensors: the recorded tensors by name.
+    """
 
     def __init__(self, model: Transformer, hooks: Hooks | None, names: NamesFilter) -> None:
         self.names = select(names, model.hook_names)
         self.tensors: dict[str, Tensor] = {}
-        self._callers = Hooks({}) if hooks is None else hooks.resolved(model.hook_names)
-        self.hooks = Hooks({**self._callers, **dict.fromkeys(self.names, self._keep)})
+        self._caller_hooks = Hooks({}) if hooks is None else hooks.resolved(model.hook_names)
+        self.hooks = Hooks({**self._caller_hooks, **dict.fromkeys(self.names, self._record)})
 
-    def _keep(self, tensor: Tensor, name: str) -> Tensor | None:
-        replaced = self._callers[name](tensor, name) if name in self._callers else None
+    def _record(self, tensor: Tensor, name: str) -> Tensor | None:
+        replaced = self._caller_hooks[name](tensor, name) if name in self._caller_hooks else None
         self.tensors[name] = tensor if replaced is None else replaced
         return replaced
 
     def finished(self) -> dict[str, Tensor]:
-        """What was recorded, on the CPU, in the order of the names."""
+        """Return the recorded tensors, on the CPU, in the order of `names`."""
         return {name: self.tensors[name].cpu() for name in self.names if name in self.tensors}
 
 
@@ -42,9 +47,10 @@ def make_trace(
     translation: Translation,
     pieces: Sequence[str],
 ) -> Trace:
-    """The trace of one finished translation; one more decoder pass, unless there was one."""
+    """Return the trace of a finished translation. Runs one decoder pass, unless decoding has
+    already run one over the same ids."""
     ids = output.decoded.ids
-    if output.passed != ids:
+    if output.teacher_forced_ids != ids:
         decoder.logits(memory, [ids], recording.hooks)
     tgt = (decoder.config.bos_id, *ids[:-1])
     return Trace(

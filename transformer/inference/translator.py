@@ -1,4 +1,4 @@
-"""Text in, text and everything about it out."""
+"""`Translator`: translate text, and trace the model while it does so."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.visible import is_blank
 
-NO_TEXT = "There is no text to translate; write a sentence first."
+EMPTY_TEXT_MESSAGE = "There is no text to translate; write a sentence first."
 
 
 class Translator:
-    """A model and its vocabulary. Any number of threads may share one; no call changes it.
+    """A model with its vocabulary. Safe to share between threads: no call changes it.
 
     Options of `translate`, `translate_batch` and `trace` are those of `Decoding`: method
     ("greedy", "beam", "sample"), beam_size, length_penalty, temperature, top_k, top_p, seed,
@@ -43,20 +43,21 @@ class Translator:
     def __init__(
         self, model: Transformer, vocabulary: Vocabulary, precision: Precision = "auto"
     ) -> None:
-        """Takes the model in evaluation mode. Its weights may be edited in place between two calls,
-        best under `torch.no_grad()`; see `Engine` on edits through `.data`.
+        """Wrap a model in evaluation mode. Its weights may be edited in place between two calls,
+        preferably under `torch.no_grad()`; see `FastBackend` on edits through `.data`.
 
-        `precision` is of batches: with "auto", eight sentences or more at once are computed with
-        bfloat16 products if that is faster here, and rounding may then exchange two nearly equal
-        words; "fp32" never does so. Single sentences and traces are always float32's. Raises
-        ValueError if model and vocabulary do not fit, or the model is in training mode.
+        `precision` applies to batches: with "auto", batches of eight sentences or more use bfloat16
+        matrix products if these are faster on this machine, and rounding may then swap two almost
+        equally probable words; "fp32" never does so. Single sentences and traces are always
+        float32. Raises ValueError if model and vocabulary do not match, or if the model is in
+        training mode.
         """
         vocabulary.check(model.config)
         if model.training:
             raise ValueError("the model is in training mode; call model.eval() first")
         self.model, self.vocabulary = model, vocabulary
         self.device: torch.device = model.embedding.weight.device
-        self.folder: Path | None = None  # that it was loaded from
+        self.folder: Path | None = None  # the checkpoint folder, if it was loaded from one
         self._decoder = SequenceDecoder(model, precision)
         self._pieces = tuple(vocabulary.tokens(range(len(vocabulary))))
 
@@ -64,20 +65,20 @@ class Translator:
     def load(
         cls, path: str | os.PathLike[str], device: str = "auto", precision: Precision = "auto"
     ) -> Translator:
-        """Load a checkpoint to "cpu", "cuda", "mps" or the best device there is ("auto").
+        """Load a checkpoint to "cpu", "cuda", "mps" or the best available device ("auto").
 
         Args:
-            path: a checkpoint folder, or the name of a checkpoint that comes with Heads Up, such
-                as "en-fr". A folder of that name in the working directory comes first.
+            path: a checkpoint folder, or the name of a checkpoint included in Heads Up, such as
+                "en-fr". A folder of that name in the working directory takes precedence.
 
         Raises:
             CheckpointError: a ValueError that says what is wrong with the folder.
-            ValueError: for a device that is not there.
+            ValueError: for a device that is not available.
         """
         folder = find_checkpoint(path)
-        made = cls(*load_checkpoint(folder, choose_device(device)), precision)
-        made.folder = folder
-        return made
+        translator = cls(*load_checkpoint(folder, choose_device(device)), precision)
+        translator.folder = folder
+        return translator
 
     def save_pretrained(
         self,
@@ -87,12 +88,12 @@ class Translator:
         languages: Sequence[str] | None = None,
         license: str | None = None,
     ) -> None:
-        """Write model, vocabulary and a model card into a folder; see `exchange.save_pretrained`.
+        """Write model, vocabulary and model card to a folder; see `exchange.save_pretrained`.
 
             translator.save_pretrained("en-fr-marian", format="marian", license="cc-by-2.0")
 
-        The card names library, task, languages and licence, those of the loaded checkpoint where
-        they are left out.
+        The card names library, task, languages and licence; languages and licence default to those
+        of the loaded checkpoint.
         """
         save_pretrained(
             self.model,
@@ -105,7 +106,7 @@ class Translator:
         )
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise AttributeError; where a model was expected, one that says to pass the model."""
+        """Raise AttributeError; for an attribute of the model, suggest `translator.model`."""
         if not name.startswith("__") and hasattr(self.__dict__.get("model"), name):
             raise AttributeError(
                 f"a Translator has no attribute {name!r}, its model has: pass translator.model "
@@ -125,21 +126,23 @@ class Translator:
         """Translate one sentence.
 
         Args:
-            target: a translation to score instead of searching for one: text, or ids.
-            prefix: what the output begins with, text or ids; the search continues after it. The
-                candidates of its steps are the model's own, as for all other steps.
-            hooks: look or intervene in every pass of this call, and of no other.
+            target: a translation to score instead of decoding one, as text or ids.
+            prefix: the beginning of the output, as text or ids; decoding continues after it. The
+                candidates of its steps are those of the model, as for all other steps.
+            hooks: functions that read or replace tensors in this call only.
             options: see `Decoding`.
 
         Raises:
-            ValueError: for empty text, text longer than 512 pieces, or options that do not fit.
-            TypeError: for a text that is no string, or ids that are no whole numbers.
+            ValueError: for an empty text, a text of more than 512 pieces, or invalid options.
+            TypeError: if the text is not a string, or the ids are not integers.
         """
         if isinstance(text, (list, tuple)):
             raise TypeError("translate takes one text; translate_batch takes a list of texts")
         targets = None if target is None else [target]
-        begin = self._prefix(prefix, options, targets)
-        return self._translate([text], targets, hooks, _options(options, targets), begin)[0]
+        prefix_ids = self._encode_prefix(prefix, options, targets)
+        return self._translate([text], targets, hooks, _decoding_for(options, targets), prefix_ids)[
+            0
+        ]
 
     def translate_batch(
         self,
@@ -149,18 +152,20 @@ class Translator:
         hooks: Hooks | None = None,
         **options: Unpack[DecodingOptions],
     ) -> list[Translation]:
-        """Translate many sentences side by side, in the order given; see `translate`. Hooks see
-        batches of sentences of like length, padded; a long list makes several."""
+        """Translate many sentences in batches and return them in the same order; see `translate`.
+
+        Sentences of similar length are padded and batched together, so hooks receive batches, and
+        several of them for a long list.
+        """
         if isinstance(texts, str):
             raise TypeError("translate_batch takes a list of texts; translate takes one text")
-        return self._translate(list(texts), targets, hooks, _options(options, targets))
+        return self._translate(list(texts), targets, hooks, _decoding_for(options, targets))
 
     def check(self, text: str, target: str | None = None) -> None:
-        """Raises ValueError if `text` cannot be translated, or not to `target`, being blank or too
-        long."""
+        """Raise ValueError if `text` or `target` is blank or too long."""
         self._encode([text])
         if target is not None:
-            self._target(target, Decoding(method="forced"))
+            self._encode_target(target, Decoding(method="forced"))
 
     def trace(
         self,
@@ -172,21 +177,23 @@ class Translator:
         names: NamesFilter = None,
         **options: Unpack[DecodingOptions],
     ) -> Trace:
-        """Translate, or take `target`, and record every site in one pass over the output.
+        """Translate, or use `target`, and record all hook points in one pass over the output.
 
         `prefix` and the options are those of `translate`. The encoder runs once, and the decoder
         once more over the finished output. With `hooks`, the trace shows the model with that
-        intervention. Sites to record are all of `model.hook_names`, or `names`, as in
-        `run_with_cache`. Raises ValueError as `translate`, and for a name that is no site.
+        intervention. Records all of `model.hook_names`, or those that match `names`, as in
+        `run_with_cache`. Raises ValueError as `translate` does, and for an unknown hook name.
         """
-        begin = self._prefix(prefix, options, target)
-        decoding = _options(options, target)
+        prefix_ids = self._encode_prefix(prefix, options, target)
+        decoding = _decoding_for(options, target)
         sources = self._encode([text])
         recording = Recording(self.model, hooks, names)
         memory = self._decoder.encode(sources, recording.hooks)
-        given = None if target is None else [self._target(target, decoding)]
-        watch = recording.hooks
-        output = self._decoder.decode(memory, decoding, hooks, given, watch=watch, prefix=begin)[0]
+        target_ids = None if target is None else [self._encode_target(target, decoding)]
+        recording_hooks = recording.hooks
+        output = self._decoder.decode(
+            memory, decoding, hooks, target_ids, recording_hooks=recording_hooks, prefix=prefix_ids
+        )[0]
         translation = self._translation(text, sources[0], output, decoding, hooks)
         return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
 
@@ -198,7 +205,7 @@ class Translator:
         names_filter: NamesFilter = None,
         hooks: Hooks | None = None,
     ) -> tuple[Tensor, ActivationCache]:
-        """Run the model once over sources and given targets, and keep its activations.
+        """Run the model once over sources and targets, and return its activations.
 
             logits, cache = translator.run_with_cache(
                 "I am a student.", "Je suis étudiant.", names_filter="*.hook_weights"
@@ -207,26 +214,26 @@ class Translator:
 
         Args:
             src: one text, or a list of texts.
-            tgt: what the model is to write, a text or ids (`</s>` included); a list of them where
-                `src` is a list. The decoder reads `<s>` and all but the last piece.
-            names_filter: what to keep: one name or pattern, several, or a function of the name;
-                everything if None. See `hook_names.matching` for patterns and aliases.
-            hooks: interventions in this call; the cache has the tensors after them.
+            tgt: the target, as text or ids (`</s>` included); a list of them if `src` is a list.
+                The decoder reads `<s>` and all but the last piece.
+            names_filter: the hook points to record: one name or pattern, several, or a function of
+                the name; None records all. See `hook_names.matching` for patterns and aliases.
+            hooks: interventions in this call; the cache holds the tensors after them.
 
         Returns:
             logits: (batch, tgt, vocab), on the model's device, without gradients.
             cache: the activations by name, with the batch dimension, on the CPU.
 
         Raises:
-            ValueError: for blank or too long text, for lists of different lengths, or for a name or
-                pattern that no hook point has.
+            ValueError: for a blank or too long text, lists of different lengths, or a name or
+                pattern that matches no hook point.
         """
         texts = [src] if isinstance(src, str) else list(src)
         targets = [tgt] if isinstance(src, str) else list(tgt)
         if len(texts) != len(targets) or not texts:
             raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
         sources = self._encode(texts)
-        outputs = [self._target(one, Decoding(method="forced")) for one in targets]  # type: ignore[arg-type]
+        outputs = [self._encode_target(target, Decoding(method="forced")) for target in targets]  # type: ignore[arg-type]
         recording = Recording(self.model, hooks, names_filter)
         memory = self._decoder.encode(sources, recording.hooks)
         logits = self._decoder.logits(memory, outputs, recording.hooks)
@@ -235,25 +242,30 @@ class Translator:
         return logits, ActivationCache(recording.finished(), n_layers, src_lengths, tgt_lengths)
 
     def with_penalty(self, trace: Trace, length_penalty: float) -> Trace | None:
-        """`trace`, of a beam search, as it would be with another length penalty.
+        """Return the trace of the same beam search with another length penalty.
 
-        The model runs only where another translation wins; None if it would have to run on,
-        because the search ends later: then `trace` anew.
+        The model runs only if another translation wins. Returns None if the new search would need
+        more steps than were recorded: call `trace` with the new penalty then.
 
         Raises:
-            ValueError: for a trace that no beam search without hooks made, or one from a file; and
-                as `translate`, for the penalty.
+            ValueError: for a trace that is not from a beam search without hooks, or is from a file;
+                and for an invalid penalty.
         """
-        search, done = trace.translation.search, trace.translation
+        search, translation_before = trace.translation.search, trace.translation
         if not isinstance(search, Hypotheses):
-            raise ValueError("only what a beam search found, without hooks, can be ended otherwise")
-        ended = search.with_length_penalty(length_penalty)
-        if ended is None:
+            raise ValueError(
+                "the length penalty can only be changed for the trace of a beam search without "
+                "hooks that was not loaded from a file"
+            )
+        replayed = search.with_length_penalty(length_penalty)
+        if replayed is None:
             return None
-        output = Output(ended.decoded(), search=ended)
-        translation = self._translation(done.source, [*done.src_ids], output, ended.options)
-        if translation.ids != done.ids:
-            trace = self.trace(done.source, translation.ids, names=trace.names)
+        output = Output(replayed.decoded(), search=replayed)
+        translation = self._translation(
+            translation_before.source, [*translation_before.src_ids], output, replayed.options
+        )
+        if translation.ids != translation_before.ids:
+            trace = self.trace(translation_before.source, translation.ids, names=trace.names)
         return replace(trace, translation=translation)
 
     def _translate(
@@ -267,8 +279,12 @@ class Translator:
         sources = self._encode(texts)
         if targets is not None and len(targets) != len(texts):
             raise ValueError(f"there are {len(texts)} texts and {len(targets)} targets")
-        given = None if targets is None else [self._target(one, decoding) for one in targets]
-        outputs = self._decoder.run(sources, decoding, hooks, given, prefix=prefix)
+        target_ids = (
+            None
+            if targets is None
+            else [self._encode_target(target, decoding) for target in targets]
+        )
+        outputs = self._decoder.run(sources, decoding, hooks, target_ids, prefix=prefix)
         triples = zip(texts, sources, outputs, strict=True)
         return [self._translation(*triple, decoding, hooks) for triple in triples]
 
@@ -277,15 +293,15 @@ class Translator:
             if not isinstance(text, str):
                 raise TypeError(f"a text must be a string, not {type(text).__name__}")
             if is_blank(text):
-                raise ValueError(NO_TEXT)
+                raise ValueError(EMPTY_TEXT_MESSAGE)
         sources = self.vocabulary.encode_batch(texts, threads=1)
         for source in sources:
-            if source == [self.vocabulary.eos_id]:  # all that the vocabulary leaves of the text
-                raise ValueError(NO_TEXT)
+            if source == [self.vocabulary.eos_id]:  # normalization removed every character
+                raise ValueError(EMPTY_TEXT_MESSAGE)
             check_source(len(source), self.model.config)
         return sources
 
-    def _target(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
+    def _encode_target(self, target: str | Sequence[int], decoding: Decoding) -> list[int]:
         if isinstance(target, str):
             ids = self.vocabulary.encode(target, target=True)
             if is_blank(target) or ids == [self.vocabulary.eos_id]:
@@ -294,18 +310,19 @@ class Translator:
             ids = list(target)
         return self._decoder.check_target(ids, decoding)
 
-    def _prefix(
+    def _encode_prefix(
         self, prefix: str | Sequence[int] | None, options: DecodingOptions, targets: object
     ) -> list[int]:
-        """The ids that an output begins with. Raises ValueError if there are some and nothing is
-        searched for."""
+        """Return the ids of the prefix. Raises ValueError for a prefix with a forced target."""
+        if prefix is not None and not isinstance(prefix, Iterable):
+            raise TypeError(f"a prefix must be text or ids, not {type(prefix).__name__}")
         if isinstance(prefix, str):
             ids = self.vocabulary.encode(prefix, target=True)[:-1]  # without </s>
         else:
             ids = list(prefix or ())
         if ids and (targets is not None or options.get("method") == "forced"):
             raise ValueError(
-                "give either a target, which is scored whole, or a prefix, which is continued"
+                "pass either a target, which is only scored, or a prefix, which is continued"
             )
         return ids
 
@@ -317,28 +334,28 @@ class Translator:
         decoding: Decoding,
         hooks: Hooks | None = None,
     ) -> Translation:
-        done = output.decoded
+        decoded = output.decoded
         pieces = self._pieces
-        tokens = tuple(pieces[id] for id in done.ids)
-        shares = [float(p) for p in torch.tensor(done.log_probabilities).exp()]
+        tokens = tuple(pieces[id] for id in decoded.ids)
+        probabilities = [float(p) for p in torch.tensor(decoded.log_probabilities).exp()]
         table = StepTable(
             inputs=(pieces[self.model.config.bos_id], *tokens[:-1]),
-            chosen=tuple(map(Candidate, tokens, done.ids, shares)),
-            tokens=[[pieces[id] for id in row] for row in done.candidate_ids.tolist()],
-            ids=done.candidate_ids.tolist(),
-            probabilities=done.candidate_probabilities.tolist(),
+            chosen=tuple(map(Candidate, tokens, decoded.ids, probabilities)),
+            tokens=[[pieces[id] for id in row] for row in decoded.candidate_ids.tolist()],
+            ids=decoded.candidate_ids.tolist(),
+            probabilities=decoded.candidate_probabilities.tolist(),
         )
-        total = done.log_probability
+        log_probability = decoded.log_probability
         return Translation(
             source=text,
             src_ids=tuple(source),
             src_tokens=tuple(pieces[id] for id in source),
-            text=self.vocabulary.decode(done.ids),
-            ids=tuple(done.ids),
+            text=self.vocabulary.decode(decoded.ids),
+            ids=tuple(decoded.ids),
             tokens=tokens,
-            finished=done.finished,
-            log_probability=total,
-            score=total / length_penalty(len(tokens), decoding.length_penalty),
+            finished=decoded.finished,
+            log_probability=log_probability,
+            score=log_probability / length_penalty(len(tokens), decoding.length_penalty),
             method=decoding.method or "greedy",
             table=table,
             seed=output.seed,
@@ -348,21 +365,24 @@ class Translator:
 
 
 def load_unchanged(folder: str | os.PathLike[str], digest: str) -> Translator:
-    """The checkpoint that a computation was asked about, loaded where it still is that one. Raises
-    ValueError or OSError for a checkpoint that has another hash by now."""
+    """Load a checkpoint if it still has the hash that a computation was submitted with. Raises
+    ValueError if it has changed, or OSError if it cannot be read."""
     if checkpoint_hash(Path(folder)) != digest:
-        raise ValueError(f"the checkpoint {Path(folder).name} has changed meanwhile; ask again")
+        raise ValueError(
+            f"the checkpoint {Path(folder).name} has changed since this was submitted; submit again"
+        )
     return Translator.load(folder)
 
 
-def _options(options: DecodingOptions, targets: object) -> Decoding:
-    """Raises ValueError unless there are targets exactly where the method is "forced"."""
+def _decoding_for(options: DecodingOptions, targets: object) -> Decoding:
+    """Return the decoding; its method is "forced" if there are targets. Raises ValueError for
+    method "forced" without targets, and for another method with targets."""
     if targets is None:
         decoding = Decoding.of({**options})
         if decoding.method == "forced":
-            raise ValueError("method 'forced' needs a target; give target=\"...\"")
+            raise ValueError("method 'forced' needs a target; pass target=\"...\"")
         return decoding
     method = options.get("method")
     if method not in (None, "forced"):
-        raise ValueError(f"a target is scored, not searched for: leave method {method!r} out")
+        raise ValueError(f"with a target the method must be 'forced' or omitted, not {method!r}")
     return Decoding.of({**options, "method": "forced"})

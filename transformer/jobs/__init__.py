@@ -13,21 +13,21 @@ no page waits for it, and a new server starts with empty lanes.
 """
 
 from transformer.jobs.computation import Computation
-from transformer.jobs.computation_service import Computing
+from transformer.jobs.computation_service import ComputationService
 from transformer.jobs.errors import JobError
 from transformer.jobs.info import RunInfo
 from transformer.jobs.jobs import Jobs, runs_folder
 from transformer.jobs.limits import Limits, count_parameters
-from transformer.jobs.results import Standing
+from transformer.jobs.results import ComputationStatus
 
 __all__ = [
     "Computation",
-    "Computing",
+    "ComputationService",
+    "ComputationStatus",
     "JobError",
     "Jobs",
     "Limits",
     "RunInfo",
-    "Standing",
     "count_parameters",
     "runs_folder",
 ]

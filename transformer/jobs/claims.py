@@ -9,19 +9,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from transformer.config import shares_out
+from transformer.config import benefits_from_threads
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.info import in_line
+from transformer.jobs.info import queue_order
 from transformer.jobs.limits import count_parameters
 from transformer.jobs.queue import Queue
 from transformer.run_config import TrainingRun
 from transformer.training.errors import out_of_memory
-from transformer.training.locks import attempt
+from transformer.training.locks import try_lock
 from transformer.training.run import RunError, Status
 
 
 @dataclass(frozen=True)
-class Places:
+class WorkerCapacity:
     """What the workers of one machine have for runs that train at the same time.
 
     Attributes:
@@ -33,35 +33,37 @@ class Places:
     cores: float = math.inf
     threads: int = 1
 
-    def has_room(self, following: JobFolder, running: Iterable[JobFolder]) -> bool:
+    def can_start(self, next_run: JobFolder, running: Iterable[JobFolder]) -> bool:
         """Whether the next run of the line can begin beside those that train. If it cannot, nor
         does what stands behind it, however small, or a large one would never come."""
-        taken = sum(self._needs(folder) for folder in running)
-        return not taken or taken + self._needs(following) <= self.cores
+        busy_threads = sum(self._threads_needed(folder) for folder in running)
+        return not busy_threads or busy_threads + self._threads_needed(next_run) <= self.cores
 
-    def _needs(self, folder: JobFolder) -> int:
+    def _threads_needed(self, folder: JobFolder) -> int:
         try:
             config = folder.config()
         except RunError:
             return 1
         if not isinstance(config, TrainingRun):
             return 1
-        large = shares_out(count_parameters(config.model), config.training.batch_tokens)
+        large = benefits_from_threads(count_parameters(config.model), config.training.batch_tokens)
         return self.threads if large else 1
 
 
-ANY = Places()
+UNLIMITED = WorkerCapacity()
 """For who gives out places otherwise."""
 
 
-def member(house: str) -> str:
+def new_worker_id(pool: str) -> str:
     """A new worker's token, of all the workers that share a machine for one app."""
-    return f"{house}.{secrets.token_hex(4)}"
+    return f"{pool}.{secrets.token_hex(4)}"
 
 
-def of_one_house(worker: str, other: object) -> bool:
+def same_pool(worker: str, other_worker: object) -> bool:
     """Whether two tokens are of workers that share a machine for one app."""
-    return isinstance(other, str) and worker.partition(".")[0] == other.partition(".")[0]
+    return (
+        isinstance(other_worker, str) and worker.partition(".")[0] == other_worker.partition(".")[0]
+    )
 
 
 @dataclass(frozen=True)
@@ -72,18 +74,22 @@ class ClaimedRun:
     lock: BinaryIO
 
 
-def take(queue: Queue, worker: str, places: Places = ANY) -> ClaimedRun | None:
+def claim_next_run(
+    queue: Queue, worker: str, capacity: WorkerCapacity = UNLIMITED
+) -> ClaimedRun | None:
     """The next run of the line, now "running"; None if none waits, or it has no room yet. Raises
     OSError if its state cannot be written; then it waits on."""
     with queue.held():
         infos = queue.infos()
         running = [JobFolder(queue.root / one.name) for one in infos if one.status == "running"]
-        beside = [folder for folder in running if of_one_house(worker, folder.job().get("worker"))]
-        for info in in_line(infos):
+        same_pool_runs = [
+            folder for folder in running if same_pool(worker, folder.job().get("worker"))
+        ]
+        for info in queue_order(infos):
             folder = JobFolder(queue.root / info.name)
-            if not places.has_room(folder, beside):
+            if not capacity.can_start(folder, same_pool_runs):
                 return None
-            lock = attempt(folder.lock_path)
+            lock = try_lock(folder.lock_path)
             if lock is None:  # whoever had it before is about to let go
                 continue
             try:
@@ -96,7 +102,7 @@ def take(queue: Queue, worker: str, places: Places = ANY) -> ClaimedRun | None:
     return None
 
 
-def give_back(
+def release_run(
     queue: Queue, claim: ClaimedRun, error: BaseException | None, interrupted: bool = False
 ) -> None:
     """Let go of a run after `train_run`, and see that its state says how it went.
@@ -110,28 +116,31 @@ def give_back(
         if folder.job().get("deleted"):
             claim.lock.close()  # first, for a system that cannot remove open files
             queue.remove(folder)
-        elif verdict := _verdict(folder, error, interrupted):
-            folder.change_state(*verdict)
+        elif final_state := _final_state(folder, error, interrupted):
+            folder.change_state(*final_state)
         claim.lock.close()
 
 
-def _verdict(
+def _final_state(
     folder: JobFolder, error: BaseException | None, interrupted: bool
 ) -> tuple[Status, str] | None:
     """What the state has to say instead of what the trainer left; None if that is right."""
     status, step = _status(folder), folder.last_step()
     if interrupted and status in ("running", "cancelled"):
-        wish = folder.control().command
-        if wish == "pause":
-            lost = "" if folder.saved_step() >= step else f"; Resume {_restart(folder)}"
-            return "paused", f"paused after step {step}{lost}"
-        if wish == "stop":
+        command = folder.control().command
+        if command == "pause":
+            restart = "" if folder.saved_step() >= step else f"; Resume {_restart_point(folder)}"
+            return "paused", f"paused after step {step}{restart}"
+        if command == "stop":
             return "cancelled", f"stopped after step {step}"
-        return "queued", f"interrupted at step {step}; {_restart(folder)} when a worker is free"
+        return (
+            "queued",
+            f"interrupted at step {step}; {_restart_point(folder)} when a worker is free",
+        )
     if error is not None and (status == "running" or out_of_memory(error)):
-        return "failed", _sentence(folder, error)
+        return "failed", _failure_reason(folder, error)
     if status == "running":
-        return "failed", f"the trainer ended without a word {_where(folder)}"
+        return "failed", f"the trainer ended without a word {_step_and_restart(folder)}"
     return None
 
 
@@ -142,7 +151,7 @@ def _status(folder: JobFolder) -> str:
         return "running"
 
 
-def _sentence(folder: JobFolder, error: BaseException) -> str:
+def _failure_reason(folder: JobFolder, error: BaseException) -> str:
     if out_of_memory(error):
         return (
             f"the memory was not enough at step {folder.last_step()}: begin a run with a smaller "
@@ -150,17 +159,19 @@ def _sentence(folder: JobFolder, error: BaseException) -> str:
         )
     if isinstance(error, OSError):
         return (
-            f"a file could not be written ({error.strerror or error}) {_where(folder)}, once there "
-            "is room"
+            f"a file could not be written ({error.strerror or error}) "
+            f"{_step_and_restart(folder)}, once there is room"
         )
     return str(error) or type(error).__name__
 
 
-def _where(folder: JobFolder) -> str:
-    return f"at step {max(folder.last_step(), folder.saved_step())}; Resume {_restart(folder)}"
+def _step_and_restart(folder: JobFolder) -> str:
+    return (
+        f"at step {max(folder.last_step(), folder.saved_step())}; Resume {_restart_point(folder)}"
+    )
 
 
-def _restart(folder: JobFolder) -> str:
+def _restart_point(folder: JobFolder) -> str:
     """Where training continues: at the last save that is here, whatever steps were seen since."""
     saved = folder.saved_step()
     if saved:
@@ -168,41 +179,41 @@ def _restart(folder: JobFolder) -> str:
     return "starts again at step 0, since nothing was saved"
 
 
-def worker_died(queue: Queue, worker: str, exit_code: int) -> None:
+def record_worker_exit(queue: Queue, worker: str, exit_code: int) -> None:
     """What this worker had when it ended has failed, and says so. Raises OSError."""
-    how = f"was killed (signal {-exit_code})" if exit_code < 0 else f"ended (code {exit_code})"
+    cause = f"was killed (signal {-exit_code})" if exit_code < 0 else f"ended (code {exit_code})"
     with queue.held():
         for folder in list(queue.folders()):
             if folder.job().get("worker") == worker:
-                _mark_failed(queue, folder, f"its worker {how}")
+                _mark_failed(queue, folder, f"its worker {cause}")
 
 
-def recover(queue: Queue, watched: Collection[str]) -> None:
+def fail_orphaned_runs(queue: Queue, supervised: Collection[str]) -> None:
     """Find runs whose worker is gone without anyone to tell, after the app was killed for one.
 
     The workers in `watched` are somebody's children: whoever waits for them knows how they ended.
     A disk that takes no word leaves it to the next call.
     """
-    orphans = [folder for folder in queue.folders() if _is_orphan(folder, watched)]
+    orphans = [folder for folder in queue.folders() if _is_orphan(folder, supervised)]
     if orphans:
         with suppress(OSError), queue.held():
             for folder in orphans:
-                if _is_orphan(folder, watched):
+                if _is_orphan(folder, supervised):
                     _mark_failed(queue, folder, "its worker ended with the app")
 
 
-def _is_orphan(folder: JobFolder, watched: Collection[str]) -> bool:
+def _is_orphan(folder: JobFolder, supervised: Collection[str]) -> bool:
     job = folder.job()
-    if job.get("worker", "") in {"", *watched}:
+    if job.get("worker", "") in {"", *supervised}:
         return False
-    busy = bool(job.get("deleted")) or _status(folder) == "running"
-    return busy and not folder.is_held
+    unfinished = bool(job.get("deleted")) or _status(folder) == "running"
+    return unfinished and not folder.is_held
 
 
-def _mark_failed(queue: Queue, folder: JobFolder, how: str) -> None:
+def _mark_failed(queue: Queue, folder: JobFolder, cause: str) -> None:
     if folder.is_held:  # by a command line, or a worker of another app
         return
     if folder.job().get("deleted"):
         queue.remove(folder)
     elif _status(folder) == "running":
-        folder.change_state("failed", f"{how} {_where(folder)}")
+        folder.change_state("failed", f"{cause} {_step_and_restart(folder)}")

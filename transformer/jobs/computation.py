@@ -19,10 +19,10 @@ from transformer.house import PACKAGE
 if TYPE_CHECKING:
     from transformer.analysis.corpora import Corpus
 
-BESIDE = ("app", "cli", "cluster", "jobs", "ui")
+EXCLUDED_PACKAGES = ("app", "cli", "cluster", "jobs", "ui")
 """Rooms that show results or have them made, and change no number of them. The rules of roles and
 the words that pieces make are in `figures`."""
-_THIS_SERVER = secrets.token_hex(8)  # a machine's speed today says little about it next month
+_SERVER_ID = secrets.token_hex(8)  # a machine's speed today says little about it next month
 
 
 @dataclass(frozen=True)
@@ -44,36 +44,40 @@ class Lane:
         here: it measures this machine, so that no other may answer.
     """
 
-    kept: int
+    max_results: int
     seconds: float = 0.0
-    processor: int = 0
+    max_cpu_seconds: int = 0
     hint: str = "ask again when the machine has more time"
-    places: int = 44
-    of_a_visitor: int = 20
-    left: float = 180.0
+    capacity: int = 44
+    max_per_visitor: int = 20
+    abandoned_after: float = 180.0
     newest_first: bool = False
     threads: int = 0
-    idle: float = 5.0
-    here: bool = False
+    idle_seconds: float = 5.0
+    local_only: bool = False
 
 
 LANES: Mapping[str, Lane] = MappingProxyType(
     {
         # A result over a thousand sentences is about 500 kB; 20 are every finding at once.
-        "corpus": Lane(kept=80, hint="take fewer sentences"),
+        "corpus": Lane(max_results=80, hint="take fewer sentences"),
         # A dataset is a file of up to some 200 MB.
-        "dataset": Lane(kept=6, hint="take fewer sentences, or fewer heads", of_a_visitor=2),
-        "timing": Lane(kept=16, seconds=120, threads=1, here=True),  # it ends itself after some 40
+        "dataset": Lane(
+            max_results=6, hint="take fewer sentences, or fewer heads", max_per_visitor=2
+        ),
+        "timing": Lane(
+            max_results=16, seconds=120, threads=1, local_only=True
+        ),  # it ends itself after some 40
         "step": Lane(
-            kept=256,
+            max_results=256,
             seconds=120,
-            processor=20,  # it needs about one, and the first some more to start
+            max_cpu_seconds=20,  # it needs about one, and the first some more to start
             hint="take a smaller model, or a smaller batch",
-            places=16,
-            left=5,
+            capacity=16,
+            abandoned_after=5,
             newest_first=True,
-            idle=60,
-            here=True,
+            idle_seconds=60,
+            local_only=True,
         ),
     }
 )
@@ -91,36 +95,37 @@ class Computation:
         given: what JSON can hold.
         lane: one of `LANES`.
         known_by: what tells it from other questions, if that is not all of `given`.
-        subject: what it is one of several questions about; `Computing.last` finds the last answer.
+        subject: what it is one of several questions about; `ComputationService.latest` finds the
+            last answer.
             "": nobody may be shown it who does not ask the same.
         file: the name of a file that is kept beside its result; the function finds in
-            `given["file"]` where to write it, and `Computing.file` where it is.
+            `given["file"]` where to write it, and `ComputationService.file` where it is.
     """
 
     function: str
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     lane: str = "corpus"
-    known_by: Sequence[Any] = ()
+    identity: Sequence[Any] = ()
     subject: str = ""
     file: str = ""
 
     @property
     def key(self) -> str:
         """A hash of the code, the function and the question; names the folder of its result."""
-        about = [fingerprint(), self.function, self.known_by or self.given]
+        about = [fingerprint(), self.function, self.identity or self.arguments]
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         return f"{self.lane}-{digest[:24]}"
 
 
 @lru_cache
-def fingerprint(house: Path = PACKAGE, beside: tuple[str, ...] = BESIDE) -> str:
+def fingerprint(root: Path = PACKAGE, excluded: tuple[str, ...] = EXCLUDED_PACKAGES) -> str:
     """16 hexadecimal digits of all Python below `house` but the rooms `beside`, and of the versions
     of what computes. Read once: a process keeps the code that it has begun with."""
-    computes = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy"))
-    digest = hashlib.sha256(computes.encode())
-    for path in sorted(house.rglob("*.py")):
-        name = path.relative_to(house)
-        if name.parts[0] not in beside:
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy"))
+    digest = hashlib.sha256(versions.encode())
+    for path in sorted(root.rglob("*.py")):
+        name = path.relative_to(root)
+        if name.parts[0] not in excluded:
             content = path.read_bytes()
             digest.update(f"{name.as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
@@ -131,10 +136,10 @@ def lane_of(key: str) -> str:
     return key.partition("-")[0]
 
 
-def of_report(
+def report_computation(
     checkpoint: str | os.PathLike[str],
     digest: str,
-    what: str,
+    report: str,
     corpus: Corpus,
     options: Mapping[str, Any] | None = None,
 ) -> Computation:
@@ -145,16 +150,16 @@ def of_report(
         what, options: as `analysis.reports.report` takes them.
     """
     options = dict(options or {})
-    given: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
-    given |= {"what": what, "options": options, "corpus": corpus.to_dict()}
+    arguments: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
+    arguments |= {"what": report, "options": options, "corpus": corpus.to_dict()}
     return Computation(
         "transformer.analysis.reports:compute",
-        given,
-        known_by=(digest, corpus.hash, what, sorted(options.items())),
+        arguments,
+        identity=(digest, corpus.hash, report, sorted(options.items())),
     )
 
 
-def of_dataset(
+def dataset_computation(
     checkpoint: str | os.PathLike[str],
     digest: str,
     corpus: Corpus,
@@ -168,24 +173,24 @@ def of_dataset(
         heads: as `--heads` has them; options: of decoding.
     """
     options = dict(options or {})
-    given: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
-    given |= {"corpus": corpus.to_dict(), "heads": heads, "options": options}
+    arguments: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
+    arguments |= {"corpus": corpus.to_dict(), "heads": heads, "options": options}
     return Computation(
         "transformer.analysis.dataset.writing:compute",
-        given,
+        arguments,
         "dataset",
         (digest, corpus.name, corpus.hash, heads, sorted(options.items())),
         file="dataset.zip",
     )
 
 
-def of_timing(d: int, k: int, r: int) -> Computation:
+def timing_computation(d: int, k: int, r: int) -> Computation:
     """Seconds of the layers of Table 1 on this machine."""
-    given = {"d": d, "k": k, "r": r}
-    return Computation("transformer.analysis.table1.timing:compute", given, "timing")
+    arguments = {"d": d, "k": k, "r": r}
+    return Computation("transformer.analysis.table1.timing:compute", arguments, "timing")
 
 
-def of_step(workload: Mapping[str, Any]) -> Computation:
+def step_timing_computation(workload: Mapping[str, Any]) -> Computation:
     """Seconds of one training step on this machine; asked anew by every server."""
-    known = (_THIS_SERVER, workload)
-    return Computation("transformer.training.estimate:compute", workload, "step", known)
+    identity = (_SERVER_ID, workload)
+    return Computation("transformer.training.estimate:compute", workload, "step", identity)

@@ -1,6 +1,6 @@
 """What takes long and is not training: asked for by pages, computed beside the app, and kept.
 
-    computing = Computing(runs_folder(), limits)
+    computing = ComputationService(runs_folder(), limits)
     key = computing.ask(of_report(folder, model.hash, "heads", corpus, {}), visitor="…")
     computing.look(key).status   # on every rerun, in any session
     computing.result(key)        # what `analyse --json` writes, once it is "done"
@@ -18,19 +18,28 @@ from pathlib import Path
 from typing import Any
 
 from transformer.jobs.computation import LANES, Computation, Lane, lane_of
-from transformer.jobs.errors import JobError, sentence
-from transformer.jobs.lane_queue import Asked
+from transformer.jobs.errors import JobError, as_job_error
+from transformer.jobs.lane_queue import PendingRequest
 from transformer.jobs.lane_thread import LaneThread
 from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneExecutor, LaneProcess
-from transformer.jobs.results import FAILED, PROGRESS, RESULT, Last, Latest, Standing, clear, read
-from transformer.jobs.shares import Who
+from transformer.jobs.results import (
+    FAILED,
+    PROGRESS,
+    RESULT,
+    ComputationStatus,
+    LatestIndex,
+    LatestResult,
+    clean_up,
+    read_or_empty,
+)
+from transformer.jobs.shares import Requester
 
-FOLDER = ".results"
-DEFAULTS = Limits()
+RESULTS_FOLDER = ".results"
+DEFAULT_LIMITS = Limits()
 
 
-class Computing(AbstractContextManager["Computing"]):
+class ComputationService(AbstractContextManager["ComputationService"]):
     """The computations of one folder, for all sessions of one server; every method is safe in any
     thread.
 
@@ -40,12 +49,13 @@ class Computing(AbstractContextManager["Computing"]):
     def __init__(
         self,
         root: str | os.PathLike[str],
-        limits: Limits = DEFAULTS,
+        limits: Limits = DEFAULT_LIMITS,
         *,
         lanes: Mapping[str, Lane] = LANES,
         executor: Callable[[Lane, Limits], LaneExecutor] = LaneProcess,
     ) -> None:
-        """Clears away what a killed app left half done; starts nothing.
+        """Clears away what a killed app left half done, and why computations failed before this
+        start, which may have changed that; starts nothing.
 
         Args:
             root: the folder of runs; results lie hidden in it.
@@ -54,18 +64,20 @@ class Computing(AbstractContextManager["Computing"]):
 
         Raises JobError if the folder cannot be made or written to.
         """
-        self._folder = Path(root).resolve() / FOLDER
-        with sentence("the folder of results cannot be used"):
+        self._folder = Path(root).resolve() / RESULTS_FOLDER
+        with as_job_error("the folder of results cannot be used"):
             self._folder.mkdir(parents=True, exist_ok=True)
             for folder in self._folder.iterdir():
-                clear(folder)
-        self._latest = Latest(Path(root).resolve(), self._folder)
+                clean_up(folder)
+        self._latest = LatestIndex(Path(root).resolve(), self._folder)
         self._lanes = {
             name: LaneThread(name, lane, limits, self._folder, executor(lane, limits), self._latest)
             for name, lane in lanes.items()
         }
 
-    def ask(self, what: Computation, *, visitor: str, address: str = "", anew: bool = False) -> str:
+    def submit(
+        self, computation: Computation, *, visitor: str, address: str = "", force: bool = False
+    ) -> str:
         """Put it in line, unless there is its result, and return its key.
 
         Args:
@@ -74,74 +86,78 @@ class Computing(AbstractContextManager["Computing"]):
 
         Raises JobError if too many are waiting, of all, of this visitor or of this address.
         """
-        key, lane = what.key, self._lanes[what.lane]
+        key, lane = computation.key, self._lanes[computation.lane]
         with lane.guard:
-            asked, result = lane.line.get(key), self._folder / key / RESULT
+            request, result = lane.queue.get(key), self._folder / key / RESULT
             if result.is_file():
-                if asked is None and not anew:
+                if request is None and not force:
                     return key
-                if anew:
+                if force:
                     result.unlink(missing_ok=True)
-                    self._latest.forget(what.subject)
-                    if asked is not None and asked.kill is not None:
-                        asked.killed = True  # its thread has yet to see its end, and begins again
-            if asked is None:
-                asked = Asked(what, Who(visitor, address))
-                lane.line.add(key, asked)
-            lane.unwritten.pop(key, None)
-            asked.visitors.add(visitor)
-            asked.cancelled, asked.looked = False, time.monotonic()
+                    self._latest.forget(computation.subject)
+                    if request is not None and request.kill is not None:
+                        request.killed = True  # its thread has yet to see its end, and begins again
+            if request is None:
+                request = PendingRequest(computation, Requester(visitor, address))
+                lane.queue.add(key, request)
+            lane.unwritten_reasons.pop(key, None)
+            request.visitors.add(visitor)
+            request.cancelled, request.last_polled = False, time.monotonic()
             lane.start()
         return key
 
-    def look(self, key: str, visitor: str = "") -> Standing:
+    def status(self, key: str, visitor: str = "") -> ComputationStatus:
         """How it stands, for a page that is drawn again."""
         folder, lane = self._folder / key, self._lanes[lane_of(key)]
         with lane.guard:
-            asked = lane.line.get(key)
-            place = lane.line.place(key) if asked else 0
-            mine = asked is not None and visitor in asked.visitors
-            if asked is not None and mine:
-                asked.looked = time.monotonic()
-            if place:
-                lane.line.drop_left()
-            unwritten = lane.unwritten.get(key, "")
+            request = lane.queue.get(key)
+            ahead = lane.queue.requests_ahead(key) if request else 0
+            is_requester = request is not None and visitor in request.visitors
+            if request is not None and is_requester:
+                request.last_polled = time.monotonic()
+            if ahead:
+                lane.queue.drop_abandoned()
+            unwritten = lane.unwritten_reasons.get(key, "")
         if (folder / RESULT).is_file():
-            if asked is not None:  # who sees it done sees since when: its thread is yet to wake
-                lane.note_result(key, asked)
-            return Standing(key, "done", 1.0)
+            if request is not None:  # who sees it done sees since when: its thread is yet to wake
+                lane.record_result(key, request)
+            return ComputationStatus(key, "done", 1.0)
         # Read before `failed.json`, which is written before this is removed.
-        reported = read(folder / PROGRESS) if asked is not None else {}
-        if asked is not None and not asked.cancelled:
-            if place:
-                return Standing(key, "waiting", place=place, mine=mine)
+        reported = read_or_empty(folder / PROGRESS) if request is not None else {}
+        if request is not None and not request.cancelled:
+            if ahead:
+                return ComputationStatus(
+                    key, "waiting", requests_ahead=ahead, is_requester=is_requester
+                )
             done, stage = reported.get("progress", 0.0), reported.get("stage", "starting")
             so_far = reported.get("so_far", {})
-            return Standing(key, "running", float(done), str(stage), mine=mine, so_far=so_far)
-        failed = read(folder / FAILED)
+            return ComputationStatus(
+                key, "running", float(done), str(stage), is_requester=is_requester, so_far=so_far
+            )
+        failed = read_or_empty(folder / FAILED)
         so_far = failed.get("so_far") or reported.get("so_far") or {}  # its process still ends
         if reason := unwritten or str(failed.get("reason", "")):
-            return Standing(key, "failed", reason=reason, so_far=so_far)
-        return Standing(key, "stopped" if so_far else "absent", so_far=so_far)
+            return ComputationStatus(key, "failed", reason=reason, so_far=so_far)
+        return ComputationStatus(key, "stopped" if so_far else "absent", so_far=so_far)
 
     def result(self, key: str) -> dict[str, Any]:
         """What was found. Raises JobError if it is not there (any more)."""
         path = self._folder / key / RESULT
-        found = read(path)
+        found = read_or_empty(path)
         if not found:
             raise JobError("this measurement is not there any more; ask for it again")
         with suppress(OSError):
             os.utime(path)  # it was looked at last
         return found
 
-    def file(self, what: Computation) -> Path:
+    def file(self, computation: Computation) -> Path:
         """The file beside its result. Raises JobError if it is not there (any more)."""
-        path = self._folder / what.key / what.file
-        if not what.file or not path.is_file():
+        path = self._folder / computation.key / computation.file
+        if not computation.file or not path.is_file():
             raise JobError("this file is not there any more; ask for it again")
         return path
 
-    def last(self, subject: str) -> Last | None:
+    def latest(self, subject: str) -> LatestResult | None:
         """The last that was found on a subject, by any of its questions; None if nothing is."""
         return self._latest.find(subject)
 
@@ -149,12 +165,12 @@ class Computing(AbstractContextManager["Computing"]):
         """Take back one's own question; it ends when nobody waits for it any more."""
         lane = self._lanes[lane_of(key)]
         with lane.guard:
-            asked = lane.line.get(key)
-            if asked is None or visitor not in asked.visitors:
+            request = lane.queue.get(key)
+            if request is None or visitor not in request.visitors:
                 return
-            asked.visitors.discard(visitor)
-            if not asked.visitors:
-                lane.line.end(key)
+            request.visitors.discard(visitor)
+            if not request.visitors:
+                lane.queue.drop(key)
 
     def close(self) -> None:
         """End what is running; of that nothing stays but what comes in parts."""

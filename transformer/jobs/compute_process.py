@@ -20,74 +20,89 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from transformer.jobs.processes import bound_memory, bound_processor
-from transformer.jobs.results import ASK, FAILED, FAILURE, LACKING, NO_ROOM, PROGRESS, RESULT, read
+from transformer.jobs.processes import limit_cpu_time, limit_memory
+from transformer.jobs.results import (
+    DISK_FULL,
+    EXIT_DISK_FULL,
+    EXIT_FAILED,
+    FAILED,
+    PROGRESS,
+    REQUEST,
+    RESULT,
+    read_or_empty,
+)
 from transformer.text.files import write_json
 from transformer.training.errors import out_of_memory
 
-_TELL = 0.2  # seconds at least between two words on how far it is
+PROGRESS_SECONDS = 0.2  # seconds at least between two words on how far it is
 Function = Callable[[Mapping[str, Any], Callable[..., None]], dict[str, Any]]
 
 
-def make(folder: Path, function: Function, lacking: str = "there is not enough memory") -> int:
+def run_function(
+    folder: Path, function: Function, out_of_memory_reason: str = "there is not enough memory"
+) -> int:
     """The result of this folder: 0 if there is one, `FAILURE` if there is a reason why not, and
     `NO_ROOM` if there is no room even for that; `lacking` says that the memory was not enough."""
     written_at, so_far = 0.0, dict[str, Any]()
 
-    def progress(fraction: float, stage: str, found: Mapping[str, Any] | None = None) -> None:
+    def progress(fraction: float, stage: str, part: Mapping[str, Any] | None = None) -> None:
         nonlocal written_at
-        so_far.update(found or {})
-        if found is not None or time.monotonic() >= written_at + _TELL:
+        so_far.update(part or {})
+        if part is not None or time.monotonic() >= written_at + PROGRESS_SECONDS:
             written_at = time.monotonic()
             with suppress(OSError):  # a full disk: the result may still find room
                 reported = {"progress": fraction, "stage": stage, "so_far": so_far}
                 write_json(folder / PROGRESS, reported)
 
     try:
-        write_json(folder / RESULT, function(read(folder / ASK), progress))
+        write_json(folder / RESULT, function(read_or_empty(folder / REQUEST), progress))
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        reason = lacking if out_of_memory(error) else _why(error)
+        reason = out_of_memory_reason if out_of_memory(error) else _error_reason(error)
         try:
             write_json(folder / FAILED, {"reason": reason, "so_far": so_far})
         except OSError:
-            return NO_ROOM
-        return FAILURE
+            return EXIT_DISK_FULL
+        return EXIT_FAILED
 
 
-def _why(error: Exception) -> str:
+def _error_reason(error: Exception) -> str:
     """What went wrong, without a path of this machine."""
     if isinstance(error, OSError):
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        return LACKING if full else str(error.strerror or error)
+        return DISK_FULL if full else str(error.strerror or error)
     return str(error) or type(error).__name__
 
 
-def _listen(lines: queue.Queue[str]) -> None:
+def _read_requests(lines: queue.Queue[str]) -> None:
     """Lines for the main thread, until the app at the other end is gone."""
     for line in sys.stdin:
         lines.put(line)
     os._exit(1)
 
 
-def main(given: list[str]) -> None:
+def main(argv: list[str]) -> None:
     """Arguments: niceness, bytes of memory."""
-    nice, most = map(int, given)
+    nice, max_bytes = map(int, argv)
     if hasattr(os, "nice"):
         os.nice(nice)
-    held = f" of {most / 1e9:.1f} GB" if bound_memory(most) else ""
+    limit = f" of {max_bytes / 1e9:.1f} GB" if limit_memory(max_bytes) else ""
     lines: queue.Queue[str] = queue.Queue()
-    threading.Thread(target=_listen, args=(lines,), daemon=True).start()
-    answers = os.fdopen(os.dup(1), "w")
+    threading.Thread(target=_read_requests, args=(lines,), daemon=True).start()
+    exit_codes = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a function prints is no answer
     while True:
-        asked = json.loads(lines.get())
-        if asked["processor"]:
-            bound_processor(asked["processor"])
-        module, name = asked["function"].split(":")
-        lacking = f"the memory{held} is not enough for it; {asked['hint']}"
-        code = make(Path(asked["folder"]), getattr(importlib.import_module(module), name), lacking)
-        print(code, file=answers, flush=True)
+        request = json.loads(lines.get())
+        if request["processor"]:
+            limit_cpu_time(request["processor"])
+        module, name = request["function"].split(":")
+        out_of_memory_reason = f"the memory{limit} is not enough for it; {request['hint']}"
+        code = run_function(
+            Path(request["folder"]),
+            getattr(importlib.import_module(module), name),
+            out_of_memory_reason,
+        )
+        print(code, file=exit_codes, flush=True)
 
 
 if __name__ == "__main__":

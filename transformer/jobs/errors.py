@@ -9,9 +9,9 @@ class JobError(ValueError):
 
 
 @contextmanager
-def sentence(what: str) -> Iterator[None]:
+def as_job_error(problem: str) -> Iterator[None]:
     """An OSError within the block becomes a JobError that a visitor can read."""
     try:
         yield
     except OSError as error:
-        raise JobError(f"{what}: {error.strerror or error}") from error
+        raise JobError(f"{problem}: {error.strerror or error}") from error

@@ -14,11 +14,11 @@ from typing import Any
 from transformer.jobs.errors import JobError
 from transformer.run_config import FilesRun, PairsRun, TrainingRun
 from transformer.training.locks import is_free
-from transformer.training.run import RunError, RunFolder, load_progress
-from transformer.training.snapshots import whole_lines
+from transformer.training.run import RunError, RunFolder, load_loop_state
+from transformer.training.snapshots import read_json_lines
 
-_TAIL = 16_384  # bytes: some fifty steps
-LARGEST = 1e300
+_TAIL_BYTES = 16_384  # bytes: some fifty steps
+MAX_NUMBER = 1e300
 
 
 class JobFolder(RunFolder):
@@ -69,13 +69,13 @@ class JobFolder(RunFolder):
     def saved_step(self) -> int:
         """The step that a resumed run goes on from; 0: it begins again."""
         try:
-            return load_progress(self).step
+            return load_loop_state(self).step
         except RunError:
             return 0
 
     def last_lines(self) -> list[dict[str, Any]]:
         """The end of metrics.jsonl, whole lines of steps alone."""
-        lines = whole_lines(self.metrics_path, _TAIL)
+        lines = read_json_lines(self.metrics_path, _TAIL_BYTES)
         return [line for line in lines if is_number(line.get("step"))]
 
     def last_step(self) -> int:
@@ -89,7 +89,7 @@ def is_number(*values: object) -> bool:
     return all(
         isinstance(value, int | float)
         and not isinstance(value, bool)
-        and -LARGEST < value < LARGEST
+        and -MAX_NUMBER < value < MAX_NUMBER
         for value in values
     )
 
@@ -99,14 +99,14 @@ def seconds_left(lines: list[dict[str, Any]]) -> float | None:
     steps = [line for line in lines if is_number(line.get("share"), line.get("seconds"))]
     if len(steps) < 2 or steps[-1]["share"] <= steps[0]["share"]:
         return None
-    gained = float(steps[-1]["share"] - steps[0]["share"])
-    taken = float(sum(line["seconds"] for line in steps[1:]))
-    return max(0.0, (1 - float(steps[-1]["share"])) * taken / gained)
+    progress = float(steps[-1]["share"] - steps[0]["share"])
+    elapsed = float(sum(line["seconds"] for line in steps[1:]))
+    return max(0.0, (1 - float(steps[-1]["share"])) * elapsed / progress)
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 """What a run, or a file of it, may be called: it never leaves its folder."""
-_OURS = re.compile(
+_RESERVED_NAMES = re.compile(
     r"(config|state|job|control|inspect)\.json|(metrics|examples)\.jsonl|lock|job\.lock|log\.txt"
     r"|vocabulary\.model|(train|valid)\.arrow|resume\.safetensors|weights|checkpoint|snapshots",
     re.IGNORECASE,
@@ -122,7 +122,7 @@ def check_files(config: TrainingRun, files: Mapping[str, bytes]) -> None:
     """A run reads what we make or what came with it, and nothing else of this machine. Raises
     JobError for a file's name that is no plain name or one of ours, or data from elsewhere."""
     for name in files:
-        if not NAME.fullmatch(name) or _OURS.fullmatch(name):
+        if not NAME.fullmatch(name) or _RESERVED_NAMES.fullmatch(name):
             raise JobError(
                 f"a file cannot be called {name[:60]!r}: letters, digits, dots, - and _ make a "
                 "name, and the names of a run folder's own files are taken"
@@ -152,8 +152,8 @@ def archive(folder: JobFolder) -> bytes:
                 contents[f"checkpoint/{path.name}"] = path.read_bytes()
     except (OSError, RunError) as error:
         raise JobError(f"{folder.name} could not be packed: {error}") from error
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
         for name, content in contents.items():
             file.writestr(f"{folder.name}/{name}", content)
-    return packed.getvalue()
+    return buffer.getvalue()

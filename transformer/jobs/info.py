@@ -14,7 +14,7 @@ from typing import Any, get_args
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.errors import JobError
 from transformer.jobs.folder import JobFolder, is_number, seconds_left
-from transformer.jobs.shares import Who, in_turn
+from transformer.jobs.shares import Requester, fair_order
 from transformer.run_config import LayerRun, PairsRun, RaceEntry, RunConfig, TaskRun, TrainingRun
 from transformer.training.locks import is_free
 from transformer.training.run import RunError, Status
@@ -51,10 +51,10 @@ class RunInfo:
     reason: str
     step: int
     created: float
-    place: int | None = None
+    queue_position: int | None = None
     progress: float | None = None
     seconds_left: float | None = None
-    asked: str = ""
+    pending_command: str = ""
     turn: int = 0
     first: bool = False
     shipped: bool = False
@@ -80,17 +80,17 @@ class RunInfo:
         """Whether it still learns, or will."""
         return self.status in ("queued", "running", "paused")
 
-    def seen_by(self, visitor: str) -> bool:
+    def visible_to(self, visitor: str) -> bool:
         """Whether this visitor may look at it."""
         return self.shared or self.held_by(visitor)
 
 
-def read(folder: JobFolder) -> RunInfo | None:
+def read_run_info(folder: JobFolder) -> RunInfo | None:
     """The run in this folder; None if it has been deleted. A spoilt file makes it a failed one."""
     job = folder.job()
     if job.get("deleted"):
         return None
-    config, state = folder.title_and_owner(), _state(folder)
+    config, state = folder.title_and_owner(), _valid_state(folder)
     if not folder.exists:  # renamed away while we read
         return None
     status: Status = state["status"]
@@ -99,20 +99,22 @@ def read(folder: JobFolder) -> RunInfo | None:
         # pause, a place in line for the next server, or the end.
         status = "running"
     lines = folder.last_lines() if status in ("running", "paused", "failed") else []
-    asked = folder.control().command if status == "running" else "run"
-    trains = config if isinstance(config, TrainingRun) else None
+    command = folder.control().command if status == "running" else "run"
+    training_run = config if isinstance(config, TrainingRun) else None
     return RunInfo(
         name=folder.name,
         title=config.title or folder.name,
         holders=() if folder.shipped else holders(config, job),
         status=status,
         reason=str(state.get("reason", "")),
-        step=max([_number(state.get("step")), *(_number(line["step"]) for line in lines[-1:])]),
+        step=max(
+            [_int_or_zero(state.get("step")), *(_int_or_zero(line["step"]) for line in lines[-1:])]
+        ),
         created=config.created,
         progress=1.0 if status == "finished" else _last_progress(lines),
         seconds_left=seconds_left(lines) if status == "running" else None,
-        asked="" if asked == "run" else asked,
-        turn=_number(job.get("turn")),
+        pending_command="" if command == "run" else command,
+        turn=_int_or_zero(job.get("turn")),
         first=job.get("first") is True,
         shipped=folder.shipped,
         address=str(job.get("address") or ""),
@@ -120,27 +122,31 @@ def read(folder: JobFolder) -> RunInfo | None:
         task=config.task if isinstance(config, TaskRun) else "",
         kind=config.kind,
         layer=config.layer.name if isinstance(config, LayerRun) else "",
-        race=trains.race if trains else None,
-        steps=trains.training.steps if trains else 0,
+        race=training_run.race if training_run else None,
+        steps=training_run.training.steps if training_run else 0,
     )
 
 
 def holders(config: RunConfig, job: Mapping[str, Any]) -> tuple[str, ...]:
     """Whose run it is, the first one first."""
-    said = job.get("holders")
-    if said and isinstance(said, list) and all(isinstance(one, str) and one for one in said):
-        return tuple(said)
+    stored = job.get("holders")
+    if (
+        stored
+        and isinstance(stored, list)
+        and all(isinstance(holder, str) and holder for holder in stored)
+    ):
+        return tuple(stored)
     return (config.owner,) if config.owner else ()
 
 
 def is_shared(config: RunConfig, job: Mapping[str, Any]) -> bool:
     """By its owner's word, or else unless it has pairs that came with it, or nobody knows."""
-    brought = isinstance(config, PairsRun) or not config.kind
-    said = job.get("shared")
-    return said if isinstance(said, bool) else not (brought and config.owner)
+    has_own_pairs = isinstance(config, PairsRun) or not config.kind
+    stored = job.get("shared")
+    return stored if isinstance(stored, bool) else not (has_own_pairs and config.owner)
 
 
-def _number(value: object) -> int:
+def _int_or_zero(value: object) -> int:
     return int(value) if isinstance(value, int | float) and is_number(value) else 0
 
 
@@ -149,7 +155,7 @@ def _last_progress(lines: list[dict[str, Any]]) -> float | None:
     return min(1.0, max(0.0, float(shares[-1]))) if shares else None
 
 
-def _state(folder: JobFolder) -> dict[str, Any]:
+def _valid_state(folder: JobFolder) -> dict[str, Any]:
     try:
         state = folder.state()
     except RunError:
@@ -159,38 +165,38 @@ def _state(folder: JobFolder) -> dict[str, Any]:
     return state
 
 
-def in_line(infos: Iterable[RunInfo]) -> list[RunInfo]:
+def queue_order(infos: Iterable[RunInfo]) -> list[RunInfo]:
     """The queued runs, next one first: those that are to be, then by `shares.in_turn`."""
     infos = list(infos)
     running = [info for info in infos if info.status == "running"]
     waiting = [info for info in infos if info.status == "queued"]
-    came = sorted(waiting, key=lambda info: (info.turn, info.name))
-    order = in_turn(came, running, lambda info: Who(info.owner, info.address))
+    by_arrival = sorted(waiting, key=lambda info: (info.turn, info.name))
+    order = fair_order(by_arrival, running, lambda info: Requester(info.owner, info.address))
     return sorted(order, key=lambda info: not info.first)
 
 
-def with_places(infos: Iterable[RunInfo]) -> list[RunInfo]:
+def with_queue_positions(infos: Iterable[RunInfo]) -> list[RunInfo]:
     """The same runs; those that wait know their place."""
     infos = list(infos)
-    places = {info.name: place for place, info in enumerate(in_line(infos), start=1)}
-    return [replace(info, place=places.get(info.name)) for info in infos]
+    positions = {info.name: position for position, info in enumerate(queue_order(infos), start=1)}
+    return [replace(info, queue_position=positions.get(info.name)) for info in infos]
 
 
-STANDS = ("queued", "running", "finished")
+SHAREABLE_STATUSES = ("queued", "running", "finished")
 """Statuses of a run that others may have too: one that paused or failed is its holders' to go on
 with."""
 
 
-def told_by(config: TrainingRun) -> dict[str, Any] | None:
+def run_fingerprint(config: TrainingRun) -> dict[str, Any] | None:
     """All that such a run's numbers depend on, as it would stand in a file; None where there is
     more: pairs that came with it, or a race that it is an entry of."""
     if not isinstance(config, TaskRun) or config.race is not None:
         return None
-    bare = replace(config, title="", owner="", created=0.0).to_dict()
-    return {**bare, "code": fingerprint()}
+    anonymous = replace(config, title="", owner="", created=0.0).to_dict()
+    return {**anonymous, "code": fingerprint()}
 
 
-def find_same(
+def find_same_run(
     config: TrainingRun, infos: Iterable[RunInfo], folders: Mapping[str, JobFolder]
 ) -> JobFolder | None:
     """The run that computes the same, if there is one that anybody may see and that nobody has
@@ -199,27 +205,30 @@ def find_same(
     Args:
         folders: of the runs in `infos`, by name.
     """
-    wanted = told_by(config)
-    if wanted is None:
+    fingerprint_wanted = run_fingerprint(config)
+    if fingerprint_wanted is None:
         return None
     for info in infos:
-        if info.status in STANDS and not info.asked and info.shared:
+        if info.status in SHAREABLE_STATUSES and not info.pending_command and info.shared:
             folder = folders[info.name]
             try:
-                found = folder.config()
+                candidate = folder.config()
             except RunError:
                 continue
             job = folder.job()
-            same = isinstance(found, TrainingRun) and told_by(found) == wanted
-            if same and job.get("code") == wanted["code"] and not job.get("changed"):
+            same = (
+                isinstance(candidate, TrainingRun)
+                and run_fingerprint(candidate) == fingerprint_wanted
+            )
+            if same and job.get("code") == fingerprint_wanted["code"] and not job.get("changed"):
                 return folder
     return None
 
 
-def refuse_for_others(info: RunInfo, visitor: str) -> None:
+def check_sole_holder(info: RunInfo, visitor: str) -> None:
     """Nobody changes what others wait for. Raises JobError, which says how many they are."""
-    if others := len({*info.holders} - {visitor}):
-        who = "somebody else has" if others == 1 else f"{others} others have"
+    if count := len({*info.holders} - {visitor}):
+        who = "somebody else has" if count == 1 else f"{count} others have"
         raise JobError(
             f"{who} this run too, and it is computed once for all: leave it, or train one with "
             "another seed to have it alone"

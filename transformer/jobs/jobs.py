@@ -9,18 +9,18 @@ from pathlib import Path
 
 from transformer.house import kept_or
 from transformer.jobs import claims
-from transformer.jobs.errors import JobError, sentence
+from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import JobFolder, archive
 from transformer.jobs.info import RunInfo
 from transformer.jobs.limits import Limits
 from transformer.jobs.processes import RunExecutor
 from transformer.jobs.queue import Queue
-from transformer.jobs.shares import Who
-from transformer.jobs.shipped import find, infos
-from transformer.jobs.worker_pool import Workers
+from transformer.jobs.shares import Requester
+from transformer.jobs.shipped import find_shipped, shipped_infos
+from transformer.jobs.worker_pool import WorkerPool
 from transformer.run_config import TrainingRun
 
-FOLDER = "HEADS_UP_RUNS"
+RUNS_VARIABLE = "HEADS_UP_RUNS"
 """Environment variable: the folder of the runs, instead of `runs/` beside the app, or in
 `.heads-up/` of the user's home where it is installed."""
 TRAINER = "transformer.training.train_folder:train_run"
@@ -28,7 +28,7 @@ TRAINER = "transformer.training.train_folder:train_run"
 
 def runs_folder() -> Path:
     """Where runs lie."""
-    return kept_or(FOLDER, "runs")
+    return kept_or(RUNS_VARIABLE, "runs")
 
 
 class Jobs(AbstractContextManager["Jobs"]):
@@ -61,17 +61,17 @@ class Jobs(AbstractContextManager["Jobs"]):
         self._shipped = Path(shipped) if shipped else None
         self._queue = Queue(Path(root).resolve())
         self._executor = (
-            executor(self._queue, limits) if executor else Workers(self._queue, limits, trainer)
+            executor(self._queue, limits) if executor else WorkerPool(self._queue, limits, trainer)
         )
-        claims.recover(self._queue, ())
+        claims.fail_orphaned_runs(self._queue, ())
 
     def start(self) -> None:
         """Start the workers, so that they are warm when somebody presses Train."""
         self._executor.start()
 
-    def warm(self) -> int:
+    def warm_workers(self) -> int:
         """How many workers are ready: with none, the first step comes some seconds later."""
-        return self._executor.warm()
+        return self._executor.warm_workers()
 
     def close(self) -> None:
         """End the workers; a run that was training is saved and waits in line again."""
@@ -88,7 +88,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         *,
         address: str = "",
         first: bool = False,
-        once: bool = False,
+        reuse: bool = False,
     ) -> str:
         """Put a run in line and return its name.
 
@@ -101,9 +101,11 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         Raises JobError when a limit is passed, with both numbers, or a file is wrong.
         """
-        who = Who(owner, address)
-        [name] = self._queue.add([config], who, files or {}, self.limits, first=first, once=once)
-        self._go()
+        requester = Requester(owner, address)
+        [name] = self._queue.add(
+            [config], requester, files or {}, self.limits, first=first, reuse=reuse
+        )
+        self._start_workers()
         return name
 
     def submit_all(
@@ -112,7 +114,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         owner: str,
         *,
         address: str = "",
-        dealt: Sequence[str] = (),
+        owners: Sequence[str] = (),
     ) -> list[str]:
         """Put several runs in line in this order, all or none; their names.
 
@@ -121,19 +123,19 @@ class Jobs(AbstractContextManager["Jobs"]):
 
         Raises JobError as `submit`.
         """
-        names = self._queue.add(configs, Who(owner, address), {}, self.limits, dealt=dealt)
-        self._go()
+        names = self._queue.add(configs, Requester(owner, address), {}, self.limits, owners=owners)
+        self._start_workers()
         return names
 
     def runs(self, owner: str | None = None) -> list[RunInfo]:
         """All runs, or one visitor's, the newest first. Raises JobError."""
-        with sentence("the runs cannot be read"):
-            claims.recover(self._queue, self._executor.watched())
+        with as_job_error("the runs cannot be read"):
+            claims.fail_orphaned_runs(self._queue, self._executor.supervised_workers())
             return [info for info in self._queue.infos() if owner is None or info.held_by(owner)]
 
     def shipped(self) -> list[RunInfo]:
         """The runs that came with the app, by name."""
-        return infos(self._shipped) if self._shipped else []
+        return shipped_infos(self._shipped) if self._shipped else []
 
     def run(self, name: str) -> RunInfo:
         """One run as it stands. Raises JobError if there is none of this name."""
@@ -149,8 +151,8 @@ class Jobs(AbstractContextManager["Jobs"]):
         try:
             return self._queue.folder(name)
         except JobError:
-            if self._shipped and (found := find(self._shipped, name)):
-                return found
+            if self._shipped and (shipped_folder := find_shipped(self._shipped, name)):
+                return shipped_folder
             raise
 
     def control(
@@ -171,12 +173,12 @@ class Jobs(AbstractContextManager["Jobs"]):
         self._refuse_shipped(name)
         self._queue.control(name, owner, command, learning_rate_factor, save, for_all)
         if command == "run":
-            self._go()
+            self._start_workers()
 
-    def put_first(self, name: str, owner: str) -> None:
+    def prioritize(self, name: str, owner: str) -> None:
         """Before all in line that are not first already; for a page to offer to whom it trusts.
         Raises JobError."""
-        self._queue.put_first(name, owner)
+        self._queue.prioritize(name, owner)
 
     def share(self, name: str, owner: str, shared: bool) -> None:
         """Let others see one's own run, its sentences and its model, or no longer. A run on pairs
@@ -188,7 +190,7 @@ class Jobs(AbstractContextManager["Jobs"]):
         stands in line where it stood, before all that came later. Raises JobError."""
         self._refuse_shipped(name)
         self._queue.resume(name, owner)
-        self._go()
+        self._start_workers()
 
     def delete(self, name: str, owner: str) -> None:
         """Remove one's own run for good; one that trains is stopped first. What others have too is
@@ -210,6 +212,6 @@ class Jobs(AbstractContextManager["Jobs"]):
                 f"{name} came with the app: anyone may look at it, and nobody changes it"
             )
 
-    def _go(self) -> None:
+    def _start_workers(self) -> None:
         self._executor.start()
         self._executor.wake()

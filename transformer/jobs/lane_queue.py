@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 from transformer.jobs.computation import Computation, Lane
 from transformer.jobs.errors import JobError
-from transformer.jobs.shares import Who, in_turn, of_address, refused
+from transformer.jobs.shares import Requester, address_quota, exceeded_quota, fair_order
 
 
 @dataclass
-class Asked:
+class PendingRequest:
     """One computation that somebody waits for.
 
     Attributes:
@@ -22,92 +22,96 @@ class Asked:
         cancelled: nobody wants it any more; killed: it was ended for that.
     """
 
-    what: Computation
-    first: Who
+    computation: Computation
+    requester: Requester
     visitors: set[str] = field(default_factory=set)
-    looked: float = field(default_factory=time.monotonic)
+    last_polled: float = field(default_factory=time.monotonic)
     kill: Callable[[], None] | None = None
     cancelled: bool = False
     killed: bool = False
 
 
-class Line:
+class LaneQueue:
     """Computations by key. Not safe for threads: whoever uses it holds a lock."""
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
-        self._asked: dict[str, Asked] = {}  # in the order of coming
-        self._first = ""  # the one whose turn it is
+        self._requests: dict[str, PendingRequest] = {}  # in the order of coming
+        self._current = ""  # the one whose turn it is
 
-    def get(self, key: str) -> Asked | None:
-        return self._asked.get(key)
+    def get(self, key: str) -> PendingRequest | None:
+        return self._requests.get(key)
 
     def order(self) -> list[str]:
         """All keys: the one whose turn it is, then the next, and so on."""
-        now = [key for key in self._asked if key == self._first]
-        rest = [key for key in self._asked if key != self._first]
+        current = [key for key in self._requests if key == self._current]
+        waiting = [key for key in self._requests if key != self._current]
         if self.lane.newest_first:
-            return now + sorted(rest, key=lambda key: self._asked[key].looked, reverse=True)
-        return now + in_turn(rest, now, lambda key: self._asked[key].first)
+            return current + sorted(
+                waiting, key=lambda key: self._requests[key].last_polled, reverse=True
+            )
+        return current + fair_order(waiting, current, lambda key: self._requests[key].requester)
 
-    def take(self) -> str:
+    def take_next(self) -> str:
         """The key of the next, whose turn it is until `remove`; "" if there is none."""
-        self._first = next(iter(self.order()), "")
-        return self._first
+        self._current = next(iter(self.order()), "")
+        return self._current
 
-    def place(self, key: str) -> int:
+    def requests_ahead(self, key: str) -> int:
         """How many are before it."""
         return self.order().index(key)
 
-    def all(self) -> list[Asked]:
-        return [*self._asked.values()]
+    def requests(self) -> list[PendingRequest]:
+        return [*self._requests.values()]
 
-    def add(self, key: str, asked: Asked) -> None:
+    def add(self, key: str, request: PendingRequest) -> None:
         """Put one in line. Raises JobError if there are enough, of all, of one visitor or of one
         address, in a lane that refuses any."""
-        self.drop_left()
+        self.drop_abandoned()
         if not self.lane.newest_first:
-            self._make_sure_of_room(asked.first)
-        self._asked[key] = asked
-        if len(self._asked) > self.lane.places:
-            self.end(self.order()[-1])
+            self._check_capacity(request.requester)
+        self._requests[key] = request
+        if len(self._requests) > self.lane.capacity:
+            self.drop(self.order()[-1])
 
     def remove(self, key: str) -> None:
         """It has ended."""
-        del self._asked[key]
-        self._first = ""
+        del self._requests[key]
+        self._current = ""
 
-    def end(self, key: str) -> None:
+    def drop(self, key: str) -> None:
         """Nobody wants it: it is killed, or its place is free."""
-        asked = self._asked[key]
-        asked.visitors.clear()
-        asked.cancelled = True
-        if asked.kill is not None:
-            asked.killed = True
-            asked.kill()
-        elif key != self._first:
-            del self._asked[key]
+        request = self._requests[key]
+        request.visitors.clear()
+        request.cancelled = True
+        if request.kill is not None:
+            request.killed = True
+            request.kill()
+        elif key != self._current:
+            del self._requests[key]
 
-    def drop_left(self) -> None:
+    def drop_abandoned(self) -> None:
         """End what nobody has looked at for a while, for the sake of those who wait; what runs and
         is over in some seconds is left alone."""
-        late = time.monotonic() - self.lane.left
-        for key in [key for key, asked in self._asked.items() if asked.looked < late]:
-            if key != self._first or not self.lane.processor:
-                self.end(key)
+        oldest_poll = time.monotonic() - self.lane.abandoned_after
+        for key in [
+            key for key, request in self._requests.items() if request.last_polled < oldest_poll
+        ]:
+            if key != self._current or not self.lane.max_cpu_seconds:
+                self.drop(key)
 
-    def _make_sure_of_room(self, who: Who) -> None:
-        taken = [asked.first for asked in self._asked.values()]
-        places, own = self.lane.places, self.lane.of_a_visitor
-        if sum(one.visitor == who.visitor for one in taken) >= own:
-            raise JobError(f"you have {own} measurements under way; wait for one, or cancel it")
-        match refused(taken, who, places):
+    def _check_capacity(self, requester: Requester) -> None:
+        requesters = [request.requester for request in self._requests.values()]
+        capacity, max_own = self.lane.capacity, self.lane.max_per_visitor
+        if sum(other.visitor == requester.visitor for other in requesters) >= max_own:
+            raise JobError(f"you have {max_own} measurements under way; wait for one, or cancel it")
+        match exceeded_quota(requesters, requester, capacity):
             case "address":
                 raise JobError(
-                    f"{of_address(places)} measurements from your address are under way; try again "
-                    "when one is done"
+                    f"{address_quota(capacity)} measurements from your address are under way; "
+                    "try again when one is done"
                 )
             case "all":
                 raise JobError(
-                    f"{places} measurements are under way already; try again when one is done"
+                    f"{capacity} measurements are under way already; try again when one is done"
                 )

@@ -9,12 +9,12 @@ from pathlib import Path
 from transformer.jobs import results
 from transformer.jobs.computation import Lane
 from transformer.jobs.errors import JobError
-from transformer.jobs.lane_queue import Asked, Line
+from transformer.jobs.lane_queue import LaneQueue, PendingRequest
 from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneExecutor
 from transformer.text.files import write_json
 
-_LOOK = 0.5  # seconds between two looks whether another app has finished the same
+LOCK_POLL_SECONDS = 0.5  # seconds between two looks whether another app has finished the same
 
 
 class LaneThread:
@@ -32,14 +32,14 @@ class LaneThread:
         limits: Limits,
         folder: Path,
         executor: LaneExecutor,
-        latest: results.Latest,
+        latest: results.LatestIndex,
     ) -> None:
         self.guard = threading.Condition()
-        self.line = Line(lane)
-        self.unwritten: dict[str, str] = {}
+        self.queue = LaneQueue(lane)
+        self.unwritten_reasons: dict[str, str] = {}
         self._name, self._lane, self._folder, self._executor = name, lane, folder, executor
         self._latest = latest
-        self._seconds = lane.seconds or 60 * limits.pass_minutes
+        self._max_seconds = lane.seconds or 60 * limits.pass_minutes
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
 
@@ -55,10 +55,10 @@ class LaneThread:
         self._closing.set()
         with self.guard:
             thread = self._thread
-            for asked in self.line.all():
-                asked.cancelled = asked.killed = True
-                if asked.kill is not None:
-                    asked.kill()
+            for request in self.queue.requests():
+                request.cancelled = request.killed = True
+                if request.kill is not None:
+                    request.kill()
             self.guard.notify()
         if thread is not None:
             thread.join()
@@ -67,11 +67,11 @@ class LaneThread:
         """The key of the next; "" after `idle` seconds without one, or at the end: then
         this thread is over."""
         with self.guard:
-            self.line.drop_left()
-            if not self.line.all() and not self._closing.is_set():
-                self.guard.wait(self._lane.idle)
-                self.line.drop_left()
-            key = "" if self._closing.is_set() else self.line.take()
+            self.queue.drop_abandoned()
+            if not self.queue.requests() and not self._closing.is_set():
+                self.guard.wait(self._lane.idle_seconds)
+                self.queue.drop_abandoned()
+            key = "" if self._closing.is_set() else self.queue.take_next()
             if not key:
                 self._thread = None
                 self._executor.close()
@@ -80,81 +80,92 @@ class LaneThread:
     def _work(self) -> None:
         """One after the other, until none has come for a while."""
         while key := self._next():
-            folder, asked = self._folder / key, self.line.get(key)
-            assert asked
+            folder, request = self._folder / key, self.queue.get(key)
+            assert request
             try:
-                reason = self._make(folder, asked)
+                reason = self._compute(folder, request)
             except OSError as error:
                 reason = f"it could not be made: {error.strerror or error}"
-            self.note_result(key, asked)
+            self.record_result(key, request)
             with suppress(OSError):  # another app may be at it
-                results.forget([*self._folder.glob(f"{self._name}-*")], self._lane.kept, new=folder)
+                results.remove_oldest(
+                    [*self._folder.glob(f"{self._name}-*")], self._lane.max_results, new=folder
+                )
             with self.guard:
-                again = asked.killed and not asked.cancelled  # asked for anew while it ended
-                self._keep_reason(folder, "" if asked.killed else reason)
+                resubmit = request.killed and not request.cancelled  # asked for anew while it ended
+                self._store_reason(folder, "" if request.killed else reason)
                 with suppress(OSError):
-                    results.clear(folder)
-                self.line.remove(key)
-                if again:
+                    results.clean_up(folder)
+                self.queue.remove(key)
+                if resubmit:
                     with suppress(JobError):  # who asked first has as many others by now
-                        self.line.add(key, Asked(asked.what, asked.first, asked.visitors))
+                        self.queue.add(
+                            key,
+                            PendingRequest(
+                                request.computation, request.requester, request.visitors
+                            ),
+                        )
 
-    def note_result(self, key: str, asked: Asked) -> None:
+    def record_result(self, key: str, request: PendingRequest) -> None:
         """That its subject has a result since now, if it has. Guarded, so that nobody forgets it
         for a new one between the look and the note, which would then have the old one's time."""
         with self.guard:
             if (self._folder / key / results.RESULT).is_file():
-                self._latest.note(asked.what.subject, key)
+                self._latest.record(request.computation.subject, key)
 
-    def _keep_reason(self, folder: Path, reason: str) -> None:
+    def _store_reason(self, folder: Path, reason: str) -> None:
         """Why there is no result, in its folder, or kept here while the disk takes no word."""
-        key, so_far = folder.name, results.read(folder / results.PROGRESS).get("so_far")
-        self.unwritten.pop(key, None)
-        if (reason or so_far) and not results.ended(folder):
+        key, so_far = folder.name, results.read_or_empty(folder / results.PROGRESS).get("so_far")
+        self.unwritten_reasons.pop(key, None)
+        if (reason or so_far) and not results.has_ended(folder):
             try:
                 write_json(folder / results.FAILED, {"reason": reason, "so_far": so_far or {}})
             except OSError:
-                self.unwritten[key] = reason
-        for old in [*self.unwritten][: -self._lane.kept]:
-            del self.unwritten[old]
+                self.unwritten_reasons[key] = reason
+        for old in [*self.unwritten_reasons][: -self._lane.max_results]:
+            del self.unwritten_reasons[old]
 
-    def _make(self, folder: Path, asked: Asked) -> str:
+    def _compute(self, folder: Path, request: PendingRequest) -> str:
         """Have it computed and wait for its end; why there is no result, or nothing."""
-        while (lock := results.hold(folder)) is None:  # another app computes the same
-            if asked.cancelled or self._closing.wait(_LOOK):
+        while (lock := results.lock_folder(folder)) is None:  # another app computes the same
+            if request.cancelled or self._closing.wait(LOCK_POLL_SECONDS):
                 return ""
         with lock:
             if (folder / results.RESULT).is_file():
                 return ""
             for old in (results.FAILED, results.PROGRESS):
                 (folder / old).unlink(missing_ok=True)
-            file = {"file": str(folder / asked.what.file)} if asked.what.file else {}
-            write_json(folder / results.ASK, {**asked.what.given, **file})
+            file = (
+                {"file": str(folder / request.computation.file)} if request.computation.file else {}
+            )
+            write_json(folder / results.REQUEST, {**request.computation.arguments, **file})
             with self.guard:
-                if asked.cancelled:
+                if request.cancelled:
                     return ""
-                self._executor.begin(folder, asked.what)
-                asked.kill = self._executor.kill
-            late = threading.Event()
-            alarm = threading.Timer(self._seconds, self._too_late, (late,))
-            alarm.daemon = True
-            alarm.start()
+                self._executor.begin(folder, request.computation)
+                request.kill = self._executor.kill
+            timed_out = threading.Event()
+            timer = threading.Timer(self._max_seconds, self._time_out, (timed_out,))
+            timer.daemon = True
+            timer.start()
             code = self._executor.wait()
-            alarm.cancel()
-            return "" if results.ended(folder) else self._reason(code, late.is_set())
+            timer.cancel()
+            return (
+                "" if results.has_ended(folder) else self._failure_reason(code, timed_out.is_set())
+            )
 
-    def _too_late(self, late: threading.Event) -> None:
-        late.set()
+    def _time_out(self, timed_out: threading.Event) -> None:
+        timed_out.set()
         self._executor.kill()
 
-    def _reason(self, code: int, late: bool) -> str:
-        processor = self._lane.processor
-        if late or (processor and code not in (results.FAILURE, results.NO_ROOM)):
-            most, unit = processor or self._seconds, "second"
-            if most < 1 or most >= 60:
-                most, unit = most / 60, "minute"
-            allowed = f"{most:g} {unit}{'' if most == 1 else 's'}"
+    def _failure_reason(self, code: int, timed_out: bool) -> str:
+        cpu_seconds = self._lane.max_cpu_seconds
+        if timed_out or (cpu_seconds and code not in (results.EXIT_FAILED, results.EXIT_DISK_FULL)):
+            amount, unit = cpu_seconds or self._max_seconds, "second"
+            if amount < 1 or amount >= 60:
+                amount, unit = amount / 60, "minute"
+            allowed = f"{amount:g} {unit}{'' if amount == 1 else 's'}"
             return f"it took more than the {allowed} that this app allows; {self._lane.hint}"
-        if code == results.NO_ROOM:
-            return results.LACKING
+        if code == results.EXIT_DISK_FULL:
+            return results.DISK_FULL
         return f"its process ended ({code}) before it was done; ask again"

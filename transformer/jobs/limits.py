@@ -15,17 +15,20 @@ from transformer.config import ModelConfig, near
 from transformer.house import HOUSE
 from transformer.jobs.errors import JobError
 from transformer.jobs.scheduler_address import check_cluster
-from transformer.jobs.shares import Who, of_address, refused
+from transformer.jobs.shares import Requester, address_quota, exceeded_quota
 from transformer.run_config import TaskRun, TrainingRun
 
-FILE = "HEADS_UP_LIMITS"
+LIMITS_VARIABLE = "HEADS_UP_LIMITS"
 """Environment variable: the operator's file, instead of `limits.toml` beside the app."""
 
-CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+CGROUP_FILES = (
+    Path("/sys/fs/cgroup/memory.max"),
+    Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
+)
 """Where Linux tells a container its memory: control groups of the second kind, and of the first."""
-ROOM_FOR_TWO = 4_000_000_000
+TWO_RUNS_MEMORY = 4_000_000_000
 """Bytes of memory of a machine that trains two runs at once unasked."""
-_KINDS: dict[str, tuple[Any, str]] = {
+_FIELD_TYPES: dict[str, tuple[Any, str]] = {
     "int": (int, "a whole number"),
     "float": (int | float, "a number"),
     "str": (str, 'text in "quotes"'),
@@ -39,20 +42,20 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def machine_memory(limits: Sequence[Path] = CONTAINER) -> float:
+def machine_memory(limit_files: Sequence[Path] = CGROUP_FILES) -> float:
     """Bytes of memory that this process may have: the machine's, or less in a container.
 
     Args:
         limits: files in which a container's limit stands, if there is one; infinite where neither
             they nor the system say.
     """
-    found = [math.inf]
+    sizes = [math.inf]
     if hasattr(os, "sysconf"):
-        found.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    for file in limits:
+        sizes.append(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    for file in limit_files:
         with suppress(OSError, ValueError):  # "max" is no number and no limit
-            found.append(int(file.read_text()))
-    return min(found)
+            sizes.append(int(file.read_text()))
+    return min(sizes)
 
 
 def count_parameters(config: ModelConfig) -> int:
@@ -119,12 +122,12 @@ class Limits:
         if self.teacher_token and not 12 <= len(self.teacher_token.strip()) <= 200:
             raise ValueError('teacher_token must have 12 to 200 signs, or none: ""')
         check_cluster(self.executor, self.scheduler, self.cluster_keys)
-        for name, value in ((one.name, getattr(self, one.name)) for one in fields(self)):
+        for name, value in ((limit.name, getattr(self, limit.name)) for limit in fields(self)):
             if isinstance(value, str):
                 continue
-            if most := {"workers": 64, "nice": 19}.get(name):
-                if not 0 <= value <= most:
-                    raise ValueError(f"{name} must be 0 to {most}, not {value}")
+            if maximum := {"workers": 64, "nice": 19}.get(name):
+                if not 0 <= value <= maximum:
+                    raise ValueError(f"{name} must be 0 to {maximum}, not {value}")
             elif not 1 <= value < math.inf:
                 raise ValueError(f"{name} must be at least 1, not {value}")
 
@@ -133,7 +136,7 @@ class Limits:
         """The operator's file; the defaults where there is none. Raises ValueError, naming the file
         and what is wrong in it. A file that was asked for by name, here or in the environment, must
         be there."""
-        named = path or os.environ.get(FILE)
+        named = path or os.environ.get(LIMITS_VARIABLE)
         file = Path(named) if named else HOUSE / "limits.toml"
         if not named and not file.exists():
             return cls()
@@ -141,14 +144,14 @@ class Limits:
             values = tomllib.loads(file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise ValueError(f"{file} cannot be read: {error}") from error
-        kinds = {one.name: one.type for one in fields(cls)}
+        kinds = {limit.name: limit.type for limit in fields(cls)}
         for name, value in values.items():
             if name not in kinds:
                 raise ValueError(f"{file}: there is no limit {name!r}{near(name, kinds)}")
-            taken, kind = _KINDS[str(kinds[name])]
-            if isinstance(value, bool) or not isinstance(value, taken):
-                said = "another kind of value" if taken is str else repr(value)
-                raise ValueError(f"{file}: {name} must be {kind}, not {said}")
+            accepted, description = _FIELD_TYPES[str(kinds[name])]
+            if isinstance(value, bool) or not isinstance(value, accepted):
+                shown_value = "another kind of value" if accepted is str else repr(value)
+                raise ValueError(f"{file}: {name} must be {description}, not {shown_value}")
         try:
             return cls(**values)
         except ValueError as error:
@@ -158,68 +161,78 @@ class Limits:
     def processes(self) -> int:
         """Workers to start. A run of small steps, as all are that a page offers, takes one core:
         where there are two, both train, unless memory is short."""
-        pair = 2 if machine_memory() >= ROOM_FOR_TWO else 1
-        return self.workers or max(min(cores(), pair), cores() // 2)
+        default = 2 if machine_memory() >= TWO_RUNS_MEMORY else 1
+        return self.workers or max(min(cores(), default), cores() // 2)
 
     @property
     def threads(self) -> int:
         """Of a run of large steps: a share of the cores, and where that is one and nobody has said
         how many train at once, two, with both cores for itself (`claims.Places`)."""
-        least = 1 if self.workers else min(cores(), 2)
-        return max(least, cores() // self.processes)
+        minimum = 1 if self.workers else min(cores(), 2)
+        return max(minimum, cores() // self.processes)
 
-    def checked(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
+    def check_run(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
         """The run with its minutes bounded. Raises JobError for a setting that goes past a limit,
         with both numbers."""
         training, options = config.training, config.options if isinstance(config, TaskRun) else {}
         pairs = sum(options.get(name, 0) for name in ("n_train", "n_valid"))
-        self._hold(
+        self._check_at_most(
             "this model would have {} weights", count_parameters(config.model), self.parameters
         )
-        self._hold("a step would have {} positions", training.batch_tokens, self.batch_tokens)
-        self._hold("{} pairs would be made", pairs, self.pairs)
-        self._hold("{} minutes were asked for", training.minutes, self.minutes)
+        self._check_at_most(
+            "a step would have {} positions", training.batch_tokens, self.batch_tokens
+        )
+        self._check_at_most("{} pairs would be made", pairs, self.pairs)
+        self._check_at_most("{} minutes were asked for", training.minutes, self.minutes)
         size = sum(len(content) for content in files.values())
-        self._hold("the files have {} bytes", size, self.upload_bytes)
+        self._check_at_most("the files have {} bytes", size, self.upload_bytes)
         minutes = training.minutes or self.minutes
         return replace(config, training=replace(training, minutes=minutes))
 
-    def _hold(self, what: str, value: float, most: float) -> None:
-        if value > most:
-            raise JobError(f"{what.format(f'{value:,}')}; this app allows at most {most:,}")
+    def _check_at_most(self, message: str, value: float, maximum: float) -> None:
+        if value > maximum:
+            raise JobError(f"{message.format(f'{value:,}')}; this app allows at most {maximum:,}")
 
-    def room(self, waiting: Sequence[Who], kept: Sequence[Who], who: Who, wanted: int = 1) -> None:
+    def check_capacity(
+        self,
+        waiting: Sequence[Requester],
+        stored: Sequence[Requester],
+        requester: Requester,
+        count: int = 1,
+    ) -> None:
         """Raises JobError if there are enough runs for `wanted` more, those that wait or those that
         are kept."""
-        race = f"the race has {wanted} runs and " if wanted > 1 else ""
-        less = ", or take fewer seeds" if race else ""
-        mine = sum(one.visitor == who.visitor for one in kept)
-        if mine + wanted > self.runs_per_visitor:
+        race = f"the race has {count} runs and " if count > 1 else ""
+        fewer_seeds = ", or take fewer seeds" if race else ""
+        own = sum(other.visitor == requester.visitor for other in stored)
+        if own + count > self.runs_per_visitor:
             raise JobError(
-                f"{race}you keep {mine:,} runs and this app allows {self.runs_per_visitor:,}: "
-                f"delete {'some' if race else 'one'} first{less}"
+                f"{race}you keep {own:,} runs and this app allows {self.runs_per_visitor:,}: "
+                f"delete {'some' if race else 'one'} first{fewer_seeds}"
             )
-        beside = sum(bool(who.address) and one.address == who.address for one in kept)
-        if beside + wanted > self.runs_per_address:
+        same_address = sum(
+            bool(requester.address) and other.address == requester.address for other in stored
+        )
+        if same_address + count > self.runs_per_address:
             raise JobError(
-                f"{race}{beside:,} runs are kept from your address and this app allows "
-                f"{self.runs_per_address:,}: delete {'some' if race else 'one'} first{less}"
+                f"{race}{same_address:,} runs are kept from your address and this app allows "
+                f"{self.runs_per_address:,}: delete {'some' if race else 'one'} first{fewer_seeds}"
             )
-        begun = f"try again when {'some of them have' if race else 'one of them has'} begun"
-        match refused(waiting, who, self.queued, wanted):
+        retry = f"try again when {'some of them have' if race else 'one of them has'} begun"
+        match exceeded_quota(waiting, requester, self.queued, count):
             case "address":
-                near_by = sum(one.address == who.address for one in waiting)
+                waiting_here = sum(other.address == requester.address for other in waiting)
                 raise JobError(
-                    f"{race}{near_by:,} runs from your address are waiting and this app allows "
-                    f"{of_address(self.queued):,}: {begun}{less}"
+                    f"{race}{waiting_here:,} runs from your address are waiting and this app "
+                    f"allows {address_quota(self.queued):,}: {retry}{fewer_seeds}"
                 )
             case "all":
                 raise JobError(
                     f"{race}{len(waiting):,} runs are waiting and this app allows "
-                    f"{self.queued:,}: {begun}{less}"
+                    f"{self.queued:,}: {retry}{fewer_seeds}"
                 )
 
-    def disk(self, free: int) -> None:
+    def check_disk(self, free: int) -> None:
         """Raises JobError if less is free for runs than must stay."""
         if free < self.disk_free:
             raise JobError(

@@ -26,17 +26,17 @@ from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshot
 
-FRAMES = 20
+MAX_FILM_STEPS = 20
 """Steps of the film."""
-LINES = 160
+MAX_STEP_LINES = 160
 """Lines of metrics of single steps; those that measure all stay."""
 _LEVELS = 1024
 """Weights are kept to so many parts of 1: four times finer than a film draws them."""
-_SUMS = ("seconds", "tokens")
-_STATE = ("status", "reason", "step", "precision")
+_SUMMED_FIELDS = ("seconds", "tokens")
+_STATE_FIELDS = ("status", "reason", "step", "precision")
 
 
-def pack(
+def make_shipped_run(
     run_path: str | os.PathLike[str],
     target: str | os.PathLike[str],
     *,
@@ -58,37 +58,47 @@ def pack(
         RunError: if `run_path` holds no run.
         OSError: if a file cannot be read or written.
     """
-    run, made = RunFolder(run_path), Path(target)
+    run, target_path = RunFolder(run_path), Path(target)
     config, state = run.config(), run.state()
-    steps = film_steps(run.snapshots(), FRAMES)
-    made.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=made.parent, prefix=f".{made.name}.") as folder:
+    steps = film_steps(run.snapshots(), MAX_FILM_STEPS)
+    target_path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(
+        dir=target_path.parent, prefix=f".{target_path.name}."
+    ) as folder:
         new = RunFolder(Path(folder) / "run")
         new.path.mkdir()
-        about: RunConfig = replace(config, owner="", created=0.0)
-        if isinstance(about, TrainingRun):
-            about = replace(about, race=None)
+        shipped_config: RunConfig = replace(config, owner="", created=0.0)
+        if isinstance(shipped_config, TrainingRun):
+            shipped_config = replace(shipped_config, race=None)
             if checkpoint:
-                about = _film(checkpoint, pairs, about.model, about.training, about.languages)
-        _write(new.path / "config.json", about.to_dict())
-        _write(new.path / "state.json", {name: state[name] for name in _STATE if name in state})
-        _write(new.metrics_path, *thinned(run.metrics()))
+                shipped_config = _film_config(
+                    checkpoint,
+                    pairs,
+                    shipped_config.model,
+                    shipped_config.training,
+                    shipped_config.languages,
+                )
+        _write_lines(new.path / "config.json", shipped_config.to_dict())
+        _write_lines(
+            new.path / "state.json", {name: state[name] for name in _STATE_FIELDS if name in state}
+        )
+        _write_lines(new.metrics_path, *thin_metrics(run.metrics()))
         if not checkpoint:
-            kept = [look for look in run.examples() if look["step"] in {*steps}]
-            _write(new.examples_path, *(kept or run.examples()[-1:]))
+            examples = [line for line in run.examples() if line["step"] in {*steps}]
+            _write_lines(new.examples_path, *(examples or run.examples()[-1:]))
         if run.inspect():
-            _write(new.inspect_path, run.inspect())
+            _write_lines(new.inspect_path, run.inspect())
         for step in steps:
             write_snapshot(new, step, run.snapshot(step), run.labels())
         if run.checkpoint_path.is_dir() and not checkpoint:
             shutil.copytree(run.checkpoint_path, new.checkpoint_path)
-        if made.exists():
-            shutil.rmtree(made)
-        new.path.rename(made)
-    return made
+        if target_path.exists():
+            shutil.rmtree(target_path)
+        new.path.rename(target_path)
+    return target_path
 
 
-def early_save(
+def add_early_checkpoint(
     target: str | os.PathLike[str],
     saved: str | os.PathLike[str],
     step: int,
@@ -114,24 +124,24 @@ def early_save(
     if run.exists and run.config().probes != probes:
         raise ValueError(f"{run.path} has other probes; a film keeps to its own")
     run.path.mkdir(parents=True, exist_ok=True)
-    _write(run.path / "config.json", _film(checkpoint, probes, model.config).to_dict())
+    _write_lines(run.path / "config.json", _film_config(checkpoint, probes, model.config).to_dict())
     evaluator = Evaluator(model, vocabulary, ProbeSet(probes=probes, valid=probes))
     write_snapshot(run, step, evaluator.attention(), evaluator.labels())
-    looked: dict[str, Any] = {"step": step, "examples": evaluator.examples()}
+    example_line: dict[str, Any] = {"step": step, "examples": evaluator.examples()}
     for path, lines, line in (
-        (run.examples_path, run.examples(), looked),
+        (run.examples_path, run.examples(), example_line),
         (run.metrics_path, run.metrics(), {"step": step, **figures}),
     ):
-        others = [one for one in lines if one["step"] != step]
-        _write(path, *sorted([*others, line], key=lambda one: int(one["step"])))
+        other_lines = [entry for entry in lines if entry["step"] != step]
+        _write_lines(path, *sorted([*other_lines, line], key=lambda entry: int(entry["step"])))
     last = run.snapshots()[-1]
-    _write(
+    _write_lines(
         run.path / "state.json",
         {"status": "finished", "reason": f"saved at step {last:,}", "step": last},
     )
 
 
-def _film(
+def _film_config(
     checkpoint: str,
     pairs: Sequence[tuple[str, str]],
     model: ModelConfig,
@@ -153,39 +163,39 @@ def write_snapshot(
 ) -> None:
     """Add a step to the film of a run, compressed; `labels` are those of every step of it."""
     run.snapshots_path.mkdir(parents=True, exist_ok=True)
-    _write(run.snapshots_path / "labels.json", labels)
-    coarse = {
+    _write_lines(run.snapshots_path / "labels.json", labels)
+    rounded = {
         name: (np.round(weights.astype(np.float32) * _LEVELS) / _LEVELS).astype(np.float16)
         for name, weights in attention.items()
     }
-    np.savez_compressed(run.snapshots_path / f"{step:08d}.npz", **coarse)  # type: ignore[arg-type]
+    np.savez_compressed(run.snapshots_path / f"{step:08d}.npz", **rounded)  # type: ignore[arg-type]
 
 
-def thinned(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def thin_metrics(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Lines of metrics.jsonl: all that measure over held-out pairs, about `LINES` of the others,
     the first and the last among them, and numbers to five digits.
 
     Seconds and tokens of a line that goes are added to the next, so that their sums stay.
     """
-    of_steps = [at for at, line in enumerate(lines) if "valid_loss" not in line]
-    every = max(1, math.ceil(len(of_steps) / LINES))
-    going = {*of_steps} - {*of_steps[::every], *of_steps[-1:]}
-    kept, added = [], dict.fromkeys(_SUMS, 0.0)
-    for at, line in enumerate(lines):
-        sums = {name: line[name] + added[name] for name in _SUMS if name in line}
-        if at in going:
-            added |= sums
+    step_lines = [index for index, line in enumerate(lines) if "valid_loss" not in line]
+    every = max(1, math.ceil(len(step_lines) / MAX_STEP_LINES))
+    dropped = {*step_lines} - {*step_lines[::every], *step_lines[-1:]}
+    thinned_lines, pending_sums = [], dict.fromkeys(_SUMMED_FIELDS, 0.0)
+    for index, line in enumerate(lines):
+        sums = {name: line[name] + pending_sums[name] for name in _SUMMED_FIELDS if name in line}
+        if index in dropped:
+            pending_sums |= sums
         else:
-            kept.append({name: _short(value) for name, value in {**line, **sums}.items()})
-            added |= dict.fromkeys(sums, 0.0)
-    return kept
+            thinned_lines.append({name: _round(value) for name, value in {**line, **sums}.items()})
+            pending_sums |= dict.fromkeys(sums, 0.0)
+    return thinned_lines
 
 
-def _short(value: Any) -> Any:
+def _round(value: Any) -> Any:
     return float(f"{value:.5g}") if isinstance(value, float) else value
 
 
-def _write(path: Path, *lines: Any) -> None:
+def _write_lines(path: Path, *lines: Any) -> None:
     """Each as JSON on a line of its own."""
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     path.write_text(text, encoding="utf-8")

@@ -25,24 +25,24 @@ class Process:
     of it.
     """
 
-    def __init__(self, module: str, given: Sequence[str], threads: int) -> None:
+    def __init__(self, module: str, arguments: Sequence[str], threads: int) -> None:
         """Starts it. Raises OSError."""
         path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            [sys.executable, "-m", module, *given],
+            [sys.executable, "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
             env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": str(threads)},
-            **_apart(),
+            **_group_options(),
         )
         assert self._process.stdin
         assert self._process.stdout
         self._input, self._output = self._process.stdin, self._process.stdout
         self.kill = self._process.kill
-        self.ended = self._process.poll
+        self.poll = self._process.poll
         """Its exit code once it has ended, else None."""
-        self.hang_up = self._input.close
+        self.close_input = self._input.close
         """Tell it that nobody needs it any more."""
 
     def send(self, line: str) -> None:
@@ -50,7 +50,7 @@ class Process:
         with suppress(OSError, ValueError):
             self._input.write(line.encode() + b"\n")
 
-    def answer(self) -> bytes:
+    def read_line(self) -> bytes:
         """Its next line; without an end if it ended."""
         line: bytes = self._output.readline()
         return line
@@ -68,7 +68,7 @@ class Process:
                 pipe.close()
 
 
-def _apart() -> dict[str, Any]:
+def _group_options() -> dict[str, Any]:
     """So that Ctrl-C in the app's terminal reaches the app alone, and workers then hear of it."""
     if sys.platform == "win32":
         below = subprocess.BELOW_NORMAL_PRIORITY_CLASS
@@ -85,22 +85,22 @@ class LaneProcess:
         self._process: Process | None = None
         self._killed = False
 
-    def begin(self, folder: Path, what: Computation) -> None:
-        if self._process is not None and (self._killed or self._process.ended() is not None):
+    def begin(self, folder: Path, computation: Computation) -> None:
+        if self._process is not None and (self._killed or self._process.poll() is not None):
             self.close()
-        asked: dict[str, object] = {"folder": str(folder), "function": what.function}
-        asked |= {"processor": self._lane.processor, "hint": self._lane.hint}
+        request: dict[str, object] = {"folder": str(folder), "function": computation.function}
+        request |= {"processor": self._lane.max_cpu_seconds, "hint": self._lane.hint}
         if self._process is None:
-            given = [str(self._limits.nice), str(self._limits.memory)]
+            arguments = [str(self._limits.nice), str(self._limits.memory)]
             threads = self._lane.threads or max(1, cores() // 2)
-            self._process = Process("transformer.jobs.compute_process", given, threads)
+            self._process = Process("transformer.jobs.compute_process", arguments, threads)
             self._killed = False
-        self._process.send(json.dumps(asked))
+        self._process.send(json.dumps(request))
 
     def wait(self) -> int:
         process = self._process
         assert process
-        answer = process.answer()
+        answer = process.read_line()
         if answer.strip() == b"0":
             return 0
         code = int(answer) if answer.endswith(b"\n") else process.wait()
@@ -119,40 +119,40 @@ class LaneProcess:
             process.close()
 
 
-CARDS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+GPU_DEVICES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 """Where Linux has a graphics card's driver: NVIDIA's, AMD's, and that of Windows beneath it."""
 
 
-def bound_memory(most: int) -> bool:
+def limit_memory(max_bytes: int) -> bool:
     """Let this process have `most` bytes of its own; more is a MemoryError, or torch's word for it.
 
     Linux counts all that a process can write to and nobody else has (RLIMIT_DATA since 4.7): what
     libraries and mapped files take is not in it. A graphics card's driver sets aside far more than
     it uses, so nothing is bounded beside one. True where the system holds it.
     """
-    if not sys.platform.startswith("linux") or any(Path(card).exists() for card in CARDS):
+    if not sys.platform.startswith("linux") or any(Path(card).exists() for card in GPU_DEVICES):
         return False
     import resource
 
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if hard != resource.RLIM_INFINITY:
-        most = min(most, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (most, hard))
+        max_bytes = min(max_bytes, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (max_bytes, hard))
     return True
 
 
-def bound_processor(seconds: int) -> bool:
+def limit_cpu_time(seconds: int) -> bool:
     """Let this process compute for `seconds` from now on, all threads together; then it is ended.
     True where the system holds it."""
     if sys.platform == "win32":
         return False
     import resource
 
-    until = math.ceil(time.process_time()) + seconds
+    cpu_limit = math.ceil(time.process_time()) + seconds
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     if hard != resource.RLIM_INFINITY:
-        until = min(until, hard)
-    resource.setrlimit(resource.RLIMIT_CPU, (until, hard))
+        cpu_limit = min(cpu_limit, hard)
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_limit, hard))
     return True
 
 
@@ -165,10 +165,10 @@ class RunExecutor(Protocol):
     def wake(self) -> None:
         """A run has come: look now."""
 
-    def warm(self) -> int:
+    def warm_workers(self) -> int:
         """How many workers are ready to train."""
 
-    def watched(self) -> Collection[str]:
+    def supervised_workers(self) -> Collection[str]:
         """The workers whose end will be reported."""
 
     def startup_error(self) -> str:
@@ -185,7 +185,7 @@ class LaneExecutor(Protocol):
     One computation at a time: `begin`, then `wait`; `kill` may come from any thread meanwhile.
     """
 
-    def begin(self, folder: Path, what: Computation) -> None:
+    def begin(self, folder: Path, computation: Computation) -> None:
         """Compute what the folder's ask.json says and leave its files there. Raises OSError."""
 
     def wait(self) -> int:

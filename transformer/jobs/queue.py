@@ -13,16 +13,26 @@ from pathlib import Path
 from typing import Any, get_args
 
 from transformer.jobs.computation import fingerprint
-from transformer.jobs.errors import JobError, sentence
+from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import NAME, JobFolder, check_files, check_owner
-from transformer.jobs.info import RunInfo, find_same, holders, read, refuse_for_others, with_places
+from transformer.jobs.info import (
+    RunInfo,
+    check_sole_holder,
+    find_same_run,
+    holders,
+    read_run_info,
+    with_queue_positions,
+)
 from transformer.jobs.limits import Limits
-from transformer.jobs.shares import Who
+from transformer.jobs.shares import Requester
 from transformer.run_config import TrainingRun
 from transformer.training.control_file import Command
 from transformer.training.locks import exclusive
 
-_COMING, _GOING = ".coming-", ".going-"  # folders that are made, or removed, out of sight
+_NEW_PREFIX, _REMOVED_PREFIX = (
+    ".coming-",
+    ".going-",
+)  # folders that are made, or removed, out of sight
 
 
 class Queue:
@@ -30,11 +40,11 @@ class Queue:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        with sentence("the folder of runs cannot be used"):
+        with as_job_error("the folder of runs cannot be used"):
             root.mkdir(parents=True, exist_ok=True)
             with self.held():
-                for left in [*root.glob(f"{_COMING}*"), *root.glob(f"{_GOING}*")]:
-                    shutil.rmtree(left, ignore_errors=True)
+                for leftover in [*root.glob(f"{_NEW_PREFIX}*"), *root.glob(f"{_REMOVED_PREFIX}*")]:
+                    shutil.rmtree(leftover, ignore_errors=True)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -50,7 +60,9 @@ class Queue:
 
     def infos(self) -> list[RunInfo]:
         """All runs with their places, the newest first."""
-        infos = with_places(info for folder in self.folders() if (info := read(folder)))
+        infos = with_queue_positions(
+            info for folder in self.folders() if (info := read_run_info(folder))
+        )
         # By turn before the time, for a clock may be put back; the command line's have neither.
         return sorted(infos, key=lambda info: (info.turn, info.created, info.name), reverse=True)
 
@@ -65,13 +77,13 @@ class Queue:
     def add(
         self,
         configs: Sequence[TrainingRun],
-        who: Who,
+        requester: Requester,
         files: Mapping[str, bytes],
         limits: Limits,
         *,
         first: bool = False,
-        once: bool = False,
-        dealt: Sequence[str] = (),
+        reuse: bool = False,
+        owners: Sequence[str] = (),
     ) -> list[str]:
         """Put runs in line, all or none, and return their names; `files` lie beside each.
 
@@ -83,67 +95,69 @@ class Queue:
         The folders are written out of sight, then renamed: each is there whole, or not at all.
         Raises JobError if a limit is passed, a file is wrong or a folder cannot be written.
         """
-        owners = dealt or [who.visitor] * len(configs)
-        for owner in (who.visitor, *owners):
+        run_owners = owners or [requester.visitor] * len(configs)
+        for owner in (requester.visitor, *run_owners):
             check_owner(owner)
-        configs = [limits.checked(config, files) for config in configs]
+        configs = [limits.check_run(config, files) for config in configs]
         for config in configs:
             check_files(config, files)
-        made: list[JobFolder] = []
-        with sentence("the run could not be written"), self.held():
+        new_folders: list[JobFolder] = []
+        with as_job_error("the run could not be written"), self.held():
             infos = self.infos()
-            if once and (same := self._same(configs, infos)):
+            if reuse and (same := self._find_same_runs(configs, infos)):
                 for folder in same:
-                    self._hold(folder, who.visitor, first)
+                    self._add_holder(folder, requester.visitor, first)
                 return [folder.name for folder in same]
-            kept = [Who(info.owner, info.address) for info in infos]
-            waiting = [Who(i.owner, i.address) for i in infos if i.status == "queued"]
-            limits.room(waiting, kept, who, len(configs))
-            limits.disk(shutil.disk_usage(self.root).free)
+            stored = [Requester(info.owner, info.address) for info in infos]
+            waiting = [Requester(i.owner, i.address) for i in infos if i.status == "queued"]
+            limits.check_capacity(waiting, stored, requester, len(configs))
+            limits.check_disk(shutil.disk_usage(self.root).free)
             next_turn = 1 + max((info.turn for info in infos), default=0)
             try:
-                for at, (config, owner) in enumerate(zip(configs, owners, strict=True)):
+                for index, (config, owner) in enumerate(zip(configs, run_owners, strict=True)):
                     name = self._new_name(config.title)
-                    made.append(JobFolder(self.root / f"{_COMING}{name}"))
-                    whose = Who(owner, who.address)
-                    self._write(made[-1], config, files, whose, next_turn + at)
+                    new_folders.append(JobFolder(self.root / f"{_NEW_PREFIX}{name}"))
+                    owner_at_address = Requester(owner, requester.address)
+                    self._write(new_folders[-1], config, files, owner_at_address, next_turn + index)
                     if first:
-                        made[-1].change_job(first=True)
-                for at, folder in enumerate(made):
-                    named = self.root / folder.name.removeprefix(_COMING)
-                    folder.path.rename(named)
-                    made[at] = JobFolder(named)
+                        new_folders[-1].change_job(first=True)
+                for index, folder in enumerate(new_folders):
+                    final_path = self.root / folder.name.removeprefix(_NEW_PREFIX)
+                    folder.path.rename(final_path)
+                    new_folders[index] = JobFolder(final_path)
             except BaseException:
-                for folder in made:
+                for folder in new_folders:
                     shutil.rmtree(folder.path, ignore_errors=True)
                 raise
-        return [folder.name for folder in made]
+        return [folder.name for folder in new_folders]
 
     def _write(
         self,
         folder: JobFolder,
         config: TrainingRun,
         files: Mapping[str, bytes],
-        who: Who,
+        owner: Requester,
         turn: int,
     ) -> None:
         folder.path.mkdir()
         for file, content in files.items():
             (folder.path / file).write_bytes(content)
-        folder.write_config(replace(config, owner=who.visitor, created=time.time()))
-        folder.change_job(turn=turn, address=who.address, code=fingerprint())
+        folder.write_config(replace(config, owner=owner.visitor, created=time.time()))
+        folder.change_job(turn=turn, address=owner.address, code=fingerprint())
         folder.lock_path.touch()
         folder.write_state("queued", "waits for a worker", step=0)
 
-    def _same(
+    def _find_same_runs(
         self, configs: Sequence[TrainingRun], infos: Sequence[RunInfo]
     ) -> list[JobFolder] | None:
         """A run for each that computes the same; None if there is none for one of them."""
         folders = {info.name: JobFolder(self.root / info.name) for info in infos}
-        found = [folder for one in configs if (folder := find_same(one, infos, folders))]
-        return found if len(found) == len(configs) else None
+        same_folders = [
+            folder for config in configs if (folder := find_same_run(config, infos, folders))
+        ]
+        return same_folders if len(same_folders) == len(configs) else None
 
-    def _hold(self, folder: JobFolder, visitor: str, first: bool) -> None:
+    def _add_holder(self, folder: JobFolder, visitor: str, first: bool) -> None:
         job = folder.job()
         now = dict.fromkeys([*holders(folder.config(), job), visitor])
         folder.change_job(holders=[*now], first=first or job.get("first") is True)
@@ -156,11 +170,11 @@ class Queue:
                 return name
 
     @contextmanager
-    def _own(self, name: str, owner: str) -> Iterator[tuple[JobFolder, RunInfo]]:
+    def _owned_run(self, name: str, owner: str) -> Iterator[tuple[JobFolder, RunInfo]]:
         """A run that the visitor has, with the lock held. Raises JobError if it is not theirs."""
-        with sentence("the run could not be changed"), self.held():
+        with as_job_error("the run could not be changed"), self.held():
             folder = self.folder(name)
-            info = read(folder)
+            info = read_run_info(folder)
             if info is None or not info.held_by(owner):
                 raise JobError(
                     f"{name} is not your run: anyone may look at it, and whoever began it controls "
@@ -180,9 +194,9 @@ class Queue:
         """Write what the owner wishes; a run that no worker has follows at once. Raises JobError"""
         if command not in ("", *get_args(Command)):
             raise JobError(f"the command must be run, pause or stop, not {command!r}")
-        with self._own(name, owner) as (folder, info):
+        with self._owned_run(name, owner) as (folder, info):
             if not for_all and (command in ("pause", "stop") or learning_rate_factor is not None):
-                refuse_for_others(info, owner)
+                check_sole_holder(info, owner)
             waits = info.status in ("queued", "paused")
             if info.status != "running" and not waits:
                 raise JobError(f"{name} is {info.status}: there is nothing to control any more")
@@ -203,21 +217,21 @@ class Queue:
             elif info.status == "paused" and command == "run":
                 folder.change_state("queued", "waits for a worker to go on")
 
-    def put_first(self, name: str, owner: str) -> None:
+    def prioritize(self, name: str, owner: str) -> None:
         """Before all in line that are not first already. Raises JobError."""
-        with self._own(name, owner) as (folder, info):
+        with self._owned_run(name, owner) as (folder, info):
             if info.status != "queued":
                 raise JobError(f"{name} is {info.status}: it stands in no line")
             folder.change_job(first=True)
 
     def share(self, name: str, owner: str, shared: bool) -> None:
         """Let others see one's own run, or no longer. Raises JobError."""
-        with self._own(name, owner) as (folder, _):
+        with self._owned_run(name, owner) as (folder, _):
             folder.change_job(shared=shared)
 
     def resume(self, name: str, owner: str) -> None:
         """Back into the line, at the run's old place in the order of coming. Raises JobError."""
-        with self._own(name, owner) as (folder, info):
+        with self._owned_run(name, owner) as (folder, info):
             if info.status == "finished":
                 raise JobError(f"{name} is finished: there is nothing left to resume")
             folder.write_control(command="run")
@@ -227,9 +241,9 @@ class Queue:
     def delete(self, name: str, owner: str) -> None:
         """Out of sight at once, and off the disk when nobody trains in it; while others have it
         too, it stays theirs. Raises JobError."""
-        with self._own(name, owner) as (folder, info):
-            if others := [one for one in info.holders if one != owner]:
-                folder.change_job(holders=others)
+        with self._owned_run(name, owner) as (folder, info):
+            if other_holders := [holder for holder in info.holders if holder != owner]:
+                folder.change_job(holders=other_holders)
             elif folder.is_held:
                 folder.change_job(deleted=True)
                 folder.write_control(command="stop")
@@ -238,6 +252,6 @@ class Queue:
 
     def remove(self, folder: JobFolder) -> None:
         """Take a folder that nobody holds off the disk, at once for everyone who looks."""
-        gone = self.root / f"{_GOING}{secrets.token_hex(6)}"
-        folder.path.rename(gone)
-        shutil.rmtree(gone, ignore_errors=True)
+        removed = self.root / f"{_REMOVED_PREFIX}{secrets.token_hex(6)}"
+        folder.path.rename(removed)
+        shutil.rmtree(removed, ignore_errors=True)

@@ -62,7 +62,7 @@ def submit_race(
     seeds: Sequence[int] | None = None,
     *,
     address: str = "",
-    among: Sequence[str] = (),
+    owners: Sequence[str] = (),
 ) -> str:
     """Put all runs of a race in line, or none, and return the race's id.
 
@@ -76,16 +76,18 @@ def submit_race(
         JobError: for a race or seeds that cannot be, or a limit that is passed, with both numbers.
     """
     try:
-        chosen = race_named(race)
+        definition = race_named(race)
     except ValueError as error:
         raise JobError(str(error)) from error
-    seeds = tuple(chosen.seeds if seeds is None else seeds)
+    seeds = tuple(definition.seeds if seeds is None else seeds)
     if not seeds or len(set(seeds)) < len(seeds) or min(seeds) < 0:
         raise JobError(f"a race needs different seeds, 0 or more each, not {list(seeds)}")
     race_id = f"{race}-{secrets.token_hex(4)}"
-    configs = [chosen.config(entry, seed, race_id) for seed in seeds for entry in chosen.entries]
-    dealt = [among[at % len(among)] for at in range(len(configs))] if among else ()
-    jobs.submit_all(configs, owner, address=address, dealt=dealt)
+    configs = [
+        definition.config(entry, seed, race_id) for seed in seeds for entry in definition.entries
+    ]
+    run_owners = [owners[index % len(owners)] for index in range(len(configs))] if owners else ()
+    jobs.submit_all(configs, owner, address=address, owners=run_owners)
     return race_id
 
 
@@ -109,15 +111,15 @@ def race_runs(
 
 def cancel_race(jobs: Jobs, race_id: str, owner: str) -> int:
     """Stop all of one's own runs of this race that wait, pause or train; returns how many."""
-    return _each(jobs, race_id, owner, ("queued", "paused", "running"), "stop")
+    return _end_runs(jobs, race_id, owner, ("queued", "paused", "running"), "stop")
 
 
 def delete_race(jobs: Jobs, race_id: str, owner: str) -> int:
     """Remove all of one's own runs of this race for good; returns how many."""
-    return _each(jobs, race_id, owner, (), "delete")
+    return _end_runs(jobs, race_id, owner, (), "delete")
 
 
-def _each(jobs: Jobs, race_id: str, owner: str, statuses: Sequence[str], act: str) -> int:
+def _end_runs(jobs: Jobs, race_id: str, owner: str, statuses: Sequence[str], act: str) -> int:
     """The last in line first, so that none of them begins meanwhile."""
     count = 0
     for run in reversed(race_runs(jobs, race_id)):
@@ -135,10 +137,12 @@ def track(jobs: Jobs, run: RaceRun) -> Track:
     """The run's metrics as they are now; a file that has not grown is not read again."""
     folder = jobs.folder(run.info.name)
     try:
-        found = folder.metrics_path.stat()
+        file_stat = folder.metrics_path.stat()
     except OSError:
-        return _track(folder.path, (0, 0), run.race, run.info.steps)
-    return _track(folder.path, (found.st_size, found.st_mtime_ns), run.race, run.info.steps)
+        return _read_track(folder.path, (0, 0), run.race, run.info.steps)
+    return _read_track(
+        folder.path, (file_stat.st_size, file_stat.st_mtime_ns), run.race, run.info.steps
+    )
 
 
 def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[Verdict]]:
@@ -151,8 +155,8 @@ def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[V
     if not runs:
         raise ValueError("there are no runs of this race; they may have been deleted")
     race = race_named(runs[0].race.name)
-    done = [track(jobs, run).outcome for run in runs if run.info.status == "finished"]
-    table = results([one for one in done if one is not None], list(race.entries))
+    outcomes = [track(jobs, run).outcome for run in runs if run.info.status == "finished"]
+    table = results([outcome for outcome in outcomes if outcome is not None], list(race.entries))
     return table, [verdict(table, claim, race.measure) for claim in race.claims]
 
 
@@ -167,15 +171,17 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
     lines = []
     for run in runs:
         with suppress(JobError, RunError):  # deleted meanwhile
-            seen = track(jobs, run)
+            run_track = track(jobs, run)
             config = jobs.folder(run.info.name).config()
             if not isinstance(config, LayerRun):
                 continue
             reach = config.layer.reach
-            said = {
+            columns = {
                 "entry": run.race.entry,
                 "seed": run.race.seed,
-                "step": int(seen.evaluation_steps[-1]) if len(seen.evaluation_steps) else 0,
+                "step": int(run_track.evaluation_steps[-1])
+                if len(run_track.evaluation_steps)
+                else 0,
             }
             sizes = {
                 "reach": math.inf if reach is None else float(reach),
@@ -184,14 +190,14 @@ def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
                 "d_ff": config.model.d_ff,
             }
             lines += [
-                {**said, "distance": distance, "accuracy": share, **sizes}
-                for distance, share in seen.by_distance.items()
+                {**columns, "distance": distance, "accuracy": accuracy, **sizes}
+                for distance, accuracy in run_track.by_distance.items()
             ]
     return pd.DataFrame(lines, columns=list(COLUMNS))
 
 
 @lru_cache(maxsize=512)
-def _track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int) -> Track:
+def _read_track(path: Path, stamp: tuple[int, int], race: RaceEntry, steps: int) -> Track:
     lines = JobFolder(path).metrics() if stamp[0] else []
     trained = [line for line in lines if "loss" in line]
     evaluations = [line for line in lines if "sequence_accuracy" in line]

@@ -10,7 +10,7 @@ from typing import Any
 from transformer.analysis.evidence.verdicts import Claim, Measure
 from transformer.config import near
 from transformer.run_config import RaceEntry, TrainingRun
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Race:
         claims: what the verdict is about, by `measure`.
         seeds: taken unless others are given.
         minutes: that all runs take together on a laptop's two cores, about.
-        describe: makes a run of the task and settings, as `recipe.describe` does.
+        make_run_config: of the task and settings, as `recipe.make_run_config`.
     """
 
     name: str
@@ -39,7 +39,7 @@ class Race:
     measure: Measure = "loss"
     options: Mapping[str, int] = field(default_factory=dict)
     seeds: tuple[int, ...] = (1, 2, 3)
-    describe: Callable[..., TrainingRun] = describe
+    make_run_config: Callable[..., TrainingRun] = make_run_config
 
     @property
     def groups(self) -> dict[str, list[str]]:
@@ -52,9 +52,9 @@ class Race:
     def config(self, entry: str, seed: int, race_id: str) -> TrainingRun:
         """What is asked of one of its runs. Raises ValueError for a name it has not."""
         if entry not in self.entries:
-            known = ", ".join(self.entries)
-            raise ValueError(f"{self.name} has no entry {entry!r}; it has {known}")
-        return self.describe(
+            names = ", ".join(self.entries)
+            raise ValueError(f"{self.name} has no entry {entry!r}; it has {names}")
+        return self.make_run_config(
             self.task,
             settings={**self.shared, **self.entries[entry], "seed": seed},
             options=self.options,
@@ -66,8 +66,8 @@ class Race:
 def race_named(name: str) -> Race:
     """Raises ValueError if there is none."""
     if name not in RACES:
-        known = ", ".join(RACES)
-        raise ValueError(f"no race {name!r}: choose one of {known}{near(name, RACES)}")
+        names = ", ".join(RACES)
+        raise ValueError(f"no race {name!r}: choose one of {names}{near(name, RACES)}")
     return RACES[name]
 
 
@@ -76,10 +76,10 @@ _SCORES = {"scaled": "scaled_dot", "unscaled": "dot", "additive": "additive"}
 _WIDTHS = (16, 64, 256)
 
 
-def _of_layers(*args: Any, **settings: Any) -> TrainingRun:
-    from transformer.training.layer_race import describe as describe_layers  # which is torch
+def _make_layer_run_config(*args: Any, **settings: Any) -> TrainingRun:
+    from transformer.training.layer_race import make_layer_run_config  # which imports torch
 
-    return describe_layers(*args, **settings)
+    return make_layer_run_config(*args, **settings)
 
 
 _ALL = (
@@ -211,7 +211,7 @@ _ALL = (
         ),
         minutes=4,
         measure="accuracy",
-        describe=_of_layers,
+        make_run_config=_make_layer_run_config,
     ),
 )
 RACES: Mapping[str, Race] = MappingProxyType({race.name: race for race in _ALL})

@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from transformer.text.files import read_json, write_json
-from transformer.training.locks import attempt
+from transformer.training.locks import try_lock
 
-LOCK = "lock"  # held by the app whose process computes it
-ASK, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"
-FAILURE, NO_ROOM = 1, 3
+LOCK_FILE = "lock"  # held by the app whose process computes it
+REQUEST, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"
+EXIT_FAILED, EXIT_DISK_FULL = 1, 3
 """What a process says of a computation that failed, and of one that could not even write why."""
-LAST = ".last"  # a folder of small files beside that of the results
-LACKING = "there is no room left on the disk; ask again once there is"
+LATEST_FOLDER = ".last"  # a folder of small files beside that of the results
+DISK_FULL = "there is no room left on the disk; ask again once there is"
 
 _KEY = re.compile(r"[a-z]+-[0-9a-f]+")
 
@@ -30,7 +30,7 @@ Status = Literal["absent", "waiting", "running", "done", "failed", "stopped"]
 
 
 @dataclass(frozen=True)
-class Standing:
+class ComputationStatus:
     """How a computation stands.
 
     Attributes:
@@ -47,9 +47,9 @@ class Standing:
     status: Status
     progress: float = 0.0
     stage: str = ""
-    place: int = 0
+    requests_ahead: int = 0
     reason: str = ""
-    mine: bool = False
+    is_requester: bool = False
     so_far: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -58,7 +58,7 @@ class Standing:
         return self.status in ("waiting", "running")
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_or_empty(path: Path) -> dict[str, Any]:
     """What `write_json` wrote; empty if there is nothing."""
     try:
         return read_json(path)
@@ -66,32 +66,31 @@ def read(path: Path) -> dict[str, Any]:
         return {}
 
 
-def ended(folder: Path) -> bool:
+def has_ended(folder: Path) -> bool:
     """Whether there is a result, or a reason why there is none."""
     return (folder / RESULT).is_file() or (folder / FAILED).is_file()
 
 
-def clear(folder: Path) -> None:
-    """Leave the end alone; a folder that has none goes, unless another app is at it. In one that
-    was ended by force lies a folder with half of a file."""
-    if ended(folder):
-        for name in (ASK, PROGRESS):
+def clean_up(folder: Path) -> None:
+    """Delete the folder of a computation that has no result, unless another app works in it."""
+    if has_ended(folder):
+        for name in (REQUEST, PROGRESS):
             (folder / name).unlink(missing_ok=True)
-        for half in (path for path in folder.iterdir() if path.is_dir()):
-            shutil.rmtree(half, ignore_errors=True)
+        for partial in (path for path in folder.iterdir() if path.is_dir()):
+            shutil.rmtree(partial, ignore_errors=True)
     elif folder.is_dir():
         with suppress(FileNotFoundError):  # somebody else cleared it
-            lock = attempt(folder / LOCK)
+            lock = try_lock(folder / LOCK_FILE)
             if lock is not None:
-                gone = folder
+                removed = folder
                 # Out of the way first: who begins it now makes another. (Windows moves none that
                 # has an open file.)
                 with lock, suppress(PermissionError):
-                    gone = folder.rename(folder.with_name(f".going-{secrets.token_hex(6)}"))
-                shutil.rmtree(gone, ignore_errors=True)
+                    removed = folder.rename(folder.with_name(f".going-{secrets.token_hex(6)}"))
+                shutil.rmtree(removed, ignore_errors=True)
 
 
-def hold(folder: Path) -> BinaryIO | None:
+def lock_folder(folder: Path) -> BinaryIO | None:
     """The lock of this folder, which is made if it is not there; None if somebody else has it.
 
     A folder that another app clears between the two steps is made again: the lock of one that has
@@ -100,33 +99,36 @@ def hold(folder: Path) -> BinaryIO | None:
     while True:
         folder.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError):
-            lock = attempt(folder / LOCK)
+            lock = try_lock(folder / LOCK_FILE)
             if lock is None:
                 return None
             with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(lock.fileno()), (folder / LOCK).stat()):
+                if os.path.samestat(os.fstat(lock.fileno()), (folder / LOCK_FILE).stat()):
                     return lock
             lock.close()
 
 
-def forget(folders: list[Path], kept: int, new: Path | None = None) -> None:
+def remove_oldest(folders: list[Path], max_results: int, new: Path | None = None) -> None:
     """Remove all of these that have ended but the `kept` that were looked at last. What was looked
     at in the future, before the clock was put back, goes first; `new` stays."""
-    now = time.time()
+    current_time = time.time()
     ends = [
         path
         for folder in folders
         for path in (folder / RESULT, folder / FAILED)
         if folder != new and path.is_file()
     ]
-    looked = {path: path.stat().st_mtime for path in ends}
-    ends.sort(key=lambda path: looked[path] if looked[path] <= now + 60 else 0.0, reverse=True)
-    for path in ends[kept - (new is not None) :]:
+    last_used = {path: path.stat().st_mtime for path in ends}
+    ends.sort(
+        key=lambda path: last_used[path] if last_used[path] <= current_time + 60 else 0.0,
+        reverse=True,
+    )
+    for path in ends[max_results - (new is not None) :]:
         shutil.rmtree(path.parent, ignore_errors=True)
 
 
 @dataclass(frozen=True)
-class Last:
+class LatestResult:
     """One of the results that are kept.
 
     Attributes:
@@ -140,7 +142,7 @@ class Last:
     result: dict[str, Any]
 
 
-class Latest:
+class LatestIndex:
     """A small file for each subject, in a hidden folder of the folder of runs."""
 
     def __init__(self, root: Path, results: Path) -> None:
@@ -149,16 +151,16 @@ class Latest:
         Args:
             root: the folder of runs; results: that of the results.
         """
-        self._folder, self._results = root / LAST, results
+        self._folder, self._results = root / LATEST_FOLDER, results
         with suppress(OSError):
             for path in self._folder.glob("*.json"):
-                if not (results / str(read(path).get("key", "")) / RESULT).is_file():
+                if not (results / str(read_or_empty(path).get("key", "")) / RESULT).is_file():
                     path.unlink(missing_ok=True)
 
-    def note(self, subject: str, key: str) -> None:
+    def record(self, subject: str, key: str) -> None:
         """There is a result, just now; nothing where that is known already or there is no subject,
         and where the disk takes no word."""
-        if subject and read(self._path(subject)).get("key") != key:
+        if subject and read_or_empty(self._path(subject)).get("key") != key:
             with suppress(OSError):
                 write_json(self._path(subject), {"key": key, "when": time.time()})
 
@@ -167,14 +169,14 @@ class Latest:
         with suppress(OSError):
             self._path(subject).unlink(missing_ok=True)
 
-    def find(self, subject: str) -> Last | None:
+    def find(self, subject: str) -> LatestResult | None:
         """The last result on it, unless it has been forgotten since."""
-        noted = read(self._path(subject))
-        key, when = noted.get("key"), noted.get("when")
+        record = read_or_empty(self._path(subject))
+        key, when = record.get("key"), record.get("when")
         if not isinstance(key, str) or not _KEY.fullmatch(key) or not isinstance(when, int | float):
             return None
-        found = read(self._results / key / RESULT)
-        return Last(key, float(when), found) if found else None
+        result = read_or_empty(self._results / key / RESULT)
+        return LatestResult(key, float(when), result) if result else None
 
     def _path(self, subject: str) -> Path:
         return self._folder / f"{hashlib.sha256(subject.encode()).hexdigest()[:24]}.json"

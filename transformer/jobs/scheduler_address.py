@@ -6,7 +6,7 @@ import ipaddress
 import re
 from pathlib import Path
 
-KEYS = ("ca.pem", "cert.pem", "key.pem")
+KEY_FILES = ("ca.pem", "cert.pem", "key.pem")
 """In the folder of keys: who is trusted, who we are, and the proof of it."""
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
@@ -20,13 +20,13 @@ def check_cluster(executor: str, scheduler: str, keys: str) -> None:
         if scheduler or keys:
             raise ValueError('scheduler and cluster_keys are of a cluster: add executor = "dask"')
         return
-    found = _ADDRESS.fullmatch(scheduler)
-    if not found or not 0 < int(found[3]) < 65536:
+    match = _ADDRESS.fullmatch(scheduler)
+    if not match or not 0 < int(match[3]) < 65536:
         raise ValueError(
             f"scheduler must be an address such as tls://10.0.0.5:8786, not {scheduler[:80]!r}"
         )
-    if found[1] == "tcp":
-        if not _is_loopback(found[2]):
+    if match[1] == "tcp":
+        if not _is_loopback(match[2]):
             raise ValueError(
                 f"{scheduler} is not encrypted, and whoever reaches a scheduler may run programs "
                 "there: take tls:// and cluster_keys; tcp:// is for 127.0.0.1 alone"
@@ -34,7 +34,7 @@ def check_cluster(executor: str, scheduler: str, keys: str) -> None:
         return
     if not keys:
         raise ValueError("tls:// needs cluster_keys, the folder of ca.pem, cert.pem and key.pem")
-    for name in KEYS:
+    for name in KEY_FILES:
         if not (Path(keys) / name).is_file():
             raise ValueError(f"cluster_keys: the folder {keys} has no {name}")
 

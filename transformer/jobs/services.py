@@ -11,25 +11,25 @@ from typing import Any, TypeVar
 
 Service = TypeVar("Service")
 
-_made: dict[tuple[Any, ...], Any] = {}
+_services: dict[tuple[Any, ...], Any] = {}
 _guard = threading.RLock()  # one service may ask for another while it is made
 
 
-def once(make: Callable[..., Service], *given: Hashable) -> Service:
+def shared_service(make: Callable[..., Service], *arguments: Hashable) -> Service:
     """What `make(*given)` gave the first time, for every session and thread of this process."""
-    key = (make, *given)
+    key = (make, *arguments)
     with _guard:
-        if key not in _made:
-            _made[key] = make(*given)
-        found: Service = _made[key]
-        return found
+        if key not in _services:
+            _services[key] = make(*arguments)
+        service: Service = _services[key]
+        return service
 
 
 def close_all() -> None:
     """Close what was made and can be closed, the newest first, and forget all of it."""
     with _guard:
-        services = [*_made.values()]
-        _made.clear()
+        services = [*_services.values()]
+        _services.clear()
     for service in reversed(services):
         close = getattr(service, "close", None)
         if close is not None:

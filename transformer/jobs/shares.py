@@ -12,10 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
-One = TypeVar("One")
+Item = TypeVar("Item")
 
 
-class Who(NamedTuple):
+class Requester(NamedTuple):
     """Who asks: the visitor's id, and where from; "" for an address that is not known, such as
     this machine's own or a program's."""
 
@@ -28,28 +28,36 @@ class Who(NamedTuple):
         return self.address or f"visitor {self.visitor}"
 
 
-def of_address(most: int) -> int:
+def address_quota(total: int) -> int:
     """What one address may have of `most`."""
-    return max(1, most // 2)
+    return max(1, total // 2)
 
 
-def refused(taken: Sequence[Who], who: Who, most: int, wanted: int = 1) -> str:
+def exceeded_quota(
+    holders: Sequence[Requester], requester: Requester, total: int, count: int = 1
+) -> str:
     """ "" if there is room, "all" if all is taken, "address" if the address has its share.
 
     Args:
         taken: who has what there is, one for each.
         most: of all together; newcomers may bring it to twice as much.
     """
-    beside = sum(bool(who.address) and one.address == who.address for one in taken)
-    if who.address and beside + wanted > of_address(most):
+    same_address = sum(
+        bool(requester.address) and holder.address == requester.address for holder in holders
+    )
+    if requester.address and same_address + count > address_quota(total):
         return "address"
-    newcomer = bool(who.address) and not beside and wanted == 1 and len(taken) < 2 * most
-    if len(taken) + wanted > most and not newcomer:
+    newcomer = (
+        bool(requester.address) and not same_address and count == 1 and len(holders) < 2 * total
+    )
+    if len(holders) + count > total and not newcomer:
         return "all"
     return ""
 
 
-def in_turn(waiting: Iterable[One], running: Iterable[One], who: Callable[[One], Who]) -> list[One]:
+def fair_order(
+    waiting: Iterable[Item], running: Iterable[Item], requester: Callable[[Item], Requester]
+) -> list[Item]:
     """Those that wait, the next first, given in the order of coming.
 
     Every address's first comes before anyone's second, counting what runs, and within an address
@@ -57,23 +65,25 @@ def in_turn(waiting: Iterable[One], running: Iterable[One], who: Callable[[One],
     equals it is first come, first served. Nobody waits for ever: once a visitor's first has ended,
     their next one counts as a first, and stands before all that came later.
     """
-    now = [who(one) for one in running]
-    order = _firsts_first(waiting, [one.visitor for one in now], lambda one: who(one).visitor)
-    return _firsts_first(order, [one.group for one in now], lambda one: who(one).group)
+    active = [requester(item) for item in running]
+    order = _round_robin(
+        waiting, [item.visitor for item in active], lambda item: requester(item).visitor
+    )
+    return _round_robin(order, [item.group for item in active], lambda item: requester(item).group)
 
 
-def _firsts_first(
-    waiting: Iterable[One], running: Iterable[str], whose: Callable[[One], str]
-) -> list[One]:
-    before, keyed = Counter(running), []
-    for one in waiting:
-        keyed.append((before[whose(one)], one))
-        before[whose(one)] += 1
-    return [one for _, one in sorted(keyed, key=lambda pair: pair[0])]  # equals stay in order
+def _round_robin(
+    waiting: Iterable[Item], running: Iterable[str], owner: Callable[[Item], str]
+) -> list[Item]:
+    counts, keyed = Counter(running), []
+    for item in waiting:
+        keyed.append((counts[owner(item)], item))
+        counts[owner(item)] += 1
+    return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]  # equals stay in order
 
 
-def until_turn(
-    left: Sequence[float | None], before: Sequence[float | None], workers: int
+def seconds_until_turn(
+    remaining: Sequence[float | None], ahead: Sequence[float | None], workers: int
 ) -> float | None:
     """Seconds until a worker is free for what stands behind `before`; None if one of them has a
     time that is not known.
@@ -83,11 +93,11 @@ def until_turn(
         before: seconds that each waiting run before it will take, the next first.
         workers: that take runs, each one at a time.
     """
-    if any(seconds is None for seconds in (*left, *before)):
+    if any(seconds is None for seconds in (*remaining, *ahead)):
         return None
-    free = sorted(seconds or 0.0 for seconds in left)
-    free = [0.0] * (workers - len(free)) + free[-workers:]
-    heapq.heapify(free)
-    for seconds in before:
-        heapq.heapreplace(free, free[0] + (seconds or 0.0))
-    return free[0]
+    free_at = sorted(seconds or 0.0 for seconds in remaining)
+    free_at = [0.0] * (workers - len(free_at)) + free_at[-workers:]
+    heapq.heapify(free_at)
+    for seconds in ahead:
+        heapq.heapreplace(free_at, free_at[0] + (seconds or 0.0))
+    return free_at[0]

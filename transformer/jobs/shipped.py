@@ -17,7 +17,7 @@ from pathlib import Path
 
 from transformer.house import SHIPPED_RUNS
 from transformer.jobs.folder import NAME, JobFolder
-from transformer.jobs.info import RunInfo, read
+from transformer.jobs.info import RunInfo, read_run_info
 from transformer.run_config import FilmRun
 
 RUNS = SHIPPED_RUNS
@@ -32,22 +32,22 @@ class ShippedFolder(JobFolder):
     @property
     def checkpoint_path(self) -> Path:
         own = super().checkpoint_path
-        return own if self.has_own_checkpoint else self._named() or own
+        return own if self.has_own_checkpoint else self._named_checkpoint() or own
 
     @property
     def has_own_checkpoint(self) -> bool:
         return (self.path / "checkpoint" / "config.json").is_file()
 
-    def _named(self) -> Path | None:
+    def _named_checkpoint(self) -> Path | None:
         """A plain name alone: nothing outside the folder of checkpoints is ever reached."""
         config = self.title_and_owner()
         if not isinstance(config, FilmRun) or not NAME.fullmatch(config.checkpoint):
             return None
-        found = self.path.parents[1] / config.checkpoint
-        return found if (found / "config.json").is_file() else None
+        checkpoint = self.path.parents[1] / config.checkpoint
+        return checkpoint if (checkpoint / "config.json").is_file() else None
 
 
-def find(root: Path, name: str) -> ShippedFolder | None:
+def find_shipped(root: Path, name: str) -> ShippedFolder | None:
     """The run of this name in `root`, a folder of such runs; None if there is none."""
     if not NAME.fullmatch(name) or (root / name).is_symlink():
         return None
@@ -55,23 +55,23 @@ def find(root: Path, name: str) -> ShippedFolder | None:
     return folder if folder.exists else None
 
 
-def folders(root: Path) -> list[ShippedFolder]:
+def shipped_folders(root: Path) -> list[ShippedFolder]:
     """All of them, by name."""
     try:
         names = sorted(path.name for path in root.iterdir())
     except OSError:
         return []
-    return [folder for name in names if (folder := find(root, name))]
+    return [folder for name in names if (folder := find_shipped(root, name))]
 
 
-def infos(root: Path) -> list[RunInfo]:
+def shipped_infos(root: Path) -> list[RunInfo]:
     """What a page shows of them. Read once: what came with the app stays as it is."""
     try:
-        return [*_infos(root, root.stat().st_mtime_ns)]
+        return [*_cached_infos(root, root.stat().st_mtime_ns)]
     except OSError:
         return []
 
 
 @lru_cache(maxsize=4)
-def _infos(root: Path, _: int) -> tuple[RunInfo, ...]:
-    return tuple(info for folder in folders(root) if (info := read(folder)))
+def _cached_infos(root: Path, _: int) -> tuple[RunInfo, ...]:
+    return tuple(info for folder in shipped_folders(root) if (info := read_run_info(folder)))

@@ -37,7 +37,7 @@ class ShippedRace:
     table: pd.DataFrame
 
 
-def write(folder: Path, name: str, table: pd.DataFrame) -> Path:
+def write_race(folder: Path, name: str, table: pd.DataFrame) -> Path:
     """Write it for `read`, and return where."""
     lines: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))  # infinite as null
     path = folder / RACES / f"{name}.json"
@@ -45,18 +45,18 @@ def write(folder: Path, name: str, table: pd.DataFrame) -> Path:
     return path
 
 
-def read(folder: Path, name: str, entries: Collection[str]) -> ShippedRace | None:
+def read_race(folder: Path, name: str, entries: Collection[str]) -> ShippedRace | None:
     """The race of this name in a folder of checkpoints; None if there is none of these entries."""
     path = folder / RACES / f"{name}.json"
     try:
         if path.stat().st_size > MAX_BYTES:
             return None
-        found = read_json(path)
-        table = pd.DataFrame(found["lines"], columns=list(COLUMNS))
+        content = read_json(path)
+        table = pd.DataFrame(content["lines"], columns=list(COLUMNS))
         table["reach"] = table["reach"].astype(float).fillna(math.inf)
         numbers = table.drop(columns=["entry", "reach"])
-        whole = set(table["entry"]) == set(entries) and bool(numbers.notna().all().all())
+        complete = set(table["entry"]) == set(entries) and bool(numbers.notna().all().all())
         table[numbers.columns] = numbers.astype(float)
-        return ShippedRace(float(found["when"]), table) if whole else None
+        return ShippedRace(float(content["when"]), table) if complete else None
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None

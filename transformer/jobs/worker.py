@@ -15,13 +15,15 @@ from pathlib import Path
 from types import FrameType
 
 from transformer.jobs import claims
-from transformer.jobs.claims import Places
-from transformer.jobs.processes import bound_memory
+from transformer.jobs.claims import WorkerCapacity
+from transformer.jobs.processes import limit_memory
 from transformer.jobs.queue import Queue
 
-_LOOK = 2.0  # seconds between two looks at the queue, for runs that another app put there
-_HEED = 0.1  # seconds between two looks whether the run is to pause
-_GRACE = 20.0  # seconds to save the run when the app has ended
+QUEUE_POLL_SECONDS = (
+    2.0  # seconds between two looks at the queue, for runs that another app put there
+)
+CONTROL_POLL_SECONDS = 0.1  # seconds between two looks whether the run is to pause
+SAVE_SECONDS = 20.0  # seconds to save the run when the app has ended
 Train = Callable[[Path], object]
 
 
@@ -32,9 +34,9 @@ class Worker:
     the end of the app, and its owner's wish to pause, for a paused run shall keep nobody waiting.
     """
 
-    def __init__(self, queue: Queue, token: str, places: Places) -> None:
-        self.queue, self.token, self.places = queue, token, places
-        self._news = threading.Event()
+    def __init__(self, queue: Queue, token: str, capacity: WorkerCapacity) -> None:
+        self.queue, self.token, self.capacity = queue, token, capacity
+        self._wake = threading.Event()
         self._ending = threading.Event()
         self._training = False
         self._interrupted = False
@@ -43,14 +45,14 @@ class Worker:
     def listen(self) -> None:
         """Any byte means a run has come; the end of the pipe means that the app has ended."""
         while os.read(0, 4096):
-            self._news.set()
+            self._wake.set()
         if not self._warm:
             os._exit(0)  # there is nothing to save
         self._ending.set()
-        self._news.set()
-        last = threading.Timer(_GRACE, os._exit, [1])
-        last.daemon = True
-        last.start()
+        self._wake.set()
+        deadline = threading.Timer(SAVE_SECONDS, os._exit, [1])
+        deadline.daemon = True
+        deadline.start()
         self._interrupt()
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
@@ -59,49 +61,49 @@ class Worker:
             raise SystemExit(0)
         if not self._interrupted:  # it came from outside
             self._ending.set()
-            self._news.set()
+            self._wake.set()
 
     def work(self, train: Train) -> None:
         """Take the next run as soon as there is one, until told to end."""
         self._warm = True
         while not self._ending.is_set():
-            self._news.clear()
+            self._wake.clear()
             claim = None
             try:
-                claim = claims.take(self.queue, self.token, self.places)
+                claim = claims.claim_next_run(self.queue, self.token, self.capacity)
             except OSError:
                 traceback.print_exc()  # the run waits on, until its state can be written
             if claim is None:
-                self._news.wait(_LOOK)
+                self._wake.wait(QUEUE_POLL_SECONDS)
             else:
-                self._have(claim, train)
+                self._run_claim(claim, train)
 
-    def _have(self, claim: claims.ClaimedRun, train: Train) -> None:
+    def _run_claim(self, claim: claims.ClaimedRun, train: Train) -> None:
         """Train the run, then give it back, whatever happened."""
-        self._interrupted, over = False, threading.Event()
-        polling = threading.Thread(target=self._poll_control, args=(claim, over), daemon=True)
+        self._interrupted, finished = False, threading.Event()
+        polling = threading.Thread(target=self._poll_control, args=(claim, finished), daemon=True)
         polling.start()
         error: BaseException | None = None
         try:
-            with printing_to(claim.folder.log_path):
+            with redirect_output(claim.folder.log_path):
                 error = self._train(claim.folder.path, train)
         finally:
-            over.set()
+            finished.set()
             polling.join()
-            self._give_back(claim, error)
+            self._release(claim, error)
 
-    def _give_back(self, claim: claims.ClaimedRun, error: BaseException | None) -> None:
+    def _release(self, claim: claims.ClaimedRun, error: BaseException | None) -> None:
         """Say how the run went; on a full disk not before there is room, for nobody else knows."""
         reported = False
         with claim.lock:
             while not claim.lock.closed:
                 try:
-                    return claims.give_back(self.queue, claim, error, self._interrupted)
+                    return claims.release_run(self.queue, claim, error, self._interrupted)
                 except OSError:
                     if not reported:
                         traceback.print_exc()
                     reported = True
-                if self._ending.wait(_LOOK):
+                if self._ending.wait(QUEUE_POLL_SECONDS):
                     return None  # whoever looks at the runs next finds it without a worker
 
     def _train(self, path: Path, train: Train) -> BaseException | None:
@@ -121,8 +123,8 @@ class Worker:
             self._training = False
         return None
 
-    def _poll_control(self, claim: claims.ClaimedRun, over: threading.Event) -> None:
-        while not over.wait(_HEED):
+    def _poll_control(self, claim: claims.ClaimedRun, finished: threading.Event) -> None:
+        while not finished.wait(CONTROL_POLL_SECONDS):
             if claim.folder.control().command == "pause":
                 return self._interrupt()
 
@@ -133,39 +135,39 @@ class Worker:
 
 
 @contextmanager
-def printing_to(path: Path) -> Iterator[None]:
+def redirect_output(path: Path) -> Iterator[None]:
     """Send what this process prints, C++ included, to the end of a file."""
-    kept: list[int] = []
+    saved: list[int] = []
     with suppress(OSError), path.open("ab", buffering=0) as file:
-        kept = [os.dup(1), os.dup(2)]
+        saved = [os.dup(1), os.dup(2)]
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
     try:
         yield
     finally:
-        for number, before in enumerate(kept, start=1):
+        for number, before in enumerate(saved, start=1):
             with suppress(OSError):
                 (sys.stdout if number == 1 else sys.stderr).flush()
             os.dup2(before, number)
             os.close(before)
 
 
-def main(given: list[str]) -> int:
+def main(argv: list[str]) -> int:
     """Arguments: the folder of runs, "module:function", a token, torch's threads, the cores of all
     workers, niceness, bytes of memory."""
-    root, trainer, token, threads, cores, nice, most = given
+    root, trainer, token, threads, cores, nice, max_bytes = argv
     if hasattr(os, "nice"):
         os.nice(int(nice))
-    worker = Worker(Queue(Path(root)), token, Places(int(cores), int(threads)))
+    worker = Worker(Queue(Path(root)), token, WorkerCapacity(int(cores), int(threads)))
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, worker.on_signal)
     threading.Thread(target=worker.listen, daemon=True).start()
     module, function = trainer.split(":")
-    found = importlib.import_module(module)
-    train: Train = getattr(found, function)
-    if warm_up := getattr(found, "warm_up", None):
+    trainer_module = importlib.import_module(module)
+    train: Train = getattr(trainer_module, function)
+    if warm_up := getattr(trainer_module, "warm_up", None):
         warm_up(int(threads))
-    bound_memory(int(most))
+    limit_memory(int(max_bytes))
     with suppress(BrokenPipeError):
         os.write(1, b"ready\n")
     os.dup2(2, 1)  # from here on nobody reads what it prints

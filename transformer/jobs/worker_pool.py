@@ -9,16 +9,16 @@ from collections.abc import Collection
 from contextlib import suppress
 
 from transformer.jobs import claims
-from transformer.jobs.claims import member
+from transformer.jobs.claims import new_worker_id
 from transformer.jobs.limits import Limits, cores
 from transformer.jobs.processes import Process
 from transformer.jobs.queue import Queue
 
-_GRACE = 25.0  # seconds for a worker to save what it trains; it has 20 itself
-_PATIENCE = 30.0  # seconds at most between two tries to start a worker
+SAVE_SECONDS = 25.0  # seconds for a worker to save what it trains; it has 20 itself
+MAX_RESTART_PAUSE = 30.0  # seconds at most between two tries to start a worker
 
 
-class Workers:
+class WorkerPool:
     """Processes, each watched by a thread that replaces it when it ends: as many as the operator
     says, or else one, and more as runs wait.
 
@@ -33,104 +33,106 @@ class Workers:
         self._queue, self._limits, self._trainer = queue, limits, trainer
         self._count = limits.processes
         self._threads_each = threads or limits.threads
-        self._house = secrets.token_hex(8)
-        self._guard = threading.Lock()
-        self._keepers: list[threading.Thread] = []
+        self._pool = secrets.token_hex(8)
+        self._lock = threading.Lock()
+        self._supervisors: list[threading.Thread] = []
         self._alive: dict[str, Process] = {}
         self._warm: set[str] = set()
         self._closing = threading.Event()
-        self._trouble = ""
+        self._startup_error = ""
 
     def start(self) -> None:
-        self._have(self._limits.workers or 1)
+        self._ensure_workers(self._limits.workers or 1)
 
     def wake(self) -> None:
-        with self._guard:
+        with self._lock:
             for process in self._alive.values():
                 process.send("")
-        if len(self._keepers) < self._count:
+        if len(self._supervisors) < self._count:
             with suppress(OSError):  # whoever asked next is told that runs cannot be read
-                live = [one for one in self._queue.infos() if one.status in ("queued", "running")]
-                self._have(len(live))
+                unfinished = [
+                    info for info in self._queue.infos() if info.status in ("queued", "running")
+                ]
+                self._ensure_workers(len(unfinished))
 
-    def _have(self, wanted: int) -> None:
+    def _ensure_workers(self, count: int) -> None:
         """So many, or all that there may be: nobody who trains alone keeps a second one warm."""
-        with self._guard:
-            while len(self._keepers) < min(wanted, self._count) and not self._closing.is_set():
-                name = f"worker {len(self._keepers)}"
+        with self._lock:
+            while len(self._supervisors) < min(count, self._count) and not self._closing.is_set():
+                name = f"worker {len(self._supervisors)}"
                 # Daemons: an app that ends waits for nobody.
-                keeper = threading.Thread(target=self._keep, name=name, daemon=True)
-                self._keepers.append(keeper)
-                keeper.start()
+                supervisor = threading.Thread(target=self._supervise, name=name, daemon=True)
+                self._supervisors.append(supervisor)
+                supervisor.start()
 
-    def watched(self) -> Collection[str]:
-        with self._guard:
+    def supervised_workers(self) -> Collection[str]:
+        with self._lock:
             return set(self._alive)
 
     def startup_error(self) -> str:
-        return self._trouble
+        return self._startup_error
 
-    def warm(self) -> int:
-        with self._guard:
+    def warm_workers(self) -> int:
+        with self._lock:
             return len(self._warm & self._alive.keys())
 
     def close(self) -> None:
         self._closing.set()
-        with self._guard:
-            keepers, alive = list(self._keepers), list(self._alive.values())
+        with self._lock:
+            supervisors, alive = list(self._supervisors), list(self._alive.values())
             for token, process in self._alive.items():
-                process.hang_up()
+                process.close_input()
                 if token not in self._warm:  # it has nothing to save
                     process.kill()
         for process in alive:
             with suppress(subprocess.TimeoutExpired):
-                process.wait(_GRACE)
+                process.wait(SAVE_SECONDS)
             process.kill()
-        for keeper in keepers:
-            keeper.join()
+        for supervisor in supervisors:
+            supervisor.join()
 
-    def _keep(self) -> None:
+    def _supervise(self) -> None:
         """Start a worker, wait for its end, say what it lost, and again."""
         pause = 0.0
         while not self._closing.wait(pause):
-            token = member(self._house)
+            token = new_worker_id(self._pool)
             try:
-                process = self._begin(token)
+                process = self._start_worker(token)
             except OSError as error:
-                self._trouble = f"no worker can be started: {error.strerror or error}"
-                pause = _PATIENCE
+                self._startup_error = f"no worker can be started: {error.strerror or error}"
+                pause = MAX_RESTART_PAUSE
                 continue
             if process is None:
                 return
-            code = self._watch(token, process)
+            code = self._wait_for_exit(token, process)
             with suppress(OSError):  # a full disk; the next look at the runs finds them
-                claims.worker_died(self._queue, token, code)
-            with self._guard:
+                claims.record_worker_exit(self._queue, token, code)
+            with self._lock:
                 del self._alive[token]
                 was_warm = token in self._warm
                 self._warm.discard(token)
-            pause = 0.0 if was_warm else min(_PATIENCE, 2 * pause or 0.5)
+            pause = 0.0 if was_warm else min(MAX_RESTART_PAUSE, 2 * pause or 0.5)
 
-    def _begin(self, token: str) -> Process | None:
+    def _start_worker(self, token: str) -> Process | None:
         """A new worker; None if they are being ended."""
-        shared = max(cores(), self._count)
-        numbers = (self._threads_each, shared, self._limits.nice, self._limits.memory)
-        given = [str(self._queue.root), self._trainer, token, *map(str, numbers)]
-        with self._guard:
+        total_cores = max(cores(), self._count)
+        numbers = (self._threads_each, total_cores, self._limits.nice, self._limits.memory)
+        arguments = [str(self._queue.root), self._trainer, token, *map(str, numbers)]
+        with self._lock:
             if self._closing.is_set():
                 return None
-            process = Process("transformer.jobs.worker", given, self._threads_each)
+            process = Process("transformer.jobs.worker", arguments, self._threads_each)
             self._alive[token] = process
         return process
 
-    def _watch(self, token: str, process: Process) -> int:
+    def _wait_for_exit(self, token: str, process: Process) -> int:
         """Wait for its end and return its exit code; negative: the signal that killed it."""
-        if process.answer() == b"ready\n":
-            self._trouble = ""
-            with self._guard:
+        if process.read_line() == b"ready\n":
+            self._startup_error = ""
+            with self._lock:
                 self._warm.add(token)
         elif not self._closing.is_set():
-            self._trouble = "no worker starts; the app's terminal says why"
+            self._startup_error = "no worker starts; the app's terminal says why"
         code = process.wait()
         process.close()
         return code

@@ -1,4 +1,4 @@
-"""What `python -m transformer train` does, in one process or in several under torchrun."""
+"""The command `python -m transformer train`, in one process or in several under torchrun."""
 
 from __future__ import annotations
 
@@ -17,97 +17,101 @@ from transformer.model import Transformer
 from transformer.run_config import FilesRun, RunConfig, TrainingRun
 from transformer.text import Vocabulary, read_pairs
 from transformer.training.console import log
-from transformer.training.data import TrainingPairs, prepare
+from transformer.training.data import TrainingPairs, prepare_data
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunError, RunFolder
-from transformer.training.start import train_in
-from transformer.training.train_folder import MAX_WATCHED
+from transformer.training.start import start_training
+from transformer.training.train_folder import MAX_VALID_PAIRS
 
 
 def train_command(
-    run_path: str, asked: FilesRun, *, learn_vocabulary: bool = False, probes: str | None = None
+    run_path: str, config: FilesRun, *, learn_vocabulary: bool = False, probes: str | None = None
 ) -> int:
-    """Prepare the text, then train or resume; 0 when the run ended as asked.
+    """Prepare the text, then train or resume; return 0 when the run ended normally.
 
-    Several processes read one run folder, so several machines need it on a disk they share.
+    All processes read the same run folder, so several machines need a shared disk.
 
     Args:
-        asked: a resumed run keeps its languages if none are given.
-        learn_vocabulary: begin with the weights of `start_from`, but not with its pieces.
-        probes: a table of pairs whose attention is kept as the model learns (`EvaluationCallback`).
+        config: settings of the run; a resumed run keeps its languages if `config` has none.
+        learn_vocabulary: start with the weights of `start_from`, but learn a new vocabulary.
+        probes: table of pairs whose attention is recorded in training (`EvaluationCallback`).
 
     Raises ValueError, OSError or RuntimeError with a sentence for the user.
     """
     run = RunFolder(run_path)
-    if run.exists and not asked.languages:
-        asked = replace(asked, languages=run.config().languages)
-    choose_device(asked.device)  # refused before anything is read or written
+    if run.exists and not config.languages:
+        config = replace(config, languages=run.config().languages)
+    choose_device(config.device)  # refuse a missing device before reading or writing files
     start = (
-        load_start(asked.start_from, asked.model, own_vocabulary=learn_vocabulary)
-        if asked.start_from
+        load_start_checkpoint(config.start_from, config.model, own_vocabulary=learn_vocabulary)
+        if config.start_from
         else None
     )
-    probe_set = _watched(probes, asked.valid) if probes else None
+    probe_set = _probe_set(probes, config.valid) if probes else None
 
-    def begin(corpus: TrainingPairs) -> ProbeSet | None:
-        claim(run, asked)
+    def prepare_run(corpus: TrainingPairs) -> ProbeSet | None:
+        write_compatible_config(run, config)
         if start and not learn_vocabulary and not run.vocabulary_path.is_file():
             start.vocabulary.save(run.vocabulary_path)
-        size, longest = asked.model.vocab_size, asked.max_pieces
-        prepare(run, corpus, vocab_size=size, max_len=longest, log=log)
+        size, max_pieces = config.model.vocab_size, config.max_pieces
+        prepare_data(run, corpus, vocab_size=size, max_len=max_pieces, log=log)
         return probe_set
 
-    corpus = functools.partial(TrainingPairs.of_files, asked.train, asked.valid, list(asked.added))
-    train_in(run, asked, corpus, begin, start=start.model_for if start else None)
+    corpus = functools.partial(
+        TrainingPairs.from_files, config.train, config.valid, list(config.added)
+    )
+    start_training(
+        run, config, corpus, prepare_run, initial_model=start.model_for if start else None
+    )
     return 0
 
 
-def _watched(probes: str, valid: Sequence[str] | None) -> ProbeSet:
-    """Pairs to look at while the run learns, and validation pairs to measure by."""
+def _probe_set(probes: str, valid: Sequence[str] | None) -> ProbeSet:
+    """Return the probe pairs of the file `probes`, with validation pairs for the evaluations."""
     if not valid:
-        raise ValueError("--probes is looked at together with validation pairs: give --valid too")
-    held_out = list(itertools.islice(read_pairs(*valid), MAX_WATCHED))
+        raise ValueError("--probes needs validation pairs: give --valid too")
+    held_out = list(itertools.islice(read_pairs(*valid), MAX_VALID_PAIRS))
     return ProbeSet(list(read_pairs(probes)), held_out, language=True)
 
 
-def claim(run: RunFolder, asked: TrainingRun) -> None:
-    """Write what is asked into the run's config.json.
+def write_compatible_config(run: RunFolder, config: TrainingRun) -> None:
+    """Write the run's config.json, if it is compatible with what the folder already holds.
 
-    Training settings may differ from the last time. Model and text may not, once the text is
-    encoded: a start that failed before (at a mistake in the text, say) binds nobody. Raises
-    RunError, naming what differs.
+    Training settings may differ from those of an earlier start. Model and text may differ only
+    before the text is encoded, for example after a start that failed because of an error in the
+    text. Raises RunError, naming the differences.
     """
     if run.exists:
-        before, now = _settled(run.config()), _settled(asked)
-        names = now if before["kind"] == now["kind"] else ["kind"]
+        old, new = _fixed_settings(run.config()), _fixed_settings(config)
+        names = new if old["kind"] == new["kind"] else ["kind"]
         changes = [
-            f"{name} {before[name]!r}, not {now[name]!r}"
-            for name in names
-            if before[name] != now[name]
+            f"{name} {old[name]!r}, not {new[name]!r}" for name in names if old[name] != new[name]
         ]
         if changes and run.is_prepared:
             raise RunError(
-                f"{run.path} was started with {'; '.join(changes)}: resume it with the same, or "
-                "give another run folder"
+                f"{run.path} was started with {'; '.join(changes)}: resume it with the same "
+                "settings, or give another run folder"
             )
         if changes:
-            run.forget_text()
-    run.write_config(asked)
+            run.delete_text()
+    run.write_config(config)
 
 
-def _settled(config: RunConfig) -> dict[str, Any]:
-    """What a resumed run may not change: the model, and what it learns from."""
-    every = {"kind": config.kind, **asdict(config)}
-    every = {name: [*each] if isinstance(each, tuple) else each for name, each in every.items()}
-    return {name: every[name] for name in ("kind", *config.data)} | (every.get("model") or {})
+def _fixed_settings(config: RunConfig) -> dict[str, Any]:
+    """Return the settings that a resumed run must keep: model and training data."""
+    settings = {"kind": config.kind, **asdict(config)}
+    settings = {
+        name: [*value] if isinstance(value, tuple) else value for name, value in settings.items()
+    }
+    return {name: settings[name] for name in ("kind", *config.data)} | (settings.get("model") or {})
 
 
 @dataclass(frozen=True)
-class Start:
-    """A trained model and its vocabulary.
+class StartCheckpoint:
+    """A trained model and its vocabulary, to initialise a new run.
 
-    A model of one language pair is a good beginning for another, whatever the languages (Kocmi and
-    Bojar 2018, "Trivial Transfer Learning for Low-Resource Neural Machine Translation").
+    A model of one language pair is a good initialisation for another, even of unrelated languages
+    (Kocmi and Bojar 2018, "Trivial Transfer Learning for Low-Resource Neural Machine Translation").
     """
 
     model: Transformer
@@ -115,46 +119,50 @@ class Start:
 
     @torch.no_grad()
     def model_for(self, vocabulary: Vocabulary) -> Transformer:
-        """The model for a run's vocabulary: itself, or a new one with all its weights. Of another
-        vocabulary the pieces that both have keep their vectors; the others begin at random."""
+        """Return the model for a run's vocabulary: itself, or a copy with another embedding.
+
+        Pieces of both vocabularies keep their embedding vectors; the others are random.
+        """
         if vocabulary.sha256 == self.vocabulary.sha256:
             return self.model
         model = Transformer(replace(self.model.config, vocab_size=len(vocabulary)))
-        begun = model.embedding.weight.detach().clone()
-        old = {piece: number for number, piece in enumerate(_pieces(self.vocabulary))}
-        for number, piece in enumerate(_pieces(vocabulary)):
-            if piece in old:
-                begun[number] = self.model.embedding.weight[old[piece]]
-        model.load_state_dict({**self.model.state_dict(), "embedding.weight": begun})
+        embedding = model.embedding.weight.detach().clone()
+        old_ids = {piece: new_id for new_id, piece in enumerate(_pieces(self.vocabulary))}
+        for new_id, piece in enumerate(_pieces(vocabulary)):
+            if piece in old_ids:
+                embedding[new_id] = self.model.embedding.weight[old_ids[piece]]
+        model.load_state_dict({**self.model.state_dict(), "embedding.weight": embedding})
         return model
 
 
-def load_start(folder: str, model_config: ModelConfig, *, own_vocabulary: bool) -> Start:
-    """The checkpoint in `folder`, for a run of the shape `model_config`.
+def load_start_checkpoint(
+    folder: str, model_config: ModelConfig, *, own_vocabulary: bool
+) -> StartCheckpoint:
+    """Load the checkpoint in `folder`, for a run with the shape `model_config`.
 
     Args:
         own_vocabulary: whether the run learns a vocabulary of its own.
 
     Raises:
-        CheckpointError: if there is none.
-        ValueError: if its shape is not the one asked for; dropout may differ, and the vocabulary's
-            size if the run learns its own.
+        CheckpointError: if the folder holds no checkpoint.
+        ValueError: if its shape differs from `model_config`; dropout may differ, and the
+            vocabulary's size if the run learns its own.
     """
     model, vocabulary = load_checkpoint(folder)
-    free = {"dropout", "vocab_size"} if own_vocabulary else {"dropout"}
+    unchecked = {"dropout", "vocab_size"} if own_vocabulary else {"dropout"}
     if own_vocabulary and vocabulary.pair is not None:
         raise ValueError(
-            f"{folder} has a vocabulary of two models, one a side; a run that starts from it keeps "
-            "it and cannot learn another"
+            f"{folder} has separate vocabularies for source and target; a run that starts from it "
+            "must keep them and cannot learn another vocabulary"
         )
-    has, wants = asdict(model.config), asdict(model_config)
-    for name, value in wants.items():
-        if name not in free and has[name] != value:
+    checkpoint_shape, run_shape = asdict(model.config), asdict(model_config)
+    for name, value in run_shape.items():
+        if name not in unchecked and checkpoint_shape[name] != value:
             raise ValueError(
-                f"{folder} has {name} {has[name]!r}; a run that starts from it cannot have "
-                f"{value!r}"
+                f"{folder} has {name} {checkpoint_shape[name]!r}; a run that starts from it cannot "
+                f"have {value!r}"
             )
-    return Start(model, vocabulary)
+    return StartCheckpoint(model, vocabulary)
 
 
 def _pieces(vocabulary: Vocabulary) -> list[str]:

@@ -1,4 +1,4 @@
-"""A run as people watch it, and what else takes long: a bar on a terminal, else a line in a log."""
+"""Progress of runs and other long commands: a bar on a terminal, else lines in a log."""
 
 from __future__ import annotations
 
@@ -12,45 +12,48 @@ from tqdm import tqdm
 
 from transformer.text.visible import shown
 
-LINE_EVERY = 30.0  # seconds, where standard error is no terminal
+LOG_INTERVAL_SECONDS = 30.0  # between two lines, if standard error is not a terminal
 
 
 def log(text: str) -> None:
-    """A sentence for the user, in which nothing steers the terminal; standard output stays free for
-    results."""
+    """Print a sentence for the user to standard error, with control characters escaped."""
     print(shown(text), file=sys.stderr, flush=True)
 
 
 class TimeLeft:
-    """Called with the share that is done: what the share done since the first call took, carried on
-    to the whole, as hours, minutes and seconds; "?" at first."""
+    """Estimates the remaining time from the progress since the first call.
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.clock = clock
-        self.start: tuple[float, float] | None = None  # time and share of the first call
-
-    def __call__(self, share: float) -> str:
-        now = self.clock()
-        began, from_share = self.start = self.start or (now, share)
-        if share <= from_share:
-            return "?"
-        return tqdm.format_interval((1 - share) * (now - began) / (share - from_share))
-
-
-class Console(AbstractContextManager["Console"]):
-    """Called with each line of metrics.jsonl; use it in a `with` block, which ends the bar.
-
-    Tokens/s counts source and target, padding not. The time left is that of this start; an early
-    stop comes sooner.
+    Called with the progress, 0 to 1; returns hours, minutes and seconds, or "?" at first.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self.bar: tqdm[NoReturn] | None = None  # made when there is something to show
+        self.start: tuple[float, float] | None = None  # time and progress of the first call
+
+    def __call__(self, progress: float) -> str:
+        now = self.clock()
+        first_time, first_progress = self.start = self.start or (now, progress)
+        if progress <= first_progress:
+            return "?"
+        return tqdm.format_interval(
+            (1 - progress) * (now - first_time) / (progress - first_progress)
+        )
+
+
+class Console(AbstractContextManager["Console"]):
+    """Shows a training run: called with each line of metrics.jsonl, in a `with` block.
+
+    Tokens/s counts source and target without padding. The remaining time assumes that the run
+    takes all its steps.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.bar: tqdm[NoReturn] | None = None  # created at the first step
         self.speed = 0.0
         self.valid = ""
         self.left = TimeLeft(clock)
-        self.reported_at = clock() - LINE_EVERY
+        self.reported_at = clock() - LOG_INTERVAL_SECONDS
 
     def __exit__(self, *_: object) -> None:
         if self.bar is not None:
@@ -60,20 +63,20 @@ class Console(AbstractContextManager["Console"]):
         if "valid_loss" in line:
             self.valid = f", valid {line['valid_loss']:.3f}"
             return
-        now, share = self.clock(), float(line["share"])
+        now, progress = self.clock(), float(line["share"])
         speed = line["tokens"] / line["seconds"]
         self.speed = 0.95 * self.speed + 0.05 * speed if self.speed else speed
         text = (
             f"step {line['step']:,}, loss {line['loss']:.3f}{self.valid}, "
-            f"{self.speed:,.0f} tokens/s, {self.left(share)} left"
+            f"{self.speed:,.0f} tokens/s, {self.left(progress)} left"
         )
         if sys.stderr.isatty():
-            self._draw(share, text)
-        elif now - self.reported_at >= LINE_EVERY:
+            self._draw(progress, text)
+        elif now - self.reported_at >= LOG_INTERVAL_SECONDS:
             self.reported_at = now
-            log(f"{100 * share:5.1f}% {text}")
+            log(f"{100 * progress:5.1f}% {text}")
 
-    def _draw(self, share: float, text: str) -> None:
+    def _draw(self, progress: float, text: str) -> None:
         if self.bar is None:
             self.bar = tqdm(
                 total=1.0,
@@ -82,27 +85,29 @@ class Console(AbstractContextManager["Console"]):
                 dynamic_ncols=True,
             )
         self.bar.set_description_str(text, refresh=False)
-        self.bar.update(share - self.bar.n)
+        self.bar.update(progress - self.bar.n)
 
 
 @contextmanager
 def progress_bar(
     clock: Callable[[], float] = time.monotonic,
 ) -> Iterator[Callable[[float, str], None]]:
-    """A bar, if standard error is a terminal; else a line every half minute, and none of what ends
-    before that."""
-    form = "{desc} {percentage:3.0f}% |{bar}| {elapsed}{postfix}"
-    left, reported_at = TimeLeft(clock), clock()
-    with tqdm(total=1.0, bar_format=form, file=sys.stderr, disable=None) as bar:
+    """Show progress as a bar on a terminal, else as one line every `LOG_INTERVAL_SECONDS`.
 
-        def progress(share: float, stage: str) -> None:
+    Yields a function that takes the progress, 0 to 1, and the name of the current stage.
+    """
+    bar_format = "{desc} {percentage:3.0f}% |{bar}| {elapsed}{postfix}"
+    time_left, reported_at = TimeLeft(clock), clock()
+    with tqdm(total=1.0, bar_format=bar_format, file=sys.stderr, disable=None) as bar:
+
+        def report(progress: float, stage: str) -> None:
             nonlocal reported_at
-            text = f"{left(share)} left"
+            text = f"{time_left(progress)} left"
             bar.set_description_str(stage, refresh=False)
             bar.set_postfix_str(text, refresh=False)
-            bar.update(share - bar.n)
-            if bar.disable and clock() - reported_at >= LINE_EVERY:
+            bar.update(progress - bar.n)
+            if bar.disable and clock() - reported_at >= LOG_INTERVAL_SECONDS:
                 reported_at = clock()
-                log(f"{100 * share:5.1f}% {stage}, {text}")
+                log(f"{100 * progress:5.1f}% {stage}, {text}")
 
-        yield progress
+        yield report

@@ -1,4 +1,4 @@
-"""What is asked of a run while it trains, by file or signal: pause, stop, save, another rate."""
+"""Control of a running training by file or signal: pause, stop, save, learning rate."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from typing import Any, Literal, get_args
 from transformer.config import near
 
 Command = Literal["run", "pause", "stop"]
-LOOK_EVERY = 0.1  # seconds between two looks at the file
-NAP = 0.05  # seconds, while the run is paused
+POLL_SECONDS = 0.1  # minimum time between two checks of the file
+PAUSE_POLL_SECONDS = 0.05  # time between two checks while the run is paused
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class Control:
 
     Attributes:
         command: "run", "pause" or "stop".
-        learning_rate_factor: the schedule's learning rate is multiplied by it, 0 to 100.
-        save: a counter; the run is saved when it has grown.
+        learning_rate_factor: factor of the schedule's learning rate, 0 to 100.
+        save: a counter; the run is saved whenever it has increased.
     """
 
     command: str = "run"
@@ -39,8 +39,10 @@ class Control:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Control:
-        """What is missing has its default; names that there are not are left out. Raises ValueError
-        for a value that is none."""
+        """Return a Control with defaults for missing fields; unknown fields are ignored.
+
+        Raises ValueError for an invalid value.
+        """
         command, factor = values.get("command", "run"), values.get("learning_rate_factor", 1.0)
         save = values.get("save", 0)
         if command not in get_args(Command):
@@ -55,62 +57,65 @@ class Control:
 
 
 class ControlFile:
-    """The control file as the trainer reads it: cheap enough to ask at every step.
+    """Reader of the control file, cheap enough to poll at every step.
 
-    The file's time and size are looked at every 0.1 s at most, its content when they changed.
+    Checks the file's time and size at most every 0.1 s, and reads it when they changed.
     """
 
     def __init__(self, path: Path, read: Callable[[], Control]) -> None:
-        """`read` gives the content of the file at `path`."""
+        """`read` returns the content of the file at `path`."""
         self.path, self.read = path, read
         self._stamp: tuple[int, ...] = ()
-        self._looked = -math.inf
-        self._now = Control()
-        self._saved = self.look(at_once=True).save
+        self._last_poll = -math.inf
+        self._control = Control()
+        self._saved = self.poll(force=True).save
 
-    def look(self, at_once: bool = False) -> Control:
-        """What is asked for now."""
+    def poll(self, force: bool = False) -> Control:
+        """Return the current content of the file, reading it again if it changed."""
         now = time.monotonic()
-        if at_once or now - self._looked >= LOOK_EVERY:
-            self._looked = now
+        if force or now - self._last_poll >= POLL_SECONDS:
+            self._last_poll = now
             stamp = self._stamp_of_file()
             if stamp != self._stamp:
-                self._stamp, self._now = stamp, self.read()
-        return self._now
+                self._stamp, self._control = stamp, self.read()
+        return self._control
 
-    def wants_save(self) -> bool:
-        """Once for each time that the counter has grown."""
-        wanted = self._now.save > self._saved
-        self._saved = self._now.save
-        return wanted
+    def save_requested(self) -> bool:
+        """Return True once for every increase of the save counter."""
+        requested = self._control.save > self._saved
+        self._saved = self._control.save
+        return requested
 
     def _stamp_of_file(self) -> tuple[int, ...]:
         try:
-            found = os.stat(self.path)
+            stat = os.stat(self.path)
         except OSError:
             return ()
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 class StopSignal:
-    """Ctrl-C and a polite kill (SIGTERM), taken as a wish, granted at the end of the step."""
+    """Handler of SIGINT and SIGTERM, so that a run can finish its step before it stops."""
 
     def __init__(self) -> None:
-        self.came = False
+        self.received = False
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Within the block, these signals set `came` and do nothing else."""
+        """Within the block, these signals set `received` and do nothing else."""
 
-        def note(number: int, frame: FrameType | None) -> None:
-            self.came = True
+        def set_received(number: int, frame: FrameType | None) -> None:
+            self.received = True
 
         try:
-            before = {s: signal.signal(s, note) for s in (signal.SIGINT, signal.SIGTERM)}
-        except ValueError:  # not the main thread: who started it gets the signals
-            before = {}
+            old_handlers = {
+                signal_number: signal.signal(signal_number, set_received)
+                for signal_number in (signal.SIGINT, signal.SIGTERM)
+            }
+        except ValueError:  # only the main thread may handle signals
+            old_handlers = {}
         try:
             yield
         finally:
-            for number, handler in before.items():
+            for number, handler in old_handlers.items():
                 signal.signal(number, handler)

@@ -1,7 +1,7 @@
-"""Several processes train one model: each takes a share of every batch, gradients are summed.
+"""Data-parallel training: each process computes a part of every batch, and gradients are summed.
 
-`torchrun --nproc-per-node=2 -m transformer train …` starts them; torchrun sets RANK, WORLD_SIZE and
-the address they meet at. Gloo on CPUs, NCCL on GPUs.
+`torchrun --nproc-per-node=2 -m transformer train …` starts the processes; torchrun sets RANK,
+WORLD_SIZE and the rendezvous address. The backend is Gloo on CPUs and NCCL on GPUs.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ import torch.distributed as dist
 from torch import Tensor
 
 # The others wait while the first process encodes a corpus; torchrun ends them if it fails.
-PATIENCE = timedelta(days=2)
+PROCESS_GROUP_TIMEOUT = timedelta(days=2)
 
 
 @dataclass(frozen=True)
 class World:
-    """Which of how many processes this is."""
+    """Rank of this process and number of processes."""
 
     rank: int = 0
     size: int = 1
 
     @property
     def is_main(self) -> bool:
-        """The first process writes the files and speaks to the user."""
+        """Whether this is the first process, which writes files and messages."""
         return self.rank == 0
 
     def all_reduce(self, tensors: list[Tensor]) -> None:
-        """Put the sum over all processes into every tensor, in one exchange."""
+        """Replace every tensor by its sum over all processes, in one exchange."""
         if self.size == 1:
             return
         flat = torch.cat([tensor.flatten() for tensor in tensors])
@@ -44,7 +44,7 @@ class World:
             offset += tensor.numel()
 
     def broadcast(self, values: list[float], device: torch.device) -> list[float]:
-        """The first process's values, on all: clocks and signals differ between processes."""
+        """Return the first process's values on every process."""
         if self.size == 1:
             return values
         shared = torch.tensor(values, dtype=torch.float64)
@@ -53,14 +53,16 @@ class World:
         return [float(value) for value in shared]
 
     def barrier(self) -> None:
-        """Until every process is here."""
+        """Wait for all processes."""
         if self.size > 1:
             dist.barrier()
 
 
-def own_device(device: torch.device) -> torch.device:
-    """The device of this process when torchrun started several: each on a GPU of its own. Raises
-    ValueError if several processes would have to share a GPU."""
+def process_device(device: torch.device) -> torch.device:
+    """Return the device of this process: under torchrun, each process has its own GPU.
+
+    Raises ValueError if several processes would have to share a GPU.
+    """
     if device.type == "cpu" or int(os.environ.get("WORLD_SIZE", "1")) == 1:
         return device
     if device.type == "mps":
@@ -70,14 +72,17 @@ def own_device(device: torch.device) -> torch.device:
         raise ValueError(f"{processes} processes cannot share {device}; give --device cuda")
     if processes > torch.cuda.device_count():
         raise ValueError(
-            f"{processes} processes need a GPU each, this machine has {torch.cuda.device_count()}"
+            f"{processes} processes need one GPU each, this machine has {torch.cuda.device_count()}"
         )
     return torch.device("cuda", device.index or int(os.environ.get("LOCAL_RANK", "0")))
 
 
 @contextmanager
 def join_world(device: torch.device) -> Iterator[World]:
-    """The processes that torchrun started, or this one alone; `device` is this process's own."""
+    """Join the process group of torchrun, or yield a world of this process alone.
+
+    `device` is the device of this process (`process_device`).
+    """
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         yield World()
@@ -85,7 +90,7 @@ def join_world(device: torch.device) -> Iterator[World]:
     if device.type == "cuda":
         torch.cuda.set_device(device)
     backend = "nccl" if device.type == "cuda" else "gloo"
-    dist.init_process_group(backend, timeout=PATIENCE)
+    dist.init_process_group(backend, timeout=PROCESS_GROUP_TIMEOUT)
     try:
         yield World(dist.get_rank(), size)
     finally:

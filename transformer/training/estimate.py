@@ -1,4 +1,4 @@
-"""How long a run will take, told before it begins: a few steps of its shape, measured here."""
+"""Estimated duration of a run, from a few measured steps of a model of the same shape."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from transformer.device import choose_device
 from transformer.model import Transformer
 from transformer.run_config import TaskRun, TrainingRun
 from transformer.text.batching import Batch
-from transformer.training.data import PAIRS_OF_A_TASK, task_named
+from transformer.training.data import DEFAULT_TASK_SIZES, get_task
 from transformer.training.distributed import World
-from transformer.training.evaluation_callback import SHARE
+from transformer.training.evaluation_callback import MAX_TIME_SHARE
 from transformer.training.learner import Learner
-from transformer.training.machine import choose_precision, fitting_threads
+from transformer.training.machine import choose_precision, limit_threads
 
-SAMPLE = 200  # pairs whose lengths are looked at
-PREPARING = 2.0  # seconds from the start to the first step: text, vocabulary, model
-PER_WORD, CHARACTERS = 1.5, 4  # pieces of a word, and characters of a piece
-TRIALS, LONGEST = 9, 1.0  # steps that are measured at most, and seconds
+SAMPLE_PAIRS = 200  # pairs whose lengths are averaged
+STARTUP_SECONDS = 2.0  # from the start to the first step: text, vocabulary, model
+PIECES_PER_WORD, CHARACTERS_PER_PIECE = 1.5, 4
+MAX_TRIALS, MAX_MEASURE_SECONDS = 9, 1.0  # limits of one measurement
 
 
 class Estimate(NamedTuple):
-    """Weights of the model, steps at most, seconds from start to end."""
+    """Number of weights, maximum number of steps, and seconds from start to end."""
 
     parameters: int
     steps: int
@@ -37,7 +37,10 @@ class Estimate(NamedTuple):
 
 
 class Workload(NamedTuple):
-    """What a step's time depends on: the model, the batch, the machine's settings, the lengths."""
+    """Everything that the duration of a step depends on.
+
+    `n_src` and `n_tgt` are the mean lengths in pieces.
+    """
 
     model: ModelConfig
     batch_tokens: int
@@ -47,7 +50,7 @@ class Workload(NamedTuple):
     n_tgt: int
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Return the fields as JSON values."""
         return {**self._asdict(), "model": self.model.to_dict()}
 
     @classmethod
@@ -57,75 +60,82 @@ class Workload(NamedTuple):
 
 
 def estimate(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Estimate:
-    """What a run takes, if it has the machine as it is now.
+    """Estimate the duration of a run on this machine.
 
-    Measures once for each shape, for about a second; then the answer is at hand. Takes what a
-    step of the run takes of memory and threads: a server has `compute` called beside it instead.
+    Measures each model shape once, for about a second, and caches the result. The measurement needs
+    the memory and threads of a training step, so a server calls `compute` in a separate process.
 
     Args:
-        pairs: some of the user's own, for the length of their sentences.
+        pairs: some of the user's sentence pairs, for their lengths.
     """
-    return total(config, *measured(workload(config, pairs)))
+    return total_estimate(config, *measure_step(workload(config, pairs)))
 
 
-def total(config: TrainingRun, weights: int, step: float) -> Estimate:
-    """The whole run's estimate, from the seconds of a `step`."""
+def total_estimate(config: TrainingRun, weights: int, step_seconds: float) -> Estimate:
+    """Return the estimate of the complete run from the duration of one step."""
     training = config.training
-    with_evaluations = 1 + SHARE / 2  # they may take 15%, and seldom do
-    seconds = training.steps * step * with_evaluations
+    with_evaluations = 1 + MAX_TIME_SHARE / 2  # evaluations usually take less than their limit
+    seconds = training.steps * step_seconds * with_evaluations
     if training.minutes:
         seconds = min(seconds, 60 * training.minutes)
-    return Estimate(weights, training.steps, PREPARING + seconds)
+    return Estimate(weights, training.steps, STARTUP_SECONDS + seconds)
 
 
 def workload(config: TrainingRun, pairs: Sequence[tuple[str, str]] = ()) -> Workload:
-    """What is to be measured for this run; counts, and computes nothing."""
+    """Return the workload to measure for this run, without measuring it."""
     training = config.training
-    asked = (config.model, training.batch_tokens, training.precision, config.device)
-    return Workload(*asked, *_lengths(config, pairs))
+    settings = (config.model, training.batch_tokens, training.precision, config.device)
+    return Workload(*settings, *_mean_lengths(config, pairs))
 
 
-def _lengths(config: TrainingRun, pairs: Sequence[tuple[str, str]]) -> tuple[int, int]:
-    """Usual pieces of a source and of a target, `</s>` counted, of the pairs that are trained on:
-    those that have a side of more than the run's `max_pieces` are left out there, and here."""
-    most = config.max_pieces
+def _mean_lengths(config: TrainingRun, pairs: Sequence[tuple[str, str]]) -> tuple[int, int]:
+    """Return the mean lengths of source and target in pieces, `</s>` included.
+
+    Pairs longer than the run's `max_pieces` are left out, as in training.
+    """
+    max_pieces = config.max_pieces
     if isinstance(config, TaskRun):
-        own = {k: v for k, v in config.options.items() if k not in PAIRS_OF_A_TASK}
-        counted = _drawn(config.task, tuple(sorted(own.items())))
+        task_options = {k: v for k, v in config.options.items() if k not in DEFAULT_TASK_SIZES}
+        lengths = _task_lengths(config.task, tuple(sorted(task_options.items())))
     else:
-        counted = [(_pieces(src, most), _pieces(tgt, most)) for src, tgt in pairs[:SAMPLE]]
-    if not counted:
+        lengths = [
+            (_count_pieces(src, max_pieces), _count_pieces(tgt, max_pieces))
+            for src, tgt in pairs[:SAMPLE_PAIRS]
+        ]
+    if not lengths:
         return 12, 12
-    kept = [both for both in counted if max(both) <= most] or [(most, most)]
-    n_src, n_tgt = (1 + round(fmean(side)) for side in zip(*kept, strict=True))
+    fitting = [pair for pair in lengths if max(pair) <= max_pieces] or [(max_pieces, max_pieces)]
+    n_src, n_tgt = (1 + round(fmean(side)) for side in zip(*fitting, strict=True))
     return n_src, n_tgt
 
 
 @lru_cache(maxsize=64)
-def _drawn(name: str, own: tuple[tuple[str, int], ...]) -> list[tuple[int, int]]:
-    """Symbols of both sides of some pairs of a task with these options."""
-    task, options = task_named(name), dict(own)
-    drawn = task.pairs(min(SAMPLE, task.count(**options)), 0, **options)
-    return [(len(each.src.split()), len(each.tgt.split())) for each in drawn]
+def _task_lengths(name: str, sorted_options: tuple[tuple[str, int], ...]) -> list[tuple[int, int]]:
+    """Return (source, target) lengths in symbols of sample pairs of a task."""
+    task, options = get_task(name), dict(sorted_options)
+    examples = task.pairs(min(SAMPLE_PAIRS, task.count(**options)), 0, **options)
+    return [(len(example.src.split()), len(example.tgt.split())) for example in examples]
 
 
-def _pieces(text: str, most: int) -> int:
-    """About how many pieces a vocabulary of some thousand makes of a text; `most` + 1 for more."""
-    begin = text[: CHARACTERS * (most + 1)]
-    words = PER_WORD * len(begin.split())
-    return min(most + 1, round(max(words, len(begin) / CHARACTERS)))
+def _count_pieces(text: str, max_pieces: int) -> int:
+    """Estimate the pieces of a text with a vocabulary of a few thousand; at most max_pieces + 1."""
+    prefix = text[: CHARACTERS_PER_PIECE * (max_pieces + 1)]
+    word_estimate = PIECES_PER_WORD * len(prefix.split())
+    return min(max_pieces + 1, round(max(word_estimate, len(prefix) / CHARACTERS_PER_PIECE)))
 
 
-def compute(given: Mapping[str, Any], progress: Callable[[float, str], object]) -> dict[str, Any]:
-    """A `Workload`'s "weights" and the "seconds" of a step, for a process of its own."""
+def compute(
+    workload_values: Mapping[str, Any], progress: Callable[[float, str], object]
+) -> dict[str, Any]:
+    """Measure a `Workload` in a separate process: "weights" and "seconds" of a step."""
     progress(0.0, "measuring a step")
-    weights, seconds = measured(Workload.from_dict(given))
+    weights, seconds = measure_step(Workload.from_dict(workload_values))
     return {"weights": weights, "seconds": seconds}
 
 
 @lru_cache(maxsize=64)
-def measured(work: Workload) -> tuple[int, float]:
-    """Weights, and seconds of a step; keeps the caller's random numbers as they were."""
+def measure_step(work: Workload) -> tuple[int, float]:
+    """Return the number of weights and the seconds of a step; the caller's random state is kept."""
     config, batch_tokens, precision, device_name, n_src, n_tgt = work
     device = choose_device(device_name)
     keep_freed_memory()
@@ -137,14 +147,16 @@ def measured(work: Workload) -> tuple[int, float]:
         tgt = torch.randint(4, config.vocab_size, (rows, n_tgt))
         batch = Batch(src, tgt, tgt, rows * (n_src + n_tgt)).to(device)
         weights = sum(weight.numel() for weight in learner.model.parameters())
-        took: list[float] = []
-        with fitting_threads(weights, batch_tokens):
-            for trial in range(TRIALS + 2):
+        durations: list[float] = []
+        with limit_threads(weights, batch_tokens):
+            for trial in range(MAX_TRIALS + 2):
                 began = time.perf_counter()
-                learner.gradients(batch, rows * n_tgt, 0.1)
+                learner.compute_gradients(batch, rows * n_tgt, 0.1)
                 learner.update(1e-4, 1.0)
-                if trial >= 2 or time.perf_counter() - began > LONGEST:  # two to warm up
-                    took.append(time.perf_counter() - began)
-                if sum(took) > LONGEST:
+                if (
+                    trial >= 2 or time.perf_counter() - began > MAX_MEASURE_SECONDS
+                ):  # two to warm up
+                    durations.append(time.perf_counter() - began)
+                if sum(durations) > MAX_MEASURE_SECONDS:
                     break
-    return weights, median(took)
+    return weights, median(durations)

@@ -1,4 +1,4 @@
-"""Looks at a model while it learns: often at first, then more seldom, and never for long."""
+"""Evaluations of a model during training: frequent at first, and limited in time."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from transformer.training.evaluator import Evaluator, ProbeSet
 from transformer.training.learner import Learner
 from transformer.training.run import RunFolder
 
-LOOKS = 40  # over the whole run, besides the dense ones at its beginning
-DENSE = 64  # up to this step every power of two
-SHARE = 0.15  # of a run's time that looks may take
-GRACE = 0.2  # seconds of looks before that is counted
-CORNER = 16  # most rows and columns of a matrix that are shown
+N_EVALUATIONS = 40  # evenly spaced over the run, besides those up to DENSE_STEPS
+DENSE_STEPS = 64  # up to this step, every power of two is evaluated
+MAX_TIME_SHARE = 0.15  # fraction of a run's time that evaluations may take
+FREE_SECONDS = 0.2  # evaluation time that is always allowed
+MAX_CORNER = 16  # maximum number of rows and columns of the inspected matrix
 
 
 class EvaluationCallback:
-    """Writes snapshots/, examples.jsonl and inspect.json; gives figures for metrics.jsonl.
+    """Writes snapshots/, examples.jsonl and inspect.json; returns figures for metrics.jsonl.
 
-    A look has two parts. Seeing (snapshots, examples, moments) is cheap and comes at steps 0, 1,
-    2, 4, 8, … 64 and then 40 times over the run. Measuring (accuracies, BLEU, AER) is dearer and
-    begins after the dense steps. Each waits for a later step if it would bring the time of all
-    looks above 15% of the run's. Nothing here changes what the run learns.
+    An evaluation has two parts. The snapshot (attention, examples, Adam's moments) is cheap and due
+    at steps 0, 1, 2, 4, 8, … 64 and then 40 times over the run. The measurement (accuracies, BLEU,
+    AER) is slower and due only at those 40. A part is postponed to a later step if it would bring
+    the time of all evaluations above 15% of the run's. Evaluations do not change what is learned.
     """
 
     def __init__(
@@ -48,61 +48,61 @@ class EvaluationCallback:
         self.run, self.clock = run, clock
         self.evaluator = Evaluator(learner.model, vocabulary, probe_set)
         self.moments = Moments(learner, probe_set.inspect) if probe_set.inspect else None
-        self.spent = 0.0
-        self._price: dict[str, float] = {}  # seconds of the fastest so far
-        self._cold = {"see", "measure"}  # the first of each says nothing of the next
-        # Share of the run at which the next look is due; unknown until a resumed run goes on.
-        self._next = -1.0 if resumed else 0.0
-        self._due = {"see": False, "measure": False}
+        self.seconds_spent = 0.0
+        self._fastest_seconds: dict[str, float] = {}  # by part, without its first time
+        self._not_warmed_up = {"snapshot", "measure"}  # the first time of each part is not typical
+        # Progress at which the next evaluation is due; unknown until a resumed run continues.
+        self._next_due = -1.0 if resumed else 0.0
+        self._due = {"snapshot": False, "measure": False}
 
     def before_update(self) -> None:
-        """To be called before every step."""
+        """Record the weights before a step; call it before every update."""
         if self.moments:
             self.moments.before_update()
 
-    def look(
-        self, step: int, share: float, elapsed: float, *, whole: bool = False
+    def evaluate_if_due(
+        self, step: int, progress: float, elapsed: float, *, final: bool = False
     ) -> dict[str, Any]:
-        """Look, if it is time to; what was measured, if it was.
+        """Evaluate the model if that is due; return the measured figures, or an empty dict.
 
         Args:
             step: steps taken so far.
-            share: of the run that is over, 0 to 1.
-            elapsed: seconds of training so far, those of looks counted.
-            whole: look at everything, whatever it takes: the end of the run.
+            progress: completed fraction of the run, 0 to 1.
+            elapsed: seconds of training so far, including evaluations.
+            final: evaluate everything regardless of time, at the end of the run.
         """
-        if self._next < 0:  # what there was to see here was seen before the run ended
-            self._next = _after(share)
-        elif share >= self._next:
-            self._next = _after(share)
-            self._due = {"see": True, "measure": self._due["measure"] or step > 0}
-        elif step <= DENSE and step & (step - 1) == 0:
-            self._due["see"] = True
-        if whole or self._allowed("see", elapsed):
-            self._timed("see", lambda: self._see(step))
-        elif self._due["see"]:  # measuring waits for it, else it would take all the time there is
+        if self._next_due < 0:  # resumed: this step was evaluated before the interruption
+            self._next_due = _next_due_progress(progress)
+        elif progress >= self._next_due:
+            self._next_due = _next_due_progress(progress)
+            self._due = {"snapshot": True, "measure": self._due["measure"] or step > 0}
+        elif step <= DENSE_STEPS and step & (step - 1) == 0:
+            self._due["snapshot"] = True
+        if final or self._within_budget("snapshot", elapsed):
+            self._run_timed("snapshot", lambda: self._write_snapshot(step))
+        elif self._due["snapshot"]:  # snapshots go first, else measuring could use all the time
             return {}
-        if whole or self._allowed("measure", elapsed):
-            return self._timed("measure", lambda: self.evaluator.measure(whole=whole))
+        if final or self._within_budget("measure", elapsed):
+            return self._run_timed("measure", lambda: self.evaluator.measure(full=final))
         return {}
 
-    def _allowed(self, part: str, elapsed: float) -> bool:
-        would = self.spent + self._price.get(part, 0.0)
-        return self._due[part] and would <= GRACE + SHARE * elapsed
+    def _within_budget(self, part: str, elapsed: float) -> bool:
+        seconds = self.seconds_spent + self._fastest_seconds.get(part, 0.0)
+        return self._due[part] and seconds <= FREE_SECONDS + MAX_TIME_SHARE * elapsed
 
-    def _timed(self, part: str, act: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _run_timed(self, part: str, run_part: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         began = self.clock()
-        found = act()
+        figures = run_part()
         seconds = self.clock() - began
-        if part in self._cold:
-            self._cold.remove(part)
+        if part in self._not_warmed_up:
+            self._not_warmed_up.remove(part)
         else:
-            self._price[part] = min(seconds, self._price.get(part, seconds))
-        self.spent += seconds
+            self._fastest_seconds[part] = min(seconds, self._fastest_seconds.get(part, seconds))
+        self.seconds_spent += seconds
         self._due[part] = False
-        return found
+        return figures
 
-    def _see(self, step: int) -> dict[str, Any]:
+    def _write_snapshot(self, step: int) -> dict[str, Any]:
         run = self.run
         labels = run.snapshots_path / "labels.json"
         if not labels.is_file():
@@ -120,21 +120,21 @@ class EvaluationCallback:
         return {}
 
 
-def _after(share: float) -> float:
-    """The next of the shares at which looks are due."""
-    return (int(share * LOOKS + 1e-9) + 1) / LOOKS
+def _next_due_progress(progress: float) -> float:
+    """Return the next multiple of 1/N_EVALUATIONS above `progress`."""
+    return (int(progress * N_EVALUATIONS + 1e-9) + 1) / N_EVALUATIONS
 
 
 class Moments:
-    """Follows the first rows and columns of a weight through its updates, as Adam makes them.
+    """Records Adam's updates of the first rows and columns of a weight matrix.
 
     θ_t = θ_{t-1} - α·m̂_t / (√v̂_t + ε), with m̂_t = m_t / (1 - β₁ᵗ) and v̂_t = v_t / (1 - β₂ᵗ)
     (Kingma and Ba 2015, algorithm 1; section 5.3 of the paper).
     """
 
     def __init__(self, learner: Learner, name: str = INSPECT) -> None:
-        """`name` is one of `model.named_parameters()`. Raises ValueError for a name that the model
-        does not have, or one that is no matrix."""
+        """`name` is one of `model.named_parameters()`. Raises ValueError for an unknown name or a
+        parameter that is not a matrix."""
         weights = {n: p for n, p in learner.model.named_parameters() if p.dim() == 2}
         if name not in weights:
             raise ValueError(f"the model has no matrix {name!r}{near(name, weights)}")
@@ -142,18 +142,18 @@ class Moments:
         self._before = self._corner(self.weight)
 
     def _corner(self, matrix: Tensor) -> Tensor:
-        return matrix.detach()[:CORNER, :CORNER].to("cpu", torch.float64, copy=True)
+        return matrix.detach()[:MAX_CORNER, :MAX_CORNER].to("cpu", torch.float64, copy=True)
 
     def before_update(self) -> None:
-        """Keep the weights as they are; call it before every step that may be shown."""
+        """Record the weights; call it before every step whose update may be shown."""
         self._before = self._corner(self.weight)
 
     def after_update(self) -> dict[str, Any]:
-        """The last update: matrices as lists of rows, in float64; empty before the first.
+        """Return the last update, with matrices as lists of rows; empty before the first step.
 
-        Keys: name, shape (of the whole matrix), t, learning_rate, beta1, beta2, epsilon; before
-        (θ_{t-1}), value (θ_t), gradient (clipped, as Adam saw it), m, v, m_hat, v_hat and step,
-        which was taken from `before`.
+        Keys: name, shape (of the full matrix), t, learning_rate, beta1, beta2, epsilon; before
+        (θ_{t-1}), value (θ_t), gradient (after clipping), m, v, m_hat, v_hat, and step, where
+        value = before - step. Matrices are float64.
         """
         adam = self.learner.adam
         state = adam.state.get(self.weight)

@@ -1,4 +1,4 @@
-"""What one look at a model sees: attention of the probes, translations, accuracies."""
+"""One evaluation of a model in training: attention of the probes, translations, accuracies."""
 
 from __future__ import annotations
 
@@ -25,23 +25,24 @@ from transformer.text import Vocabulary
 from transformer.text.batching import by_length, pad, shift_right
 from transformer.training.snapshots import Snapshot
 
-EXAMPLES = 8  # translated again at every look
-SAMPLE = 128  # pairs that a look decodes freely
-ROWS = 64  # pairs side by side in a teacher-forced pass
-ROOM = 5  # an output may be so many pieces longer than the longest reference
+N_EXAMPLES = 8  # sentences whose translations are recorded
+N_DECODED = 128  # pairs decoded greedily in one evaluation
+BATCH_SIZE = 64  # pairs of one teacher-forced batch
+MAX_EXTRA_TOKENS = 5  # by which an output may be longer than the longest reference
 
 
 @dataclass(frozen=True)
 class ProbeSet:
-    """What is looked at in one run.
+    """The sentences that are evaluated in one run.
 
     Attributes:
-        probes: (source, target) texts whose attention is kept, teacher-forced on the target.
-        valid: held-out pairs; the first 8 are the examples, the first 128 are decoded freely, and
-            twice as many count for loss and token accuracy (all of them at the end).
-        gold: for each of `valid` its (source word, target word) links from 0, or nothing known.
-        language: whether BLEU says something about the target.
-        inspect: the weight matrix whose updates are written out; "" for none.
+        probes: (source, target) texts whose attention is recorded, teacher-forced on the target.
+        valid: held-out pairs; the first 8 are the examples, the first 128 are decoded greedily,
+            and the first 256 give loss and token accuracy (all of them at the end).
+        gold: for each pair of `valid` its (source word, target word) links from 0; empty if
+            unknown.
+        language: whether the target is a natural language, so that BLEU is meaningful.
+        inspect: weight matrix whose updates are recorded; "" for none.
     """
 
     probes: Sequence[tuple[str, str]]
@@ -52,7 +53,7 @@ class ProbeSet:
 
 
 class Evaluator:
-    """Looks at one model through its vocabulary. Puts the model into evaluation mode."""
+    """Evaluates one model. Its methods put the model into evaluation mode."""
 
     def __init__(self, model: Transformer, vocabulary: Vocabulary, probe_set: ProbeSet) -> None:
         self.model, self.vocabulary, self.probe_set = model, vocabulary, probe_set
@@ -60,151 +61,170 @@ class Evaluator:
         self._probes = [self._ids(*pair) for pair in probe_set.probes]
         self._valid = [self._ids(*pair) for pair in probe_set.valid]
         longest = max((len(tgt) for _, tgt in self._valid), default=1)
-        limit = min(longest + ROOM, output_limit(512, model.config, None))
+        limit = min(longest + MAX_EXTRA_TOKENS, output_limit(512, model.config, None))
         self._decoding = Decoding(max_len=limit, candidates=1)
 
     def _ids(self, src: str, tgt: str) -> tuple[list[int], list[int]]:
         return self.vocabulary.encode(src), self.vocabulary.encode(tgt, target=True)
 
     def labels(self) -> list[dict[str, list[str]]]:
-        """Tokens of each probe, as `Trace` names them: row i of cross-attention has read
-        "tgt"[i] and writes "predicted"[i]."""
-        names = self.vocabulary.tokens
+        """Return the tokens of each probe, named as in `Trace`: at row i of cross-attention the
+        decoder has read "tgt"[i] and predicts "predicted"[i]."""
+        token_strings = self.vocabulary.tokens
         return [
             {
-                "src": names(src),
-                "tgt": names([self.vocabulary.bos_id, *tgt[:-1]]),
-                "predicted": names(tgt),
+                "src": token_strings(src),
+                "tgt": token_strings([self.vocabulary.bos_id, *tgt[:-1]]),
+                "predicted": token_strings(tgt),
             }
             for src, tgt in self._probes
         ]
 
     def attention(self) -> Snapshot:
-        """`{probe}.{kind}` to (layers, heads, query, key) in float16."""
+        """Return attention weights by "{probe}.{kind}": (layers, heads, query, key), float16."""
         if not self._probes:
             return {}
-        _, _, weights = self._forced(self._probes, tuple(WEIGHTS))
-        found: Snapshot = {}
+        _, _, weights = self._teacher_forced_pass(self._probes, tuple(WEIGHTS))
+        snapshot: Snapshot = {}
         for number, (src, tgt) in enumerate(self._probes):
-            for kind, table in weights.items():  # side by side they are padded to the longest
+            for kind, padded in weights.items():
                 queries = len(src) if kind == "encoder" else len(tgt)
                 keys = len(tgt) if kind == "decoder" else len(src)
-                own = table[number, :, :, :queries, :keys]
-                found[f"{number}.{kind}"] = own.astype(np.float16)
-        return found
+                unpadded = padded[number, :, :, :queries, :keys]
+                snapshot[f"{number}.{kind}"] = unpadded.astype(np.float16)
+        return snapshot
 
     def examples(self) -> list[dict[str, Any]]:
-        """The examples translated freely, as they are now."""
-        pairs = self.probe_set.valid[:EXAMPLES]
+        """Return the greedy translations of the first validation pairs, and whether each is right.
+
+        Keys: src, tgt, output, right.
+        """
+        pairs = self.probe_set.valid[:N_EXAMPLES]
         outputs = self._translate(len(pairs))
         return [
             {"src": src, "tgt": tgt, "output": text, "right": right}
             for (src, tgt), (text, right) in zip(pairs, outputs, strict=True)
         ]
 
-    def measure(self, *, whole: bool = False) -> dict[str, Any]:
-        """Figures for a validation line.
+    def measure(self, *, full: bool = False) -> dict[str, Any]:
+        """Return the figures of a validation line of metrics.jsonl.
 
-        valid_loss (nats a token), perplexity and token_accuracy are teacher-forced;
-        sequence_accuracy and, for language, bleu are of free greedy decoding of the first
-        `sequences` pairs, without bleu where no reference has four words; aer … is of the
-        teacher-forced cross-attention where gold alignments are known.
+        valid_loss (nats per token), perplexity and token_accuracy are teacher-forced.
+        sequence_accuracy and, for language, bleu are from greedy decoding of the first `sequences`
+        pairs; bleu is missing if no reference has four words. aer and its parts are from the
+        teacher-forced cross-attention and need gold alignments.
+
+        Args:
+            full: use all validation pairs for the teacher-forced figures.
         """
-        found = self._teacher_forced(len(self._valid) if whole else 2 * SAMPLE)
-        count = min(SAMPLE, len(self._valid))
+        figures = self._teacher_forced_figures(len(self._valid) if full else 2 * N_DECODED)
+        count = min(N_DECODED, len(self._valid))
         outputs = self._translate(count)
-        found["sequence_accuracy"] = sum(right for _, right in outputs) / count
-        found["sequences"] = count
+        figures["sequence_accuracy"] = sum(right for _, right in outputs) / count
+        figures["sequences"] = count
         if self.probe_set.language:
             references = [tgt for _, tgt in self.probe_set.valid[:count]]
             bleu = BLEU(force=True)
-            # BLEU is a mean over n-grams of one to four words; shorter references have none.
+            # BLEU averages over n-grams of one to four words, so references need four words.
             if bleu.corpus_score(references, [references]).totals[-1]:
-                found["bleu"] = bleu.corpus_score([text for text, _ in outputs], [references]).score
-        return found
+                figures["bleu"] = bleu.corpus_score(
+                    [text for text, _ in outputs], [references]
+                ).score
+        return figures
 
     @torch.no_grad()
-    def _teacher_forced(self, most: int) -> dict[str, Any]:
-        """Loss and token accuracy over the first `most` pairs, and AER where there is gold."""
-        pairs, gold = self._valid[:most], self.probe_set.gold[:most]
+    def _teacher_forced_figures(self, max_pairs: int) -> dict[str, Any]:
+        """Return loss, token accuracy and, with gold alignments, AER of the first `max_pairs`."""
+        pairs, gold = self._valid[:max_pairs], self.probe_set.gold[:max_pairs]
         order = by_length([len(src) for src, _ in pairs], [len(tgt) for _, tgt in pairs])
         kinds = ("cross",) if gold else ()
-        nll, right, positions = 0.0, 0, 0
-        kept: list[npt.NDArray[np.floating]] = []
-        for start in range(0, len(order), ROWS):
-            part = [pairs[n] for n in order[start : start + ROWS]]
-            logits, target, weights = self._forced(part, kinds)
+        nll, n_correct, positions = 0.0, 0, 0
+        attention: list[npt.NDArray[np.floating]] = []
+        for start in range(0, len(order), BATCH_SIZE):
+            batch = [pairs[n] for n in order[start : start + BATCH_SIZE]]
+            logits, target, weights = self._teacher_forced_pass(batch, kinds)
             real = target != self.model.config.pad_id
-            chosen, wanted = logits[real], target[real]
-            nll += float(torch.nn.functional.cross_entropy(chosen, wanted, reduction="sum"))
-            right += int((chosen.argmax(-1) == wanted).sum())
-            positions += len(wanted)
-            kept += [table for each in weights.values() for table in each]
+            real_logits, real_target = logits[real], target[real]
+            nll += float(
+                torch.nn.functional.cross_entropy(real_logits, real_target, reduction="sum")
+            )
+            n_correct += int((real_logits.argmax(-1) == real_target).sum())
+            positions += len(real_target)
+            attention += [table for each in weights.values() for table in each]
         loss = nll / positions
-        found: dict[str, Any] = {
+        figures: dict[str, Any] = {
             "valid_loss": loss,
             "perplexity": math.exp(min(loss, 700.0)),
-            "token_accuracy": right / positions,
+            "token_accuracy": n_correct / positions,
         }
-        return found | (self._errors(order, kept) if gold else {})
+        return figures | (self._alignment_error_rate(order, attention) if gold else {})
 
-    def _errors(
+    def _alignment_error_rate(
         self, order: list[int], weights: list[npt.NDArray[np.floating]]
     ) -> dict[str, object]:
-        """AER over the sentences that have a piece for each word, as gold links count words. Of the
-        first 128 pairs alone: to count links takes longer than the pass itself."""
+        """Return the alignment error rate over sentences with one piece per word.
+
+        Gold links are between words. Only the first 128 pairs count, because counting links takes
+        longer than the forward pass.
+        """
         gold = self.probe_set.gold
-        words = {n: tuple(len(side.split()) for side in self.probe_set.valid[n]) for n in order}
-        fits = [
-            place
-            for place, n in enumerate(order)
-            if n < SAMPLE and words[n] == tuple(len(ids) - 1 for ids in self._valid[n])
+        word_counts = {
+            n: tuple(len(side.split()) for side in self.probe_set.valid[n]) for n in order
+        }
+        aligned_rows = [
+            row
+            for row, n in enumerate(order)
+            if n < N_DECODED and word_counts[n] == tuple(len(ids) - 1 for ids in self._valid[n])
         ]
-        if not fits:
+        if not aligned_rows:
             return {}
-        sentences = [order[place] for place in fits]
-        lengths = [(words[n][0], words[n][1]) for n in sentences]
-        kept = [weights[place] for place in fits]
-        return attention_errors(kept, [gold[n] for n in sentences], lengths).to_dict()
+        sentences = [order[row] for row in aligned_rows]
+        lengths = [(word_counts[n][0], word_counts[n][1]) for n in sentences]
+        selected = [weights[row] for row in aligned_rows]
+        return attention_errors(selected, [gold[n] for n in sentences], lengths).to_dict()
 
     @torch.no_grad()
-    def _forced(
+    def _teacher_forced_pass(
         self, pairs: list[tuple[list[int], list[int]]], kinds: tuple[str, ...]
     ) -> tuple[Tensor, Tensor, dict[str, npt.NDArray[np.float32]]]:
-        """Logits and target ids (pairs, tgt), and by kind (pairs, layers, heads, query, key)."""
+        """Return logits (pairs, tgt, vocab), target ids (pairs, tgt) and attention weights.
+
+        The weights are by kind: (pairs, layers, heads, query, key).
+        """
         self.model.eval()
         config = self.model.config
         targets = [tgt for _, tgt in pairs]
         src = pad([src for src, _ in pairs], config.pad_id, self.device)
         tgt = pad(shift_right(targets, config.bos_id), config.pad_id, self.device)
         out = pad(targets, config.pad_id, self.device)
-        kept: dict[str, Tensor] = {}
-        sites = {
+        recorded: dict[str, Tensor] = {}
+        hook_names = {
             kind: [WEIGHTS[kind].format(layer) for layer in range(config.n_layers)]
             for kind in kinds
         }
 
-        def keep(tensor: Tensor, name: str) -> None:
-            kept[name] = tensor
+        def record(tensor: Tensor, name: str) -> None:
+            recorded[name] = tensor
 
-        names = [name for each in sites.values() for name in each]
-        logits = self.model(src, tgt, hooks=Hooks(dict.fromkeys(names, keep)))
+        names = [name for each in hook_names.values() for name in each]
+        logits = self.model(src, tgt, hooks=Hooks(dict.fromkeys(names, record)))
         weights = {
-            kind: torch.stack([kept[name] for name in each], dim=1).float().cpu().numpy()
-            for kind, each in sites.items()
+            kind: torch.stack([recorded[name] for name in each], dim=1).float().cpu().numpy()
+            for kind, each in hook_names.items()
         }
         return logits, out, weights
 
     def _translate(self, count: int) -> list[tuple[str, bool]]:
-        """Greedy outputs of the first `count` validation sources, and whether each is right."""
+        """Return greedy outputs of the first `count` validation sources, and whether each equals
+        its reference."""
         if not count:
             return []
         self.model.eval()
         sources = [src for src, _ in self._valid[:count]]
         outputs = SequenceDecoder(self.model, "fp32").run(sources, self._decoding)
         texts = [self.vocabulary.decode(output.decoded.ids) for output in outputs]
-        wanted = [tgt for _, tgt in self.probe_set.valid[:count]]
+        references = [tgt for _, tgt in self.probe_set.valid[:count]]
         return [
             (text, output.decoded.finished and text.split() == tgt.split())
-            for text, output, tgt in zip(texts, outputs, wanted, strict=True)
+            for text, output, tgt in zip(texts, outputs, references, strict=True)
         ]

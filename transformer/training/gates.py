@@ -1,14 +1,14 @@
-"""Heads that learn whether they are needed (Voita et al. 2019, section 6).
+"""Head pruning with learned gates (Voita et al. 2019, section 6).
 
-    found = learn_gates(translator, corpus, steps=300, penalty=0.005)
-    found.survivors                       # the heads that stayed
-    save_checkpoint(folder, found.translator.model, translator.vocabulary, card)
+    result = learn_gates(translator, corpus, steps=300, penalty=0.005)
+    result.survivors                      # the heads that were kept
+    save_checkpoint(folder, result.translator.model, translator.vocabulary, card)
 
-Every head's output is multiplied by a gate, and every open gate costs `penalty`. Voita et al. train
-the weights further at the same time; here they rest unless `weight_rate` is given, so that what is
-found is about the model as it is. At the end the gates are multiplied into W^O: what comes out is
-a model like any other, and its checkpoint needs nothing new. With `rounded` they are made 0 or 1
-first, as Voita et al. do: the heads that stay are then those of the model given, unchanged.
+Every head's output is multiplied by a gate, and the loss has a `penalty` for every open gate. Voita
+et al. also train the weights; here they are frozen unless `weight_rate` is given, so that the
+result describes the given model. Finally the gates are multiplied into W^O, so the new model needs
+no code for gates. With `rounded`, gates are rounded to 0 or 1 first, as Voita et al. do: the
+remaining heads are then unchanged.
 """
 
 from __future__ import annotations
@@ -31,20 +31,21 @@ from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
 from transformer.model.gates import HardConcrete
 
-ROWS = 32
-"""Sentences of one step."""
+BATCH_SIZE = 32
+"""Sentences per step."""
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedGates:
-    """Which heads a model keeps when each has its price.
+    """The result of `learn_gates`.
 
     Attributes:
-        heads: (kind, layer, head), in the order of what follows.
-        open: probability that the gate is not 0. gates: its value, 0 to 1, with nothing drawn, or 0
-            or 1 where they were rounded.
-        history: a line a step: step, loss (nats a token, gates drawn), heads (expected to be open).
-        translator: a new one whose heads have their gates in W^O; the one given is unchanged.
+        heads: (kind, layer, head) of each gate.
+        open: probability that each gate is not 0.
+        gates: value of each gate without sampling, 0 to 1; 0 or 1 if rounded.
+        history: one row per step: step, loss (nats per token, with sampled gates), heads (expected
+            number of open gates).
+        translator: a new translator with the gates multiplied into W^O.
     """
 
     heads: tuple[Head, ...]
@@ -59,7 +60,7 @@ class LearnedGates:
         return [head for head, gate in zip(self.heads, self.gates, strict=True) if gate > 0]
 
     def to_frame(self) -> pd.DataFrame:
-        """A line a head: kind, layer, head, open, gate."""
+        """Return one row per head: kind, layer, head, open, gate."""
         table = pd.DataFrame(self.heads, columns=["kind", "layer", "head"])
         return table.assign(open=self.open, gate=self.gates)
 
@@ -80,15 +81,15 @@ def learn_gates(
     """Minimise loss + penalty · Σ P(gate ≠ 0) over the gates (their section 6.1).
 
     Args:
-        corpus: sentences to learn from; a target that is missing is the model's own translation.
-        penalty: λ, what a head must be worth to stay, in nats a target token.
-        heads: those with a gate; left out: all. The others are always open.
+        corpus: training sentences; a missing target is replaced by the model's own translation.
+        penalty: λ, in nats per target token: heads that reduce the loss by less are pruned.
+        heads: heads with a gate; default: all. The others are always open.
         rate: Adam's learning rate for log α.
-        weight_rate: for the weights, which then learn too, with dropout; 0 leaves them as they are.
-        rounded: whether each gate ends as 0 or 1, whichever is the more probable.
-        progress: as in `passes`; what it raises ends the work.
+        weight_rate: learning rate of the weights, trained with dropout; 0 freezes them.
+        rounded: whether to round each gate to 0 or 1, whichever is more probable.
+        progress: called as in `passes`; an exception that it raises ends the training.
 
-    Raises ValueError for a head that the model has not, or settings that are out of range.
+    Raises ValueError for an unknown head or a setting out of range.
     """
     if penalty < 0 or weight_rate < 0 or rate <= 0 or steps < 1:
         raise ValueError(
@@ -98,7 +99,7 @@ def learn_gates(
     config = translator.model.config
     gated = all_heads(config) if heads is None else check_heads(config, heads)
     if not gated:
-        raise ValueError("there is no head to learn a gate for; name at least one")
+        raise ValueError("heads is empty; name at least one head")
     pairs = encoded(translator, corpus, progress)
     model = copy.deepcopy(translator.model).train(weight_rate > 0)
     model.requires_grad_(weight_rate > 0)
@@ -107,16 +108,18 @@ def learn_gates(
     if weight_rate:
         groups.append({"params": list(model.parameters()), "lr": weight_rate})
     adam = torch.optim.Adam(groups, betas=(0.9, 0.98), eps=1e-9)  # section 5.3 of the paper
-    draws = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     history = []
-    for step, some in enumerate(itertools.islice(_epochs(pairs, draws), steps)):
+    for step, batch_pairs in enumerate(itertools.islice(_endless_batches(pairs, generator), steps)):
         progress(step / steps, "learning gates")
         with torch.enable_grad():
             loss = torch.zeros((), device=translator.device)
-            for batch in batched(translator, some):
-                drawn = gates.sample(len(batch.numbers), draws)
-                loss = loss + losses(model, batch, _hooks(gated, drawn, config.n_heads)).sum()
-            loss = loss / sum(len(pair.out) for pair in some)
+            for batch in batched(translator, batch_pairs):
+                samples = gates.sample(len(batch.numbers), generator)
+                loss = (
+                    loss + losses(model, batch, _gate_hooks(gated, samples, config.n_heads)).sum()
+                )
+            loss = loss / sum(len(pair.out) for pair in batch_pairs)
             n_open = gates.open().sum()
             adam.zero_grad()
             (loss + penalty * n_open).backward()
@@ -124,38 +127,40 @@ def learn_gates(
         history.append((step, float(loss.detach()), float(n_open.detach())))
     progress(1.0, "learned")
     values = (gates.rounded() if rounded else gates()).tolist()
-    shares = gates.open().tolist()
+    open_probabilities = gates.open().tolist()
     model.requires_grad_(True).eval()
     fold(model, dict(zip(gated, values, strict=True)))
     return LearnedGates(
         tuple(gated),
-        tuple(shares),
+        tuple(open_probabilities),
         tuple(values),
         pd.DataFrame(history, columns=["step", "loss", "heads"]),
         Translator(model, translator.vocabulary, "fp32"),
     )
 
 
-def _epochs(pairs: Sequence[Pair], draws: torch.Generator) -> Iterator[list[Pair]]:
-    """`ROWS` pairs at a time, all of them once and then again, each time in another order."""
+def _endless_batches(pairs: Sequence[Pair], generator: torch.Generator) -> Iterator[list[Pair]]:
+    """Yield batches of `BATCH_SIZE` pairs, endlessly, shuffled again for every epoch."""
     while True:
-        order = torch.randperm(len(pairs), generator=draws).tolist()
-        for start in range(0, len(order), ROWS):
-            yield [pairs[n] for n in order[start : start + ROWS]]
+        order = torch.randperm(len(pairs), generator=generator).tolist()
+        for start in range(0, len(order), BATCH_SIZE):
+            yield [pairs[n] for n in order[start : start + BATCH_SIZE]]
 
 
-def _hooks(heads: Sequence[Head], drawn: Float[Tensor, "rows gate"], n_heads: int) -> Hooks:
-    """Each head's output times the gate that its sentence drew."""
-    places: dict[str, list[tuple[int, int]]] = {}
+def _gate_hooks(heads: Sequence[Head], samples: Float[Tensor, "rows gate"], n_heads: int) -> Hooks:
+    """Return hooks that multiply each head's output by the sampled gate of its sentence."""
+    heads_by_site: dict[str, list[tuple[int, int]]] = {}
     for n, (kind, layer, head) in enumerate(heads):
-        places.setdefault(site(kind, layer, "heads"), []).append((head, n))
+        heads_by_site.setdefault(site(kind, layer, "heads"), []).append((head, n))
     functions: dict[str, HookFn] = {}
-    for name, both in places.items():
-        numbers, columns = torch.tensor(both, device=drawn.device).T
-        factors = drawn.new_ones(len(drawn), n_heads).index_copy(1, numbers, drawn[:, columns])
-        functions[name] = _times(factors[..., None, None])
+    for name, heads_and_columns in heads_by_site.items():
+        numbers, columns = torch.tensor(heads_and_columns, device=samples.device).T
+        factors = samples.new_ones(len(samples), n_heads).index_copy(
+            1, numbers, samples[:, columns]
+        )
+        functions[name] = _multiply_by(factors[..., None, None])
     return Hooks(functions)
 
 
-def _times(factors: Tensor) -> HookFn:
+def _multiply_by(factors: Tensor) -> HookFn:
     return lambda outputs, _: outputs * factors

@@ -1,7 +1,7 @@
-"""The race of Table 1's layers: a stack of one of them learns to carry a word over a gap.
+"""Training of one layer type of Table 1 on the task "gap": copying a word over a distance.
 
-A run folder like any other (`run.py`), steered by its control.json, resumed to the same steps; but
-it ends without a checkpoint, for what it trains is no translator.
+The run uses a run folder (`run.py`), control.json and resuming like any other run, but saves no
+checkpoint, because the model is a tagger and not a translator.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from transformer.text.tasks.gap import NOTHING, Gap, Tagged
 from transformer.training.console import Console
 from transformer.training.distributed import World
 from transformer.training.learner import MixedPrecision
-from transformer.training.machine import SEEDS
-from transformer.training.recipe import sides
-from transformer.training.run import Progress, RunFolder, Status, load_progress
+from transformer.training.machine import N_SEEDS
+from transformer.training.recipe import split_settings
+from transformer.training.run import LoopState, RunFolder, Status, load_loop_state
 from transformer.training.trainer import Report, Trainer, TrainTask
 
 TASK = "gap"
-STANDARD = "self-attention"
-"""The layer whose number of weights all others are fitted to."""
-LOOKS = 10  # at the validation sequences, besides the one before the first step
-VALID = 64  # validation sequences of each distance
-EXAMPLES = 6
+REFERENCE_LAYER = "self-attention"
+"""The layer type whose number of weights the other types are matched to."""
+N_EVALUATIONS = 10  # besides the one before the first step
+VALID_PER_DISTANCE = 64  # validation sequences per distance
+N_EXAMPLES = 6
 _SHAPE = {"d_model": 32, "n_layers": 2, "n_heads": 1, "d_ff": 128, "dropout": 0.0}
 _TRAINING = {
     "steps": 500,
@@ -48,7 +48,7 @@ _TRAINING = {
 }
 
 
-def describe(
+def make_layer_run_config(
     task: str = TASK,
     *,
     settings: Mapping[str, Any] | None = None,
@@ -57,33 +57,43 @@ def describe(
     title: str = "",
     race: RaceEntry | None = None,
 ) -> LayerRun:
-    """What is asked of one run, as `recipe.describe` makes it for the other tasks.
+    """Return the config of one run, as `recipe.make_run_config` does for the other tasks.
 
     Args:
-        task: "gap".
-        settings: "layer", as a `Tagger` takes it; its "k" and "r"; fields of `ModelConfig` and
-            `TrainingConfig`. d_ff is that of self-attention; another layer gets the d_ff that
-            brings it to as many weights.
+        task: must be "gap".
+        settings: "layer", "k" and "r" of the `Tagger`; fields of `ModelConfig` and
+            `TrainingConfig`. d_ff is that of self-attention; another layer type gets the d_ff that
+            gives it the same number of weights.
         options: fields of `Gap`.
 
-    Raises ValueError for a task or a name that there is not, or a value that cannot be.
+    Raises ValueError for an unknown task or name, or an invalid value.
     """
     if task != TASK:
-        raise ValueError(f"layers race on the task {TASK!r}, not on {task!r}")
-    wanted = {**_SHAPE, **_TRAINING, "layer": STANDARD, "k": 3, "r": 5, **(settings or {})}
-    shape, training = sides(wanted, ("layer", "k", "r"))
-    gap = _gap(options or {})
+        raise ValueError(f"layer types are compared on the task {TASK!r}, not on {task!r}")
+    all_settings = {
+        **_SHAPE,
+        **_TRAINING,
+        "layer": REFERENCE_LAYER,
+        "k": 3,
+        "r": 5,
+        **(settings or {}),
+    }
+    shape, training = split_settings(all_settings, ("layer", "k", "r"))
+    gap = _gap_task(options or {})
     model = ModelConfig.from_dict({**shape, "vocab_size": gap.symbols, "max_len": gap.length})
-    layer, sizes = str(wanted["layer"]), {"k": int(wanted["k"]), "r": int(wanted["r"])}
-    weights = count_weights(STANDARD, model, gap.letters)
+    layer, sizes = (
+        str(all_settings["layer"]),
+        {"k": int(all_settings["k"]), "r": int(all_settings["r"])},
+    )
+    weights = count_weights(REFERENCE_LAYER, model, gap.letters)
     model = match_parameters(layer, model, gap.letters, weights, **sizes)
-    far = receptive_field(layer, model.n_layers, **sizes)
+    field = receptive_field(layer, model.n_layers, **sizes)
     return LayerRun(
         layer=Layer(
             layer,
             **sizes,
             weights=count_weights(layer, model, gap.letters, **sizes),
-            reach=None if far == math.inf else int(far),
+            reach=None if field == math.inf else int(field),
         ),
         model=model,
         training=TrainingConfig.from_dict(training),
@@ -95,59 +105,58 @@ def describe(
     )
 
 
-def _gap(options: Mapping[str, int]) -> Gap:
-    known = {field.name for field in fields(Gap)}
+def _gap_task(options: Mapping[str, int]) -> Gap:
+    known_options = {field.name for field in fields(Gap)}
     for name in options:
-        if name not in known:
-            raise ValueError(f"the task {TASK} has no option {name!r}{near(name, known)}")
+        if name not in known_options:
+            raise ValueError(f"the task {TASK} has no option {name!r}{near(name, known_options)}")
     return Gap(**options)
 
 
-def train_layers(run: RunFolder, asked: LayerRun, *, verbose: bool = False) -> Status:
-    """Train or resume the run that `describe` described, in this process.
+def train_layers(run: RunFolder, config: LayerRun, *, verbose: bool = False) -> Status:
+    """Train or resume a run of `make_layer_run_config` in this process.
 
     Raises:
-        ValueError: for a config that cannot be; BusyError, which is one, if another process
-            trains there.
-        TrainingError: if the loss is no longer a number; then the state is "failed".
+        ValueError: for an invalid config; BusyError, a subclass, if another process trains there.
+        TrainingError: if the loss is not finite; then the state is "failed".
     """
-    with run.held(), ExitStack() as stack:
+    with run.locked(), ExitStack() as stack:
         report: Report = stack.enter_context(Console()) if verbose else lambda _: None
-        progress, device = load_progress(run), choose_device(asked.device)
-        task = LayerRace(run, asked, progress, device)
+        loop, device = load_loop_state(run), choose_device(config.device)
+        task = LayerRace(run, config, loop, device)
         return Trainer(
-            run, asked.training, task, progress, device=device, world=World(), report=report
+            run, config.training, task, loop, device=device, world=World(), report=report
         ).train()
 
 
 class LayerRace(TrainTask):
-    """One layer of the race: its stack, fresh sequences at every step, looks by distance."""
+    """Training of a stack of one layer type, with new random sequences at every step."""
 
     def __init__(
-        self, run: RunFolder, asked: LayerRun, progress: Progress, device: torch.device
+        self, run: RunFolder, config: LayerRun, loop: LoopState, device: torch.device
     ) -> None:
-        self.run, self.progress, self.device = run, progress, device
-        self.config, self.gap = asked.training, _gap(asked.options)
-        progress.precision = self.config.precision
-        torch.manual_seed(self.config.seed % SEEDS)
-        layer = asked.layer
-        model = Tagger(layer.name, asked.model, self.gap.letters, k=layer.k, r=layer.r)
+        self.run, self.loop, self.device = run, loop, device
+        self.config, self.gap = config.training, _gap_task(config.options)
+        loop.precision = self.config.precision
+        torch.manual_seed(self.config.seed % N_SEEDS)
+        layer = config.layer
+        model = Tagger(layer.name, config.model, self.gap.letters, k=layer.k, r=layer.r)
         self.learner = MixedPrecision(model.to(device), torch.float32)
         self.valid = [
-            self.gap.draw(np.random.default_rng(distance), VALID, distance=distance)
+            self.gap.draw(np.random.default_rng(distance), VALID_PER_DISTANCE, distance=distance)
             for distance in self.gap.distances
         ]
-        self._looked = -1  # step of the last look
+        self._evaluated_step = -1  # step of the last evaluation
 
     def rewind(self, step: int) -> None:
-        """The run has dropped later looks already."""
-        self._looked = max((look["step"] for look in self.run.examples()), default=-1)
+        """Find the last evaluated step; the run folder has already dropped later ones."""
+        self._evaluated_step = max((line["step"] for line in self.run.examples()), default=-1)
 
-    def gradients(self) -> dict[str, float]:
-        """Gradients of sequences that no other step sees."""
+    def compute_gradients(self) -> dict[str, float]:
+        """Compute the gradients on new random sequences."""
         config = self.config
-        # Each step has numbers of its own, so that a resumed run draws the same sequences.
-        rng = np.random.default_rng([config.seed, self.progress.step])
+        # Each step has its own seed, so that a resumed run draws the same sequences.
+        rng = np.random.default_rng([config.seed, self.loop.step])
         count = max(1, config.batch_tokens // self.gap.length)
         ids, tags, _ = self._on_device(self.gap.draw(rng, count))
         for weight in self.learner.model.parameters():
@@ -158,40 +167,42 @@ class LayerRace(TrainTask):
         return {"loss": loss.item(), "tokens": ids.numel()}
 
     @torch.no_grad()
-    def look(self, share: float, *, whole: bool) -> dict[str, Any]:
-        """At sequences of their own, the same at every look, distance by distance."""
-        step, every = self.progress.step, max(1, self.config.steps // LOOKS)
-        if self._looked == step or (step % every and not whole):
+    def evaluate_if_due(self, fraction: float, *, final: bool) -> dict[str, Any]:
+        """Evaluate each distance on fixed validation sequences."""
+        step, interval = self.loop.step, max(1, self.config.steps // N_EVALUATIONS)
+        if self._evaluated_step == step or (step % interval and not final):
             return {}
-        self._looked = step
-        losses, whole_right, by_distance, examples = [], [], {}, []
-        for distance, drawn in zip(self.gap.distances, self.valid, strict=True):
-            ids, tags, _ = self._on_device(drawn)
-            asked = tags != NOTHING
-            logits = self.learner.model(ids)[asked].view(len(ids), self.gap.word, -1)
-            wanted = tags[asked].view(len(ids), self.gap.word)
-            said = logits.argmax(-1)
-            right = said == wanted
-            losses.append(functional.cross_entropy(logits.flatten(0, 1), wanted.flatten()).item())
-            whole_right.append(right.all(-1).float().mean().item())
-            by_distance[str(distance)] = right.float().mean().item()
-            examples.append(self._example(drawn, said[0].tolist(), wanted[0].tolist()))
-        self.run.append_examples(step, examples[:: -(-len(examples) // EXAMPLES)])
+        self._evaluated_step = step
+        losses, sequence_accuracies, by_distance, examples = [], [], {}, []
+        for distance, sequences in zip(self.gap.distances, self.valid, strict=True):
+            ids, tags, _ = self._on_device(sequences)
+            labelled = tags != NOTHING
+            logits = self.learner.model(ids)[labelled].view(len(ids), self.gap.word, -1)
+            expected = tags[labelled].view(len(ids), self.gap.word)
+            predicted = logits.argmax(-1)
+            correct = predicted == expected
+            losses.append(functional.cross_entropy(logits.flatten(0, 1), expected.flatten()).item())
+            sequence_accuracies.append(correct.all(-1).float().mean().item())
+            by_distance[str(distance)] = correct.float().mean().item()
+            examples.append(self._example(sequences, predicted[0].tolist(), expected[0].tolist()))
+        self.run.append_examples(step, examples[:: -(-len(examples) // N_EXAMPLES)])
         return {
             "valid_loss": float(np.mean(losses)),
-            "sequence_accuracy": float(np.mean(whole_right)),
+            "sequence_accuracy": float(np.mean(sequence_accuracies)),
             "token_accuracy": float(np.mean([*by_distance.values()])),
             "by_distance": by_distance,
         }
 
-    def _example(self, drawn: Tagged, said: list[int], wanted: list[int]) -> dict[str, Any]:
+    def _example(
+        self, sequences: Tagged, predicted: list[int], expected: list[int]
+    ) -> dict[str, Any]:
         return {
-            "src": self.gap.written(drawn.ids[0]),
-            "tgt": self.gap.spelled(wanted),
-            "output": self.gap.spelled(said),
-            "right": said == wanted,
+            "src": self.gap.written(sequences.ids[0]),
+            "tgt": self.gap.spelled(expected),
+            "output": self.gap.spelled(predicted),
+            "right": predicted == expected,
         }
 
-    def _on_device(self, drawn: Tagged) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        ids, tags, distances = (torch.from_numpy(part).to(self.device) for part in drawn)
+    def _on_device(self, sequences: Tagged) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        ids, tags, distances = (torch.from_numpy(part).to(self.device) for part in sequences)
         return ids, tags, distances

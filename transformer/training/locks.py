@@ -1,8 +1,8 @@
-"""Locks on files: they hold between threads and processes, and end with whoever held them.
+"""File locks between threads and processes, released when their holder exits.
 
-The operating system keeps them: `kill -9` frees one, waiting for one costs nothing, and no file is
-ever removed under a holder. (`filelock` waits by trying again, which costs many threads at one lock
-time and processor, and falls back to files that a killed holder leaves behind.)
+The operating system manages the locks: `kill -9` releases one, waiting needs no polling, and lock
+files are never deleted. (`filelock` polls, which is slow with many threads waiting, and can fall
+back to lock files that remain after a holder was killed.)
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from typing import BinaryIO
 if sys.platform == "win32":
     import msvcrt
 
-    def _take(file: BinaryIO, wait: bool) -> None:
+    def _lock_file(file: BinaryIO, wait: bool) -> None:
         while True:
             try:
-                file.seek(1 << 20)  # a locked byte cannot be read there: one behind all content
+                file.seek(
+                    1 << 20
+                )  # Windows forbids reading a locked byte: use one past the content
                 return msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
             except PermissionError:
                 if not wait:
@@ -31,27 +33,29 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _take(file: BinaryIO, wait: bool) -> None:
+    def _lock_file(file: BinaryIO, wait: bool) -> None:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
 
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Wait for the lock on `path` and hold it for the block. Not reentrant. Raises OSError."""
+    """Wait for the lock on `path` and hold it during the block. Not reentrant. Raises OSError."""
     with path.open("ab") as file:
-        _take(file, wait=True)
+        _lock_file(file, wait=True)
         yield
 
 
-def attempt(path: Path) -> BinaryIO | None:
-    """The lock on `path`, held until the file is closed; None if someone else has it. Raises
-    OSError, for one if its folder is gone."""
-    return _if_free(path.open("ab"))
+def try_lock(path: Path) -> BinaryIO | None:
+    """Return the open, locked file `path`, or None if it is locked; closing it releases the lock.
+
+    Raises OSError, for example if its folder does not exist.
+    """
+    return _lock_if_free(path.open("ab"))
 
 
-def _if_free(file: BinaryIO) -> BinaryIO | None:
+def _lock_if_free(file: BinaryIO) -> BinaryIO | None:
     try:
-        _take(file, wait=False)
+        _lock_file(file, wait=False)
     except (BlockingIOError, PermissionError):
         file.close()
         return None
@@ -62,10 +66,12 @@ def _if_free(file: BinaryIO) -> BinaryIO | None:
 
 
 def is_free(path: Path) -> bool:
-    """Whether nobody holds the lock on `path`: nobody does where there is no such file, or none
-    any more. Looks without making one; holds the lock itself for that moment. Raises OSError."""
+    """Return whether the lock on `path` is free, as it is if the file does not exist.
+
+    Does not create the file; holds the lock for a moment to test it. Raises OSError.
+    """
     try:
-        file = _if_free(path.open("r+b"))
+        file = _lock_if_free(path.open("r+b"))
     except FileNotFoundError:
         return True
     if file is None:
@@ -75,7 +81,7 @@ def is_free(path: Path) -> bool:
 
 
 class AlreadyLockedError(OSError):
-    """Another process holds the lock; `owner` is its number, as far as it is known."""
+    """Another process holds the lock; `owner` is its process id, or "(unknown)"."""
 
     def __init__(self, owner: str) -> None:
         super().__init__(f"locked by process {owner}")
@@ -83,10 +89,12 @@ class AlreadyLockedError(OSError):
 
 
 @contextmanager
-def signed(path: Path) -> Iterator[None]:
-    """Hold the lock on `path`, which says this process's number from then on, for people to read.
-    Raises AlreadyLockedError if another process holds it."""
-    file = attempt(path)
+def pid_lock(path: Path) -> Iterator[None]:
+    """Hold the lock on `path` and write this process's id into the file, for people to read.
+
+    Raises AlreadyLockedError if another process holds the lock.
+    """
+    file = try_lock(path)
     if file is None:
         raise AlreadyLockedError(path.read_text("utf-8") or "(unknown)")
     with file:

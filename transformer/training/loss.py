@@ -1,8 +1,8 @@
-"""What training minimises: label-smoothed cross-entropy (section 5.4), and prices on attention.
+"""Training loss: label-smoothed cross-entropy (section 5.4), and penalties on attention.
 
-The logits of a batch (positions × vocabulary) are the largest tensor of a training step. Here they
-are made in slices, and each slice's gradient is taken while it is still in the processor's cache,
-so the step stores one gradient for the states and one for the embedding, nothing else.
+The logits of a batch (positions × vocabulary) are the largest tensor of a training step. They are
+computed in slices, and the gradient of each slice is computed while the slice is still in the
+cache, so the step stores only the gradients of the states and of the embedding.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SLICE_ROWS = 512  # with 8,000 entries 8 MB of bf16 logits: measured fastest of 
 
 
 class _SmoothedCrossEntropy(torch.autograd.Function):
-    """Sum over the real positions; the backward pass only hands on what forward computed."""
+    """Loss summed over positions; the gradients are computed in the forward pass."""
 
     @staticmethod
     def forward(
@@ -41,14 +41,14 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
         grad_states = torch.empty_like(states) if wants_gradient else None
         grad_weight = torch.zeros_like(weight) if wants_gradient else None
         grad_bias = torch.zeros_like(bias) if wants_gradient and bias is not None else None
-        mean_row = weight.to(wide).mean(0)  # the mean logit is its product with a state
+        mean_row = weight.to(wide).mean(0)  # mean logit = mean_row · state
         mean_bias = 0.0 if bias is None else bias.to(wide).mean()
         for start in range(0, states.shape[0], SLICE_ROWS):
             part, gold = states[start : start + SLICE_ROWS], target[start : start + SLICE_ROWS]
             logits, gold = functional.linear(part, weight, bias), gold[:, None]
             gold_logit = logits.gather(1, gold).to(wide)
             mean_logit = (part.to(wide) @ mean_row)[:, None] + mean_bias
-            # In bf16 the softmax is summed in fp32 and rounded once; log Z follows from one entry.
+            # In bf16 the softmax is summed in fp32 and rounded once, so -log p needs no log Z.
             probability = logits.softmax(-1)
             smallest = torch.finfo(probability.dtype).tiny
             gold_probability = probability.gather(1, gold).to(wide)
@@ -62,7 +62,7 @@ class _SmoothedCrossEntropy(torch.autograd.Function):
             if grad_states is not None and grad_weight is not None:
                 # d loss / d logit = softmax - smoothed target
                 grad = probability.sub_(smoothing / vocab)
-                # One entry a row by index: scatter_add_ would copy the whole slice.
+                # Indexing changes one entry per row; scatter_add_ would copy the slice.
                 row = torch.arange(len(gold), device=gold.device)
                 grad[row, gold[:, 0]] += smoothing - 1
                 torch.mm(grad, weight, out=grad_states[start : start + SLICE_ROWS])
@@ -98,7 +98,7 @@ def smoothed_cross_entropy(
     pad_id: int,
     bias: Float[Tensor, "vocab"] | None = None,
 ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-    """Summed loss in nats over the target positions that are not padding.
+    """Return the loss in nats, summed over the target positions that are not padding.
 
     The gold token has probability 1 - ε, and ε is spread over the whole vocabulary (Szegedy et
     al. 2016; the same rule as `torch.nn.functional.cross_entropy(label_smoothing=ε)`).
@@ -107,14 +107,14 @@ def smoothed_cross_entropy(
         states: decoder output before the projection.
         weight: the shared embedding matrix.
         target: gold ids.
-        bias: of the logits, where the model has one.
+        bias: bias of the logits, if the model has one.
 
     Returns:
-        (the smoothed loss, with gradient; the plain negative log-likelihood, without).
+        (smoothed loss, with gradient; negative log-likelihood, without gradient).
     """
     real = (target != pad_id).flatten()
     flat, gold = states.flatten(0, 1)[real], target.flatten()[real]
-    # Asked here: inside forward, autograd is off and `needs_input_grad` is true under no_grad too.
+    # Inside forward, autograd is off and `needs_input_grad` is true even under no_grad.
     wants_gradient = torch.is_grad_enabled() and (flat.requires_grad or weight.requires_grad)
     smoothed, plain = _SmoothedCrossEntropy.apply(  # type: ignore[no-untyped-call]
         flat, weight, bias, gold, smoothing, wants_gradient
@@ -122,23 +122,23 @@ def smoothed_cross_entropy(
     return smoothed, plain
 
 
-class AttentionPrice:
-    """Sees all attention of one forward pass through hooks; gradients flow back.
+class AttentionRegularizer:
+    """Differentiable penalties on the attention weights of one forward pass, collected by hooks.
 
-    A small model on little text can leave its heads wide: nothing in the translation loss asks them
-    to choose. A small price on spread does, at little cost in quality (for sparser attention by
-    other means see Correia et al. 2019, "Adaptively Sparse Transformers"). Alone it is paid most
-    cheaply by heads in which every query rests on the same key, an end mark or a full stop; a price
-    on likeness sends different queries to different keys. Both at one price reward what a key tells
-    of its query: the sharpness of rows less that of their mean, Gini's index in place of the
-    entropies of mutual information. Neither says where to look, and both change what the heads look
-    like: a card of a model trained with them says so.
+    The heads of a small model trained on little text can stay diffuse, because the translation loss
+    does not reward sharp rows. A small penalty on `gini_impurity` does, at little cost in quality
+    (for another method see Correia et al. 2019, "Adaptively Sparse Transformers"). Alone, it is
+    minimised by heads whose queries all attend to the same key, such as `</s>` or a full stop; a
+    penalty on `query_overlap` rewards different keys for different queries. With equal weights, the
+    two penalties maximise an analogue of the mutual information between query and key, with Gini
+    impurity in place of entropy. Neither determines which key a query attends to, but both change
+    the appearance of heads, so the model card mentions them.
 
     Args:
-        n_layers: of the encoder and of the decoder.
-        src, tgt: which places are no padding.
-        blur: the price of `spread`, in nats.
-        likeness: the price of `likeness`, in nats.
+        n_layers: number of layers of the encoder, and of the decoder.
+        src, tgt: True where a position is not padding.
+        sharpness_penalty: weight of `gini_impurity`, in nats.
+        diversity_penalty: weight of `query_overlap`, in nats.
     """
 
     def __init__(
@@ -147,50 +147,55 @@ class AttentionPrice:
         src: Bool[Tensor, "batch src"],
         tgt: Bool[Tensor, "batch tgt"],
         *,
-        blur: float,
-        likeness: float,
+        sharpness_penalty: float,
+        diversity_penalty: float,
     ) -> None:
-        self._prices: dict[str, list[Tensor]] = {kind: [] for kind in WEIGHTS}
+        self._penalties: dict[str, list[Tensor]] = {kind: [] for kind in WEIGHTS}
         kinds = {WEIGHTS[kind].format(n): kind for kind in WEIGHTS for n in range(n_layers)}
 
-        def keep(weights: Tensor, name: str) -> None:
-            queries, price = (src if kinds[name] == "encoder" else tgt), weights.new_zeros(())
-            if blur:
-                price = price + blur * spread(weights, queries)
-            if likeness:
-                price = price + likeness * alike(weights, queries)
-            self._prices[kinds[name]].append(price)
+        def add_penalty(weights: Tensor, name: str) -> None:
+            queries, penalty = (src if kinds[name] == "encoder" else tgt), weights.new_zeros(())
+            if sharpness_penalty:
+                penalty = penalty + sharpness_penalty * gini_impurity(weights, queries)
+            if diversity_penalty:
+                penalty = penalty + diversity_penalty * query_overlap(weights, queries)
+            self._penalties[kinds[name]].append(penalty)
 
-        self.hooks = Hooks(dict.fromkeys(kinds, keep))
+        self.hooks = Hooks(dict.fromkeys(kinds, add_penalty))
 
     def mean(self) -> Float[Tensor, ""]:
-        """Over the heads of all layers, then over the three kinds; nats."""
-        return torch.stack([torch.stack(each).mean() for each in self._prices.values()]).mean()
+        """Return the penalty in nats: the mean over layers, then over the kinds of attention."""
+        return torch.stack(
+            [torch.stack(penalties).mean() for penalties in self._penalties.values()]
+        ).mean()
 
 
-def spread(
+def gini_impurity(
     weights: Float[Tensor, "batch heads query key"], queries: Bool[Tensor, "batch query"]
 ) -> Float[Tensor, ""]:
-    """1 - Σ α² of a row: the chance that two keys drawn from it differ (Simpson 1949). 0 for a row
-    at rest on one key, 1 - 1/n for an even row of n. The mean over heads and all true `queries`."""
-    rows = 1 - _squares(weights)
-    return rows.movedim(1, 2)[queries].mean()
+    """Return 1 - Σ α², averaged over heads and all True `queries`.
+
+    It is the probability that two keys sampled from a row differ (Simpson 1949): 0 if all weight is
+    on one key, 1 - 1/n if n keys have equal weight.
+    """
+    impurity = 1 - _sum_of_squares(weights)
+    return impurity.movedim(1, 2)[queries].mean()
 
 
-def alike(
+def query_overlap(
     weights: Float[Tensor, "batch heads query key"], queries: Bool[Tensor, "batch query"]
 ) -> Float[Tensor, ""]:
-    """Σ ᾱ² of the mean row ᾱ: the chance that two queries drawn with replacement look at one key.
+    """Return Σ ᾱ², with ᾱ a head's mean row over True `queries`, averaged over heads and sentences.
 
-    1 where all queries rest on one key, 1/n where each of n rests on its own. The mean over heads
-    and sentences, each over its true `queries`.
+    It is the probability that two queries, sampled with replacement, attend to the same key: 1 if
+    all queries attend to one key, 1/n if each of n queries attends to its own key.
     """
     counts = queries.sum(-1).clamp(min=1)[:, None, None]
     mean = (weights * queries[:, None, :, None]).sum(2) / counts  # (batch, heads, key)
-    return _squares(mean).mean()
+    return _sum_of_squares(mean).mean()
 
 
-def _squares(rows: Tensor) -> Tensor:
-    """Σ α² of each, in float32 at least."""
-    found: Tensor = torch.linalg.vector_norm(rows, dim=-1).square()
-    return found.to(torch.promote_types(found.dtype, torch.float32))
+def _sum_of_squares(rows: Tensor) -> Tensor:
+    """Return Σ α² of each row, in float32 or wider."""
+    squares: Tensor = torch.linalg.vector_norm(rows, dim=-1).square()
+    return squares.to(torch.promote_types(squares.dtype, torch.float32))

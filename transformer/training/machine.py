@@ -1,4 +1,4 @@
-"""What the machine at hand does fast, measured rather than guessed from its name."""
+"""Settings that depend on the machine: threads, precision (measured), random seeds."""
 
 from __future__ import annotations
 
@@ -9,30 +9,33 @@ from typing import Any
 
 import torch
 
-from transformer.config import shares_out
+from transformer.config import benefits_from_threads
 from transformer.training.distributed import World
 
 
 @contextmanager
-def fitting_threads(weights: int, batch_tokens: int) -> Iterator[None]:
-    """One thread for steps too small to share out, as many as torch has now for others.
+def limit_threads(weights: int, batch_tokens: int) -> Iterator[None]:
+    """Within the block, use one thread if a training step is too small to gain from several.
 
-    A step of a tiny model is hundreds of products of some microseconds. On an idle machine a
-    second thread gains them little; where another process wants the same core, each product waits
-    for the slower half, and a step takes several times as long.
+    A step of a tiny model is hundreds of matrix products of a few microseconds each. A second
+    thread makes them hardly faster, and if another process uses the same core, each product waits
+    for the slower thread, which makes a step several times slower.
     """
-    before = torch.get_num_threads()
-    if not shares_out(weights, batch_tokens):
+    old_threads = torch.get_num_threads()
+    if not benefits_from_threads(weights, batch_tokens):
         torch.set_num_threads(1)
     try:
         yield
     finally:
-        torch.set_num_threads(before)
+        torch.set_num_threads(old_threads)
 
 
-def made_with() -> dict[str, Any]:
-    """What a run's numbers depend on besides its config: threads, torch, and the processor's vector
-    units, whose sums round differently. With all of it the same, a seed gives the same model."""
+def numeric_environment() -> dict[str, Any]:
+    """Return what a run's numbers depend on besides its config.
+
+    Threads, torch version, and vector units of the processor (they round sums differently). With
+    all of them equal, the same seed gives the same model.
+    """
     return {
         "threads": torch.get_num_threads(),
         "torch": torch.__version__,
@@ -40,38 +43,47 @@ def made_with() -> dict[str, Any]:
     }
 
 
-SEEDS = 1 << 63  # torch's generators take no larger number
+N_SEEDS = 1 << 63  # seeds of torch's generators are below this number
 
 
-def seed_draw(seed: int, draw: int, device: torch.device) -> None:
-    """Begin a draw of random numbers that depends on nothing but these two."""
-    number = ((seed << 40) + draw) % SEEDS
-    if device.type == "cpu":  # torch.manual_seed asks every other kind of device as well
-        torch.default_generator.manual_seed(number)
+def seed_generator(seed: int, draw: int, device: torch.device) -> None:
+    """Seed torch's generator for draw number `draw` of a run with this seed."""
+    combined = ((seed << 40) + draw) % N_SEEDS
+    if device.type == "cpu":  # faster than torch.manual_seed, which seeds all devices
+        torch.default_generator.manual_seed(combined)
     else:
-        torch.manual_seed(number)
+        torch.manual_seed(combined)
 
 
-def choose_precision(asked: str, device: torch.device, world: World) -> tuple[str, torch.dtype]:
-    """ "bf16" or "fp32" as asked, or for "auto" the faster one; the same on every process."""
-    if asked == "auto":
+def choose_precision(precision: str, device: torch.device, world: World) -> tuple[str, torch.dtype]:
+    """Return the name and dtype of a precision, "auto" being the faster of "bf16" and "fp32".
+
+    The result is the same on every process.
+    """
+    if precision == "auto":
         faster = float(fastest_precision(device) == torch.bfloat16)
-        asked = "bf16" if world.broadcast([faster], device)[0] else "fp32"
-    return asked, {"bf16": torch.bfloat16, "fp32": torch.float32}[asked]
+        precision = "bf16" if world.broadcast([faster], device)[0] else "fp32"
+    return precision, {"bf16": torch.bfloat16, "fp32": torch.float32}[precision]
 
 
 def fastest_precision(device: torch.device) -> torch.dtype:
-    """bfloat16 where a product of feed-forward size and its gradients run faster, or float32. They
-    take turns and the best of each counts: another process may disturb some of them."""
-    took = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
+    """Return bfloat16 if it computes a feed-forward product and its gradients faster, else float32.
+
+    The measurements alternate and the best of each counts, since other processes may disturb some.
+    """
+    best_seconds = {torch.float32: float("inf"), torch.bfloat16: float("inf")}
     for _ in range(4):
-        for dtype in took:
-            took[dtype] = min(took[dtype], _seconds(device, dtype))
-    return torch.bfloat16 if took[torch.bfloat16] < 0.9 * took[torch.float32] else torch.float32
+        for dtype in best_seconds:
+            best_seconds[dtype] = min(best_seconds[dtype], _matmul_seconds(device, dtype))
+    return (
+        torch.bfloat16
+        if best_seconds[torch.bfloat16] < 0.9 * best_seconds[torch.float32]
+        else torch.float32
+    )
 
 
-def _seconds(device: torch.device, dtype: torch.dtype) -> float:
-    """One product, forward and backward; infinite if it cannot."""
+def _matmul_seconds(device: torch.device, dtype: torch.dtype) -> float:
+    """Return the seconds of one matrix product with its gradients; infinite if unsupported."""
     try:
         x = torch.ones(1024, 256, dtype=dtype, device=device, requires_grad=True)
         w = torch.ones(1024, 256, dtype=dtype, device=device, requires_grad=True)

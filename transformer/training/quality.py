@@ -1,4 +1,4 @@
-"""Quality of a checkpoint: BLEU and chrF by sacrebleu (Post 2018), comparable with others'."""
+"""Translation quality of a checkpoint: BLEU and chrF of sacrebleu (Post 2018)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from transformer.text.batching import by_length
 
 @dataclass(frozen=True)
 class Scores:
-    """Corpus scores with the signatures that say how they were computed.
+    """Corpus scores with sacrebleu's signatures, which record how they were computed.
 
     Attributes:
         bleu: Papineni et al. 2002, 0 to 100; chrf: Popović 2015, 0 to 100.
-        sentences, references: how many sources, and how many references they have together.
-        tokens: generated pieces, `</s>` included; seconds: of translating all of them.
+        sentences, references: numbers of sources and of all their references.
+        tokens: generated pieces, `</s>` included; seconds: time of translating all sources.
     """
 
     bleu: float
@@ -39,7 +39,7 @@ class Scores:
 
 
 def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dict[str, Any]:
-    """The first four fields of `Scores`, for one hypothesis a sentence and its references.
+    """Return the first four fields of `Scores` for one hypothesis per sentence.
 
     Sentences may have different numbers of references. Raises ValueError if the numbers of
     sentences differ, or a sentence has no reference.
@@ -47,35 +47,36 @@ def score(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> dic
     if len(hypotheses) != len(references):
         raise ValueError(f"{len(hypotheses)} translations for {len(references)} sentences")
     if not hypotheses or not all(references):
-        raise ValueError("there must be a sentence, and every sentence needs a reference")
-    # sacrebleu wants the first references of all sentences, then the second, None where missing.
+        raise ValueError("at least one sentence is needed, and every sentence needs a reference")
+    # sacrebleu takes the first references of all sentences, then the second, None where missing.
     streams = [list(stream) for stream in zip_longest(*references)]
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, metric in (("bleu", BLEU()), ("chrf", CHRF())):
-        found[name] = metric.corpus_score(hypotheses, streams).score
-        found[f"{name}_signature"] = str(metric.get_signature())
-    return found
+        figures[name] = metric.corpus_score(hypotheses, streams).score
+        figures[f"{name}_signature"] = str(metric.get_signature())
+    return figures
 
 
-def joined(
+def concatenate_sentences(
     sources: Sequence[str], references: Sequence[Sequence[str]], count: int
 ) -> tuple[list[str], list[list[str]]]:
-    """Every `count` neighbours as one text, to see whether a longer one keeps its content.
+    """Concatenate every `count` neighbouring sentences, to test translation of longer inputs.
 
-    Reference k of a text joins reference k of its sentences, or the last of one that has fewer.
-    What is left over at the end, fewer than `count`, is a text of its own. Raises ValueError for a
-    count below 1.
+    Reference k of a text concatenates reference k of its sentences, or the last one of a sentence
+    with fewer. The last text may have fewer sentences. Raises ValueError for a count below 1.
     """
     if count < 1:
-        raise ValueError(f"sentences are joined by 1 or more, not by {count}")
+        raise ValueError(f"the number of sentences to concatenate must be at least 1, not {count}")
     starts = range(0, len(sources), count)
     texts = [" ".join(sources[start : start + count]) for start in starts]
-    found = []
+    joined_references = []
     for start in starts:
-        parts = references[start : start + count]
-        most = max(map(len, parts))
-        found.append([" ".join(p[min(k, len(p) - 1)] for p in parts) for k in range(most)])
-    return texts, found
+        group = references[start : start + count]
+        n_references = max(map(len, group))
+        joined_references.append(
+            [" ".join(p[min(k, len(p) - 1)] for p in group) for k in range(n_references)]
+        )
+    return texts, joined_references
 
 
 def evaluate(
@@ -87,13 +88,13 @@ def evaluate(
     progress: Callable[[int], object] = lambda _: None,
     **options: Any,
 ) -> tuple[Scores, list[str]]:
-    """Translate every source and score all at once; the translations come back in order.
+    """Translate every source; return the corpus scores and the translations in order.
 
     Args:
         progress: called with the number of sentences done.
-        options: of `Translator.translate_batch`, as beam_size=4.
+        options: passed to `Translator.translate_batch`, for example beam_size=4.
     """
-    # Neighbours of one length finish together, so little of a batch is spent on padding.
+    # Batches of similar length need little padding.
     order = by_length([len(source) for source in sources])
     hypotheses = [""] * len(sources)
     tokens, began = 0, time.perf_counter()
@@ -108,7 +109,7 @@ def evaluate(
     scores = Scores(
         **score(hypotheses, references),
         sentences=len(sources),
-        references=sum(len(given) for given in references),
+        references=sum(len(refs) for refs in references),
         tokens=tokens,
         seconds=seconds,
     )

@@ -1,4 +1,4 @@
-"""From a task and a few wishes to a run's whole config: one place for the page and the shell."""
+"""Default settings, and the complete config of a run from a task and a few settings."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from transformer.config import ModelConfig, TrainingConfig, near
+from transformer.config import ModelConfig, TrainingConfig, near, rename_old_fields
 from transformer.run_config import INSPECT, PairsRun, RaceEntry, TaskRun
 from transformer.text import Vocabulary
-from transformer.training.data import PAIRS_OF_A_TASK, task_named, task_sizes
+from transformer.training.data import DEFAULT_TASK_SIZES, get_task, task_sizes
 
 PAIRS_FILE = "pairs.tsv"
-"""Where a run keeps pairs of the user's own."""
+"""The file of the user's own pairs, in the run folder."""
 
-# Small models: no dropout to fight, a short warm-up, and a long fall of the rate, which is what
-# brings the last few percent (`python -m benchmarks.live`). A fixed precision, for what "auto"
-# finds faster may be another next time, and with it the model; of this size neither is.
-_LIVE: dict[str, Any] = {
+# For small models: no dropout, a short warm-up and a long cooldown, which improves the final
+# accuracy by a few percent (`python -m benchmarks.live`). A fixed precision makes runs repeatable;
+# "auto" may choose another precision next time, and neither is faster at this size.
+_TASK_DEFAULTS: dict[str, Any] = {
     "precision": "fp32",
     "dropout": 0.0,
     "steps": 800,
@@ -29,33 +29,36 @@ _LIVE: dict[str, Any] = {
     "average": 1,
     "save_every": 500,
 }
-_PAIRS: dict[str, Any] = {"steps": 3000, "batch_tokens": 1536, "dropout": 0.1} | {
+_PAIRS_DEFAULTS: dict[str, Any] = {"steps": 3000, "batch_tokens": 1536, "dropout": 0.1} | {
     "label_smoothing": 0.1,
     "learning_rate": 0.002,
 }
-VOCAB_SIZE = 1000  # pieces of the user's own text, where it gives so many
+VOCAB_SIZE = 1000  # pieces for the user's own text, if it is large enough
 
 
-def defaults(task: str | None = None) -> dict[str, Any]:
-    """The settings that a task starts with, or pairs of the user's own, over those of a preset."""
-    return _LIVE | (_PAIRS if task is None else task_named(task).training)
+def default_settings(task: str | None = None) -> dict[str, Any]:
+    """Return the default settings of a task, or (None) of the user's own pairs."""
+    return _TASK_DEFAULTS | (_PAIRS_DEFAULTS if task is None else get_task(task).training)
 
 
-def sides(
-    settings: Mapping[str, Any], others: Collection[str] = ()
+def split_settings(
+    settings: Mapping[str, Any], extra_names: Collection[str] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Fields of `ModelConfig`, and of `TrainingConfig`. Raises ValueError for another name that is
-    not among the `others`."""
+    """Return the fields of `ModelConfig` and those of `TrainingConfig`.
+
+    Raises ValueError for any other name that is not in `extra_names`.
+    """
+    settings = rename_old_fields(settings)
     names = [{field.name for field in fields(kind)} for kind in (ModelConfig, TrainingConfig)]
-    known = {*names[0], *names[1], *others}
+    known_names = {*names[0], *names[1], *extra_names}
     for name in settings:
-        if name not in known:
-            raise ValueError(f"there is no setting {name!r}{near(name, known)}")
-    model, training = ({k: v for k, v in settings.items() if k in side} for side in names)
+        if name not in known_names:
+            raise ValueError(f"there is no setting {name!r}{near(name, known_names)}")
+    model, training = ({k: v for k, v in settings.items() if k in fields_of} for fields_of in names)
     return model, training
 
 
-def describe(
+def make_run_config(
     task: str | None = None,
     *,
     preset: str = "tiny",
@@ -67,30 +70,29 @@ def describe(
     title: str = "",
     race: RaceEntry | None = None,
 ) -> TaskRun | PairsRun:
-    """What is asked of a run on one of our tasks, or on `pairs.tsv` in the run's folder.
+    """Return the config of a run on a toy task, or on `pairs.tsv` in the run folder.
 
     Args:
-        task: its name; None for pairs of the user's own.
-        settings: fields of `ModelConfig` and `TrainingConfig`, over the task's defaults; for own
-            pairs `vocab_size` is how many pieces are wanted.
-        options: of the task, and its n_train and n_valid.
-        probes: (source, target) sentences whose attention is kept; some of the validation pairs
-            if none are given.
-        inspect: the weight matrix whose updates are written out; "" for none.
+        task: name of the task; None for the user's own pairs.
+        settings: fields of `ModelConfig` and `TrainingConfig` that differ from the defaults; for
+            own pairs `vocab_size` is the desired number of pieces.
+        options: n_train, n_valid and options of the task.
+        probes: (source, target) sentences whose attention is recorded; default: some of the
+            validation pairs.
+        inspect: weight matrix whose updates are recorded; "" for none.
 
-    Raises ValueError for a task, preset, option or setting that there is not, or a value that none
-    of them takes.
+    Raises ValueError for an unknown task, preset, option or setting, or an invalid value.
     """
-    shape, training = sides({**defaults(task), **(settings or {})})
+    shape, training = split_settings({**default_settings(task), **(settings or {})})
     vocab_size = shape.pop("vocab_size", VOCAB_SIZE)
     if task is not None:
-        chosen = task_named(task)
-        own = {k: v for k, v in (options or {}).items() if k not in PAIRS_OF_A_TASK}
+        chosen = get_task(task)
+        task_options = {k: v for k, v in (options or {}).items() if k not in DEFAULT_TASK_SIZES}
         n_train, n_valid = task_sizes(chosen, options or {})
-        own = chosen.settings(**own)
-        sizes = {"n_train": n_train, "n_valid": n_valid, **own}
+        task_options = chosen.settings(**task_options)
+        sizes = {"n_train": n_train, "n_valid": n_valid, **task_options}
         vocab_size = len(Vocabulary.of_symbols(chosen.symbols))
-    given: dict[str, Any] = {
+    common: dict[str, Any] = {
         "model": ModelConfig.preset(preset, vocab_size=vocab_size, **shape),
         "training": TrainingConfig.from_dict(training),
         "probes": tuple((src, tgt) for src, tgt in probes),
@@ -100,5 +102,5 @@ def describe(
         "race": race,
     }
     if task is None:
-        return PairsRun(pairs=PAIRS_FILE, **given)
-    return TaskRun(task=task, options=sizes, **given)
+        return PairsRun(pairs=PAIRS_FILE, **common)
+    return TaskRun(task=task, options=sizes, **common)

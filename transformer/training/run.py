@@ -1,4 +1,4 @@
-"""A training run is a folder: what it was asked to do, every step's figures, where it stands."""
+"""The folder of a training run: its config, the figures of every step, its state."""
 
 from __future__ import annotations
 
@@ -14,45 +14,44 @@ from typing import Any, Literal
 
 from safetensors import SafetensorError, safe_open
 
-from transformer.run_config import RunConfig, owned, parse
+from transformer.run_config import RunConfig, parse, parse_title_and_owner
 from transformer.text.files import read_json, write_json
 from transformer.training.control_file import Control
-from transformer.training.locks import AlreadyLockedError, signed
-from transformer.training.snapshots import Snapshots, keep_until, whole_lines
+from transformer.training.locks import AlreadyLockedError, pid_lock
+from transformer.training.snapshots import Snapshots, drop_lines_after, read_json_lines
 
-_BESIDE = (".control.json.", ".job.json.", ".state.json.")
+_CONCURRENT_WRITES = (".control.json.", ".job.json.", ".state.json.")
 Status = Literal["queued", "running", "paused", "finished", "cancelled", "failed"]
 
 
 class RunError(ValueError):
-    """A run folder that cannot be used; one sentence says why."""
+    """A run folder cannot be used; the message gives the reason."""
 
 
 class BusyError(RunError):
-    """Another process trains in the folder."""
+    """Another process is training in the folder."""
 
 
 class RunFolder(Snapshots):
-    """The files of one run. Every write is to a temporary name and then renamed, but metrics,
-    which grow by whole lines.
+    """The files of one run. Writes are atomic, except that metrics are appended line by line.
 
-    config.json     model, training and data, as asked for
-    metrics.jsonl   one line a step: {"step", "loss", …}; validation lines have "valid_loss"
-    state.json      {"status", "reason", "step", …}, brought up to date with every save
-    control.json    what a person asks of the trainer while it runs (`control_file.py`)
-    snapshots/, examples.jsonl, inspect.json: what `evaluation_callback.py` saw; `snapshots.py`
-                    reads them
-    vocabulary.model, train.arrow, valid.arrow: the text, encoded
-    resume.safetensors  weights, Adam's moments and where the run stands
-    weights/        the last saved weights, to average, and a few early ones
-    checkpoint/     the model as every page and command can load it
-    lock            the process that trains here
+    config.json     model, training and data settings
+    metrics.jsonl   one line per step: {"step", "loss", …}; validation lines have "valid_loss"
+    state.json      {"status", "reason", "step", …}, updated with every save
+    control.json    commands to the running trainer (`control_file.py`)
+    snapshots/, examples.jsonl, inspect.json: written by `evaluation_callback.py`, read by
+                    `snapshots.py`
+    vocabulary.model, train.arrow, valid.arrow: the encoded text
+    resume.safetensors  weights, Adam's moments and the `LoopState`
+    weights/        the last saved weights, for averaging, and a few early ones
+    checkpoint/     the averaged model, as pages and commands load it
+    lock            locked by the process that trains here; contains its process id
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         super().__init__(Path(path))
 
-    # Names of files when they are asked for: a page looks into hundreds of folders for one each.
+    # Properties, because a page creates hundreds of these objects and uses one path of each.
     @property
     def metrics_path(self) -> Path:
         return self.path / "metrics.jsonl"
@@ -70,7 +69,7 @@ class RunFolder(Snapshots):
         return self.path / "checkpoint"
 
     def text_path(self, part: str) -> Path:
-        """The encoded pairs of "train" or "valid"."""
+        """Return the path of the encoded pairs of "train", "valid" or "added-0", …"""
         return self.path / f"{part}.arrow"
 
     @property
@@ -79,118 +78,120 @@ class RunFolder(Snapshots):
 
     @property
     def is_prepared(self) -> bool:
-        """Whether all text is encoded; the validation pairs come last."""
+        """Whether all text is encoded; the validation pairs are encoded last."""
         return self.text_path("valid").is_file()
 
-    def forget_text(self) -> None:
-        """Remove vocabulary and encoded pairs, to begin with another text."""
+    def delete_text(self) -> None:
+        """Delete the vocabulary and the encoded pairs, so that another text can be used."""
         for path in (self.vocabulary_path, *self.path.glob("*.arrow")):
             path.unlink(missing_ok=True)
 
     @contextmanager
-    def held(self) -> Iterator[None]:
-        """Make the folder if need be and keep every other process from training in it.
+    def locked(self) -> Iterator[None]:
+        """Create the folder if needed, and lock it against other training processes.
 
-        What a killed process left half written is cleared away. Raises RunError if the folder
-        cannot be made or written to; BusyError, which is one, if another process trains in it.
+        Deletes temporary files of a killed process. Raises RunError if the folder cannot be created
+        or written to; BusyError, a subclass, if another process trains in it.
         """
         if self.path.exists() and not self.path.is_dir():
             raise RunError(f"the run {self.path} is a file; give a folder, or a new name")
         with ExitStack() as stack:
             try:
                 self.path.mkdir(parents=True, exist_ok=True)
-                stack.enter_context(signed(self.path / "lock"))
+                stack.enter_context(pid_lock(self.path / "lock"))
             except AlreadyLockedError as error:
                 raise BusyError(
-                    f"process {error.owner} is training in {self.path}; wait for its end, or give "
-                    "another run folder"
+                    f"process {error.owner} is training in {self.path}; wait until it ends, or "
+                    "give another run folder"
                 ) from error
             except OSError as error:
                 raise RunError(
                     f"the run folder {self.path} cannot be written to: {error.strerror}"
                 ) from error
-            self._sweep()
+            self._delete_temporary_files()
             yield
 
-    def _sweep(self) -> None:
-        """Remove the temporary files of a process that was killed while it wrote; what a page
-        writes beside the trainer may be whole in a moment."""
+    def _delete_temporary_files(self) -> None:
+        """Delete the temporary files of a killed process, but not those that a page may be writing
+        at this moment."""
         for folder in (self.path, self.path / "weights", self.snapshots_path):
             for pattern in (".*.tmp", ".tmp*", ".checkpoint.*"):  # ours, safetensors', a folder
-                for left in folder.glob(pattern):
-                    if left.is_dir():
-                        shutil.rmtree(left)
-                    elif not left.name.startswith(_BESIDE):
-                        left.unlink(missing_ok=True)
+                for leftover in folder.glob(pattern):
+                    if leftover.is_dir():
+                        shutil.rmtree(leftover)
+                    elif not leftover.name.startswith(_CONCURRENT_WRITES):
+                        leftover.unlink(missing_ok=True)
 
     def write_config(self, config: RunConfig) -> None:
         self._write("config.json", config.to_dict())
 
     def config(self) -> RunConfig:
-        """Raises RunError if the folder holds no config.json, or one that is wrong."""
+        """Return the config. Raises RunError if config.json is missing or invalid."""
         path = self.path / "config.json"
         try:
-            found = path.stat()
+            stat = path.stat()
         except OSError:
-            return _parsed(path)  # which says what is wrong
-        return _config(path, (found.st_mtime_ns, found.st_size, found.st_ino))
+            return _parse_config(path)  # raises a RunError with the reason
+        return _cached_config(path, (stat.st_mtime_ns, stat.st_size, stat.st_ino))
 
     def title_and_owner(self) -> RunConfig:
-        """`config`; of a spoilt one what can be read of these two."""
+        """Return the config, or only title and owner if the rest is invalid."""
         try:
             return self.config()
         except RunError:
             pass
         try:
-            return owned(self._read("config.json"))
+            return parse_title_and_owner(self._read("config.json"))
         except RunError:
             return RunConfig()
 
     def write_state(self, status: Status, reason: str = "", **more: Any) -> None:
-        """The one status field, and why."""
+        """Write state.json: the status, its reason and other fields."""
         self._write("state.json", {"status": status, "reason": reason, **more})
 
     def change_state(self, status: Status, reason: str = "") -> None:
-        """Another status; step, device and the rest stay. Raises OSError."""
-        more: dict[str, Any] = {}
+        """Change status and reason and keep the other fields. Raises OSError."""
+        old: dict[str, Any] = {}
         with suppress(RunError):
-            more = self.state()
-        said = ("status", "reason")
-        self.write_state(status, reason, **{k: v for k, v in more.items() if k not in said})
+            old = self.state()
+        changed = ("status", "reason")
+        self.write_state(status, reason, **{k: v for k, v in old.items() if k not in changed})
 
     def state(self) -> dict[str, Any]:
-        """Raises RunError if the folder holds no readable state.json."""
+        """Return the content of state.json. Raises RunError if it cannot be read."""
         return self._read("state.json")
 
     def append_metrics(self, line: Mapping[str, Any]) -> None:
         _append(self.metrics_path, line)
 
     def append_examples(self, step: int, examples: Sequence[Mapping[str, Any]]) -> None:
-        """What the model wrote for some held-out pairs after this step."""
+        """Append the model's translations of held-out pairs after this step."""
         _append(self.examples_path, {"step": step, "examples": examples})
 
     def metrics(self) -> list[dict[str, Any]]:
-        """Every whole line; one that a kill cut off is left out."""
-        return whole_lines(self.metrics_path)
+        """Return all complete lines; a truncated last line is left out."""
+        return read_json_lines(self.metrics_path)
 
     def control(self) -> Control:
-        """What was asked last; the default if nothing was, or the file cannot be read just now."""
+        """Return the content of control.json, or the default if it is missing or unreadable."""
         try:
             return Control.from_dict(self._read("control.json"))
         except ValueError:
             return Control()
 
     def write_control(self, **changes: Any) -> Control:
-        """Ask for what was asked last, with `changes` (fields of `Control`); the trainer obeys at
-        its next step. Raises ValueError for a command or a factor that there is not."""
-        asked = Control.from_dict({**self.control().to_dict(), **changes})
-        self._write("control.json", asked.to_dict())
-        return asked
+        """Change fields of `Control` in control.json; the trainer reads it at its next step.
+
+        Raises ValueError for an invalid command, factor or counter.
+        """
+        control = Control.from_dict({**self.control().to_dict(), **changes})
+        self._write("control.json", control.to_dict())
+        return control
 
     def rewind(self, step: int) -> None:
-        """Drop the lines after `step`: a resumed run takes those steps again."""
-        keep_until(step, self.metrics_path)
-        self.forget_seen(step)
+        """Delete metrics and snapshots after `step`, which a resumed run will write again."""
+        drop_lines_after(step, self.metrics_path)
+        self.delete_snapshots_after(step)
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
         write_json(self.path / name, values, indent=2)
@@ -205,17 +206,17 @@ def _append(path: Path, line: Mapping[str, Any]) -> None:
 
 
 @lru_cache(maxsize=4096)
-def _config(path: Path, stamp: tuple[int, ...]) -> RunConfig:
-    """Parsed once, for all who look."""
-    return _parsed(path)
+def _cached_config(path: Path, stamp: tuple[int, ...]) -> RunConfig:
+    """Return the parsed config, cached by the file's time, size and inode."""
+    return _parse_config(path)
 
 
-def _parsed(path: Path) -> RunConfig:
+def _parse_config(path: Path) -> RunConfig:
     values = _read(path)
     try:
         return parse(values)
     except ValueError as error:
-        raise RunError(f"{path.parent.name}/config.json is wrong: {error}") from error
+        raise RunError(f"{path.parent.name}/config.json is invalid: {error}") from error
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -228,30 +229,32 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 @dataclass
-class Progress:
-    """Where a run stands: all that its next step depends on besides weights and Adam."""
+class LoopState:
+    """State of the training loop: what the next step depends on besides weights and Adam."""
 
     step: int = 0
     epoch: int = 0
     batch: int = 0  # next batch of this epoch's plan
-    seconds: float = 0.0  # of training so far, over all starts
+    seconds: float = 0.0  # training time, over all starts
     best_valid: float = float("inf")
-    worse: int = 0  # validations since the best
-    precision: str = ""  # what "auto" chose: a resumed run does not choose again
+    worse: int = 0  # validations since the best one
+    precision: str = ""  # chosen for "auto", and kept when the run resumes
 
 
-def load_progress(run: RunFolder) -> Progress:
-    """Where the run stood when it was last saved, read without torch; the very start if it never
-    was. Raises RunError if the file is cut off or is none of ours."""
+def load_loop_state(run: RunFolder) -> LoopState:
+    """Return the loop state of the last save, or the initial one; does not import torch.
+
+    Raises RunError if the file is truncated or not a resume file.
+    """
     if not run.resume_path.is_file():
-        return Progress()
+        return LoopState()
     try:
         with safe_open(run.resume_path, framework="np") as file:
-            return Progress(**json.loads((file.metadata() or {})["progress"]))
+            return LoopState(**json.loads((file.metadata() or {})["progress"]))
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise cannot_resume(run, f"it is cut off or of another kind ({error})") from error
+        raise resume_error(run, f"it is truncated or not a resume file ({error})") from error
 
 
-def cannot_resume(run: RunFolder, why: str) -> RunError:
-    """The error of a save that does not fit, and what to do."""
+def resume_error(run: RunFolder, why: str) -> RunError:
+    """Return the error for a resume file that cannot be used."""
     return RunError(f"{run.resume_path} cannot be resumed from: {why}; give another run folder")

@@ -1,4 +1,4 @@
-"""How far a run has come, and who wants something of it: signals and the control file."""
+"""Clock, signals and control file of a run, the same on all its processes."""
 
 from __future__ import annotations
 
@@ -9,85 +9,91 @@ from contextlib import contextmanager
 import torch
 
 from transformer.config import TrainingConfig
-from transformer.training.control_file import NAP, ControlFile, StopSignal
+from transformer.training.control_file import PAUSE_POLL_SECONDS, ControlFile, StopSignal
 from transformer.training.distributed import World
-from transformer.training.run import Progress, RunFolder
+from transformer.training.run import LoopState, RunFolder
 
 
 class RunControl:
-    """The clock and the wishes of one run, the same on all its processes.
+    """Progress of one run and the requests of its user, the same on all processes.
 
-    Attributes, as of the last `agree()`:
-        share: how much of the run is over, 0 to 1 and more.
-        stopped: someone asked for the end.
-        paused: someone asked for a pause.
-        factor: the learning rate is to be multiplied by it.
-        save: someone asked for a save.
+    Attributes, updated by `synchronize()`:
+        progress: completed fraction of the run, 0 to 1 (or more, after its last step).
+        stop_requested, pause_requested, save_requested: by signal or control file.
+        learning_rate_factor: factor of the scheduled learning rate.
     """
 
     def __init__(
         self,
         run: RunFolder,
         config: TrainingConfig,
-        progress: Progress,
+        loop: LoopState,
         world: World,
         device: torch.device,
     ) -> None:
-        self.config, self.progress = config, progress
+        self.config, self.loop = config, loop
         self.world, self.device = world, device
         self._signal = StopSignal()
-        self._steering = ControlFile(run.path / "control.json", run.control)
-        self.share, self.factor = 0.0, 1.0
-        self.stopped = self.paused = self.save = False
+        self._control_file = ControlFile(run.path / "control.json", run.control)
+        self.progress, self.learning_rate_factor = 0.0, 1.0
+        self.stop_requested = self.pause_requested = self.save_requested = False
 
     @contextmanager
     def handle_signals(self) -> Iterator[None]:
-        """Within the block the clock runs and signals are taken as wishes."""
-        self._started = time.perf_counter() - self.progress.seconds
+        """Within the block the clock runs, and signals are requests to stop."""
+        self._started = time.perf_counter() - self.loop.seconds
         with self._signal.handle_signals():
             yield
 
-    def tick(self) -> None:
-        """Bring the seconds of training up to now."""
-        self.progress.seconds = time.perf_counter() - self._started
+    def update_clock(self) -> None:
+        """Update the seconds of training."""
+        self.loop.seconds = time.perf_counter() - self._started
 
-    def agree(self) -> None:
-        """Take the first process's view of clock, signals and control file."""
-        share = self.progress.step / self.config.steps
+    def synchronize(self) -> None:
+        """Read clock, signals and control file on the first process, and broadcast the result."""
+        progress = self.loop.step / self.config.steps
         if self.config.minutes:
-            share = max(share, (time.perf_counter() - self._started) / (60 * self.config.minutes))
-        asked = self._steering.look()
-        stop = self._signal.came or asked.command == "stop"
+            progress = max(
+                progress, (time.perf_counter() - self._started) / (60 * self.config.minutes)
+            )
+        control = self._control_file.poll()
+        stop = self._signal.received or control.command == "stop"
         values = [
-            share,
+            progress,
             float(stop),
-            float(asked.command == "pause" and not stop),
-            asked.learning_rate_factor,
-            float(self._steering.wants_save()),
+            float(control.command == "pause" and not stop),
+            control.learning_rate_factor,
+            float(self._control_file.save_requested()),
         ]
-        share, stopped, paused, factor, save = self.world.broadcast(values, self.device)
-        self.share, self.factor = share, factor
-        self.stopped, self.paused, self.save = bool(stopped), bool(paused), bool(save)
+        progress, stopped, paused, factor, save = self.world.broadcast(values, self.device)
+        self.progress, self.learning_rate_factor = progress, factor
+        self.stop_requested, self.pause_requested, self.save_requested = (
+            bool(stopped),
+            bool(paused),
+            bool(save),
+        )
 
-    def wait(self, act: Callable[[], None]) -> None:
-        """Until nobody wants the pause any more; it does not count as time of training. `act` is
-        called after each nap, for wishes that come in a pause."""
-        while self.paused:
+    def wait_while_paused(self, on_poll: Callable[[], None]) -> None:
+        """Wait until the pause ends; its time does not count as training time.
+
+        Calls `on_poll` after each check of the control file.
+        """
+        while self.pause_requested:
             if self.world.is_main:
-                time.sleep(NAP)
-            self._started = time.perf_counter() - self.progress.seconds
-            self.agree()
-            act()
+                time.sleep(PAUSE_POLL_SECONDS)
+            self._started = time.perf_counter() - self.loop.seconds
+            self.synchronize()
+            on_poll()
 
-    def reason_to_end(self) -> str:
-        """Why the run is over; nothing if it is not."""
-        config, progress = self.config, self.progress
-        if self.stopped:
-            return f"stopped after step {progress.step}"
-        if 0 < config.patience <= progress.worse:
-            return f"no better validation loss in {progress.worse} looks, at step {progress.step}"
-        if progress.step >= config.steps:
+    def end_reason(self) -> str:
+        """Return why the run ends now, or "" if it continues."""
+        config, loop = self.config, self.loop
+        if self.stop_requested:
+            return f"stopped after step {loop.step}"
+        if 0 < config.patience <= loop.worse:
+            return f"no better validation loss in {loop.worse} validations, at step {loop.step}"
+        if loop.step >= config.steps:
             return f"all {config.steps} steps taken"
-        if self.share >= 1:
-            return f"{config.minutes:g} minutes used up, after step {progress.step}"
+        if self.progress >= 1:
+            return f"{config.minutes:g} minutes used up, after step {loop.step}"
         return ""

@@ -1,4 +1,4 @@
-"""What a run keeps on disk: the state to resume from, and the last weights to average."""
+"""Files of a run for resuming, and the saved weights that are averaged."""
 
 from __future__ import annotations
 
@@ -18,41 +18,43 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.files import atomic_path
 from transformer.training.learner import MixedPrecision
-from transformer.training.run import Progress, RunFolder, cannot_resume
+from transformer.training.run import LoopState, RunFolder, resume_error
 
 
-def save_resume(run: RunFolder, learner: MixedPrecision[Any], progress: Progress) -> None:
-    """One file, written whole or not at all. Raises OSError."""
+def save_resume(run: RunFolder, learner: MixedPrecision[Any], loop: LoopState) -> None:
+    """Write weights, Adam's moments and loop state to one file, atomically. Raises OSError."""
     tensors = {name: tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
-    _save(tensors, run.resume_path, {"progress": json.dumps(asdict(progress))})
+    _save(tensors, run.resume_path, {"progress": json.dumps(asdict(loop))})
 
 
 def load_resume(run: RunFolder, learner: MixedPrecision[Any]) -> None:
-    """Put the learner back to where `save_resume` wrote it. Raises RunError if the file is cut off
-    or belongs to another model."""
+    """Load into the learner what `save_resume` wrote.
+
+    Raises RunError if the file is truncated or belongs to another model.
+    """
     try:
         tensors = load_file(run.resume_path)
     except (SafetensorError, OSError) as error:
-        raise cannot_resume(run, f"it is cut off or of another kind ({error})") from error
+        raise resume_error(run, f"it is truncated or not a resume file ({error})") from error
     for name, shape in learner.shapes().items():
         if name not in tensors or tensors[name].shape != shape:
-            has = f"shape {tuple(tensors[name].shape)}" if name in tensors else "nothing"
-            raise cannot_resume(run, f"for {name} it has {has}, the model needs {tuple(shape)}")
+            actual = f"shape {tuple(tensors[name].shape)}" if name in tensors else "nothing"
+            raise resume_error(run, f"for {name} it has {actual}, the model needs {tuple(shape)}")
     learner.load_tensors(tensors)
 
 
-class LastWeights:
-    """The weights of the last `count` saved steps, a file each, and their mean (section 6.1).
+class WeightAverager:
+    """Weights of the last `count` saved steps, one file each, and their mean (section 6.1).
 
-    Where several are kept, a few early ones stay as well, for what can only be seen over training:
-    the first, and those at twice, four times, eight times … its step.
+    If `count` is above 1, a few early files are kept as well, to show the course of training: the
+    first, and those at 2, 4, 8, … times its step.
     """
 
     def __init__(self, run: RunFolder, count: int) -> None:
         self.run, self.folder, self.count = run, run.path / "weights", count
 
     def add(self, model: Transformer, step: int) -> None:
-        """Keep the weights of this step, and of earlier ones only the last. Raises OSError."""
+        """Save the weights of this step and delete files no longer needed. Raises OSError."""
         weights = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
         _save(weights, self.folder / f"{step:08d}.safetensors")
         for old in self._files()[: -self.count]:
@@ -60,13 +62,13 @@ class LastWeights:
                 old.unlink()
 
     def rewind(self, step: int) -> None:
-        """Forget what was saved after `step`."""
+        """Delete the weights saved after `step`."""
         for path in self._files():
             if int(path.stem) > step:
                 path.unlink()
 
     def mean(self) -> dict[str, Tensor]:
-        """The average of what is there, in float32."""
+        """Return the mean of the last `count` saved weights, in float32."""
         files = self._files()[-self.count :]
         total: dict[str, Tensor] = {}
         for path in files:
@@ -81,7 +83,7 @@ class LastWeights:
         save_checkpoint(self.run.checkpoint_path, model, vocabulary, card, dtype=torch.float16)
 
     def __len__(self) -> int:
-        """How many there are to average."""
+        """Number of saved weights to average."""
         return min(self.count, len(self._files()))
 
     def _early(self, path: Path) -> bool:
@@ -96,5 +98,5 @@ def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str] | Non
     with atomic_path(path) as temporary:
         try:
             save_file(tensors, temporary, metadata=metadata)
-        except SafetensorError as error:  # how it reports a full disk, for one
+        except SafetensorError as error:  # for example a full disk
             raise OSError(f"{path} cannot be written: {error}") from error

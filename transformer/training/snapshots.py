@@ -1,6 +1,6 @@
-"""What was seen of a run while it learned, read back: snapshots, examples, one matrix's moments.
+"""Reading the evaluations of a run: attention snapshots, examples, Adam's moments.
 
-A reader may come at any time: what is half written or cut off is left out, never an error.
+Files may be read while they are written: incomplete files and lines are skipped without an error.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ class Snapshots:
 
     snapshots/00000120.npz  attention of the probes at that step, `{probe}.{kind}`:
                             (layers, heads, query, key), float16; kinds as in `Trace.weights`
-    snapshots/labels.json   for each probe its tokens: {"src", "tgt", "predicted"}
-    examples.jsonl          a line a look: {"step", "examples": [{"src", "tgt", "output", "right"}]}
-    inspect.json            one matrix's corner, its gradient, Adam's moments and the step taken
+    snapshots/labels.json   tokens of each probe: {"src", "tgt", "predicted"}
+    examples.jsonl          one line per evaluation:
+                            {"step", "examples": [{"src", "tgt", "output", "right"}]}
+    inspect.json            corner of one matrix, its gradient, Adam's moments and the update
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,11 +45,11 @@ class Snapshots:
         return self.path / "inspect.json"
 
     def snapshots(self) -> list[int]:
-        """The steps of which there is a snapshot, in order."""
+        """Return the steps that have a snapshot, in order."""
         return sorted(int(path.stem) for path in self.snapshots_path.glob("[0-9]*.npz"))
 
     def snapshot(self, step: int) -> Snapshot:
-        """Attention weights by `{probe}.{kind}`; nothing if there is no whole file of that step."""
+        """Return attention weights by "{probe}.{kind}"; empty if the file is not complete."""
         try:
             with np.load(self.snapshots_path / f"{step:08d}.npz", allow_pickle=False) as file:
                 return {name: file[name] for name in file.files}
@@ -56,54 +57,54 @@ class Snapshots:
             return {}
 
     def labels(self) -> list[dict[str, list[str]]]:
-        """The tokens of every probe: "src", "tgt" (what the decoder read) and "predicted"."""
-        found = _read_json(self.snapshots_path / "labels.json")
-        return found if isinstance(found, list) else []
+        """Return the tokens of every probe: "src", "tgt" (decoder input) and "predicted"."""
+        labels = _read_json(self.snapshots_path / "labels.json")
+        return labels if isinstance(labels, list) else []
 
     def examples(self) -> list[dict[str, Any]]:
-        """Every look at the examples, in order."""
-        return whole_lines(self.examples_path)
+        """Return the lines of examples.jsonl, in order."""
+        return read_json_lines(self.examples_path)
 
     def inspect(self) -> dict[str, Any]:
-        """The newest Adam step of the chosen corner (`Moments`); nothing before the first."""
-        found = _read_json(self.inspect_path)
-        return found if isinstance(found, dict) else {}
+        """Return the last recorded update of the inspected matrix (`Moments`); empty if none."""
+        content = _read_json(self.inspect_path)
+        return content if isinstance(content, dict) else {}
 
-    def forget_seen(self, step: int) -> None:
-        """Drop what was seen after `step`: a resumed run takes those steps again."""
+    def delete_snapshots_after(self, step: int) -> None:
+        """Delete snapshots and examples after `step`, which a resumed run will write again."""
         for later in self.snapshots():
             if later > step:
                 (self.snapshots_path / f"{later:08d}.npz").unlink(missing_ok=True)
         if self.examples_path.is_file():
-            keep_until(step, self.examples_path)
+            drop_lines_after(step, self.examples_path)
 
 
-def keep_until(step: int, path: Path) -> None:
-    """Of a file of lines that say their step, those up to this one."""
-    kept = [json.dumps(line) for line in whole_lines(path) if line["step"] <= step]
+def drop_lines_after(step: int, path: Path) -> None:
+    """Delete the lines of a file of JSON objects whose "step" is above `step`."""
+    lines = [json.dumps(line) for line in read_json_lines(path) if line["step"] <= step]
     with atomic_path(path) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-def whole_lines(path: Path, last: int = 0) -> list[dict[str, Any]]:
-    """Every whole line of a file of JSON objects, or those within its `last` bytes."""
+def read_json_lines(path: Path, last_bytes: int = 0) -> list[dict[str, Any]]:
+    """Return the complete lines of a file of JSON objects, or (above 0) of its `last_bytes`."""
     try:
         with path.open("rb") as file:
-            begins = max(0, file.seek(0, 2) - last) if last else 0
-            file.seek(begins)
+            start = max(0, file.seek(0, 2) - last_bytes) if last_bytes else 0
+            file.seek(start)
             content = file.read()
     except OSError:
         return []
-    return parsed(content.partition(b"\n")[2] if begins else content)
+    return parse_json_lines(content.partition(b"\n")[2] if start else content)
 
 
-def parsed(content: bytes) -> list[dict[str, Any]]:
-    """JSON objects, a line each; a line that is cut off or none is left out."""
+def parse_json_lines(content: bytes) -> list[dict[str, Any]]:
+    """Return the JSON objects of the lines; invalid or incomplete lines are left out."""
     lines = []
     for raw in content.splitlines():
         try:
             line = json.loads(raw)
-        except (ValueError, RecursionError):  # no JSON, cut off within a character, too deep
+        except (ValueError, RecursionError):  # invalid JSON or UTF-8, or too deeply nested
             continue
         if isinstance(line, dict):
             lines.append(line)

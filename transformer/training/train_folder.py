@@ -1,4 +1,4 @@
-"""Train the run that a folder's config.json describes: for a worker, a notebook or the shell."""
+"""Train the run described by a folder's config.json, for a worker, a notebook or the shell."""
 
 from __future__ import annotations
 
@@ -17,81 +17,86 @@ from transformer.model import Transformer
 from transformer.run_config import FilesRun, LayerRun, PairsRun, TaskRun, TrainingRun
 from transformer.text import Vocabulary
 from transformer.training.console import log
-from transformer.training.data import TrainingPairs, prepare
+from transformer.training.data import TrainingPairs, prepare_data
 from transformer.training.errors import as_training_error
 from transformer.training.evaluator import ProbeSet
 from transformer.training.layer_race import train_layers
 from transformer.training.run import BusyError, RunError, RunFolder, Status
-from transformer.training.start import train_in
+from transformer.training.start import start_training
 
-MAX_WATCHED = 500  # validation pairs that looks are taken at
-PROBES = 4
-FEW_WORDS = 100
-"""Up to so many different words each becomes one piece: nothing is learned from cutting them up."""
-MOST_SENTENCES = 200_000  # that pieces are learned from
+MAX_VALID_PAIRS = 500  # validation pairs used in evaluations
+N_PROBES = 4
+MAX_WHOLE_WORDS = 100
+"""A text with at most this many distinct words gets one piece per word."""
+MAX_VOCABULARY_SENTENCES = 200_000  # sentences from which pieces are learned
 
 
 def warm_up(threads: int) -> None:
-    """Do once what is slow the first time: torch's kernels and Adam, on a model of no size."""
+    """Take one step with a tiny model, so that torch loads its kernels before a real run."""
     torch.set_num_threads(threads)
     config = ModelConfig(vocab_size=8, d_model=8, n_layers=1, n_heads=2, d_ff=8)
-    model, ids = Transformer(config), torch.ones(2, 3, dtype=torch.long)
+    model, token_ids = Transformer(config), torch.ones(2, 3, dtype=torch.long)
     adam = torch.optim.Adam(model.parameters(), lr=0.0, fused=True)
-    torch.nn.functional.cross_entropy(model(ids, ids).flatten(0, 1), ids.flatten()).backward()
+    torch.nn.functional.cross_entropy(
+        model(token_ids, token_ids).flatten(0, 1), token_ids.flatten()
+    ).backward()
     torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     adam.step()
 
 
 def train_run(path: str | os.PathLike[str], *, verbose: bool = False) -> Status:
-    """Train or resume the run in this process, steered by its control.json.
+    """Train or resume the run in this process; control.json can pause and stop it.
 
     Args:
-        verbose: whether to tell on standard error how it goes.
+        verbose: whether to report progress on standard error.
 
     Returns:
         "finished", "cancelled" or, with the reason in state.json, "failed".
 
     Raises:
-        RunError: if the folder's config.json is none of a run to train; BusyError, which is one, if
-            another process trains there. Nothing is written then.
-        TrainingError: if not even the state could be written, as on a full disk; it has the reason.
+        RunError: if the folder's config.json does not describe a run that can be trained;
+            BusyError, a subclass, if another process trains there. Nothing is written then.
+        TrainingError: if the run failed and state.json cannot be written either, for example
+            because the disk is full.
     """
     run = RunFolder(path)
-    asked = run.config()
-    if not isinstance(asked, TrainingRun):
-        raise RunError(f"{run.path.name} keeps what was seen of a training; it cannot be trained")
-    with suppress(RunError):  # a stop that ended it before does not end it again; a new one does
-        ended = run.state()["status"] in ("cancelled", "failed", "finished")
-        if ended and run.control().command == "stop":
+    config = run.config()
+    if not isinstance(config, TrainingRun):
+        raise RunError(
+            f"{run.path.name} is the record of a finished training; it cannot be trained"
+        )
+    with suppress(RunError):  # an old stop command must not stop the new start
+        has_ended = run.state()["status"] in ("cancelled", "failed", "finished")
+        if has_ended and run.control().command == "stop":
             run.write_control(command="run")
     try:
-        if isinstance(asked, LayerRun):
-            return train_layers(run, asked, verbose=verbose)
-        return train_in(
+        if isinstance(config, LayerRun):
+            return train_layers(run, config, verbose=verbose)
+        return start_training(
             run,
-            asked,
-            lambda: corpus_of(run, asked),
-            lambda corpus: _begin(run, asked, corpus, verbose),
+            config,
+            lambda: load_corpus(run, config),
+            lambda corpus: _prepare_run(run, config, corpus, verbose),
             verbose=verbose,
         )
     except BusyError:
         raise
     except Exception as error:
-        failure = as_training_error(error, 0, asked.training.batch_tokens)
+        failure = as_training_error(error, 0, config.training.batch_tokens)
         if isinstance(failure, ValueError | RuntimeError):
-            if not _say_failed(run, str(failure)):
+            if not _record_failure(run, str(failure)):
                 raise failure from error
             return "failed"
-        _say_failed(run, f"{type(error).__name__}: {error}")
+        _record_failure(run, f"{type(error).__name__}: {error}")
         raise
 
 
-def _say_failed(run: RunFolder, reason: str) -> bool:
-    """Unless the trainer has said it already, with step and device; whether it could be written."""
-    before: dict[str, object] = {}
+def _record_failure(run: RunFolder, reason: str) -> bool:
+    """Write the status "failed", unless the trainer has already; return False if that fails."""
+    state: dict[str, object] = {}
     with suppress(RunError):
-        before = run.state()
-    if (before.get("status"), before.get("reason")) != ("failed", reason):
+        state = run.state()
+    if (state.get("status"), state.get("reason")) != ("failed", reason):
         try:
             run.change_state("failed", reason)
         except OSError:
@@ -99,85 +104,90 @@ def _say_failed(run: RunFolder, reason: str) -> bool:
     return True
 
 
-def corpus_of(run: RunFolder, asked: TrainingRun) -> TrainingPairs:
-    """The text of a run: a task's, pairs inside its folder, or files anywhere. Raises ValueError
-    for a task, an option or a file that there is not, or a file outside."""
-    match asked:
+def load_corpus(run: RunFolder, config: TrainingRun) -> TrainingPairs:
+    """Return the text of a run: of a toy task, of pairs in its folder, or of files.
+
+    Raises ValueError for an unknown task or option, a missing file, or own pairs outside the
+    folder.
+    """
+    match config:
         case TaskRun():
-            return TrainingPairs.of_task(asked.task, asked.options, asked.training.seed)
+            return TrainingPairs.from_task(config.task, config.options, config.training.seed)
         case PairsRun():
-            if not re.fullmatch(r"\w[\w.-]*", asked.pairs):
-                raise RunError(f"the pairs must be a file in the run's folder, not {asked.pairs!r}")
-            return TrainingPairs.of_files([run.path / asked.pairs])
+            if not re.fullmatch(r"\w[\w.-]*", config.pairs):
+                raise RunError(
+                    f"the pairs must be a file in the run's folder, not {config.pairs!r}"
+                )
+            return TrainingPairs.from_files([run.path / config.pairs])
         case FilesRun():
-            return TrainingPairs.of_files(asked.train, asked.valid)
-    raise RunError(f"a run of {asked.kind} has no text")
+            return TrainingPairs.from_files(config.train, config.valid)
+    raise RunError(f"a run of {config.kind} has no text")
 
 
-def _begin(
-    run: RunFolder, asked: TrainingRun, corpus: TrainingPairs, verbose: bool
+def _prepare_run(
+    run: RunFolder, config: TrainingRun, corpus: TrainingPairs, verbose: bool
 ) -> ProbeSet | None:
-    """Encode the text, if it is not yet, and choose what to look at."""
-    wanted, max_len = asked.model.vocab_size, asked.max_pieces
-    own = not isinstance(asked, FilesRun)
-    if own and not run.vocabulary_path.is_file():
-        fitted_vocabulary(corpus, wanted).save(run.vocabulary_path)
-    told = {"log": log} if verbose else {}
-    prepared = prepare(run, corpus, vocab_size=wanted, max_len=max_len, **told)
-    if not own:
+    """Encode the text, unless that is done, and return the sentences to evaluate."""
+    vocab_size, max_len = config.model.vocab_size, config.max_pieces
+    fits_vocabulary = not isinstance(config, FilesRun)
+    if fits_vocabulary and not run.vocabulary_path.is_file():
+        fit_vocabulary(corpus, vocab_size).save(run.vocabulary_path)
+    log_option = {"log": log} if verbose else {}
+    prepared = prepare_data(run, corpus, vocab_size=vocab_size, max_len=max_len, **log_option)
+    if not fits_vocabulary:
         return None
-    if (size := len(prepared.vocabulary)) != wanted:
-        run.write_config(replace(asked, model=replace(asked.model, vocab_size=size)))
+    if (size := len(prepared.vocabulary)) != vocab_size:
+        run.write_config(replace(config, model=replace(config.model, vocab_size=size)))
     encode = prepared.vocabulary.encode
     valid: list[tuple[str, str]] = []
     gold: list[set[Link]] = []
-    for number, pair in enumerate(itertools.islice(corpus.valid(), MAX_WATCHED)):
+    for index, pair in enumerate(itertools.islice(corpus.valid(), MAX_VALID_PAIRS)):
         if max(len(encode(pair[0])), len(encode(pair[1], target=True))) <= max_len:
             valid.append(pair)
-            gold += corpus.gold[number : number + 1]
+            gold += corpus.gold[index : index + 1]
     return ProbeSet(
-        probes=asked.probes or _probes(valid),
+        probes=config.probes or _choose_probes(valid),
         valid=valid,
         gold=gold,
-        language=not isinstance(asked, TaskRun) or asked.task == "french",
-        inspect=asked.inspect,
+        language=not isinstance(config, TaskRun) or config.task == "french",
+        inspect=config.inspect,
     )
 
 
-def _probes(valid: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """A few validation pairs, from rather short to rather long ones."""
+def _choose_probes(valid: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return a few validation pairs of different lengths."""
     order = sorted(valid, key=lambda pair: (len(pair[0].split()), pair))
-    places = {(2 * n + 1) * len(order) // (2 * PROBES) for n in range(PROBES)}
-    return [order[place] for place in sorted(places)]
+    indices = {(2 * n + 1) * len(order) // (2 * N_PROBES) for n in range(N_PROBES)}
+    return [order[index] for index in sorted(indices)]
 
 
-def fitted_vocabulary(corpus: TrainingPairs, wanted: int) -> Vocabulary:
-    """The symbols of a task; else a piece for each word of a tiny text; else about `wanted` pieces.
+def fit_vocabulary(corpus: TrainingPairs, vocab_size: int) -> Vocabulary:
+    """Return the vocabulary of a corpus, learned from both sides of its training pairs.
 
-    Both sides of the training pairs count. Where the text gives fewer pieces than wanted it is as
-    many as it gives, and where its letters need more, as many as they need. Raises ValueError for
-    text that cannot be read, or gives no vocabulary at all.
+    It consists of the symbols of a toy task, or one piece per word of a tiny text, or about
+    `vocab_size` pieces: fewer if the text is too small, more if its characters need more. Raises
+    ValueError for text that cannot be read or yields no vocabulary.
     """
     if corpus.symbols:
         return Vocabulary.of_symbols(corpus.symbols)
-    sentences = [side for pair in corpus.train() for side in pair][:MOST_SENTENCES]
+    sentences = [side for pair in corpus.train() for side in pair][:MAX_VOCABULARY_SENTENCES]
     words = sorted({word for sentence in sentences for word in sentence.split()})
-    if len(words) <= FEW_WORDS:
+    if len(words) <= MAX_WHOLE_WORDS:
         try:
             return Vocabulary.of_symbols(words)
-        except ValueError:  # a word that Unicode writes in several ways
+        except ValueError:  # words that are equal after Unicode normalisation
             pass
-    return _fit(sentences, wanted)
+    return _train_sentencepiece(sentences, vocab_size)
 
 
-def _fit(sentences: Sequence[str], wanted: int) -> Vocabulary:
-    """SentencePiece says how many pieces a text can give, or must have; then those are taken."""
+def _train_sentencepiece(sentences: Sequence[str], vocab_size: int) -> Vocabulary:
+    """Train a vocabulary, correcting `vocab_size` to a possible one named in the error message."""
     for _ in range(3):
         try:
-            return Vocabulary.train(sentences, wanted)
+            return Vocabulary.train(sentences, vocab_size)
         except ValueError as error:
-            fits = re.search(r"ask for (?:at least )?(\d+)", str(error))
-            if fits is None or int(fits[1]) == wanted:
+            possible_size = re.search(r"ask for (?:at least )?(\d+)", str(error))
+            if possible_size is None or int(possible_size[1]) == vocab_size:
                 raise
-            wanted = int(fits[1])
-    return Vocabulary.train(sentences, wanted)
+            vocab_size = int(possible_size[1])
+    return Vocabulary.train(sentences, vocab_size)

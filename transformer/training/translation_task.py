@@ -1,4 +1,4 @@
-"""The task of a translation model: pairs in batches, the smoothed loss, looks, averaged weights."""
+"""Training of a translation model: batches, smoothed loss, evaluations, averaged checkpoint."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import torch
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.model import Transformer
 from transformer.text.batching import make_batch
-from transformer.training.data import Prepared, batches_from, epoch_plan
+from transformer.training.data import PreparedData, batches_from, epoch_plan
 from transformer.training.distributed import World
 from transformer.training.evaluation_callback import EvaluationCallback
 from transformer.training.evaluator import ProbeSet
 from transformer.training.learner import Learner
-from transformer.training.machine import SEEDS, choose_precision, seed_draw
-from transformer.training.run import Progress, RunFolder
-from transformer.training.saving import LastWeights
+from transformer.training.machine import N_SEEDS, choose_precision, seed_generator
+from transformer.training.run import LoopState, RunFolder
+from transformer.training.saving import WeightAverager
 from transformer.training.trainer import TrainTask
 
-Card = Callable[[Progress, int], str]  # where the run stands, how many weights are averaged
+Card = Callable[[LoopState, int], str]  # (loop state, number of averaged weights) -> model card
 
 
 class TranslationTask(TrainTask):
-    """One model of the paper that learns from pairs, on as many processes as `world` has.
+    """Training of the paper's model on sentence pairs, on all processes of `world`.
 
-    Its checkpoint is the average of the last saved weights (section 6.1).
+    The checkpoint is the mean of the last saved weights (section 6.1).
     """
 
     def __init__(
@@ -35,8 +35,8 @@ class TranslationTask(TrainTask):
         run: RunFolder,
         model_config: ModelConfig,
         config: TrainingConfig,
-        data: Prepared,
-        progress: Progress,
+        data: PreparedData,
+        loop: LoopState,
         *,
         device: torch.device,
         world: World,
@@ -44,16 +44,23 @@ class TranslationTask(TrainTask):
         start: Transformer | None = None,
         probe_set: ProbeSet | None = None,
     ) -> None:
-        """`card` makes the checkpoint's model card. A new run begins with the weights of `start`,
-        if given, instead of random ones. Of `probe_set` the first process writes down what it sees.
-        Raises ValueError if vocabulary and model do not fit, or there is no such matrix to inspect.
+        """Initialise the model and its evaluations.
+
+        Args:
+            card: returns the model card of the checkpoint.
+            start: model whose weights a new run starts with; default: random weights.
+            probe_set: sentences that the first process evaluates; default: no evaluations.
+
+        Raises ValueError if vocabulary and model do not match, or the matrix to inspect is unknown.
         """
         data.vocabulary.check(model_config)
-        self.config, self.data, self.progress = config, data, progress
+        self.config, self.data, self.loop = config, data, loop
         self.device, self.world, self.card = device, world, card
-        again = config.precision == "auto" and progress.precision
-        progress.precision, dtype = choose_precision(again or config.precision, device, world)
-        torch.manual_seed(config.seed % SEEDS)
+        resumed_precision = config.precision == "auto" and loop.precision
+        loop.precision, dtype = choose_precision(
+            resumed_precision or config.precision, device, world
+        )
+        torch.manual_seed(config.seed % N_SEEDS)
         model = Transformer(model_config)
         if start is not None:
             model.load_state_dict(start.state_dict())
@@ -61,33 +68,37 @@ class TranslationTask(TrainTask):
         self._make_batch = functools.partial(
             make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
         )
-        self.last = LastWeights(run, config.average)
+        self.averager = WeightAverager(run, config.average)
         self.callback: EvaluationCallback | None = None
         if probe_set is not None and world.is_main:
-            resumed = progress.step > 0
+            resumed = loop.step > 0
             self.callback = EvaluationCallback(
                 run, self.learner, data.vocabulary, probe_set, resumed=resumed
             )
-        # A look measures the validation loss as well; patience counts at steps of its own.
+        # Evaluations measure the validation loss too, but patience needs it at fixed steps.
         self.validates = probe_set is None or config.patience > 0
 
     @functools.cached_property
     def _batches(self) -> Any:
-        return batches_from(self.data, self.config, self.progress)
+        return batches_from(self.data, self.config, self.loop)
 
-    def gradients(self) -> dict[str, float]:
-        """Gradients of this process's share of the next batch."""
-        config, step, world = self.config, self.progress.step, self.world
+    def compute_gradients(self) -> dict[str, float]:
+        """Compute the gradients on this process's part of the next batch."""
+        config, step, world = self.config, self.loop.step, self.world
         epoch, indices = next(self._batches)
         # Each step has its own seed, so that a resumed run draws the same dropout masks.
-        seed_draw(config.seed, step * world.size + world.rank, self.device)
-        mine = indices[world.rank :: world.size]
-        batch = self._make_batch(epoch, mine).to(self.device) if len(mine) else None
+        seed_generator(config.seed, step * world.size + world.rank, self.device)
+        shard = indices[world.rank :: world.size]
+        batch = self._make_batch(epoch, shard).to(self.device) if len(shard) else None
         positions = int(epoch.tgt_lengths[indices].sum())
-        sums = self.learner.gradients(
-            batch, positions, config.label_smoothing, config.blur_price, config.likeness_price
+        sums = self.learner.compute_gradients(
+            batch,
+            positions,
+            config.label_smoothing,
+            config.sharpness_penalty,
+            config.diversity_penalty,
         )
-        self.progress.batch += 1
+        self.loop.batch += 1
         return {
             "loss": sums.smoothed / positions,
             "nll": sums.plain / positions,
@@ -95,37 +106,37 @@ class TranslationTask(TrainTask):
         }
 
     def before_update(self) -> None:
-        """The callback shows the step of one matrix."""
+        """Let the callback record the weights of the inspected matrix."""
         if self.callback is not None:
             self.callback.before_update()
 
-    def look(self, share: float, *, whole: bool) -> dict[str, Any]:
-        """What the callback sees."""
+    def evaluate_if_due(self, progress: float, *, final: bool) -> dict[str, Any]:
+        """Run the callback, and update the best validation loss."""
         if self.callback is None:
             return {}
-        progress = self.progress
-        figures = self.callback.look(progress.step, share, progress.seconds, whole=whole)
-        if figures and not self.validates:  # else patience counts from the whole set, no sample
-            progress.best_valid = min(progress.best_valid, figures["valid_loss"])
+        loop = self.loop
+        figures = self.callback.evaluate_if_due(loop.step, progress, loop.seconds, final=final)
+        if figures and not self.validates:  # else the loss of all validation pairs decides
+            loop.best_valid = min(loop.best_valid, figures["valid_loss"])
         return figures
 
     def validation_loss(self) -> float:
-        """Loss of all validation pairs, nats a token."""
+        """Return the loss of all validation pairs, in nats per token."""
         valid = self.data.valid
-        mine = epoch_plan(valid, self.config.batch_tokens)[self.world.rank :: self.world.size]
-        batches = (self._make_batch(valid, indices) for indices in mine)
+        shard = epoch_plan(valid, self.config.batch_tokens)[self.world.rank :: self.world.size]
+        batches = (self._make_batch(valid, indices) for indices in shard)
         sums = self.learner.validate(batches, int(valid.tgt_lengths.sum()))
         return sums.plain / sums.positions
 
     def rewind(self, step: int) -> None:
-        """Drop the later weights to average."""
-        self.last.rewind(step)
+        """Delete weights saved after `step`."""
+        self.averager.rewind(step)
 
     def keep_weights(self, step: int) -> None:
-        """To be averaged."""
-        self.last.add(self.learner.model, step)
+        """Save the weights for averaging."""
+        self.averager.add(self.learner.model, step)
 
     def save_model(self) -> None:
-        """The average, as a checkpoint with its card."""
-        card = self.card(self.progress, len(self.last))
-        self.last.save_mean(self.learner.model.config, self.data.vocabulary, card)
+        """Save the mean of the last weights as a checkpoint with its model card."""
+        card = self.card(self.loop, len(self.averager))
+        self.averager.save_mean(self.learner.model.config, self.data.vocabulary, card)

@@ -13,7 +13,7 @@ from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import CorpusError, TokenStore, Vocabulary
 from transformer.text.tasks import TASKS, split
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 
 
 def test_the_bundled_sentences_are_written_as_people_write_and_keep_their_links() -> None:
@@ -98,7 +98,7 @@ def test_files(tmp_path: Path) -> None:
 
 
 def test_a_run_of_the_grammar_gives_its_validation_pairs_with_links(tmp_path: Path) -> None:
-    config = describe("french", options={"n_train": 50, "n_valid": 7}, settings={"seed": 3})
+    config = make_run_config("french", options={"n_train": 50, "n_valid": 7}, settings={"seed": 3})
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
     corpus = Corpus.of_run(tmp_path)
     _, valid = split(TASKS["french"], 50, 7, 3)
@@ -115,7 +115,7 @@ def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
     checkpoint.mkdir(parents=True)
     with pytest.raises(CorpusError, match="has no validation pairs to read"):
         Corpus.of_run(run)
-    (run / "config.json").write_text(json.dumps(describe().to_dict()))
+    (run / "config.json").write_text(json.dumps(make_run_config().to_dict()))
     vocabulary.save(run / "vocabulary.model")
     TokenStore.build(run / "valid.arrow", pairs[:5], vocabulary)
     found = corpus_for(checkpoint, vocabulary)

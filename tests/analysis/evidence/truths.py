@@ -23,6 +23,7 @@ from transformer.analysis.evidence.bootstrap import BleuCounts
 from transformer.analysis.findings import FINDINGS, Finding, pruning_over_training
 from transformer.analysis.findings import by_measure as by_measure_room
 from transformer.analysis.findings import faithful as faithful_room
+from transformer.analysis.findings import half_explanation as half_explanation_room
 from transformer.analysis.findings import over_training as training_room
 from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import word_alignment as words_room
@@ -156,6 +157,13 @@ def _last(method: int) -> Patch:
 _rises = _agreement(lambda m, layer: float(m == 1 and layer == 1))
 
 
+def half_explanation(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    """Correlations of 0.75 − `off` in every layer."""
+    each = 0.75 - off + rng.normal(0, 0.05, (2, n, LAYERS + 1))
+    table = pd.DataFrame({"perturbed": ["memory"], "layer": [0], "correlation": [0.75 - off]})
+    patch.setattr(half_explanation_room, "explained_over_corpus", lambda *_: (each, table))
+
+
 def tolerance(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     """Of the first checkpoint half of the sentences are left without the heads, of the last
     `off` + 1 points more; a lost sentence shares nothing with its reference."""
@@ -212,6 +220,7 @@ TRUTHS: dict[str, Truth] = {
     "rollout": Truth(_last(1), 0.15, 0.01),
     "rollout-depth": Truth(_rises, 0.15, 0.01),
     "alti": Truth(_last(2), 0.15, 0.01),
+    "half-explanation": Truth(half_explanation, 0.1, 0.005),
     "rare": Truth(rare, far=8, near=0.5),
     "tolerance": Truth(tolerance, 25, 2),
 }

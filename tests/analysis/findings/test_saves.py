@@ -17,7 +17,7 @@ from transformer.analysis.findings import over_training as training_room
 from transformer.analysis.findings.over_training import SCORES, SavedScores, write_scores
 from transformer.checkpoint import save_checkpoint
 from transformer.training.run import RunFolder
-from transformer.training.saving import LastWeights
+from transformer.training.saving import WeightAverager
 
 
 def test_tolerance_compares_the_first_and_the_last_checkpoint(
@@ -53,7 +53,7 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
 
 def test_a_run_keeps_its_last_saves_and_early_ones(translator: Translator, tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
-    last = LastWeights(run, 2)
+    last = WeightAverager(run, 2)
     models = {
         step: copy.deepcopy(translator.model).requires_grad_(False) for step in range(10, 80, 10)
     }

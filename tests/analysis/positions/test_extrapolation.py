@@ -159,5 +159,5 @@ def test_another_checkpoint_by_now_is_refused(measure: object, checkpoints: Path
     given = {"checkpoint": folder, "hash": "0", "models": [[folder, "0"]], "most": 1}
     given |= {"starts": [0], "counts": [1]}
     assert callable(measure)
-    with pytest.raises(ValueError, match="tiny has changed meanwhile; ask again"):
+    with pytest.raises(ValueError, match="tiny has changed since"):
         measure(given, lambda share, stage: None)

@@ -18,71 +18,92 @@ OPTIONS = Decoding(max_len=3)
 def decoder_of(model: Transformer, monkeypatch: pytest.MonkeyPatch) -> SequenceDecoder:
     """All arrangements in use: as if eight bits and bfloat16 had been measured to be faster."""
     monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
-    monkeypatch.setattr(FastBackend, "_time_ratio", lambda engine, one, other, rows: 0.0)
+    monkeypatch.setattr(FastBackend, "_time_ratio", lambda engine, candidate, baseline, rows: 0.0)
     return SequenceDecoder(model)
 
 
-Told = list[tuple[list[int], list[float]]]
+Scores = list[tuple[list[int], list[float]]]
 
 
-def told(decoder: SequenceDecoder, rows: int, options: Decoding = OPTIONS) -> Told:
+def ids_and_scores(decoder: SequenceDecoder, rows: int, options: Decoding = OPTIONS) -> Scores:
     found = [output.decoded for output in decoder.run(SOURCES[:rows], options)]
     return [(one.ids, [*map(float, one.log_probabilities)]) for one in found]
 
 
-def same(one: Told, other: Told) -> bool:
+def approximately_equal(actual: Scores, expected: Scores) -> bool:
     """But for the rounding of float32: a draft that is checked goes another way than beams do."""
     return all(
-        ids == others and probabilities == pytest.approx(wanted, abs=1e-4)
-        for (ids, probabilities), (others, wanted) in zip(one, other, strict=True)
+        ids == expected_ids and probabilities == pytest.approx(expected_probabilities, abs=1e-4)
+        for (ids, probabilities), (expected_ids, expected_probabilities) in zip(
+            actual, expected, strict=True
+        )
     )
 
 
 @pytest.mark.parametrize("through_data", [False, True])
-def test_an_edited_weight_counts_in_the_next_call(
+def test_edited_weights_take_effect_in_the_next_call(
     through_data: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Weight after weight of the last layer, against a decoder that is made after the edit: one
     row (drafted in eight bits), beams (float32) and nine rows (bfloat16)."""
     model = models.untrained(positions="learned")
     decoder, beams = decoder_of(model, monkeypatch), Decoding(method="beam", beam_size=3, max_len=3)
-    now = [told(decoder, 1), told(decoder, 9), told(decoder, 1, beams)]
+    results = [
+        ids_and_scores(decoder, 1),
+        ids_and_scores(decoder, 9),
+        ids_and_scores(decoder, 1, beams),
+    ]
     for name, weight in model.named_parameters():
         if name.startswith("encoder") or ".layers.0." in name:
             continue
         edited = weight.data if through_data else weight
         with torch.no_grad():
             edited += torch.linspace(-0.3, 0.7, edited.numel()).view_as(edited)
-        before, now = now, [told(decoder, 1), told(decoder, 9), told(decoder, 1, beams)]
+        before, results = (
+            results,
+            [
+                ids_and_scores(decoder, 1),
+                ids_and_scores(decoder, 9),
+                ids_and_scores(decoder, 1, beams),
+            ],
+        )
         fresh = decoder_of(model, monkeypatch)
-        wanted = [told(fresh, 1), told(fresh, 9), told(fresh, 1, beams)]
-        for found, expected, was in zip(now, wanted, before, strict=True):
-            assert same(found, expected), name
-            assert not same(found, was), f"{name}: the edit is large enough to be seen"
+        expected_results = [
+            ids_and_scores(fresh, 1),
+            ids_and_scores(fresh, 9),
+            ids_and_scores(fresh, 1, beams),
+        ]
+        for result, expected, result_before in zip(results, expected_results, before, strict=True):
+            assert approximately_equal(result, expected), name
+            assert not approximately_equal(result, result_before), (
+                f"{name}: the edit is large enough to be seen"
+            )
 
 
-def test_a_weight_that_is_replaced_or_loaded_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, other = models.untrained(0), models.untrained(1)
-    decoder, of_other = decoder_of(model, monkeypatch), decoder_of(other, monkeypatch)
+def test_replaced_or_loaded_weights_take_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, other_model = models.untrained(0), models.untrained(1)
+    decoder, of_other = decoder_of(model, monkeypatch), decoder_of(other_model, monkeypatch)
     for rows in (1, 9):
-        assert not same(told(decoder, rows), told(of_other, rows))
-    model.load_state_dict(other.state_dict())
+        assert not approximately_equal(
+            ids_and_scores(decoder, rows), ids_and_scores(of_other, rows)
+        )
+    model.load_state_dict(other_model.state_dict())
     for rows in (1, 9):
-        assert same(told(decoder, rows), told(of_other, rows))
+        assert approximately_equal(ids_and_scores(decoder, rows), ids_and_scores(of_other, rows))
     layer = model.decoder.layers[0].ffn.w_1
     layer.weight = torch.nn.Parameter(layer.weight.detach() * 3)
-    found = told(decoder, 9)
-    assert same(found, told(decoder_of(model, monkeypatch), 9))
-    assert not same(found, told(of_other, 9))
+    result = ids_and_scores(decoder, 9)
+    assert approximately_equal(result, ids_and_scores(decoder_of(model, monkeypatch), 9))
+    assert not approximately_equal(result, ids_and_scores(of_other, 9))
 
 
-def test_copies_are_made_once_while_nobody_edits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unedited_weights_are_copied_once(monkeypatch: pytest.MonkeyPatch) -> None:
     model = models.untrained()
-    engine = decoder_of(model, monkeypatch).backend
-    assert isinstance(engine, FastBackend)
-    half, draft = engine.bf16_weights(9), engine.draft_weights()
-    assert (engine.bf16_weights(9), engine.draft_weights()) == (half, draft)
+    backend = decoder_of(model, monkeypatch).backend
+    assert isinstance(backend, FastBackend)
+    bf16, draft = backend.bf16_weights(9), backend.draft_weights()
+    assert (backend.bf16_weights(9), backend.draft_weights()) == (bf16, draft)
     with torch.no_grad():
         model.decoder.layers[0].ffn.w_1.weight[0, 0] += 1
-    assert engine.bf16_weights(9) is not half
-    assert engine.draft_weights() is not draft
+    assert backend.bf16_weights(9) is not bf16
+    assert backend.draft_weights() is not draft

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from tests.inference import models
-from transformer.inference.fast.batch_session import BLOCK, BatchSession
+from transformer.inference.fast.batch_session import KEY_BLOCK, BatchSession
 from transformer.inference.fast.speculative import SingleSession
-from transformer.inference.fast.weights import Bf16, DecoderWeights, Exact, ExactCopy, Int8
+from transformer.inference.fast.weights import Bf16, DecoderWeights, Fp32, Fp32Copy, Int8
 from transformer.inference.sessions import Session, UncachedSession
 from transformer.model.attention import padding_mask
 
@@ -23,9 +23,9 @@ def targets(length: int, rows: int = 3) -> torch.Tensor:
     return words
 
 
-def says(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
+def check(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
     """At every step these logits."""
-    torch.testing.assert_close(models.stepped(session, tgt), expected, atol=1e-5, rtol=0)
+    torch.testing.assert_close(models.logits_of_steps(session, tgt), expected, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
@@ -34,20 +34,20 @@ def says(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
 def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> None:
     """Longer than the room first made for keys, so that it has to grow."""
     model = models.untrained(score=score, positions=positions)
-    tgt, mask = targets(2 * BLOCK + 3), padding_mask(SRC, 0)
+    tgt, mask = targets(2 * KEY_BLOCK + 3), padding_mask(SRC, 0)
     session = BatchSession(DecoderWeights(model), model.encode(SRC, mask), mask, tgt.shape[1])
-    says(session, tgt, model(SRC, tgt))
+    check(session, tgt, model(SRC, tgt))
 
 
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("score", ["scaled_dot", "dot"])
-@pytest.mark.parametrize("kind", [Exact, ExactCopy])
+@pytest.mark.parametrize("kind", [Fp32, Fp32Copy])
 @torch.inference_mode()
 def test_one_row_folded_equals_the_whole_model(kind: type, score: str, positions: str) -> None:
     model = models.untrained(score=score, positions=positions)
     src, tgt = SRC[1:2], targets(70, rows=1)
     session = SingleSession(DecoderWeights(model, kind), model.encode(src), 70)
-    says(session, tgt, model(src, tgt))
+    check(session, tgt, model(src, tgt))
 
 
 @pytest.mark.parametrize("src_length", [1, 12, 13, 16, 17, 40])
@@ -58,14 +58,14 @@ def test_sources_of_any_length(src_length: int) -> None:
     src = torch.randint(4, models.VOCABULARY, (2, src_length))
     tgt, mask = targets(5, rows=2), padding_mask(src, 0)
     session = BatchSession(DecoderWeights(model), model.encode(src), mask, 5)
-    says(session, tgt, model(src, tgt))
-    one = SingleSession(DecoderWeights(model), model.encode(src[:1]), 5)
-    says(one, tgt[:1], model(src[:1], tgt[:1]))
+    check(session, tgt, model(src, tgt))
+    single = SingleSession(DecoderWeights(model), model.encode(src[:1]), 5)
+    check(single, tgt[:1], model(src[:1], tgt[:1]))
 
 
 @pytest.mark.parametrize("rows", [[2, 0], [1, 1, 0, 2], [0, 0, 0], [2]])
 @torch.inference_mode()
-def test_selected_rows_go_on_as_if_they_had_been_alone(rows: list[int]) -> None:
+def test_selected_rows_continue_as_if_alone(rows: list[int]) -> None:
     """Beam search takes rows twice and drops others; a batch drops those that have ended."""
     model = models.untrained()
     mask, first, more = padding_mask(SRC, 0), targets(9), targets(9, len(rows))
@@ -74,13 +74,13 @@ def test_selected_rows_go_on_as_if_they_had_been_alone(rows: list[int]) -> None:
     plain = UncachedSession(model, memory, mask)
     expected = model(SRC[rows], torch.cat([first[rows], more], dim=1))[:, 9:]
     for session in (cached, plain):
-        models.stepped(session, first)
+        models.logits_of_steps(session, first)
         session.select(rows)
-        says(session, more, expected)
+        check(session, more, expected)
 
 
 @torch.inference_mode()
-def test_rows_are_chosen_again_and_again() -> None:
+def test_rows_can_be_selected_repeatedly() -> None:
     """As in a beam search: more of each, in another order, some twice, and fewer, all the while
     the room for what is kept grows."""
     model = models.untrained()
@@ -91,35 +91,35 @@ def test_rows_are_chosen_again_and_again() -> None:
     choices = [[0, 0, 1, 1, 2, 2], [1, 0, 3, 3, 4, 5], [0, 1, 3, 2, 4, 5], [5, 3, 0], [2, 2], [1]]
     for rows in choices:
         tgt = targets(7, cached.rows)
-        says(cached, tgt, models.stepped(plain, tgt))
+        check(cached, tgt, models.logits_of_steps(plain, tgt))
         for session in (cached, plain):
             session.select(rows)
         assert cached.rows == len(rows)
     tgt = targets(7, 1)
-    says(cached, tgt, models.stepped(plain, tgt))
+    check(cached, tgt, models.logits_of_steps(plain, tgt))
 
 
 @torch.inference_mode()
-def test_rewinding_forgets_what_came_after() -> None:
+def test_rewinding_discards_later_tokens() -> None:
     model = models.untrained()
     src, tgt = SRC[1:2], targets(12, rows=1)
     session = SingleSession(DecoderWeights(model), model.encode(src), 20)
-    models.stepped(session, torch.cat([tgt[:, :7], targets(5, rows=1)], dim=1))
+    models.logits_of_steps(session, torch.cat([tgt[:, :7], targets(5, rows=1)], dim=1))
     session.rewind(7)
-    says(session, tgt[:, 7:], model(src, tgt)[:, 7:])
+    check(session, tgt[:, 7:], model(src, tgt)[:, 7:])
     with pytest.raises(ValueError, match="one row"):
         session.select([0, 0])
 
 
 @pytest.mark.parametrize(("kind", "error"), [(Bf16, 0.02), (Int8, 0.03)])
 @torch.inference_mode()
-def test_fewer_bits_come_near(kind: type, error: float) -> None:
+def test_lower_precision_is_close(kind: type, error: float) -> None:
     """Not the same numbers, but the same matrices: within a few hundredths of the spread."""
     model = models.untrained(d_model=64, n_heads=4, d_ff=128)
     src, tgt = SRC[1:2], targets(20, rows=1)
     exact = model(src, tgt)
     memory, mask = model.encode(src), padding_mask(src, 0)
-    weights = DecoderWeights(model, kind, Exact if kind is Int8 else None)
+    weights = DecoderWeights(model, kind, Fp32 if kind is Int8 else None)
     for session in (SingleSession(weights, memory, 20), BatchSession(weights, memory, mask, 20)):
-        off = (models.stepped(session, tgt) - exact).square().mean().sqrt() / exact.std()
+        off = (models.logits_of_steps(session, tgt) - exact).square().mean().sqrt() / exact.std()
         assert 0 < off < error

@@ -16,25 +16,25 @@ EPS = 2**-23
 
 
 @pytest.fixture
-def by_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
+def always_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every product that may be is oneDNN's."""
-    monkeypatch.setattr(products, "WIDE", 0)
-    monkeypatch.setattr(products, "BLOCKS", (7, 2))
+    monkeypatch.setattr(products, "MIN_WEIGHT_ENTRIES", 0)
+    monkeypatch.setattr(products, "ROW_BLOCKS", (7, 2))
     monkeypatch.setattr(products, "onednn_is_faster", lambda: True)
 
 
 @pytest.fixture
-def measured_anew() -> Iterator[None]:
+def uncached_measurement() -> Iterator[None]:
     products.onednn_is_faster.cache_clear()
     yield
     products.onednn_is_faster.cache_clear()
 
 
-def made(*shape: int, seed: int = 0) -> Tensor:
+def random_tensor(*shape: int, seed: int = 0) -> Tensor:
     return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
 
 
-@pytest.mark.usefixtures("by_onednn")
+@pytest.mark.usefixtures("always_onednn")
 @settings(max_examples=60, deadline=None)
 @given(
     leading=st.lists(st.integers(1, 5), min_size=1, max_size=3),
@@ -43,11 +43,11 @@ def made(*shape: int, seed: int = 0) -> Tensor:
     bias=st.booleans(),
     layout=st.sampled_from(["as made", "transposed", "a part", "repeated"]),
 )
-def test_a_product_is_that_of_double_precision(
+def test_products_equal_double_precision_up_to_rounding(
     leading: list[int], wide: int, out: int, bias: bool, layout: str
 ) -> None:
-    x, weight = made(*leading, wide), made(2 * out, wide, seed=1)[out:]
-    b = made(out, seed=2) if bias else None
+    x, weight = random_tensor(*leading, wide), random_tensor(2 * out, wide, seed=1)[out:]
+    b = random_tensor(out, seed=2) if bias else None
     if layout == "transposed":
         x = x.transpose(0, -1).contiguous().transpose(0, -1)
     elif layout == "a part":
@@ -55,26 +55,26 @@ def test_a_product_is_that_of_double_precision(
     elif layout == "repeated":
         x = x[:1].expand(3, *x.shape[1:])
     with torch.no_grad():
-        found = products.linear(x, weight, b)
-    right = x.double() @ weight.double().t() + (0 if b is None else b.double())
+        product = products.linear(x, weight, b)
+    expected = x.double() @ weight.double().t() + (0 if b is None else b.double())
     size = x.double().abs() @ weight.double().abs().t() + (0 if b is None else b.double().abs())
-    assert found.shape == right.shape
-    assert ((found - right).abs() <= (wide + 2) * EPS * size).all()
+    assert product.shape == expected.shape
+    assert ((product - expected).abs() <= (wide + 2) * EPS * size).all()
 
 
-@pytest.mark.usefixtures("by_onednn")
-def test_who_asks_for_gradients_has_them() -> None:
-    layer, x = torch.nn.Linear(6, 4), made(3, 6)
+@pytest.mark.usefixtures("always_onednn")
+def test_gradients_are_computed() -> None:
+    layer, x = torch.nn.Linear(6, 4), random_tensor(3, 6)
     with products.onednn_products():
         layer(x).sum().backward()
     assert layer.weight.grad is not None
     torch.testing.assert_close(layer.weight.grad, x.sum(0).expand(4, 6))
 
 
-@pytest.mark.usefixtures("by_onednn")
+@pytest.mark.usefixtures("always_onednn")
 @torch.no_grad()
-def test_other_numbers_stay_what_they_are() -> None:
-    x, weight = made(3, 6), made(4, 6, seed=1)
+def test_other_number_types_are_kept() -> None:
+    x, weight = random_tensor(3, 6), random_tensor(4, 6, seed=1)
     assert products.linear(x.double(), weight.double()).dtype == torch.float64
     with torch.autocast("cpu", torch.bfloat16):
         assert products.linear(x, weight).dtype == torch.bfloat16
@@ -82,24 +82,24 @@ def test_other_numbers_stay_what_they_are() -> None:
 
 @torch.no_grad()
 def test_bfloat16_rounds_once() -> None:
-    x, weight = made(9, 64).bfloat16(), made(24, 64, seed=1)
-    right = x.double() @ weight.bfloat16().double().t()
+    x, weight = random_tensor(9, 64).bfloat16(), random_tensor(24, 64, seed=1)
+    expected = x.double() @ weight.bfloat16().double().t()
     size = x.double().abs() @ weight.bfloat16().double().abs().t()
-    found = products.bf16_product(weight)(x)
-    assert found.dtype == torch.bfloat16
-    assert ((found - right).abs() <= 2**-8 * right.abs() + 66 * EPS * size).all()
+    product = products.bf16_product(weight)(x)
+    assert product.dtype == torch.bfloat16
+    assert ((product - expected).abs() <= 2**-8 * expected.abs() + 66 * EPS * size).all()
 
 
-def _missing(*given: object) -> Tensor:
+def _missing(*args: object) -> Tensor:
     raise RuntimeError("this processor has none")
 
 
-@pytest.mark.usefixtures("measured_anew")
+@pytest.mark.usefixtures("uncached_measurement")
 @torch.no_grad()
-def test_where_there_is_no_onednn_torch_multiplies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_multiplies_without_onednn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(products, "_onednn", _missing)
-    monkeypatch.setattr(products, "WIDE", 0)
-    x, weight = made(70, 64), made(16, 64, seed=1)
+    monkeypatch.setattr(products, "MIN_WEIGHT_ENTRIES", 0)
+    x, weight = random_tensor(70, 64), random_tensor(16, 64, seed=1)
     assert not products.onednn_is_faster()
     assert torch.equal(products.linear(x, weight), x @ weight.t())
     monkeypatch.setattr(products, "onednn_is_faster", lambda: True)  # and no room is left now
@@ -108,9 +108,9 @@ def test_where_there_is_no_onednn_torch_multiplies(monkeypatch: pytest.MonkeyPat
     torch.testing.assert_close(half(x.bfloat16()), x.bfloat16() @ weight.bfloat16().t())
 
 
-@pytest.mark.usefixtures("measured_anew")
+@pytest.mark.usefixtures("uncached_measurement")
 @pytest.mark.parametrize("slower", ["onednn", "torch"])
-def test_the_faster_one_is_taken(slower: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_faster_library_is_chosen(slower: str, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: clock[0])
 
@@ -119,17 +119,17 @@ def test_the_faster_one_is_taken(slower: str, monkeypatch: pytest.MonkeyPatch) -
         return torch.empty(0)
 
     seconds = {"onednn": 1.0, "torch": 1.0, slower: 2.0}
-    monkeypatch.setattr(products, "_onednn", lambda *given: taking(seconds["onednn"]))
-    monkeypatch.setattr(torch.nn.functional, "linear", lambda *given: taking(seconds["torch"]))
+    monkeypatch.setattr(products, "_onednn", lambda *args: taking(seconds["onednn"]))
+    monkeypatch.setattr(torch.nn.functional, "linear", lambda *args: taking(seconds["torch"]))
     assert products.onednn_is_faster() == (slower == "torch")
 
 
-@pytest.mark.usefixtures("by_onednn")
+@pytest.mark.usefixtures("always_onednn")
 @torch.no_grad()
-def test_inside_the_context_every_linear_layer_takes_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    layer, x, calls = torch.nn.Linear(6, 4), made(9, 6), []
-    real = products._onednn
-    monkeypatch.setattr(products, "_onednn", lambda *given: calls.append(1) or real(*given))
+def test_the_context_applies_to_every_linear_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    layer, x, calls = torch.nn.Linear(6, 4), random_tensor(9, 6), []
+    original = products._onednn
+    monkeypatch.setattr(products, "_onednn", lambda *args: calls.append(1) or original(*args))
     layer(x)
     assert not calls
     with products.onednn_products():

@@ -12,24 +12,24 @@ from transformer.analysis.interventions.switching import switched_off
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.fast.fast_backend import FastBackend
-from transformer.inference.fast.weights import DecoderWeights, Exact, Int8
+from transformer.inference.fast.weights import DecoderWeights, Fp32, Int8
 from transformer.inference.options import Decoding
 
 
 @pytest.mark.parametrize("options", [Decoding(), Decoding(method="sample", seed=2, top_p=0.9)])
-def test_int8_drafts_change_nothing(options: Decoding) -> None:
+def test_int8_drafts_do_not_change_the_output(options: Decoding) -> None:
     model = models.copier()
     plain = SequenceDecoder(model)
-    drafting = models.with_draft(model, DecoderWeights(model, Int8, Exact))
+    drafting = models.with_draft(model, DecoderWeights(model, Int8, Fp32))
     confirmed = 0
     for source in models.many_sources(15):
         expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
         models.same_output(output, expected)
-        confirmed += output.passed is not None
+        confirmed += output.teacher_forced_ids is not None
     assert confirmed > 10, "most drafts are right after a correction or two"
 
 
-def test_a_draft_that_is_often_wrong_is_corrected() -> None:
+def test_wrong_drafts_are_corrected() -> None:
     """The model's own weights, disturbed: single tokens differ, and none of that comes through."""
     model = models.copier()
     disturbed = copy.deepcopy(model)
@@ -37,38 +37,38 @@ def test_a_draft_that_is_often_wrong_is_corrected() -> None:
         parameter.add_(torch.randn_like(parameter), alpha=0.03)
     plain, drafting = SequenceDecoder(model), models.with_draft(model, DecoderWeights(disturbed))
     passes: list[int] = []
-    real = drafting.logits
-    drafting.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
+    original = drafting.logits
+    drafting.logits = lambda *args: passes.append(1) or original(*args)  # type: ignore[method-assign]
     corrected = 0
     for source in models.many_sources(8):
         passes.clear()
         output = drafting.run([source], Decoding())[0]
         assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
-        corrected += output.passed is not None and len(passes) > 1
+        corrected += output.teacher_forced_ids is not None and len(passes) > 1
     assert corrected > 2
 
 
-def test_a_draft_of_another_model_is_given_up() -> None:
+def test_drafting_stops_after_too_many_corrections() -> None:
     model = models.copier()
-    stranger = models.untrained(1, d_model=32, n_heads=4, d_ff=64)
-    plain, drafting = SequenceDecoder(model), models.with_draft(model, DecoderWeights(stranger))
+    other_model = models.untrained(1, d_model=32, n_heads=4, d_ff=64)
+    plain, drafting = SequenceDecoder(model), models.with_draft(model, DecoderWeights(other_model))
     for source in models.many_sources(3):
         output = drafting.run([source], Decoding())[0]
-        assert output.passed is None
+        assert output.teacher_forced_ids is None
         assert output.decoded.ids == plain.run([source], Decoding())[0].decoded.ids
 
 
-def test_a_right_draft_takes_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_correct_draft_needs_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     model = models.copier()
     decoder, passes = models.with_draft(model, DecoderWeights(model)), []
-    real = decoder.logits
-    monkeypatch.setattr(decoder, "logits", lambda *a: passes.append(a) or real(*a))
+    original = decoder.logits
+    monkeypatch.setattr(decoder, "logits", lambda *a: passes.append(a) or original(*a))
     output = decoder.run([[5, 6, 2]], Decoding())[0]
     assert len(passes) == 1
-    assert output.passed == output.decoded.ids
+    assert output.teacher_forced_ids == output.decoded.ids
 
 
-def test_the_engine_measures_once_and_only_where_it_can_pay(
+def test_the_backend_measures_once_and_only_large_models(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     small = FastBackend(models.untrained())
@@ -76,14 +76,14 @@ def test_the_engine_measures_once_and_only_where_it_can_pay(
     assert small.bf16_weights(64) is None
     monkeypatch.setattr("transformer.inference.fast.fast_backend.MIN_TUNED_WEIGHTS", 0)
     measured: list[float] = []
-    for ratio, drafts, halves in ((0.5, True, True), (0.7, False, True), (0.9, False, False)):
-        engine = FastBackend(models.untrained())
-        monkeypatch.setattr(engine, "_time_ratio", lambda *given, r=ratio: measured.append(r) or r)
-        assert (engine.draft_weights() is not None) == drafts
-        assert (engine.bf16_weights(8) is not None) == halves
-        assert engine.bf16_weights(7) is None
-        assert engine.draft_weights() is engine.draft_weights()
-        assert engine.bf16_weights(64) is engine.bf16_weights(8)
+    for ratio, drafts, bf16 in ((0.5, True, True), (0.7, False, True), (0.9, False, False)):
+        backend = FastBackend(models.untrained())
+        monkeypatch.setattr(backend, "_time_ratio", lambda *args, r=ratio: measured.append(r) or r)
+        assert (backend.draft_weights() is not None) == drafts
+        assert (backend.bf16_weights(8) is not None) == bf16
+        assert backend.bf16_weights(7) is None
+        assert backend.draft_weights() is backend.draft_weights()
+        assert backend.bf16_weights(64) is backend.bf16_weights(8)
     assert len(measured) == 6
     assert FastBackend(models.untrained(), "fp32").bf16_weights(64) is None
     assert FastBackend(models.untrained(score="additive")).draft_weights() is None
@@ -115,11 +115,11 @@ def test_a_torch_without_the_product_decodes_exactly(monkeypatch: pytest.MonkeyP
     assert decoder.run([[4, 2]], Decoding())[0].decoded.ids == [4, 4, 2]
 
 
-def test_half_precision_batches_are_near() -> None:
+def test_bfloat16_batches_are_close() -> None:
     model, sources = models.copier(), models.many_sources(40)
     exact = SequenceDecoder(model).run(sources, Decoding(max_len=12))
-    half = SequenceDecoder(model, "bf16").run(sources, Decoding(max_len=12))
-    same = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, half, strict=True))
+    bf16 = SequenceDecoder(model, "bf16").run(sources, Decoding(max_len=12))
+    same = sum(a.decoded.ids == b.decoded.ids for a, b in zip(exact, bf16, strict=True))
     assert same > 30
 
 
@@ -127,9 +127,9 @@ def test_half_precision_batches_are_near() -> None:
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: Decoding) -> None:
     model = models.copier()
-    decoder, passes = models.with_draft(model, DecoderWeights(model, Int8, Exact)), []
-    real = decoder.logits
-    decoder.logits = lambda *given: passes.append(1) or real(*given)  # type: ignore[method-assign]
+    decoder, passes = models.with_draft(model, DecoderWeights(model, Int8, Fp32)), []
+    original = decoder.logits
+    decoder.logits = lambda *args: passes.append(1) or original(*args)  # type: ignore[method-assign]
     changed = 0
     for number, source in enumerate(models.many_sources(8)):
         off = switched_off(model.config, [(kind, number % 2, number % 4)])

@@ -22,10 +22,11 @@ from jaxtyping import Float
 
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, encoded, silent
-from transformer.analysis.interventions.blanking import LOGITS
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
 
+MAX_LOGITS = 2**23
+"""Logits of one pass at most, 64 MB in float64."""
 Perturbed = Literal["source", "memory"]
 PERTURBED: tuple[Perturbed, ...] = ("source", "memory")
 PUBLISHED = 0.52, 0.75
@@ -72,7 +73,7 @@ def relevance(
     else:
         visible[at, at] = False
     parts = []
-    size = max(1, LOGITS // (tgt.numel() * model.config.vocab_size))
+    size = max(1, MAX_LOGITS // (tgt.numel() * model.config.vocab_size))
     for some, mask in zip(sources.split(size), visible.split(size), strict=True):
         memory = model.encode(some)
         states = model.decode(tgt.expand(len(some), -1), memory, mask[:, None, None, :])

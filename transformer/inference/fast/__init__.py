@@ -1,6 +1,6 @@
-"""Everything in decoding that exists only for speed; translations are the same without it.
+"""The parts of decoding that exist only for speed; translations are the same without them.
 
-Speculative decoding, weights of eight and sixteen bits, keys and values kept in blocks, and the
-choice among them by measurement. Nothing outside imports it but `inference/acceleration.py`, which
-does without where the folder is missing. `python -m benchmarks.fast` prints what each part gains.
+Speculative decoding, int8 and bfloat16 weights, a cache of keys and values that grows in blocks,
+and the choice among them by measurement. Only `inference/acceleration.py` imports this folder, and
+works without it. `python -m benchmarks.fast` prints the speed-up of each part.
 """

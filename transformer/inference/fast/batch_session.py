@@ -1,6 +1,6 @@
-"""Many rows at once: keys and values kept in blocks, rows moved in place.
+"""Cached decoding of many rows: the cache grows in blocks, and rows are moved in place.
 
-Gives what `sessions.CachedSession` gives, from any kind of `DecoderWeights`.
+Returns the same logits as `sessions.CachedSession`, from any kind of `DecoderWeights`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from transformer.cancellation import check_cancelled
 from transformer.inference.fast.weights import DecoderWeights, LayerWeights
 from transformer.model.attention import ScoreFunction
 
-BLOCK = 16
-"""Keys are kept in multiples of this; torch's batched product is slow below 13 of them."""
+KEY_BLOCK = 16
+"""The initial cache length, and the minimum length of the memory; torch's batched matrix product is
+slow for fewer than 13 keys."""
 
 Flat = Float[Tensor, "rows_heads length d_k"]
 
 
 class BatchSession:
-    """`Session` for any number of rows; one token a row and step goes through the decoder."""
+    """`Session` for any number of rows; each step runs the decoder on one token per row."""
 
     def __init__(
         self,
@@ -36,22 +37,22 @@ class BatchSession:
         self.positions = weights.positions(max_len)
         self.cache = memory.new_zeros(self.n_layers, 2, self.rows, self.n_heads, 0, self.d_k)
         self._grow()
-        spare = max(0, BLOCK - memory.shape[1])
-        seen = torch.nn.functional.pad(src_mask[:, 0, 0], (0, spare))
-        memory = torch.nn.functional.pad(memory, (0, 0, 0, spare))
+        padding = max(0, KEY_BLOCK - memory.shape[1])
+        visible = torch.nn.functional.pad(src_mask[:, 0, 0], (0, padding))
+        memory = torch.nn.functional.pad(memory, (0, 0, 0, padding))
         self.cross = memory.new_empty(*self.cache.shape[:4], memory.shape[1], self.d_k)
-        for kept, layer in zip(self.cross, weights.layers, strict=True):
-            kept.copy_(self._cross(layer, memory))
-        hidden = memory.new_zeros(seen.shape).masked_fill_(~seen, -torch.inf)
+        for layer_cache, layer in zip(self.cross, weights.layers, strict=True):
+            layer_cache.copy_(self._memory_keys_values(layer, memory))
+        hidden = memory.new_zeros(visible.shape).masked_fill_(~visible, -torch.inf)
         self.cross_mask = hidden[:, None, None].repeat(1, self.n_heads, 1, 1)
-        self._lay_out()
+        self._update_views()
 
     def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         check_cancelled()
         weights, t = self.weights, self.length
         if t == self.cache.shape[4]:
             self._grow()
-            self._lay_out()
+            self._update_views()
         x = torch.add(self.positions[t], weights.embedding[ids], alpha=weights.embedding_scale)
         mask, width = self.masks[t], self.n_heads * self.d_k
         layers = zip(weights.layers, self.flat_cache, self.flat_cross, strict=True)
@@ -61,14 +62,14 @@ class BatchSession:
             flat = parts.view(3, -1, 1, self.d_k)
             cache[:, :, t] = flat[1:, :, 0]
             heads = self._attend(layer.own_score, flat[0], keys, values, mask)
-            x = layer.own_norm(layer.o.plus(x, heads.view(self.rows, width)))
+            x = layer.own_norm(layer.o.addmm(x, heads.view(self.rows, width)))
             query = layer.cross_q(x).to(x.dtype).view(-1, 1, self.d_k)
             heads = self._attend(
                 layer.cross_score, query, cross_keys, cross_values, self.flat_cross_mask
             )
-            x = layer.cross_norm(layer.cross_o.plus(x, heads.view(self.rows, width)))
-            hidden = layer.activation(layer.w_1.plus(layer.b_1, x))
-            x = layer.ffn_norm(layer.w_2.plus(x, hidden))
+            x = layer.cross_norm(layer.cross_o.addmm(x, heads.view(self.rows, width)))
+            hidden = layer.activation(layer.w_1.addmm(layer.b_1, x))
+            x = layer.ffn_norm(layer.w_2.addmm(x, hidden))
         self.length = t + 1
         return weights.output(x).float()
 
@@ -82,19 +83,24 @@ class BatchSession:
             self.cross = self.cross.index_select(2, index)
             self.cross_mask = self.cross_mask.index_select(0, index)
         else:
-            self._move(rows, batch_indices)
+            self._move_rows(rows, batch_indices)
         if (batch_indices, len(rows)) != (self.batch_indices, self.rows):
             self.batch_indices, self.rows = batch_indices, len(rows)
-            self._lay_out()
+            self._update_views()
 
-    def _move(self, rows: list[int], batch_indices: list[int]) -> None:
-        """Where they are: new room costs more than what is copied into it. What a place
-        has already is not copied, nor what no step has written yet."""
-        moves = [(row, place) for place, row in enumerate(rows) if row != place]
+    def _move_rows(self, rows: list[int], batch_indices: list[int]) -> None:
+        """Copy the selected rows into the first rows of the existing cache, which is cheaper than
+        allocating a new one. Skips rows that are already in place, memory that is already that of
+        the same output, and cache positions not written yet."""
+        moves = [(row, target_row) for target_row, row in enumerate(rows) if row != target_row]
         _copy_rows(self.cache[..., : self.length, :], 2, moves)
-        others = [(row, to) for row, to in moves if batch_indices[to] != self.batch_indices[to]]
-        _copy_rows(self.cross, 2, others)
-        _copy_rows(self.cross_mask, 0, others)
+        other_sources = [
+            (row, target_row)
+            for row, target_row in moves
+            if batch_indices[target_row] != self.batch_indices[target_row]
+        ]
+        _copy_rows(self.cross, 2, other_sources)
+        _copy_rows(self.cross_mask, 0, other_sources)
         self.cache, self.cross = self.cache[:, :, : len(rows)], self.cross[:, :, : len(rows)]
         self.cross_mask = self.cross_mask[: len(rows)]
 
@@ -106,7 +112,8 @@ class BatchSession:
         values: Flat,
         mask: Float[Tensor, "#rows_heads 1 length"],
     ) -> Float[Tensor, "rows_heads 1 d_k"]:
-        """One query a row and head; `mask` is added to the scores, -∞ where nothing may be seen."""
+        """Attend with one query per row and head; `mask` is added to the scores, -∞ at positions
+        that may not be attended to."""
         if score.kind == "additive":
             shape = (self.rows, self.n_heads, -1, self.d_k)
             scores = score(query.view(shape), keys.view(shape)).flatten(0, 1) + mask
@@ -114,33 +121,35 @@ class BatchSession:
             scores = torch.baddbmm(mask, query, keys.transpose(1, 2), alpha=score.scale)
         return torch.bmm(scores.softmax(dim=-1), values)
 
-    def _cross(
+    def _memory_keys_values(
         self, layer: LayerWeights, memory: Float[Tensor, "rows src d_model"]
     ) -> Float[Tensor, "2 rows heads src d_k"]:
-        both = layer.cross_kv(memory.flatten(0, 1)).unflatten(0, memory.shape[:2])
-        return both.unflatten(-1, (2, self.n_heads, self.d_k)).permute(2, 0, 3, 1, 4)  # type: ignore[no-any-return]
+        keys_values = layer.cross_kv(memory.flatten(0, 1)).unflatten(0, memory.shape[:2])
+        return keys_values.unflatten(-1, (2, self.n_heads, self.d_k)).permute(2, 0, 3, 1, 4)  # type: ignore[no-any-return]
 
     def _grow(self) -> None:
-        """Twice the room for keys and values, and masks that hide what is not there yet."""
-        had = self.cache.shape[4]
-        room = max(BLOCK, 2 * had)
-        cache = self.cache.new_zeros(*self.cache.shape[:4], room, self.d_k)
-        cache[:, :, :, :, :had] = self.cache
+        """Double the cache of keys and values; the masks hide positions not written yet."""
+        old_capacity = self.cache.shape[4]
+        capacity = max(KEY_BLOCK, 2 * old_capacity)
+        cache = self.cache.new_zeros(*self.cache.shape[:4], capacity, self.d_k)
+        cache[:, :, :, :, :old_capacity] = self.cache
         self.cache = cache
-        later = torch.ones(room, room, dtype=torch.bool, device=cache.device).triu(1)
-        masks = cache.new_zeros(room, 1, 1, room)
-        self.masks = masks.masked_fill_(later[:, None, None], -torch.inf).unbind(0)
+        future = torch.ones(capacity, capacity, dtype=torch.bool, device=cache.device).triu(1)
+        masks = cache.new_zeros(capacity, 1, 1, capacity)
+        self.masks = masks.masked_fill_(future[:, None, None], -torch.inf).unbind(0)
 
-    def _lay_out(self) -> None:
-        """Views that every step needs, rows and heads as one dimension."""
+    def _update_views(self) -> None:
+        """Update the views of the caches that have rows and heads as one dimension."""
         caches = self.cache.flatten(2, 3).unbind(0)
         self.flat_cache = [(cache, *cache.unbind(0)) for cache in caches]
-        self.flat_cross = [tuple(both.flatten(1, 2).unbind(0)) for both in self.cross.unbind(0)]
+        self.flat_cross = [
+            tuple(keys_values.flatten(1, 2).unbind(0)) for keys_values in self.cross.unbind(0)
+        ]
         self.flat_cross_mask = self.cross_mask.flatten(0, 1)
 
 
-def _copy_rows(kept: Tensor, dim: int, moves: list[tuple[int, int]]) -> None:
-    """Write row `i` of `kept` to where row `j` is, for all (i, j) at once."""
+def _copy_rows(tensor: Tensor, dim: int, moves: list[tuple[int, int]]) -> None:
+    """Copy row i of `tensor` to row j along `dim`, for all (i, j) of `moves` at once."""
     if moves:
-        rows, places = torch.tensor(moves, device=kept.device).unbind(1)
-        kept.index_copy_(dim, places, kept.index_select(dim, rows))
+        rows, targets = torch.tensor(moves, device=tensor.device).unbind(1)
+        tensor.index_copy_(dim, targets, tensor.index_select(dim, rows))

@@ -1,7 +1,7 @@
-"""x W^T + b in float32, by the library that is faster on this processor.
+"""Matrix products x W^T + b by the library that is faster on this processor, without gradients.
 
-torch multiplies float32 by MKL, which may leave much of another maker's processor unused. oneDNN,
-which torch brings along for bfloat16, has no favourites. It has no gradients here.
+torch multiplies float32 matrices with MKL, which is slow on some processors not made by Intel.
+torch also contains oneDNN, for bfloat16; its float32 product can be faster there.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
-BLOCKS = (256, 32)
-"""Rows that oneDNN is given at a time. It compiles each product for its number of rows, and keeps
-that: with whatever number there is, a server would grow and grow."""
+ROW_BLOCKS = (256, 32)
+"""Block sizes in rows for oneDNN. It compiles and caches a kernel for every number of rows, so
+arbitrary numbers would fill the memory of a server."""
 
-WIDE = 2**16
-"""Entries of a weight below which torch's own product is as fast."""
+MIN_WEIGHT_ENTRIES = 2**16
+"""Minimum size of a weight matrix for oneDNN; with a smaller one torch's own product is as fast."""
 
 TRIALS = 5
-"""Products of each library that are timed before one is chosen."""
+"""Number of products that each library is timed for."""
 
 
 def linear(
     x: Float[Tensor, "*rows in"], weight: Float[Tensor, "out in"], bias: Tensor | None = None
 ) -> Float[Tensor, "*rows out"]:
-    """As `torch.nn.functional.linear`, but for rounding."""
-    if _suits(x, weight) and onednn_is_faster():
-        with suppress(RuntimeError):  # it has no room: torch needs less, or says what is wrong
-            return _in_blocks(x, weight, bias)
+    """`torch.nn.functional.linear` up to rounding, with the faster library."""
+    if _is_supported(x, weight) and onednn_is_faster():
+        with suppress(RuntimeError):  # out of memory: torch needs less, or raises a clear error
+            return _onednn_in_blocks(x, weight, bias)
     return nn.functional.linear(x, weight, bias)
 
 
 @contextmanager
 def onednn_products() -> Iterator[None]:
-    """Inside it, `torch.nn.functional.linear` is `linear` on this thread."""
+    """Context in which `torch.nn.functional.linear` calls `linear`, on this thread only."""
     if not onednn_is_faster():
         yield
         return
@@ -63,42 +63,46 @@ class _OneDnnLinear(TorchFunctionMode):
 
 @functools.cache
 def onednn_is_faster() -> bool:
-    """Whether its float32 product is clearly faster on this processor. Measured once a process: the
-    two take turns and the quickest of each counts, so that other work does not decide."""
+    """Return whether oneDNN's float32 product is clearly faster on this processor.
+
+    Measured once per process: the two libraries alternate and the fastest run of each counts, so
+    that other processes do not distort the result.
+    """
     x, weight = torch.ones(64, 256), torch.ones(1024, 256)
-    ways: list[Callable[..., Tensor]] = [_onednn, nn.functional.linear]
-    best = [float("inf")] * len(ways)
+    implementations: list[Callable[..., Tensor]] = [_onednn, nn.functional.linear]
+    best = [float("inf")] * len(implementations)
     with torch.no_grad():
         try:
             for _ in range(TRIALS):
-                for number, product in enumerate(ways):
-                    begun = time.perf_counter()
+                for number, product in enumerate(implementations):
+                    start = time.perf_counter()
                     product(x, weight)
-                    best[number] = min(best[number], time.perf_counter() - begun)
-        except (AttributeError, RuntimeError):  # a torch or a processor without it
+                    best[number] = min(best[number], time.perf_counter() - start)
+        except (AttributeError, RuntimeError):  # torch or the processor lacks oneDNN
             return False
     return best[0] < 0.8 * best[1]
 
 
 def bf16_product(weight: Float[Tensor, "out in"]) -> Callable[[Tensor], Tensor]:
-    """x W^T of bfloat16 rows; a copy of the weight is laid out for it where there is a way to."""
+    """Return the function x ↦ x W^T for bfloat16 rows, with the weight packed for oneDNN if
+    possible."""
     weight = weight.to(torch.bfloat16)
     try:
         packed = torch.ops.mkldnn._reorder_linear_weight(weight, 32)
-        _onednn(weight[:1], packed)  # not every processor that lays it out multiplies it
+        _onednn(weight[:1], packed)  # some processors can pack the weight but not multiply it
     except (AttributeError, RuntimeError):
         return functools.partial(nn.functional.linear, weight=weight)
     return functools.partial(_onednn, weight=packed)
 
 
-def _in_blocks(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """What is left of the rows in the end is torch's."""
+def _onednn_in_blocks(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    """Multiply in blocks of `ROW_BLOCKS` rows with oneDNN, and the remaining rows with torch."""
     rows = x.reshape(-1, x.shape[-1])
     product, start = rows.new_empty(len(rows), len(weight)), 0
-    for size in BLOCKS:
+    for size in ROW_BLOCKS:
         while len(rows) - start >= size:
-            here = slice(start, start + size)
-            product[here] = _onednn(rows[here], weight, bias)
+            block = slice(start, start + size)
+            product[block] = _onednn(rows[block], weight, bias)
             start += size
     if start < len(rows):
         product[start:] = nn.functional.linear(rows[start:], weight, bias)
@@ -109,10 +113,10 @@ def _onednn(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")  # type: ignore[no-any-return]
 
 
-def _suits(x: Tensor, weight: Tensor) -> bool:
+def _is_supported(x: Tensor, weight: Tensor) -> bool:
     return (
-        weight.numel() >= WIDE
-        and x.numel() >= BLOCKS[-1] * x.shape[-1]
+        weight.numel() >= MIN_WEIGHT_ENTRIES
+        and x.numel() >= ROW_BLOCKS[-1] * x.shape[-1]
         and not torch.is_grad_enabled()
         and x.dtype == weight.dtype == torch.float32
         and x.device.type == weight.device.type == "cpu"

@@ -1,8 +1,9 @@
-"""The decoder's weights, arranged for one token at a time, in three kinds of number.
+"""Decoder weights for decoding one token at a time, as float32, bfloat16 or int8.
 
-Only matrix products change with the kind: sums, norms, softmax and attention are float32 always.
-At one row a product is as fast as its weights can be read, so eight bits beat thirty-two; at many
-rows it is bound by arithmetic, where some processors do bfloat16 several times faster.
+The number format affects matrix products only: sums, norms, softmax and attention are always
+float32. With one row a product is limited by reading the weights, so int8 is faster than float32;
+with many rows it is limited by arithmetic, and some processors compute bfloat16 several times
+faster.
 """
 
 from __future__ import annotations
@@ -21,58 +22,58 @@ from transformer.model.layers import AddAndNorm, DecoderLayer
 
 
 class Matrix(Protocol):
-    """A weight that rows are multiplied by, (rows, in) to (rows, out), and a bias b if given."""
+    """A weight matrix W with an optional bias b, mapping (rows, in) to (rows, out)."""
 
     def __call__(self, x: Tensor) -> Tensor:
-        """x @ W + b, in the number kind of the matrix."""
+        """Return x @ W + b, in the number format of the matrix."""
 
-    def plus(self, base: Tensor, x: Tensor) -> Tensor:
-        """base + x @ W + b, in float32."""
-
-
-Kind = Callable[[Tensor, Tensor | None], Matrix]
+    def addmm(self, base: Tensor, x: Tensor) -> Tensor:
+        """Return base + x @ W + b, in float32."""
 
 
-def _kept(bias: Tensor | None) -> Tensor | None:
+MatrixFactory = Callable[[Tensor, Tensor | None], Matrix]
+
+
+def _detached(bias: Tensor | None) -> Tensor | None:
     return None if bias is None else bias.detach()
 
 
-FEW = range(2, 6)
-"""So many rows, as of one beam search, are multiplied faster as columns (torch 2.13 with MKL, one
-thread and two; `python -m benchmarks.decoding`, one sentence with a beam)."""
+COLUMN_LAYOUT_ROWS = range(2, 6)
+"""Numbers of rows, typical of a beam search, that are multiplied faster as columns: (W^T x^T)^T
+(torch 2.13 with MKL, one and two threads; `python -m benchmarks.decoding`, one sentence, beam)."""
 
 
-class Exact:
-    """float32, the model's own tensors; `linear` has the fastest way for many rows."""
+class Fp32:
+    """float32, sharing the model's tensors; `linear` multiplies many rows."""
 
-    columns = True
+    transpose_few_rows = True
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
-        self.weight, self.bias = weight.detach().t(), _kept(bias)
+        self.weight, self.bias = weight.detach().t(), _detached(bias)
 
     def __call__(self, x: Tensor) -> Tensor:
-        if self._few(x):
+        if self._use_columns(x):
             product = torch.mm(self.weight.t(), x.t()).t().contiguous()
             return product if self.bias is None else product.add_(self.bias)
         return linear(x, self.weight.t(), self.bias)
 
-    def plus(self, base: Tensor, x: Tensor) -> Tensor:
+    def addmm(self, base: Tensor, x: Tensor) -> Tensor:
         if len(x) > 1:
             return self(x).add_(base)
         total = torch.addmm(base, x, self.weight)
         return total if self.bias is None else total.add_(self.bias)
 
-    def _few(self, x: Tensor) -> bool:
-        return self.columns and len(x) in FEW and x.device.type == "cpu"
+    def _use_columns(self, x: Tensor) -> bool:
+        return self.transpose_few_rows and len(x) in COLUMN_LAYOUT_ROWS and x.device.type == "cpu"
 
 
-class ExactCopy(Exact):
-    """float32, a contiguous transposed copy: faster at one row."""
+class Fp32Copy(Fp32):
+    """float32, a contiguous transposed copy, which is faster with one row."""
 
-    columns = False
+    transpose_few_rows = False
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
-        self.weight, self.bias = weight.detach().t().contiguous(), _kept(bias)
+        self.weight, self.bias = weight.detach().t().contiguous(), _detached(bias)
 
 
 class Bf16:
@@ -80,21 +81,21 @@ class Bf16:
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
         self.product: Callable[[Tensor], Tensor] = bf16_product(weight.detach())
-        self.bias = _kept(bias)
+        self.bias = _detached(bias)
 
     def __call__(self, x: Tensor) -> Tensor:
         product = self.product(x.to(torch.bfloat16))
         return product if self.bias is None else product + self.bias
 
-    def plus(self, base: Tensor, x: Tensor) -> Tensor:
+    def addmm(self, base: Tensor, x: Tensor) -> Tensor:
         return base + self(x)
 
 
 class Int8(Bf16):
-    """Weights of eight bits with a scale an output, multiplied by bfloat16 rows."""
+    """int8 weights with one scale per output, multiplied by bfloat16 rows."""
 
     def __init__(self, weight: Tensor, bias: Tensor | None = None) -> None:
-        self.bias = _kept(bias)
+        self.bias = _detached(bias)
         scale = weight.detach().abs().amax(dim=1).clamp(min=1e-12) / 127
         self.weight = (weight.detach() / scale[:, None]).round().to(torch.int8)
         self.scale = scale.to(torch.bfloat16)
@@ -105,7 +106,7 @@ class Int8(Bf16):
 
 @dataclass(frozen=True)
 class Norm:
-    """LayerNorm's weights; `shift` is added to what comes out."""
+    """Layer normalization; `shift` is added to its output."""
 
     weight: Tensor
     bias: Tensor
@@ -121,14 +122,14 @@ class Norm:
 
 
 class LayerWeights:
-    """One decoder layer.
+    """Weights of one decoder layer.
 
-    The bias after the feed-forward network is added by the norm before it already, where it costs
-    nothing: with x' = x + b_2, x' W_1 + (b_1 - b_2 W_1) is x W_1 + b_1, and the residual
-    brings b_2 along.
+    The output bias b_2 of the feed-forward network is already added by the norm before it, which
+    saves an operation: with x' = x + b_2, x' W_1 + (b_1 - b_2 W_1) = x W_1 + b_1, and the residual
+    connection carries b_2 to the output.
     """
 
-    def __init__(self, layer: DecoderLayer, wide: Kind, small: Kind) -> None:
+    def __init__(self, layer: DecoderLayer, wide: MatrixFactory, small: MatrixFactory) -> None:
         own, cross, ffn = layer.self_attn, layer.cross_attn, layer.ffn
         self.own_score: ScoreFunction = own.score
         self.cross_score: ScoreFunction = cross.score
@@ -139,21 +140,23 @@ class LayerWeights:
         self.raw_q, self.raw_o = cross.w_q.detach(), cross.w_o.detach()
         self.cross_kv = small(cross.w_qkv[d:], b_kv)
         self.raw_kv = cross.w_qkv[d:].detach().t()
-        self.b_q, self.b_kv, self.b_o = _kept(b_q), _kept(b_kv), _kept(cross.b_o)
+        self.b_q, self.b_kv, self.b_o = _detached(b_q), _detached(b_kv), _detached(cross.b_o)
         self.activation = ffn.activation
         self.w_1, self.w_2 = wide(ffn.w_1.weight, None), wide(ffn.w_2.weight, None)
-        late = ffn.w_2.bias.detach()
-        self.b_1 = (ffn.w_1.bias - ffn.w_1.weight @ late).detach()
+        b_2 = ffn.w_2.bias.detach()
+        self.b_1 = (ffn.w_1.bias - ffn.w_1.weight @ b_2).detach()
         self.own_norm = Norm.of(layer.self_attn_norm)
-        self.cross_norm = Norm.of(layer.cross_attn_norm, shift=late)
+        self.cross_norm = Norm.of(layer.cross_attn_norm, shift=b_2)
         self.ffn_norm = Norm.of(layer.ffn_norm)
 
 
 class DecoderWeights:
-    """All of a decoder in one kind of number. Never changed once built: threads share it."""
+    """All weights of a decoder. Immutable, so it can be shared between threads."""
 
-    def __init__(self, model: Transformer, wide: Kind = Exact, small: Kind | None = None) -> None:
-        """`wide` makes the larger matrices, `small` the square ones (the same if left out)."""
+    def __init__(
+        self, model: Transformer, wide: MatrixFactory = Fp32, small: MatrixFactory | None = None
+    ) -> None:
+        """`wide` builds the larger matrices, `small` the square ones (default: `wide`)."""
         self.config = model.config
         self.layers = [
             LayerWeights(layer, wide, small or wide)  # type: ignore[arg-type]

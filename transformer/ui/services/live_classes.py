@@ -8,7 +8,7 @@ from contextlib import suppress
 from transformer.classroom import Classes, Classroom
 from transformer.classroom.codes import new_token
 from transformer.jobs import Limits, services
-from transformer.jobs.limits import FILE
+from transformer.jobs.limits import LIMITS_VARIABLE
 from transformer.ui.shell import visitor
 
 
@@ -18,13 +18,13 @@ def classes() -> Classes:
     Raises:
         ValueError: if limits.toml cannot be used.
     """
-    return services.once(_classes, os.environ.get(FILE, ""))
+    return services.shared_service(_classes, os.environ.get(LIMITS_VARIABLE, ""))
 
 
 def made_token() -> str:
     """The token that was made at this start; "" where limits.toml has one. Raises ValueError as
     `classes` does."""
-    return "" if _limits().teacher_token else services.once(new_token)
+    return "" if _limits().teacher_token else services.shared_service(new_token)
 
 
 def of(visitor_id: str) -> Classroom | None:
@@ -70,7 +70,7 @@ def called(room: Classroom) -> str:
 
 
 def _limits() -> Limits:
-    return Limits.load(os.environ.get(FILE) or None)
+    return Limits.load(os.environ.get(LIMITS_VARIABLE) or None)
 
 
 def _classes(_: str) -> Classes:

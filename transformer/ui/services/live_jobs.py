@@ -5,15 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from transformer.jobs import Computing, JobError, Jobs, Limits, RunInfo, runs_folder, services
-from transformer.jobs.computation import Lane, of_step
-from transformer.jobs.info import read
+from transformer.jobs import (
+    ComputationService,
+    JobError,
+    Jobs,
+    Limits,
+    RunInfo,
+    runs_folder,
+    services,
+)
+from transformer.jobs.computation import Lane, step_timing_computation
+from transformer.jobs.info import read_run_info
 from transformer.jobs.jobs import TRAINER
-from transformer.jobs.limits import FILE, machine_memory
+from transformer.jobs.limits import LIMITS_VARIABLE, machine_memory
 from transformer.jobs.processes import LaneExecutor, LaneProcess, RunExecutor
 from transformer.jobs.queue import Queue
 from transformer.run_config import TrainingRun
-from transformer.training.estimate import Estimate, total, workload
+from transformer.training.estimate import Estimate, total_estimate, workload
 from transformer.ui.services import models
 from transformer.ui.shell import visitor
 
@@ -29,7 +37,7 @@ def jobs() -> Jobs:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
     found = _one()
-    if services.once(_is_roomy):
+    if services.shared_service(_is_roomy):
         found.start()
     return found
 
@@ -47,8 +55,8 @@ def go_on() -> None:
 
 
 def _one() -> Jobs:
-    where = str(runs_folder()), os.environ.get(FILE, ""), str(models.shipped_folder())
-    return services.once(_jobs, *where)
+    where = str(runs_folder()), os.environ.get(LIMITS_VARIABLE, ""), str(models.shipped_folder())
+    return services.shared_service(_jobs, *where)
 
 
 def _jobs(folder: str, limits: str, shipped: str) -> Jobs:
@@ -63,17 +71,17 @@ def look(name: str) -> RunInfo:
     Raises:
         JobError: if there is none of this name that this visitor may see.
     """
-    found = read(jobs().folder(name))
+    found = read_run_info(jobs().folder(name))
     if found is None:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
-    if not found.seen_by(visitor.known()):
+    if not found.visible_to(visitor.known()):
         raise JobError("this run learns from sentences of its owner's, who has not shared it")
     return jobs().run(name) if found.status == "queued" else found
 
 
 def runs() -> list[RunInfo]:
     """All runs that this visitor may see, the newest first. Raises JobError."""
-    return [info for info in jobs().runs() if info.seen_by(visitor.known())]
+    return [info for info in jobs().runs() if info.visible_to(visitor.known())]
 
 
 def estimated(
@@ -81,29 +89,31 @@ def estimated(
 ) -> Estimate | str | None:
     """What the run would take, or a clause on why that is not known, or None: it is being measured
     beside the server; ask again."""
-    what = of_step(workload(config, pairs).to_dict())
-    now = computing().look(what.key)
+    what = step_timing_computation(workload(config, pairs).to_dict())
+    now = computing().status(what.key)
     if now.status == "failed":
         return f"its time cannot be told: {now.reason}"
     if now.status != "done":
-        computing().ask(what, visitor="")  # again at every look: nobody else knows it is wanted
+        computing().submit(what, visitor="")  # again at every look: nobody else knows it is wanted
         return None
     found = computing().result(what.key)
-    return total(config, int(found["weights"]), float(found["seconds"]))
+    return total_estimate(config, int(found["weights"]), float(found["seconds"]))
 
 
-def computing() -> Computing:
+def computing() -> ComputationService:
     """Return the server's computations.
 
     Raises:
         JobError: if the folder of runs cannot be used; ValueError, which it is, for limits.
     """
-    return services.once(_computing, str(runs_folder()), os.environ.get(FILE, ""))
+    return services.shared_service(
+        _computing, str(runs_folder()), os.environ.get(LIMITS_VARIABLE, "")
+    )
 
 
-def _computing(folder: str, limits: str) -> Computing:
+def _computing(folder: str, limits: str) -> ComputationService:
     allowed = Limits.load(limits or None)
-    return Computing(folder, allowed, executor=_lane_executor(allowed))
+    return ComputationService(folder, allowed, executor=_lane_executor(allowed))
 
 
 _LACKING = (
@@ -128,7 +138,7 @@ def _run_executor(limits: Limits) -> Callable[[Queue, Limits], RunExecutor] | No
 
 
 def _lane_executor(limits: Limits) -> Callable[[Lane, Limits], LaneExecutor]:
-    """What makes the executors of `Computing`. Raises ValueError if the extra is lacking."""
+    """Return what makes the lanes' executors. Raises ValueError if the extra is lacking."""
     if not limits.executor:
         return LaneProcess
     try:

@@ -17,7 +17,7 @@ from transformer.checkpoint import check_checkpoint, load_config
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import holders, is_shared
 from transformer.jobs.limits import count_parameters
-from transformer.jobs.shipped import RUNS, folders
+from transformer.jobs.shipped import RUNS, shipped_folders
 from transformer.ui.about import run_config
 
 FIRST = "en-fr"
@@ -100,7 +100,7 @@ def _whose(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple[str, 
 def _shipped(root: Path, _: Stamp) -> dict[str, Listed]:
     """Those of the runs that came with the app, which stay as they are."""
     found = {}
-    for run in folders(root):
+    for run in shipped_folders(root):
         if run.has_own_checkpoint:
             path, config = run.checkpoint_path, run.title_and_owner()
             found[run.name] = Listed(path, f"toy: {config.title or run.name}", weights(path))

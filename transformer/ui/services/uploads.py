@@ -7,7 +7,7 @@ from threading import Lock
 
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
-from transformer.jobs.shares import of_address
+from transformer.jobs.shares import address_quota
 
 BROUGHT = 64
 """Uploads that the server remembers, one a visitor, those used last; an address has a half."""
@@ -33,7 +33,7 @@ class Uploads:
             self._kept[owner] = corpus, address
             self._kept.move_to_end(owner)
             beside = [key for key, (_, where) in self._kept.items() if address and where == address]
-            if len(beside) > of_address(self._most):
+            if len(beside) > address_quota(self._most):
                 del self._kept[beside[0]]
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
@@ -41,7 +41,7 @@ class Uploads:
 
 def uploads() -> Uploads:
     """One for all sessions of this server."""
-    return services.once(Uploads)
+    return services.shared_service(Uploads)
 
 
 def decoded(content: bytes, name: str) -> str:

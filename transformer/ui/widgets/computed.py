@@ -11,8 +11,8 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import spread
 from transformer.analysis.reports import report
 from transformer.jobs import Computation
-from transformer.jobs.computation import of_report
-from transformer.jobs.results import Standing
+from transformer.jobs.computation import report_computation
+from transformer.jobs.results import ComputationStatus
 from transformer.ui import state
 from transformer.ui.services import models
 from transformer.ui.services.live_jobs import computing
@@ -45,7 +45,7 @@ def computed(
         about: what is measured and for how long, for someone who has not asked yet.
     """
     key = what.key
-    now = computing().look(key)
+    now = computing().status(key)
     if now.status == "done":
         return _result(key)
     fragment(_watched, f"pass-{key}", EVERY if now.live else None)(what, now.live, button, about)
@@ -60,12 +60,12 @@ def _result(key: str) -> dict[str, Any]:
 def _watched(what: Computation, live: bool, button: str, about: str) -> None:
     """What changes while it goes on; the whole page anew when it begins or ends."""
     who = visitor.known()
-    now = computing().look(what.key, who)
+    now = computing().status(what.key, who)
     if now.live != live or now.status == "done":
         state.start_anew()
     if live:
         progress(now)
-        if now.mine:
+        if now.is_requester:
             cancel(now, who)
         else:
             st.caption("Another visitor started this measurement; you will see the result too.")
@@ -85,16 +85,20 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
     refusal(PASS)
 
 
-def progress(now: Standing) -> None:
+def progress(now: ComputationStatus) -> None:
     if now.status == "waiting":
-        before = "one measurement is" if now.place == 1 else f"{now.place} measurements are"
+        before = (
+            "one measurement is"
+            if now.requests_ahead == 1
+            else f"{now.requests_ahead} measurements are"
+        )
         text = f"Waiting: {before} before this one …"
     else:
         text = f"{now.stage.capitalize()}: {now.progress:.0%} …"
     st.progress(min(max(now.progress, 0.0), 1.0), text=text)
 
 
-def cancel(now: Standing, who: str, label: str = "Cancel") -> None:
+def cancel(now: ComputationStatus, who: str, label: str = "Cancel") -> None:
     frame.press(label, "close", _cancel, now.key, who, key=f"cancel-{now.key}")
 
 
@@ -105,7 +109,7 @@ def _cancel(key: str, who: str) -> None:
 def ask(what: Computation, anew: bool = False) -> None:
     """Ask for it, in a callback; `refusal` says if that is not granted."""
     who, where = visitor.known(), visitor.address()
-    attempt(PASS, lambda: computing().ask(what, visitor=who, address=where, anew=anew))
+    attempt(PASS, lambda: computing().submit(what, visitor=who, address=where, force=anew))
 
 
 def measured(
@@ -177,4 +181,4 @@ def _preview(model: Model, few: Corpus, what: str) -> dict[str, Any]:
 def question(
     model: Model, corpus: Corpus, what: str, options: Mapping[str, Any] | None = None
 ) -> Computation:
-    return of_report(models.checkpoints()[model.name], model.hash, what, corpus, options)
+    return report_computation(models.checkpoints()[model.name], model.hash, what, corpus, options)

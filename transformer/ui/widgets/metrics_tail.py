@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.training.run import RunFolder
-from transformer.training.snapshots import parsed
+from transformer.training.snapshots import parse_json_lines
 from transformer.ui.services.remembered import Kept
 
 MOST = 20_000
@@ -44,7 +44,7 @@ class MetricsTail:
                 return []
             whole = fresh[: fresh.rfind(b"\n") + 1]
             self._read += len(whole)
-            for line in parsed(whole):
+            for line in parse_json_lines(whole):
                 self._take(line)
             return list(self.lines)
 

@@ -27,7 +27,7 @@ COLOURS: dict[str, Any] = {
 
 
 def badge(info: RunInfo) -> None:
-    text = info.status if info.place is None else f"queued, number {info.place}"
+    text = info.status if info.queue_position is None else f"queued, number {info.queue_position}"
     st.badge(text, color=COLOURS[info.status])
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures import ExplorerData, explorer_page
-from transformer.inference.foreign_trace import FILE_BYTES, open_trace
+from transformer.inference.untrusted_trace import MAX_FILE_BYTES, open_trace
 from transformer.jobs import services
 from transformer.measures.naming import file_name
 from transformer.text.visible import is_blank
@@ -42,9 +42,9 @@ def field(label: str, name: str) -> None:
     """Where a trace file is chosen; it becomes the view's `name`, "trace" or "other_trace"."""
     key = f"{name}-file"
     st.file_uploader(
-        f"{label}, up to {FILE_BYTES / 1e6:g} MB",
+        f"{label}, up to {MAX_FILE_BYTES / 1e6:g} MB",
         type=["npz"],
-        max_upload_size=FILE_BYTES // 1_000_000,
+        max_upload_size=MAX_FILE_BYTES // 1_000_000,
         key=key,
         on_change=_take,
         args=(key, name, visitor.owner()),
@@ -123,7 +123,7 @@ def _page(reading: Reading, second: Reading | None) -> Callable[[], str]:
 
 
 def _of(name: str) -> Reading | None:
-    return services.once(OpenedTraces).get((visitor.owner(), name)) if name else None
+    return services.shared_service(OpenedTraces).get((visitor.owner(), name)) if name else None
 
 
 def _take(key: str, field_name: str, owner: str) -> None:
@@ -139,7 +139,7 @@ def _take(key: str, field_name: str, owner: str) -> None:
         return
     st.session_state.pop(_REFUSED, None)
     name = hashlib.blake2b(content, digest_size=8).hexdigest()
-    services.once(OpenedTraces).put((owner, name), reading)
+    services.shared_service(OpenedTraces).put((owner, name), reading)
     if field_name == "trace":
         _turn(trace=name)
     else:

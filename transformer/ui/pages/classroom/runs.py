@@ -52,7 +52,8 @@ def of_class(room: Classroom) -> list[tuple[str, RunInfo]]:
         if any(one in names for one in info.holders) and info.shared
     ]
     return sorted(
-        found, key=lambda one: (ORDER.index(one[1].status), one[1].place or 0, -one[1].turn)
+        found,
+        key=lambda one: (ORDER.index(one[1].status), one[1].queue_position or 0, -one[1].turn),
     )
 
 
@@ -103,7 +104,9 @@ def _card(who: str, info: RunInfo, folder: JobFolder) -> Card:
         name=info.name,
         who=who,
         title=info.title,
-        status=info.status if info.place is None else f"queued, number {info.place}",
+        status=info.status
+        if info.queue_position is None
+        else f"queued, number {info.queue_position}",
         step=info.step,
         share=info.progress or 0.0,
         right=metrics_tail.newest(lines, "sequence_accuracy"),
@@ -194,7 +197,7 @@ def _begin(room: Classroom) -> None:
             raise JobError("no students yet: start the race when they have joined")
         jobs = live_jobs.jobs()
         race = submit_race(
-            jobs, name, visitor.known(), seeds, address=visitor.address(), among=students
+            jobs, name, visitor.known(), seeds, address=visitor.address(), owners=students
         )
         first: dict[str, str] = {}
         for run in race_runs(jobs, race):

@@ -19,7 +19,7 @@ from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.findings.beside_checkpoint import KeptFinding, kept
 from transformer.figures.interval_chart import measured as drawn
 from transformer.figures.interval_chart import text
-from transformer.jobs import Computation, Standing
+from transformer.jobs import Computation, ComputationStatus
 from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.services import models
@@ -52,7 +52,7 @@ def show(model: Model) -> None:
         return
     asked = {name: computation(model, corpus, name) for name in FINDINGS}
     who = visitor.known()
-    standings = {name: computing().look(what.key, who) for name, what in asked.items()}
+    standings = {name: computing().status(what.key, who) for name, what in asked.items()}
     done = [name for name, now in standings.items() if now.status == "done"]
     with run_all:
         _all(model, asked, standings, done)
@@ -96,12 +96,12 @@ def _summary(found: list[FindingResult]) -> None:
 def _all(
     model: Model,
     asked: Mapping[str, Computation],
-    standings: Mapping[str, Standing],
+    standings: Mapping[str, ComputationStatus],
     done: list[str],
 ) -> None:
     """Draw a button for all findings that are left, and all verdicts as a file."""
     who = visitor.known()
-    mine = [look.key for look in standings.values() if look.live and look.mine]
+    mine = [look.key for look in standings.values() if look.live and look.is_requester]
     left = [name for name, now in standings.items() if now.status != "done" and not now.live]
     minutes = max(1, round(sum(FINDINGS[name].minutes for name in left)))
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -132,7 +132,7 @@ def _all(
 def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
     """Show the progress of the running measurement; redraw the page when one has ended."""
     who = visitor.known()
-    now = {name: computing().look(what.key, who) for name, what in asked.items()}
+    now = {name: computing().status(what.key, who) for name, what in asked.items()}
     ended = [name for name, one in now.items() if one.status == "done"]
     if ended != done or live != any(one.live for one in now.values()):
         state.start_anew()
@@ -145,7 +145,7 @@ def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> N
 def _ask(wanted: list[Computation]) -> None:
     who, where = visitor.known(), visitor.address()
     for what in wanted:
-        if not attempt("findings", partial(computing().ask, what, visitor=who, address=where)):
+        if not attempt("findings", partial(computing().submit, what, visitor=who, address=where)):
             return
 
 
@@ -183,10 +183,10 @@ class FindingResult:
 
 
 def _result(
-    model: Model, name: str, now: Standing, before: KeptFinding | None
+    model: Model, name: str, now: ComputationStatus, before: KeptFinding | None
 ) -> FindingResult | None:
     """Return the latest result of this server, else the one shipped with the checkpoint."""
-    last = computing().last(subject(model, name))
+    last = computing().latest(subject(model, name))
     if now.status == "done" and not (last and last.key == now.key):
         found = computing().result(now.key)  # from before the latest one was noted
         return FindingResult(found, measured_over(found))
@@ -198,7 +198,7 @@ def _result(
     return None
 
 
-def _row(published: Published, now: Standing, result: FindingResult | None) -> None:
+def _row(published: Published, now: ComputationStatus, result: FindingResult | None) -> None:
     """Draw one finding: verdict, claim and picture, and the figures if they are wanted."""
     opened = state.here().finding == published.name
     with st.container(key=f"finding-{published.name}"):
@@ -288,7 +288,7 @@ def _card(model: Model, corpus: Corpus, published: Published, before: KeptFindin
     what = computation(model, corpus, published.name)
     n = min(len(corpus), published.most)
     seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
-    if computing().look(what.key).status != "done":
+    if computing().status(what.key).status != "done":
         if before:
             _brought(before)
         st.caption(f"{n} sentences; takes about {seconds} seconds for the checkpoint en-fr")

@@ -11,7 +11,7 @@ from transformer.analysis.inside.learning import MANY, Dropped, Smoothed, droppe
 from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace
-from transformer.training.schedule import Rates, rates
+from transformer.training.schedule import ScheduleCurve, schedule_curve
 from transformer.ui import state
 from transformer.ui.pages.inside import Inside, stops
 from transformer.ui.services import trace_cache
@@ -82,8 +82,8 @@ def _rate() -> None:
 
 
 @lru_cache(maxsize=64)
-def _rates(width: int, warmup: int) -> Rates:
-    return rates(width, warmup, 4 * warmup)
+def _rates(width: int, warmup: int) -> ScheduleCurve:
+    return schedule_curve(width, warmup, 4 * warmup)
 
 
 def _dropout(model: Model, trace: Trace, layer: int) -> None:

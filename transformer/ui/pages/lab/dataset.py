@@ -11,7 +11,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.dataset.writing import PAGE_BYTES
 from transformer.analysis.interventions.switching import named_heads
 from transformer.figures.state import KINDS
-from transformer.jobs.computation import Computation, of_dataset
+from transformer.jobs.computation import Computation, dataset_computation
 from transformer.measures.head_codes import LETTERS
 from transformer.measures.naming import file_name
 from transformer.ui import state
@@ -62,7 +62,7 @@ def show(model: Model) -> None:
     _how(given)
     heads = _heads(model)
     options = {} if given else _searched()
-    what = of_dataset(models.checkpoints()[model.name], model.hash, texts, heads, options)
+    what = dataset_computation(models.checkpoints()[model.name], model.hash, texts, heads, options)
     found = computed(
         what,
         button="Trace all sentences",

@@ -83,7 +83,7 @@ def _question(model: Model, some: Corpus) -> Computation:
     return Computation(
         "transformer.analysis.roles.query_key_map:compute",
         {**which, "checkpoint": folder, "hash": model.hash, "corpus": some.to_dict()},
-        known_by=(model.hash, some.hash, which),
+        identity=(model.hash, some.hash, which),
     )
 
 

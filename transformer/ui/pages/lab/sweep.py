@@ -130,7 +130,7 @@ def _question(model: Model, view: Lab) -> Computation:
     return Computation(
         "transformer.analysis.interventions.patching_sweep:compute",
         {**given, "checkpoint": folder, "hash": model.hash},
-        known_by=(model.hash, given),
+        identity=(model.hash, given),
     )
 
 

@@ -102,7 +102,7 @@ def _question(task: str, same: list[PositionModel], most: int) -> Computation:
     return Computation(
         "transformer.analysis.positions.extrapolation:lengths",
         {**given, "models": [*zip(folders, hashes, strict=True)]},
-        known_by=(hashes, given),
+        identity=(hashes, given),
     )
 
 
@@ -170,7 +170,7 @@ def _far_question(model: Model) -> Computation:
     return Computation(
         "transformer.analysis.positions.extrapolation:places",
         {**given, "checkpoint": folder, "hash": model.hash},
-        known_by=(model.hash, given),
+        identity=(model.hash, given),
     )
 
 

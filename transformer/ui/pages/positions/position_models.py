@@ -15,7 +15,7 @@ from transformer.jobs import JobError
 from transformer.run_config import TaskRun, TrainingRun
 from transformer.text.files import read_json
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.ui import state
 from transformer.ui.about import run_config
 from transformer.ui.pages.positions import Positions
@@ -117,9 +117,9 @@ def _train() -> dict[str, str]:
     """Put the pair in line; the fields that look at it. Raises JobError where the first is
     refused; where only the second is, the first stands alone."""
     jobs, who, where = live_jobs.jobs(), visitor.known(), visitor.address()
-    first = jobs.submit(_config("learned"), who, address=where, once=True)
+    first = jobs.submit(_config("learned"), who, address=where, reuse=True)
     try:
-        second = jobs.submit(_config("sinusoidal"), who, address=where, once=True)
+        second = jobs.submit(_config("sinusoidal"), who, address=where, reuse=True)
     except JobError as error:
         refuse("positions", error)
         second = first
@@ -127,7 +127,7 @@ def _train() -> dict[str, str]:
 
 
 def _config(kind: str) -> TrainingRun:
-    return describe(
+    return make_run_config(
         TASK,
         settings={"positions": kind, **({"max_len": PLACES} if kind == "learned" else {})},
         options={"longest": LONGEST},

@@ -17,7 +17,7 @@ from transformer.measures.film_steps import film_steps
 from transformer.measures.role_rules import Links
 from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS, split
-from transformer.training.data import PAIRS_OF_A_TASK, task_sizes
+from transformer.training.data import DEFAULT_TASK_SIZES, task_sizes
 from transformer.training.run import RunError
 from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import exact
@@ -166,7 +166,7 @@ def _held_out_links(
 ) -> Mapping[tuple[str, str], Links]:
     """Alignments of the held-out examples; a run draws them from its options and seed."""
     chosen = dict(options)
-    own = {name: value for name, value in chosen.items() if name not in PAIRS_OF_A_TASK}
+    own = {name: value for name, value in chosen.items() if name not in DEFAULT_TASK_SIZES}
     try:
         n_train, n_valid = task_sizes(TASKS[task], chosen)
         _, examples = split(TASKS[task], n_train, n_valid, seed, **own)

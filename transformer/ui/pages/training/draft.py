@@ -14,7 +14,7 @@ from transformer.jobs import JobError
 from transformer.run_config import INSPECT, TrainingRun
 from transformer.text.grammar import words
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import PAIRS_FILE, defaults, describe
+from transformer.training.recipe import PAIRS_FILE, default_settings, make_run_config
 from transformer.ui import state
 from transformer.ui.pages.training import own_pairs as own
 from transformer.ui.pages.training.curves import CHOSEN_PROBES
@@ -73,7 +73,7 @@ def default(draft: Draft, name: str) -> Any:
         "vocab_size": 1000,
         "seed": 1,
         "inspect": INSPECT,
-        **defaults(draft.task or None),
+        **default_settings(draft.task or None),
     }
     return known[name]
 
@@ -124,7 +124,7 @@ def config(draft: Draft) -> TrainingRun:
     """
     options = TASKS[draft.task].options if draft.task else {}
     settings = {k: v for k, v in draft.chosen.items() if k not in {*options, "inspect"}}
-    found = describe(
+    found = make_run_config(
         draft.task or None,
         preset=PRESET,
         settings={"steps": default(draft, "steps"), **settings},
@@ -135,7 +135,7 @@ def config(draft: Draft) -> TrainingRun:
     )
     if not draft.task and not draft.pairs:
         raise ValueError("Add sentence pairs first: paste them or upload a file.")
-    return live_jobs.jobs().limits.checked(found, files(draft))
+    return live_jobs.jobs().limits.check_run(found, files(draft))
 
 
 def title(draft: Draft) -> str:
@@ -158,7 +158,7 @@ def submit(wanted: TrainingRun, beside: Mapping[str, bytes], instead: str = "") 
     who, where, first = visitor.known(), visitor.address(), live_classes.is_teacher()
     jobs = live_jobs.jobs()
     try:
-        state.change(run=jobs.submit(wanted, who, beside, address=where, first=first, once=True))
+        state.change(run=jobs.submit(wanted, who, beside, address=where, first=first, reuse=True))
     except JobError as error:
         refuse(error)
         return

@@ -13,7 +13,7 @@ from transformer.jobs.race_runs import submit_race
 from transformer.jobs.races import RACES
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
-from transformer.training.recipe import describe
+from transformer.training.recipe import make_run_config
 from transformer.ui import state
 from transformer.ui.pages.training import draft
 from transformer.ui.pages.training.draft import probes
@@ -100,7 +100,12 @@ def cards() -> list[tuple[Any, TrainingRun]]:
                     args=(idea.task,),
                 )
             if trained := of_task(idea.task):
-                frame.link("pages/train.py", "Open a trained one →", run=trained.name, race="")
+                frame.link(
+                    "pages/train.py",
+                    f"Open a trained one: {idea.task} →",
+                    run=trained.name,
+                    race="",
+                )
     with columns[4], st.container(border=True, key="idea-race"):
         st.markdown("**:material/sports_score: Race: scaled against additive**")
         st.write(
@@ -108,7 +113,13 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             "are wide?"
         )
         st.caption(_race_cost())
-        frame.press("Start the race", "play_arrow", _race, key="start-idea-race", type="primary")
+        frame.press(
+            "Start the race: scaled against additive",
+            "play_arrow",
+            _race,
+            key="start-idea-race",
+            type="primary",
+        )
     with columns[5], st.container(border=True, key="idea-own"):
         st.markdown("**:material/edit_note: Your own sentences**")
         st.write(
@@ -142,7 +153,7 @@ def _filled(places: list[tuple[Any, TrainingRun]], live: bool) -> None:
 
 
 def config_of(idea: Idea) -> TrainingRun:
-    return describe(
+    return make_run_config(
         idea.task,
         settings=idea.settings,
         title=idea.title if idea.task != "french" else "Where French puts adjectives",

@@ -109,10 +109,10 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
         try:
             changed = with_value(config, name, st.session_state[key])
             beside = _files(config, run)
-            jobs.limits.checked(changed, beside)
+            jobs.limits.check_run(changed, beside)
         except (ValueError, OSError) as error:
             raise JobError(str(error)) from error
-        new = jobs.submit(changed, visitor.known(), beside, address=visitor.address(), once=True)
+        new = jobs.submit(changed, visitor.known(), beside, address=visitor.address(), reuse=True)
         state.change(run=new)
         alone = info.holders == (owner,)
         if alone and info.status in ("queued", "running") and new != run:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from transformer.text.corpus import parse_pairs
 from transformer.text.visible import is_blank
-from transformer.training.estimate import PER_WORD
+from transformer.training.estimate import PIECES_PER_WORD
 
 FEWEST = 20
 """Pairs needed: with fewer there is nothing to learn from and nothing to validate on."""
@@ -26,7 +26,7 @@ EPOCHS, MIN_STEPS, MAX_STEPS = 60, 300, 3000
 def fitting_steps(pairs: Pairs, batch_tokens: int) -> int:
     """The number of training steps that suits so many pairs, a multiple of 100."""
     words = sum(len(src.split()) + len(tgt.split()) for src, tgt in pairs)
-    tokens = PER_WORD * words + 2 * len(pairs)  # and an end mark a side
+    tokens = PIECES_PER_WORD * words + 2 * len(pairs)  # and an end mark a side
     steps = 100 * round(EPOCHS * tokens / batch_tokens / 100)
     return min(MAX_STEPS, max(MIN_STEPS, steps))
 

@@ -14,7 +14,7 @@ import streamlit as st
 from transformer.figures.glossary import tip
 from transformer.jobs import JobError, RunInfo, runs_folder, services
 from transformer.jobs.folder import JobFolder
-from transformer.jobs.shares import until_turn
+from transformer.jobs.shares import seconds_until_turn
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
@@ -54,7 +54,7 @@ def run(name: str, owner: str) -> None:
     knobs.show(info, owner)
     others = finished_run.others(info)
     begun = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
-    soon = info.status != "paused" and not begun and info.place in (None, 1)
+    soon = info.status != "paused" and not begun and info.queue_position in (None, 1)
     every = (SOON if soon else EVERY) if live else None
     fragment(_watched, "watched", every)(name, owner, live, soon, others)
 
@@ -151,8 +151,8 @@ def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "running" and not lines:
         return "Preparing the text, the vocabulary and the model."
     if info.status == "running":
-        if info.asked:
-            return f"Will {info.asked} after this step and save."
+        if info.pending_command:
+            return f"Will {info.pending_command} after this step and save."
         left = info.seconds_left
         return f"Step {info.step:,}" + (
             f", about {quantities.duration(left)} left" if left is not None else ""
@@ -176,12 +176,12 @@ def _controls(info: RunInfo, owner: str) -> None:
         finished_run.another_seed(info)
         finished_run.leaving(info, owner)
         return
-    if info.status == "paused" or info.asked == "pause":
+    if info.status == "paused" or info.pending_command == "pause":
         _button("Resume", "play_arrow", info, owner, resume=True)
     else:
         _button("Pause", "pause", info, owner, command="pause")
     _button("Stop", "stop", info, owner, command="stop")
-    if teaches and (info.place or 1) > 1:
+    if teaches and (info.queue_position or 1) > 1:
         _button("Move to front", "vertical_align_top", info, owner, first=True)
     if info.status == "running":
         _button("Save now", "save", info, owner, save=True)
@@ -231,7 +231,7 @@ def _wish(name: str, owner: str, resume: bool = False, first: bool = False, **wi
     if resume:
         attempt("control", partial(jobs.resume, name, owner))
     elif first:
-        attempt("control", partial(jobs.put_first, name, owner))
+        attempt("control", partial(jobs.prioritize, name, owner))
     else:
         for_all = live_classes.teaches(owner)
         attempt("control", partial(jobs.control, name, owner, for_all=for_all, **wish))
@@ -321,7 +321,7 @@ class Lookout:
         with self._lock:
             if time.monotonic() >= self._until:
                 self._infos = tuple(live_jobs.jobs().runs())
-                waiting = {one.name for one in self._infos if one.place is not None}
+                waiting = {one.name for one in self._infos if one.queue_position is not None}
                 known = {name: self._takes.get(name) or _takes(name) for name in waiting}
                 self._takes = {name: seconds for name, seconds in known.items() if seconds}
                 self._until = time.monotonic() + LOOKED_FOR
@@ -331,16 +331,18 @@ class Lookout:
         """Seconds until the run at this place begins; None where that is not known."""
         infos = self.infos()
         before = sorted(
-            (one.place, one.name) for one in infos if one.place is not None and one.place < place
+            (one.queue_position, one.name)
+            for one in infos
+            if one.queue_position is not None and one.queue_position < place
         )
         left = [one.seconds_left for one in infos if one.status == "running"]
         takes = [self._takes.get(name) for _, name in before]
-        return until_turn(left, takes, live_jobs.jobs().limits.processes)
+        return seconds_until_turn(left, takes, live_jobs.jobs().limits.processes)
 
 
 def lookout() -> Lookout:
     """The one of this server's folder of runs."""
-    return services.once(_made, str(runs_folder()))
+    return services.shared_service(_made, str(runs_folder()))
 
 
 def _made(_: str) -> Lookout:
@@ -349,11 +351,13 @@ def _made(_: str) -> Lookout:
 
 def queue_position(info: RunInfo) -> str:
     """A sentence or two about the run's position and when it will start."""
-    seconds = lookout().until_turn(info.place or 1)
+    seconds = lookout().until_turn(info.queue_position or 1)
     when = f"Starts in about {quantities.duration(seconds)}." if seconds else ""
-    if info.place == 1:
+    if info.queue_position == 1:
         return f"First in the queue. {when or 'It starts as soon as a worker is free.'}"
-    return f"Number {info.place} in the queue. {when} You can close this page.".replace("  ", " ")
+    return f"Number {info.queue_position} in the queue. {when} You can close this page.".replace(
+        "  ", " "
+    )
 
 
 def meanwhile(info: RunInfo) -> None:
@@ -361,7 +365,7 @@ def meanwhile(info: RunInfo) -> None:
     running = [
         one
         for one in lookout().infos()
-        if one.status == "running" and one.name != info.name and one.seen_by(visitor.known())
+        if one.status == "running" and one.name != info.name and one.visible_to(visitor.known())
     ]
     if running:
         best = max(running, key=lambda one: (one.task == info.task, one.progress or 0.0))

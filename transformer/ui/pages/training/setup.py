@@ -14,8 +14,8 @@ from transformer.jobs.limits import count_parameters
 from transformer.run_config import TrainingRun
 from transformer.text.tasks import TASKS
 from transformer.text.visible import is_blank
-from transformer.training.data import SET_ASIDE_EVERY, SET_ASIDE_MOST
-from transformer.training.estimate import SAMPLE, Estimate
+from transformer.training.data import HOLDOUT_INTERVAL, MAX_HOLDOUT_PAIRS
+from transformer.training.estimate import SAMPLE_PAIRS, Estimate
 from transformer.ui import state
 from transformer.ui.pages.training import draft
 from transformer.ui.pages.training import own_pairs as own
@@ -260,7 +260,7 @@ def _go(now: Draft) -> None:
     if problem:
         st.warning(frame.plain(problem))
     elif config:
-        pairs = tuple(now.pairs[:SAMPLE])
+        pairs = tuple(now.pairs[:SAMPLE_PAIRS])
         live = live_jobs.estimated(config, pairs) is None
         fragment(_cost, "cost", EVERY if live else None)(config, pairs, live)
 
@@ -338,7 +338,7 @@ def _own_pairs(now: Draft) -> None:
 
 
 def _preview(found: own.Pairs, layout: str) -> None:
-    aside = min(SET_ASIDE_MOST, 1 + (len(found) - 1) // SET_ASIDE_EVERY)
+    aside = min(MAX_HOLDOUT_PAIRS, 1 + (len(found) - 1) // HOLDOUT_INTERVAL)
     st.caption(
         f"{len(found):,} pairs ({layout}), {aside:,} of them held out for validation. The first "
         f"{min(SHOWN, len(found))}:"

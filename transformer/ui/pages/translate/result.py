@@ -12,7 +12,7 @@ from transformer.figures.glance import glance_data
 from transformer.figures.steps import word_steps
 from transformer.inference import Trace
 from transformer.inference.rivals import Rival, rival_words
-from transformer.inference.search import more_probable
+from transformer.inference.search import mass_above
 from transformer.measures.words import words
 from transformer.text.visible import is_blank
 from transformer.ui import state
@@ -86,7 +86,7 @@ def tails(model: Model, reading: Reading) -> dict[int, float]:
     probable, by the model's own probabilities, whatever the temperature was."""
     trace = trace_cache.sites(model, reading, ["hook_logits"])
     ids = torch.tensor(trace.predicted_ids)
-    before = more_probable(torch.tensor(trace["hook_logits"]), ids).tolist()
+    before = mass_above(torch.tensor(trace["hook_logits"]), ids).tolist()
     return {step: share for step, share in enumerate(before) if share >= TOP}
 
 

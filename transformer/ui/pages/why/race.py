@@ -33,7 +33,7 @@ def show() -> None:
         frame.link(PAGE, "← All comparisons", race="")
         one_race.body(jobs, owner, asked)
         return
-    before = shipped_race.read(models.folder(), NAME, RACES[NAME].entries)
+    before = shipped_race.read_race(models.folder(), NAME, RACES[NAME].entries)
     left, right = st.columns([2, 3], gap="large") if before else (st.container(), None)
     with left:
         st.markdown("Example: three letters, to be output six positions later:")

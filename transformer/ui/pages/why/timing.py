@@ -12,8 +12,8 @@ import streamlit as st
 from transformer.analysis.table1.complexity import TABLE_1
 from transformer.analysis.table1.timing import FITTED, LENGTHS, PASSES, Slope, Timing, frame, slopes
 from transformer.figures.complexity import Law, laws
-from transformer.jobs import Computation, Standing
-from transformer.jobs.computation import of_timing
+from transformer.jobs import Computation, ComputationStatus
+from transformer.jobs.computation import timing_computation
 from transformer.ui import state
 from transformer.ui.pages.why.sizes import NAMES, PLACES, see, sliders
 from transformer.ui.services.live_jobs import computing
@@ -44,14 +44,14 @@ def show() -> None:
     d = min(view.d, WIDEST)
     if view.d > WIDEST:
         st.caption(f"Values above d = {WIDEST} take too long; the measurement uses d = {WIDEST}.")
-    what = of_timing(d, view.k, view.r)
-    live = computing().look(what.key).live
+    what = timing_computation(d, view.k, view.r)
+    live = computing().status(what.key).live
     fragment(_watched, "timing-watched", EVERY if live else None)(what, owner, live)
 
 
 def _watched(what: Computation, owner: str, live: bool) -> None:
     """What changes while it is measured; the whole page anew when it begins or ends."""
-    now = computing().look(what.key, owner)
+    now = computing().status(what.key, owner)
     if now.live != live:
         state.start_anew()
     _controls(what, owner, now)
@@ -68,7 +68,7 @@ def _watched(what: Computation, owner: str, live: bool) -> None:
                 "The steeper a line, the faster the cost grows with the length; where two lines "
                 "cross, the layers cost the same."
             )
-            chart(_foretold(what.given), "timing-foretold")
+            chart(_foretold(what.arguments), "timing-foretold")
         return
     if not now.live and max(one.n for one in timings) < SHORT:
         st.caption("The machine was busy, so only short sequences were measured. Measure again.")
@@ -85,7 +85,7 @@ def _watched(what: Computation, owner: str, live: bool) -> None:
     _all(timings)
 
 
-def _controls(what: Computation, owner: str, now: Standing) -> None:
+def _controls(what: Computation, owner: str, now: ComputationStatus) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if not now.live:
             st.button(
@@ -96,7 +96,7 @@ def _controls(what: Computation, owner: str, now: Standing) -> None:
                 on_click=ask,
                 args=(what, True),
             )
-        elif now.mine:
+        elif now.is_requester:
             cancel(now, owner, "Stop")
     if now.live:
         progress(now)

@@ -214,7 +214,7 @@ def _standing(run: RaceRun | None) -> str:
     if run is None:
         return "deleted"
     if run.info.status == "queued":
-        return f"number {run.info.place} in the queue"
+        return f"number {run.info.queue_position} in the queue"
     if run.info.status == "running":
         return f"step {run.info.step:,} of {run.info.steps:,}"
     return run.info.status

@@ -15,7 +15,7 @@ from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, quantities
 from transformer.ui.widgets.callbacks import attempt, refusal
 
-SEEDS = {1: f"1 (no verdict, needs {ENOUGH})", 3: "3", 5: "5"}
+N_SEEDS = {1: f"1 (no verdict, needs {ENOUGH})", 3: "3", 5: "5"}
 LISTED = 20
 """Most races that are listed."""
 _SEEDS = "race-seeds"
@@ -41,8 +41,8 @@ def seeds(first: int) -> None:
     """How many seeds the cards start with, and why the last start was refused, if it was."""
     st.segmented_control(
         "Seeds of each setting",
-        list(SEEDS),
-        format_func=SEEDS.__getitem__,
+        list(N_SEEDS),
+        format_func=N_SEEDS.__getitem__,
         default=first,
         required=True,
         key=_SEEDS,
@@ -68,11 +68,10 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
             "each setting."
         )
     st.button(
-        "Start the race",
+        f"Start the race: {race.title.lower()}",
         key=f"start-race-{race.name}",
         type="primary",
         icon=":material/play_arrow:",
-        help=race.title,
         on_click=_start,
         args=(jobs, race.name, owner, count),
     )

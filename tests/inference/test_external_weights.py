@@ -11,7 +11,7 @@ import transformers
 
 from transformer import Trace
 from transformer.analysis.attribution import flow, rollout
-from transformer.inference.given_weights import spelled
+from transformer.inference.external_weights import mark_word_starts
 from transformer.inference.trace import WEIGHTS
 from transformer.measures.words import word_labels
 
@@ -48,7 +48,7 @@ def seq2seq(name: str, **changes: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["bart", "marian", "t5"])
 @torch.no_grad()
-def test_an_encoder_decoders_weights_are_its_own(name: str) -> None:
+def test_encoder_decoder_weights_are_kept(name: str) -> None:
     out = seq2seq(name)(input_ids=ids(5), decoder_input_ids=ids(4, 1), output_attentions=True)
     theirs = {kind: out[f"{kind}_attentions"] for kind in WEIGHTS}
     trace = Trace.from_weights(SRC, TGT, **theirs)
@@ -64,19 +64,19 @@ def test_an_encoder_decoders_weights_are_its_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["bart", "marian", "t5"])
 @torch.no_grad()
-def test_what_generate_gives_a_token_at_a_time_is_one_pass(name: str) -> None:
+def test_generated_steps_equal_one_forward_pass(name: str) -> None:
     model = seq2seq(name)
     out = model.generate(
         ids(5), max_new_tokens=6, min_new_tokens=6, do_sample=False, num_beams=1,
         output_attentions=True, return_dict_in_generate=True,
     )  # fmt: skip
     read = out.sequences[:, :-1]
-    tokens = [f"▁{one}" for one in read[0].tolist()]
+    tokens = [f"▁{id}" for id in read[0].tolist()]
     steps = Trace.from_weights(SRC, tokens, **{kind: out[f"{kind}_attentions"] for kind in WEIGHTS})
-    whole = model(input_ids=ids(5), decoder_input_ids=read, output_attentions=True)
+    forward = model(input_ids=ids(5), decoder_input_ids=read, output_attentions=True)
     for number in range(2):
         for kind in ("decoder", "cross"):
-            theirs = whole[f"{kind}_attentions"][number][0].numpy()
+            theirs = forward[f"{kind}_attentions"][number][0].numpy()
             # Both are float32 softmaxes of sums of 16 products: rounding, and nothing else.
             np.testing.assert_allclose(steps.weights(kind, number), theirs, atol=1e-5)
 
@@ -95,8 +95,8 @@ def test_an_encoder_deeper_than_its_decoder() -> None:
         trace.weights("cross", 1)
     with pytest.raises(ValueError, match="There is no layer 1; the layers are 0 to 0"):
         trace.heads(kind="cross", layer=1, head=0)
-    shown = trace.model(kind="encoder", layer=2, head=1)
-    assert shown.sides[0].kinds == ["encoder", "decoder", "cross"]
+    explorer = trace.model(kind="encoder", layer=2, head=1)
+    assert explorer.sides[0].kinds == ["encoder", "decoder", "cross"]
     joint = rollout.joint(trace)
     np.testing.assert_allclose(joint.source.sum(-1) + joint.target.sum(-1), 1, atol=1e-6)
     assert np.isfinite(flow.joint(trace).source).all()
@@ -123,7 +123,7 @@ def test_an_encoder_alone_and_a_decoder_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "wanted"),
+    ("tokens", "expected"),
     [
         (["▁the", "▁ho", "use"], ["▁the", "▁ho", "use"]),
         (["<s>", "the", "Ġhouse", "s", "</s>"], ["<s>", "the", "▁house", "s", "</s>"]),
@@ -134,52 +134,52 @@ def test_an_encoder_alone_and_a_decoder_alone() -> None:
         ([], []),
     ],
 )
-def test_words_begin_where_each_way_of_writing_says(tokens: list[str], wanted: list[str]) -> None:
-    assert list(spelled(tokens)) == wanted
+def test_word_starts_are_marked(tokens: list[str], expected: list[str]) -> None:
+    assert list(mark_word_starts(tokens)) == expected
 
 
 def rows(heads: int, n: int, m: int) -> torch.Tensor:
     return torch.softmax(torch.randn(heads, n, m, generator=torch.Generator().manual_seed(2)), -1)
 
 
-def test_arrays_tensors_and_half_precision_are_taken_alike(tmp_path: Any) -> None:
-    given = rows(2, 5, 5)
-    for one in (given, given.numpy(), given[None], given.bfloat16(), given.tolist()):
-        trace = Trace.from_weights(SRC, encoder=[one])
-        np.testing.assert_allclose(trace.weights("encoder", 0), given.numpy(), atol=2**-8)
+def test_arrays_tensors_and_bfloat16_are_accepted(tmp_path: Any) -> None:
+    weights = rows(2, 5, 5)
+    for layer in (weights, weights.numpy(), weights[None], weights.bfloat16(), weights.tolist()):
+        trace = Trace.from_weights(SRC, encoder=[layer])
+        np.testing.assert_allclose(trace.weights("encoder", 0), weights.numpy(), atol=2**-8)
     trace.save_npz(tmp_path / "theirs.npz")
-    again = Trace.load_npz(tmp_path / "theirs.npz")
-    np.testing.assert_array_equal(again.weights("encoder", 0), trace.weights("encoder", 0))
+    loaded = Trace.load_npz(tmp_path / "theirs.npz")
+    np.testing.assert_array_equal(loaded.weights("encoder", 0), trace.weights("encoder", 0))
     assert Trace.from_json(trace.to_json()).src_tokens == trace.src_tokens
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("weights", "message"),
     [
-        ({}, "there is no attention in it"),
+        ({}, "no attention weights: pass"),
         ({"encoder": [rows(2, 4, 4)]}, "has 4 × 4 weights a head; its tokens are 5 × 5"),
-        ({"encoder": [rows(2, 5, 5), rows(3, 5, 5)]}, "layer 1 has 3 heads, and layer 0 2"),
-        ({"encoder": [rows(2, 5, 5) / 2]}, "sums to 0.500, not to 1: was there dropout"),
-        ({"encoder": [-rows(2, 5, 5)]}, "negative or no numbers"),
-        ({"encoder": [rows(2, 5, 5) * float("nan")]}, "negative or no numbers"),
+        ({"encoder": [rows(2, 5, 5), rows(3, 5, 5)]}, "layer 1 has 3 heads, but layer 0 has 2"),
+        ({"encoder": [rows(2, 5, 5) / 2]}, "sums to 0.500, not to 1: call model.eval()"),
+        ({"encoder": [-rows(2, 5, 5)]}, "negative, infinite or NaN"),
+        ({"encoder": [rows(2, 5, 5) * float("nan")]}, "negative, infinite or NaN"),
         ({"encoder": [torch.stack([rows(2, 5, 5)] * 3)]}, "has a batch of 3"),
         ({"encoder": [rows(2, 5, 5)[0]]}, "must be heads × rows × columns"),
-        ({"encoder": []}, "have no layer"),
-        ({"encoder": (None, None)}, "has no weights; transformers gives them where"),
+        ({"encoder": []}, "contain no layer"),
+        ({"encoder": (None, None)}, "has no weights; load the transformers model"),
         (
             {"encoder": [rows(2, 5, 5)] * 2, "cross": [rows(3, 4, 5)] * 2},
-            "as many heads a layer; here are encoder 2, cross 3",
+            "equally many heads, not encoder 2, cross 3",
         ),
     ],
 )
-def test_what_does_not_fit_is_said(given: dict[str, Any], said: str) -> None:
+def test_mismatched_weights_are_refused(weights: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=r".") as raised:
-        Trace.from_weights(SRC, TGT, **given)
-    assert said in str(raised.value)
+        Trace.from_weights(SRC, TGT, **weights)
+    assert message in str(raised.value)
 
 
-def test_a_text_is_no_list_of_tokens() -> None:
-    with pytest.raises(ValueError, match="not one text"):
+def test_tokens_must_be_a_list_of_matching_length() -> None:
+    with pytest.raises(ValueError, match="not a string"):
         Trace.from_weights("a b c", encoder=[rows(2, 5, 5)])
     with pytest.raises(ValueError, match="3 predicted tokens for 4"):
         Trace.from_weights(SRC, TGT, cross=[rows(2, 4, 5)], predicted_tokens=["a", "b", "c"])
