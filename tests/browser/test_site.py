@@ -190,10 +190,10 @@ def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
     right = page.locator("details", has_text="✓ Right")
     right.locator("summary").click()
     expect(wrong).not_to_have_attribute("open", "")  # one guess at a time
+    page.locator(".hu-lesson-panel").wait_for(state="attached")  # the model has answered
     page.get_by_text("Look: the answer").click()
-    frame = page.frame_locator("iframe")
-    expect(frame.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
-    expect(frame.get_by_text("Pin a word")).to_be_visible()
+    expect(page.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
+    expect(page.get_by_text("Pin a word").first).to_be_visible()
     page.get_by_role("navigation", name="Steps").get_by_role("link").last.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(course.CORE[1].title)
 
