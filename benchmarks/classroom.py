@@ -107,7 +107,7 @@ class Watched:
         """A page, sentences and heads, as in a lesson."""
         raise NotImplementedError
 
-    def warm_workers(self) -> None:
+    def warm(self) -> None:
         """Once without counting: the sentences are translated."""
         self.round()
         self.times.clear()
@@ -218,7 +218,7 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
             leads = Teacher(address)
             others = joined_by(address, leads.code, students)
             lesson: Watched = Lesson(leads, others)
-            lesson.warm_workers()
+            lesson.warm()
             first = memory().rss / 1e6
             hold(lesson, address, leads.code, minutes)
             leads.close()
@@ -228,7 +228,7 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
                 pages = [join(browser, address, code) for _ in range(min(BROWSERS, students))]
                 others = joined_by(address, code, students - len(pages))
                 lesson = SeenLesson(teacher, pages, others)
-                lesson.warm_workers()
+                lesson.warm()
                 hold(lesson, address, code, minutes)
             last = memory().rss / 1e6
     said = "server, MB at the start and at the end"

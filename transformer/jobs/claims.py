@@ -68,7 +68,7 @@ def same_pool(worker: str, other_worker: object) -> bool:
 
 @dataclass(frozen=True)
 class ClaimedRun:
-    """A run that one worker has; the lock is its alone until `give_back`."""
+    """A run that one worker has; the lock is its alone until `release_run`."""
 
     folder: JobFolder
     lock: BinaryIO

@@ -1,8 +1,8 @@
 """What takes long and is not training: asked for by pages, computed beside the app, and kept.
 
     computing = ComputationService(runs_folder(), limits)
-    key = computing.ask(of_report(folder, model.hash, "heads", corpus, {}), visitor="…")
-    computing.look(key).status   # on every rerun, in any session
+    key = computing.submit(report_computation(folder, model.hash, "heads", corpus, {}), visitor="…")
+    computing.status(key).status   # on every rerun, in any session
     computing.result(key)        # what `analyse --json` writes, once it is "done"
 
 Results outlive the app; what was waiting or half done when it ended is nobody's any more.
@@ -54,8 +54,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         lanes: Mapping[str, Lane] = LANES,
         executor: Callable[[Lane, Limits], LaneExecutor] = LaneProcess,
     ) -> None:
-        """Clears away what a killed app left half done, and why computations failed before this
-        start, which may have changed that; starts nothing.
+        """Clear away what a killed app left half done; starts nothing.
 
         Args:
             root: the folder of runs; results lie hidden in it.

@@ -167,7 +167,7 @@ class Limits:
     @property
     def threads(self) -> int:
         """Of a run of large steps: a share of the cores, and where that is one and nobody has said
-        how many train at once, two, with both cores for itself (`claims.Places`)."""
+        how many train at once, two, with both cores for itself (`claims.WorkerCapacity`)."""
         minimum = 1 if self.workers else min(cores(), 2)
         return max(minimum, cores() // self.processes)
 

@@ -72,7 +72,8 @@ def has_ended(folder: Path) -> bool:
 
 
 def clean_up(folder: Path) -> None:
-    """Delete the folder of a computation that has no result, unless another app works in it."""
+    """Delete temporary files of a finished computation, and the folder of one without a result,
+    unless another app works in it."""
     if has_ended(folder):
         for name in (REQUEST, PROGRESS):
             (folder / name).unlink(missing_ok=True)
