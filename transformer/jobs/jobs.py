@@ -34,9 +34,8 @@ def runs_folder() -> Path:
 class Jobs(AbstractContextManager["Jobs"]):
     """The runs of one folder, for all sessions of one server; every method is safe in any thread.
 
-    Anyone may look at a run that is shared (`RunInfo.visible_to`: it is for the page to ask), whoever
-    began one controls it. A visitor is an id that the page
-    makes and keeps; every JobError is a sentence for them.
+    Anyone may look at a run that is shared (`RunInfo.visible_to`; the page asks it); its owner
+    controls it. A visitor is an id that the page makes and keeps; every JobError is a sentence for them.
     """
 
     def __init__(

@@ -22,8 +22,8 @@ class WorkerPool:
     """Processes, each watched by a thread that replaces it when it ends: as many as the operator
     says, or else one, and more as runs wait.
 
-    Together they take as many runs as the cores have places for (`WorkerCapacity`), and give way to the
-    app (`nice`). They hold the other end of a pipe: when this process ends, however it does, they
+    Together they take as many runs as the cores allow (`WorkerCapacity`), at a lower priority than
+    the app (`nice`). They hold the other end of a pipe: when this process ends, however it does, they
     save and end too.
     """
 
