@@ -35,7 +35,8 @@ class Jobs(AbstractContextManager["Jobs"]):
     """The runs of one folder, for all sessions of one server; every method is safe in any thread.
 
     Anyone may look at a run that is shared (`RunInfo.visible_to`; the page asks it); its owner
-    controls it. A visitor is an id that the page makes and keeps; every JobError is a sentence for them.
+    controls it. A visitor is an id that the page makes and keeps; every JobError is a sentence
+    for them.
     """
 
     def __init__(

@@ -23,8 +23,8 @@ class WorkerPool:
     says, or else one, and more as runs wait.
 
     Together they take as many runs as the cores allow (`WorkerCapacity`), at a lower priority than
-    the app (`nice`). They hold the other end of a pipe: when this process ends, however it does, they
-    save and end too.
+    the app (`nice`). They hold the other end of a pipe: when this process ends, however it does,
+    they save and end too.
     """
 
     def __init__(self, queue: Queue, limits: Limits, trainer: str, threads: int = 0) -> None:
