@@ -36,12 +36,12 @@ def test_beam_size_one_is_greedy() -> None:
     decoder = SequenceDecoder(models.copier())
     greedy = decoder.run(models.SOURCES, Decoding())
     beam = decoder.run(models.SOURCES, Decoding(method="beam", beam_size=1))
-    for greedy_output, new_alpha in zip(greedy, beam, strict=True):
-        models.same_output(greedy_output, new_alpha)
-        assert (greedy_output.decoded.candidate_ids == new_alpha.decoded.candidate_ids).all()
+    for greedy_output, beam_output in zip(greedy, beam, strict=True):
+        models.same_output(greedy_output, beam_output)
+        assert (greedy_output.decoded.candidate_ids == beam_output.decoded.candidate_ids).all()
         shares = (
             greedy_output.decoded.candidate_probabilities,
-            new_alpha.decoded.candidate_probabilities,
+            beam_output.decoded.candidate_probabilities,
         )
         np.testing.assert_allclose(*shares, atol=1e-5, rtol=0)
 
@@ -189,12 +189,12 @@ def test_with_penalty_equals_a_search_with_that_penalty() -> None:
 def test_with_penalty_needs_a_beam_search_without_hooks(
     translator: Translator, tmp_path: Path
 ) -> None:
-    outcomes = Hooks({"decoder.layers.0.cross_attn.hook_weights": lambda tensor, name: tensor})
+    hooks = Hooks({"decoder.layers.0.cross_attn.hook_weights": lambda tensor, name: tensor})
     beam = translator.trace("She sells bread.", beam_size=2, max_len=5)
     beam.save_npz(tmp_path / "beam.npz")
     for trace in (
         translator.trace("She sells bread.", max_len=5),
-        translator.trace("She sells bread.", beam_size=2, max_len=5, hooks=outcomes),
+        translator.trace("She sells bread.", beam_size=2, max_len=5, hooks=hooks),
         Trace.load_npz(tmp_path / "beam.npz"),
     ):
         with pytest.raises(ValueError, match="only be changed for the trace of a beam search"):

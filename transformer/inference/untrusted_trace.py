@@ -31,11 +31,11 @@ MAX_TOKEN_CHARACTERS = 200
 _ZIP_ENTRY_SIGNATURE = b"PK\x01\x02"  # begins each entry of a zip's central directory
 _NAME = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)*\.npy")
 _KIND_AND_PART = {
-    f"{site}hook_{what}": (kind, what)
-    for kind, every in SITES.items()
+    f"{site}hook_{part}": (kind, part)
+    for kind, pattern in SITES.items()
     for layer in range(MAX_LAYERS)
-    for site in [every.format(layer)]
-    for what in ("weights", *VECTORS)
+    for site in [pattern.format(layer)]
+    for part in ("weights", *VECTORS)
 }
 
 
