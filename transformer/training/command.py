@@ -127,7 +127,7 @@ class StartCheckpoint:
             return self.model
         model = Transformer(replace(self.model.config, vocab_size=len(vocabulary)))
         embedding = model.embedding.weight.detach().clone()
-        old_ids = {piece: new_id for new_id, piece in enumerate(_pieces(self.vocabulary))}
+        old_ids = {piece: old_id for old_id, piece in enumerate(_pieces(self.vocabulary))}
         for new_id, piece in enumerate(_pieces(vocabulary)):
             if piece in old_ids:
                 embedding[new_id] = self.model.embedding.weight[old_ids[piece]]

@@ -16,7 +16,7 @@ from transformer.analysis.attribution.relevance import (
     relevance,
 )
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.findings import FINDINGS, blank_out
+from transformer.analysis.findings import FINDINGS
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -46,11 +46,6 @@ def test_hiding_a_position_equals_removing_it(model_translator: Translator, trac
         change = np.abs(log_probabilities(model_translator, trace, position) - whole)
         np.testing.assert_allclose(found[:, position], change, atol=1e-5)
     assert found.max() > 1e-3
-
-
-def test_relevance_of_the_source_is_blank_out(model_translator: Translator, trace: Trace) -> None:
-    expected = np.abs(blank_out(model_translator, trace))
-    np.testing.assert_allclose(relevance(model_translator, trace, "source"), expected, atol=1e-5)
 
 
 def test_correlations_are_scipys(model_translator: Translator, trace: Trace) -> None:

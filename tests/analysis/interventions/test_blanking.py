@@ -37,7 +37,7 @@ def test_all_at_once_is_one_after_the_other(
 ) -> None:
     # Passes of three variants: the cells of a row are spread over several.
     per_variant = LENGTH * translator.model.config.vocab_size
-    monkeypatch.setattr(module, "LOGITS", 4 * per_variant)
+    monkeypatch.setattr(module, "MAX_LOGITS", 4 * per_variant)
     found = blank_cells(translator, trace, head, [1, 4], renormalise=renormalise)
     n_src = len(trace.src_ids)
     keys = {1: 2, 4: 5} if head[0] == "decoder" else {1: n_src, 4: n_src}

@@ -1,9 +1,9 @@
 """How much of the source's relevance a cross-attention map accounts for.
 
-After Papi et al. 2025, "Cross-Attention is Half Explanation in
-Speech-to-Text Models" (arXiv 2509.18010): Pearson's correlation between a map of cross-attention
-and a saliency map, of the source and of the encoder's output. In their speech models the mean over
-heads and layers reaches 0.52 to 0.75 for the encoder's output, and about 0.5 for the source.
+After Papi et al. 2025, "Cross-Attention is Half Explanation in Speech-to-Text Models" (arXiv
+2509.18010): Pearson's correlation between a map of cross-attention and a saliency map, of the
+source and of the encoder's output. In their speech models the mean over heads and layers reaches
+0.52 to 0.75 for the encoder's output, and about 0.5 for the source.
 
 Relevance is measured by perturbation here: how far the log-probability of an output token changes
 when a source token becomes `<unk>` ("source"), or when the decoder may not attend to that position
@@ -18,15 +18,14 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
+from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Progress, encoded, silent
+from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, encoded, silent
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
 
-MAX_LOGITS = 2**23
-"""Logits of one pass at most, 64 MB in float64."""
 Perturbed = Literal["source", "memory"]
 PERTURBED: tuple[Perturbed, ...] = ("source", "memory")
 PUBLISHED = 0.52, 0.75
@@ -50,37 +49,51 @@ class ExplainedRelevance:
     mean: float
 
 
+def blanked_sources(translator: Translator, trace: Trace) -> Int[Tensor, "variant source"]:
+    """Return the source with each token but `</s>` replaced by `<unk>` in turn; unchanged last."""
+    count = len(trace.src_ids) - 1
+    sources = torch.tensor([trace.src_ids] * (count + 1), device=translator.device)
+    sources[range(count), range(count)] = translator.model.config.unk_id
+    return sources
+
+
 @torch.inference_mode()
-def relevance(
+def perturbation_effects(
     translator: Translator, trace: Trace, perturbed: Perturbed
 ) -> Float[np.ndarray, "target source"]:
-    """|Change of an output token's log-probability|, nats, when one source position is perturbed.
+    """Return the change of each output token's log-probability, nats, per perturbed position.
 
     The output before the token is given. `</s>` of the source is not perturbed and has no column.
 
     Args:
-        perturbed: "source" replaces the token by `<unk>` and encodes again; "memory" hides the
-            position of the encoder's output from the decoder.
+        perturbed: "source" replaces the token by `<unk>` and encodes again (blank-out, Abnar and
+            Zuidema 2020); "memory" hides that position of the encoder's output from the decoder.
     """
     model, device = translator.model, translator.device
     tgt, chosen = (torch.tensor([i], device=device) for i in (trace.tgt_ids, trace.predicted_ids))
-    count = len(trace.src_ids) - 1
-    sources = torch.tensor([trace.src_ids] * (count + 1), device=device)
+    sources = blanked_sources(translator, trace)
     visible = torch.ones_like(sources, dtype=torch.bool)
-    at = torch.arange(count, device=device)
-    if perturbed == "source":
-        sources[at, at] = model.config.unk_id
-    else:
-        visible[at, at] = False
+    if perturbed == "memory":
+        count = len(sources) - 1
+        visible[range(count), range(count)] = False
+        sources = sources[-1:].expand(len(sources), -1)
     parts = []
     size = max(1, MAX_LOGITS // (tgt.numel() * model.config.vocab_size))
     for some, mask in zip(sources.split(size), visible.split(size), strict=True):
         memory = model.encode(some)
         states = model.decode(tgt.expand(len(some), -1), memory, mask[:, None, None, :])
-        log_p = model.project(states).double().log_softmax(-1)
-        parts.append(log_p.gather(-1, chosen.expand(len(some), -1)[..., None])[..., 0])
-    log_probability = torch.cat(parts).cpu().numpy()
-    return np.asarray(np.abs(log_probability[:-1] - log_probability[-1]).T)
+        logits = model.project(states)
+        own = logits.gather(-1, chosen.expand(len(some), -1)[..., None])[..., 0]
+        parts.append(own - logits.logsumexp(dim=-1))
+    log_probability = torch.cat(parts).double().cpu().numpy()
+    return np.asarray((log_probability[:-1] - log_probability[-1]).T)
+
+
+def relevance(
+    translator: Translator, trace: Trace, perturbed: Perturbed
+) -> Float[np.ndarray, "target source"]:
+    """Return the size of `perturbation_effects`, nats."""
+    return np.asarray(np.abs(perturbation_effects(translator, trace, perturbed)))
 
 
 def explained_relevance(

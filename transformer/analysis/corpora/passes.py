@@ -27,6 +27,9 @@ MAX_ROWS = 64
 MAX_WEIGHTS = 2**22
 """Most weights of one layer at once, padding included: 16 MB."""
 
+MAX_LOGITS = 2**23
+"""Most logits of one pass over many variants of a sentence: 32 MB."""
+
 Progress = Callable[[float, str], object]
 """Called with the share that is done, 0 to 1, and what is being done; an error in it ends the
 pass."""

@@ -13,12 +13,12 @@ from jaxtyping import Float
 
 from transformer.analysis.attribution import alti, rollout, value_zeroing
 from transformer.analysis.attribution.contribution import rank_correlations
+from transformer.analysis.attribution.relevance import blanked_sources, perturbation_effects
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress, encoded
 from transformer.analysis.evidence.bootstrap import Drawn, lead
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
-from transformer.analysis.interventions.blanking import LOGITS
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
 from transformer.measures.chart import Chart
@@ -31,38 +31,19 @@ SHORTEST, LONGEST = 5, 80
 of, and the work grows with the square of more."""
 
 
-@torch.inference_mode()
 def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target source"]:
     """How the log-probability of each output token changes, nats, with a source token as `<unk>`.
     Given the output before it. The source's last token, `</s>`, is not blanked out: no column."""
-    model, device = translator.model, translator.device
-    tgt, wanted = (torch.tensor([i], device=device) for i in (trace.tgt_ids, trace.predicted_ids))
-    parts = []
-    sources = _blanked(translator, trace)
-    for some in sources.split(max(1, LOGITS // (tgt.numel() * model.config.vocab_size))):
-        states = model.decode(tgt.expand(len(some), -1), model.encode(some))
-        logits = model.project(states)
-        chosen = logits.gather(-1, wanted.expand(len(some), -1)[..., None])[..., 0]
-        parts.append(chosen - logits.logsumexp(dim=-1))
-    found = torch.cat(parts).double().cpu().numpy()
-    return np.asarray((found[:-1] - found[-1]).T)
+    return perturbation_effects(translator, trace, "source")
 
 
 @torch.inference_mode()
 def blank_out_memory(translator: Translator, trace: Trace) -> Float[np.ndarray, "source source"]:
     """1 − cos of each place of the memory as it is and with another source token as `<unk>`. The
     encoder alone, as the published method has it; `</s>` has neither row nor column."""
-    states = translator.model.encode(_blanked(translator, trace))[:, :-1].double()
+    states = translator.model.encode(blanked_sources(translator, trace))[:, :-1].double()
     unit = torch.nn.functional.normalize(states, dim=-1)
     return np.asarray(((unit[:-1] - unit[-1]).square().sum(dim=-1) / 2).T.cpu().numpy())
-
-
-def _blanked(translator: Translator, trace: Trace) -> torch.Tensor:
-    """The source with each token but `</s>` blanked out in its turn, and last as it is."""
-    n = len(trace.src_ids) - 1
-    sources = torch.tensor([trace.src_ids] * (n + 1), device=translator.device)
-    sources[range(n), range(n)] = translator.model.config.unk_id
-    return sources
 
 
 def agreement(

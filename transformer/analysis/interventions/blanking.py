@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.attribution.norms import contributions
-from transformer.analysis.corpora.passes import Progress, silent
+from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, silent
 from transformer.analysis.interventions.patches import check_place, rescaled
 from transformer.analysis.interventions.switching import Head, site
 from transformer.hooks import HookFn, Hooks
@@ -28,9 +28,6 @@ from transformer.inference.trace import Trace
 from transformer.model import Transformer
 
 Cell = tuple[int, int]  # query, key
-
-LOGITS = 2**23
-"""Most logits of one pass, 32 MB: so many variants of a sentence stand side by side."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +123,7 @@ def blank_cells(
     if not cells:
         raise ValueError("there is no row to blank; name at least one query")
     parts = []
-    at_once = max(1, LOGITS // (len(trace.tgt_ids) * translator.model.config.vocab_size) - 1)
+    at_once = max(1, MAX_LOGITS // (len(trace.tgt_ids) * translator.model.config.vocab_size) - 1)
     for start in range(0, len(cells), at_once):
         progress(start / len(cells), "blanking")
         some = cells[start : start + at_once]

@@ -29,7 +29,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from transformer.analysis.corpora.passes import Progress, silent
+from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, silent
 from transformer.analysis.interventions.switching import KINDS, site
 from transformer.hooks import Hooks
 from transformer.inference import Translator
@@ -40,8 +40,6 @@ Part = Literal["stream", "attention", "ffn", "heads"]
 STACKS = ("encoder", "decoder")
 ROWS = 2**13
 """Most positions of one pass, all variants together; of a model with d_ff 2,048, 64 MB."""
-LOGITS = 2**23
-"""Most logits of one pass, 32 MB."""
 LEAST = 1e-3
 """Logit differences that are closer than this are one, with float32's rounding."""
 
@@ -262,7 +260,7 @@ class _Run:
     def chunks(self, patches: Sequence[SitePatch]) -> Iterator[tuple[int, Sequence[SitePatch]]]:
         """As many patches as one pass takes, and the number of the first of them."""
         longest = max(len(self.source), len(self.prefix))
-        at_once = max(1, min(ROWS // longest, LOGITS // self.model.config.vocab_size))
+        at_once = max(1, min(ROWS // longest, MAX_LOGITS // self.model.config.vocab_size))
         for start in range(0, len(patches), at_once):
             yield start, patches[start : start + at_once]
 

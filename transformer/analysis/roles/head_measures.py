@@ -1,4 +1,8 @@
-"""Where rows of attention have their greatest weight, over a whole corpus."""
+"""Every head measured over a corpus, by all of `measures.MEASURES`.
+
+A measure is a mean over the rows of attention, each row of the corpus counting the same. One
+sentence alone gives the numbers of `measures.of_trace`.
+"""
 
 from __future__ import annotations
 

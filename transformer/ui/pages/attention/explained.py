@@ -7,7 +7,6 @@ import math
 import streamlit as st
 
 from transformer.analysis.attribution.relevance import (
-    LONGEST,
     PUBLISHED,
     ExplainedRelevance,
     explained_relevance,
@@ -20,6 +19,8 @@ from transformer.ui.services.remembered import remembered
 from transformer.ui.services.trace_cache import Reading
 from transformer.ui.widgets.story import first_look
 
+MAX_SOURCE = 40
+"""Source tokens; the passes for a longer sentence would take more than half a second."""
 HELP = (
     "Pearson’s correlation between the attention weights and the relevance of each source token, "
     "with rows that sum to 1. Relevance is how far the log-probability of the output token "
@@ -30,7 +31,7 @@ HELP = (
 def show(model: Model, reading: Reading) -> None:
     """Draw one line below the explorer, for cross-attention and a sentence of usual length."""
     view = state.view(Attention)
-    if view.kind != "cross" or view.lesson or not 3 <= len(reading.trace.src_ids) <= LONGEST:
+    if view.kind != "cross" or view.lesson or not 3 <= len(reading.trace.src_ids) <= MAX_SOURCE:
         return
     now = first_look(reading, view.explorer(), model.aligner)
     layer = min(int(now["layer"]), reading.trace.n_layers - 1)
