@@ -153,11 +153,13 @@ def test_a_link_to_another_page_sets_what_it_says_of_that_page(app: str, page: P
 def test_an_old_address_with_the_fields_of_all_pages_still_reaches_them(
     app: str, page: Page
 ) -> None:
-    # 7 sentences: of as many as another test has measured, the lab would choose the clearest head.
-    page.goto(f"{app}/attention?text={TEXT}&view=heatmap&lab=cards&sentences=7&off=c1&part=time")
-    wait_for_address(page, "/attention", text=TEXT, view="heatmap", sentences="7")
+    # With a head: without one the lab chooses the clearest, and puts it into the address.
+    head = {"layer": "1", "head": "2"}
+    of_all = f"text={TEXT}&view=heatmap&lab=cards&sentences=7&off=c1&part=time&layer=1&head=2"
+    page.goto(f"{app}/attention?{of_all}")
+    wait_for_address(page, "/attention", text=TEXT, view="heatmap", sentences="7", **head)
     go(page, "Heads lab")
-    wait_for_address(page, "/lab", text=TEXT, lab="cards", sentences="7", off="c1")
+    wait_for_address(page, "/lab", text=TEXT, lab="cards", sentences="7", off="c1", **head)
 
 
 NAMED = [
