@@ -121,5 +121,5 @@ def test_a_click_chooses_a_branch(page: Page, tmp_path: Path, made: Made) -> Non
 
 def test_without_beam_search_the_way_to_it_is_told(page: Page, tmp_path: Path, made: Made) -> None:
     opened(page, tmp_path, made.plain)
-    expect(page.locator(".hu-tree")).to_contain_text("Choose Beam under “Decoding settings”")
+    expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
     expect(page.locator(".hu-treebox")).to_be_hidden()

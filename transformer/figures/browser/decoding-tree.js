@@ -70,7 +70,7 @@ export function makeTree(ctx) {
   const body = el("div", {},
     el("p", { class: "hu-label" }, "Each step keeps the best hypotheses so far, by score. Bold: the path to the returned translation. Framed: finished. Thin: discarded."),
     fold, box, told, el("h3", {}, "Finished, best score first"), ends);
-  const none = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose Beam under “Decoding settings” to see the search tree.");
+  const none = el("p", { class: "hu-label" }, "This translation was made without beam search. Choose beam search to see the search tree.");
   const title = el("h2", {});
   const node = el("section", { class: "hu-tree" }, title, none, body);
 

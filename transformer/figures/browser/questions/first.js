@@ -29,7 +29,7 @@ export async function umbrella(lesson) {
       correct: options.indexOf(owner),
       answer: `The head (${lesson.headName(layer, head)}) links ${bold(words.target[asked])} to ${bold(words.source[owner])} with ` +
         `${roundedPercent(row[owner])} of its attention. ${await withOtherOwner(lesson, words.source[owner])}`,
-      answerFields: { view: "heads", kind: "cross", layer, head, pin: `t${words.firstRow(asked) + 1}`, way: "from", tokens: `q${read}`, word_row: to },
+      answerFields: { view: "heads", kind: "cross", layer, head, pin: "", way: "from", tokens: `q${read}`, word_row: to },
     });
   }
   throw new NotShown("its aligner head links no word of the translation to the owner");

@@ -60,7 +60,7 @@ def umbrella(case: LessonCase) -> Question:
         ),
         answer_fields={
             "view": "heads", "kind": "cross", "layer": layer, "head": head,
-            "pin": f"t{words.first_row(asked) + 1}", "way": "from", "tokens": f"q{read}",
+            "pin": "", "way": "from", "tokens": f"q{read}",
             "word_row": to,
         },
         picture=Picture(
