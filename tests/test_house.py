@@ -54,4 +54,6 @@ def test_an_unknown_name_is_answered_with_the_known_ones(elsewhere: Path) -> Non
 def test_a_folder_of_transformers_is_answered_with_the_way_to_import_it(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "marian"}')
     with pytest.raises(CheckpointError, match=r"of type 'marian'.*transformer import FOLDER OUT"):
+        load_checkpoint(tmp_path)
+    with pytest.raises(CheckpointError, match=r"cannot be imported: "):  # imports as it loads
         Translator.load(tmp_path)

@@ -24,7 +24,11 @@ def pins(name: str) -> dict[str, Requirement]:
     return {requirement.name: requirement for requirement in named}
 
 
-FILES = [f"requirements{name}.txt" for name in ("", "-cluster", "-widget", "-dev", "-benchmarks")]
+EXTRAS = ("cluster", "hub", "widget")
+FILES = [
+    "requirements.txt",
+    *(f"requirements-{name}.txt" for name in (*EXTRAS, "dev", "benchmarks")),
+]
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -33,7 +37,7 @@ def test_every_pin_is_exact(name: str) -> None:
         assert re.fullmatch(r"==[\d.]+", str(requirement.specifier)), requirement
 
 
-@pytest.mark.parametrize("name", FILES[:4])
+@pytest.mark.parametrize("name", FILES[:-1])
 def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
     for package, requirement in pins(name).items():
         assert requirement.specifier.contains(importlib.metadata.version(package)), package
@@ -44,8 +48,7 @@ def test_the_package_asks_for_the_same_within_ranges() -> None:
     extras = project["optional-dependencies"]
     for asked, file in (
         (project["dependencies"], "requirements.txt"),
-        (extras["cluster"], "requirements-cluster.txt"),
-        (extras["widget"], "requirements-widget.txt"),
+        *((extras[name], f"requirements-{name}.txt") for name in EXTRAS),
     ):
         ranges = {one.name: one for one in map(Requirement, asked)}
         exact = pins(file)
@@ -65,6 +68,7 @@ def test_what_the_app_imports_is_what_it_pins() -> None:
     foreign -= ours | sys.stdlib_module_names
     # Nobody imports uvloop: Streamlit takes it where it is there (its extra "performance").
     optional = {"distributed"} | pins("requirements-widget.txt").keys()
+    optional |= pins("requirements-hub.txt").keys()
     assert foreign == (pins("requirements.txt").keys() | optional) - {"uvloop"}
 
 
@@ -85,12 +89,14 @@ def test_only_the_cluster_imports_what_comes_with_its_extra() -> None:
     assert {name.rpartition(".")[0] for name in extra} == {"transformer.cluster"}
 
 
-def test_only_the_widget_imports_what_comes_with_its_extra() -> None:
+@pytest.mark.parametrize(
+    ("extra", "module"),
+    [("hub", "transformer.exchange.hub"), ("widget", "transformer.figures.widget")],
+)
+def test_one_module_alone_imports_what_comes_with_its_extra(extra: str, module: str) -> None:
     links = imports.graph(ROOT)
-    extra = pins("requirements-widget.txt").keys()
-    assert [name for name, needed in links.items() if extra & set(needed)] == [
-        "transformer.figures.widget"
-    ]
+    packages = pins(f"requirements-{extra}.txt").keys()
+    assert [name for name, needed in links.items() if packages & set(needed)] == [module]
 
 
 def test_the_readme_says_why_for_each_package() -> None:

@@ -119,7 +119,7 @@ def imported_card(path: Path, said: Mapping[str, Any], languages: Languages | No
     name = said.get("_name_or_path")
     named = isinstance(name, str) and _REPOSITORY.fullmatch(name)
     lines = [
-        f"# {path.absolute().name}",
+        f"# {_model_name(path)}",
         "A Marian model, imported by `python -m transformer import`. Its numbers are those of "
         f"{f'`{name}`' if named else 'the folder it came from'}; nothing was trained here.",
         f"Licence: {licence[1]}, as its card says." if licence else "Its card names no licence.",
@@ -128,6 +128,12 @@ def imported_card(path: Path, said: Mapping[str, Any], languages: Languages | No
     if body:
         lines += ["## The card it came with", body]
     return f"{head}---\n\n" + "\n\n".join(lines) + "\n"
+
+
+def _model_name(folder: Path) -> str:
+    """The folder's name; in the hub's cache, `models--OWNER--NAME/snapshots/COMMIT`, NAME."""
+    path = folder.absolute()
+    return path.parents[1].name.split("--")[-1] if path.parent.name == "snapshots" else path.name
 
 
 def _body(card: str) -> str:
@@ -143,7 +149,7 @@ def _languages(path: Path, card: str) -> Languages | None:
     ways: tuple[Callable[[], Languages | None], ...] = (
         lambda: of_card(card),
         lambda: checked([said["source_lang"], said["target_lang"]]),
-        lambda: of_name("-".join(path.absolute().name.split("-")[-2:])),
+        lambda: of_name("-".join(_model_name(path).split("-")[-2:])),
     )
     for find in ways:
         try:

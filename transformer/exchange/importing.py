@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -27,6 +27,14 @@ ROUNDING = 1e-2
 START_ID = "decoder_start_token_id"
 
 
+class ImportedModel(NamedTuple):
+    """A Marian model in our classes: in evaluation mode, float32, on the CPU."""
+
+    model: Transformer
+    vocabulary: Vocabulary
+    card: str
+
+
 def import_folder(
     folder: str | os.PathLike[str],
     out: str | os.PathLike[str],
@@ -34,7 +42,16 @@ def import_folder(
     languages: Languages | None = None,
     pickled: bool = False,
 ) -> ModelConfig:
-    """Read a Marian model as `save_pretrained` writes it, and write a checkpoint.
+    """Read a Marian folder and write it as a checkpoint; see `read_marian`, also for errors."""
+    imported = read_marian(folder, languages=languages, pickled=pickled)
+    save_checkpoint(out, *imported)
+    return imported.model.config
+
+
+def read_marian(
+    folder: str | os.PathLike[str], *, languages: Languages | None = None, pickled: bool = False
+) -> ImportedModel:
+    """Read a Marian model as `save_pretrained` writes it.
 
     Reads config.json, generation_config.json if there, model.safetensors, source.spm, target.spm,
     vocab.json and the card. What the decoder reads first is the padding's row with Marian; here it
@@ -72,8 +89,15 @@ def import_folder(
         raise CheckpointError(f"{path} cannot be imported: {error}") from error
     vocabulary = Vocabulary.from_bytes(pieces.to_bytes())
     card = imported_card(path, said, languages)
-    save_checkpoint(out, model.eval(), vocabulary, card)
-    return config
+    return ImportedModel(model.eval().requires_grad_(False), vocabulary, card)
+
+
+def is_marian(folder: Path) -> bool:
+    """Whether a folder's config.json says that it holds a Marian model of `transformers`."""
+    try:
+        return optional_json(folder, "config.json").get("model_type") == "marian"
+    except CheckpointError:
+        return False
 
 
 def _pieces(path: Path, said: Mapping[str, Any]) -> list[str]:

@@ -1,17 +1,21 @@
-"""`save_pretrained`: a model in memory as a folder, in our format or Marian's."""
+"""A model in memory as a folder or on the hub, in our format or Marian's."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, get_args
 
-from transformer.checkpoint import load_languages, read_card, save_checkpoint
+from transformer.checkpoint import CONFIG, load_languages, read_card, save_checkpoint
 from transformer.config import near
 from transformer.exchange.exporting import write_marian
+from transformer.exchange.folder import imported_card, read_json
+from transformer.exchange.importing import is_marian
 from transformer.exchange.model_card import LIBRARIES, model_card
-from transformer.languages import checked
+from transformer.exchange.opening import hub
+from transformer.languages import Languages, checked, of_card
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
@@ -48,7 +52,7 @@ def save_pretrained(
         raise ValueError(f"format must be {known}, not {format!r}{near(format, LIBRARIES)}")
     card, codes = "", None
     if loaded_from is not None:
-        card, codes = read_card(loaded_from), load_languages(loaded_from)
+        card, codes = _card_and_languages(loaded_from)
     if languages is not None:
         codes = checked([languages] if isinstance(languages, str) else languages)
     if format == "marian":
@@ -58,3 +62,43 @@ def save_pretrained(
         card, model.config, library=LIBRARIES[format], languages=codes, licence=licence
     )
     save_checkpoint(out, model, vocabulary, written)
+
+
+def push_to_hub(
+    model: Transformer,
+    vocabulary: Vocabulary,
+    name: str,
+    *,
+    format: FolderFormat,
+    languages: Sequence[str] | None,
+    licence: str | None,
+    loaded_from: Path | None,
+    private: bool,
+    message: str,
+) -> str:
+    """Upload what `save_pretrained` writes; return the commit's address. See `hub.upload`.
+
+    Raises CheckpointError and ValueError as both, ImportError as `opening.hub`.
+    """
+    upload = hub(f"writing {name} to the Hugging Face hub").upload
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "model"
+        save_pretrained(
+            model,
+            vocabulary,
+            folder,
+            format=format,
+            languages=languages,
+            licence=licence,
+            loaded_from=loaded_from,
+        )
+        address: str = upload(folder, name, private=private, message=message)
+    return address
+
+
+def _card_and_languages(folder: Path) -> tuple[str, Languages | None]:
+    """The card of our folder; for a Marian folder, the card that importing it would write."""
+    if not is_marian(folder):
+        return read_card(folder), load_languages(folder)
+    card = imported_card(folder, read_json(folder / CONFIG), None)
+    return card, of_card(card)

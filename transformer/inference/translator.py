@@ -11,12 +11,12 @@ from typing import NoReturn, Unpack
 import torch
 from torch import Tensor
 
-from transformer.checkpoint import checkpoint_hash, load_checkpoint
+from transformer.checkpoint import checkpoint_hash
 from transformer.device import choose_device
-from transformer.exchange.pretrained import FolderFormat, save_pretrained
+from transformer.exchange.opening import open_folder, resolve_folder
+from transformer.exchange.pretrained import FolderFormat, push_to_hub, save_pretrained
 from transformer.hook_names import NamesFilter
 from transformer.hooks import Hooks
-from transformer.house import find_checkpoint
 from transformer.inference.activation_cache import ActivationCache
 from transformer.inference.backend import Precision
 from transformer.inference.beam import Hypotheses
@@ -63,20 +63,32 @@ class Translator:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], device: str = "auto", precision: Precision = "auto"
+        cls,
+        path: str | os.PathLike[str],
+        device: str = "auto",
+        precision: Precision = "auto",
+        *,
+        revision: str | None = None,
     ) -> Translator:
-        """Load a checkpoint to "cpu", "cuda", "mps" or the best available device ("auto").
+        """Load a model to "cpu", "cuda", "mps" or the best available device ("auto").
+
+            Translator.load("en-fr")
+            Translator.load("owner/name")  # from the Hugging Face hub
 
         Args:
-            path: a checkpoint folder, or the name of a checkpoint included in Heads Up, such as
-                "en-fr". A folder of that name in the working directory takes precedence.
+            path: one of these, the first that exists: a checkpoint folder or a Marian folder of
+                `transformers`; the name of a checkpoint included in Heads Up, such as "en-fr"; the
+                "owner/name" of such a folder on the Hugging Face hub.
+            revision: a branch, tag or commit on the hub; the main branch if None.
 
         Raises:
-            CheckpointError: a ValueError that says what is wrong with the folder.
+            CheckpointError: a ValueError that says what is wrong with the folder or repository.
             ValueError: for a device that is not available.
+            ImportError: for a name on the hub, without the optional package huggingface_hub.
         """
-        folder = find_checkpoint(path)
-        translator = cls(*load_checkpoint(folder, choose_device(device)), precision)
+        chosen_device = choose_device(device)
+        folder = resolve_folder(path, revision)
+        translator = cls(*open_folder(folder, chosen_device), precision)
         translator.folder = folder
         return translator
 
@@ -103,6 +115,43 @@ class Translator:
             languages=languages,
             licence=license,
             loaded_from=self.folder,
+        )
+
+    def push_to_hub(
+        self,
+        name: str,
+        *,
+        format: FolderFormat = "heads-up",
+        languages: Sequence[str] | None = None,
+        license: str | None = None,
+        private: bool = False,
+        message: str = "Upload a translation model with Heads Up",
+    ) -> str:
+        """Upload what `save_pretrained` writes to the Hugging Face hub; return the address of the
+        commit.
+
+        The repository is created if there is none. `Translator.load(name)` reads it back.
+
+        Args:
+            name: "owner/name" of the repository. Log in first, with `hf auth login`.
+            private: whether a repository that is created is private.
+            message: of the commit.
+
+        Raises:
+            CheckpointError, ValueError: as `save_pretrained`; also for a repository that cannot be
+                written to.
+            ImportError: without the optional package huggingface_hub.
+        """
+        return push_to_hub(
+            self.model,
+            self.vocabulary,
+            name,
+            format=format,
+            languages=languages,
+            licence=license,
+            loaded_from=self.folder,
+            private=private,
+            message=message,
         )
 
     def __getattr__(self, name: str) -> NoReturn:

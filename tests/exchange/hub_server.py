@@ -1,0 +1,158 @@
+"""A stand-in for the Hugging Face hub on this machine: repositories in memory, over real HTTP.
+
+It answers what the client asks when it downloads a snapshot and when it commits files, so that the
+tests run the real client and need no network.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, ClassVar
+
+Files = dict[str, bytes]
+COMMIT = re.compile(r"[0-9a-f]{40}")
+
+
+def commit_of(files: Files) -> str:
+    """A commit's id: the SHA-1 of all files."""
+    digest = hashlib.sha1()
+    for name in sorted(files):
+        digest.update(name.encode() + b"\0" + files[name] + b"\0")
+    return digest.hexdigest()
+
+
+class HubHandler(BaseHTTPRequestHandler):
+    """The requests of one server; `repositories` are {name: {revision: files}}."""
+
+    protocol_version = "HTTP/1.1"
+    repositories: ClassVar[dict[str, dict[str, Files]]]
+    gated: ClassVar[set[str]]
+    log: ClassVar[list[str]]
+    url: ClassVar[str]
+
+    def log_message(self, format: str, *args: Any) -> None:
+        self.log.append(f"{self.command} {self.path}")
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        path = self.path.split("?")[0]
+        if found := re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^?]+)", path):
+            self._api(*found.groups())
+        elif found := re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
+            files = self._files(found[1], found[2])
+            if files is not None:
+                content = files[found[3]]
+                etag = f'"{hashlib.sha1(content).hexdigest()}"'
+                commit = commit_of(files)
+                self._send(content, {"ETag": etag, "X-Repo-Commit": commit})
+        else:
+            self._error(404, "EntryNotFound")
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.headers.get("Transfer-Encoding") == "chunked":
+            body = self._chunks()
+        if self.headers.get("Authorization") != "Bearer may-write":
+            self._error(401, "")
+        elif self.path == "/api/repos/create":
+            asked = json.loads(body)
+            name = f"{asked['organization']}/{asked['name']}"
+            self.repositories.setdefault(name, {"main": {}})
+            self._json({"url": f"{self.url}/{name}", "id": name})
+        elif "/preupload/" in self.path:
+            paths = [file["path"] for file in json.loads(body)["files"]]
+            modes = [{"path": p, "uploadMode": "regular", "shouldIgnore": False} for p in paths]
+            self._json({"files": modes})
+        elif found := re.match(r"/api/models/([^/]+/[^/]+)/commit/main", self.path):
+            files = self.repositories[found[1]]["main"]
+            for line in map(json.loads, body.splitlines()):
+                if line["key"] == "file":
+                    files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
+            commit = commit_of(files)
+            url = f"{self.url}/{found[1]}/commit/{commit}"
+            self._json({"success": True, "commitOid": commit, "commitUrl": url})
+        else:
+            self._json({})  # such as a card to validate
+
+    def _api(self, name: str, kind: str, revision: str) -> None:
+        files = self._files(name, revision.replace("%2F", "/"))
+        if files is None:
+            return
+        if kind == "revision":
+            siblings = [{"rfilename": file} for file in files]
+            self._json({"id": name, "sha": commit_of(files), "siblings": siblings, "tags": []})
+        else:
+            self._json(
+                [
+                    {
+                        "type": "file",
+                        "path": file,
+                        "size": len(content),
+                        "oid": hashlib.sha1(content).hexdigest(),
+                    }
+                    for file, content in files.items()
+                ]
+            )
+
+    def _files(self, name: str, revision: str) -> Files | None:
+        """The files of a revision; None after an error was sent."""
+        if name in self.gated:
+            self._error(403, "GatedRepo")
+        elif name not in self.repositories:
+            self._error(404, "RepoNotFound")
+        else:
+            revisions = self.repositories[name]
+            for known, files in revisions.items():
+                if revision in (known, commit_of(files)):
+                    return files
+            self._error(404, "RevisionNotFound")
+        return None
+
+    def _chunks(self) -> bytes:
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
+
+    def _json(self, value: Any) -> None:
+        self._send(json.dumps(value).encode(), {"Content-Type": "application/json"})
+
+    def _error(self, status: int, code: str) -> None:
+        self._send(b"{}", {"X-Error-Code": code, "X-Error-Message": "no"}, status)
+
+    def _send(self, content: bytes, headers: dict[str, str], status: int = 200) -> None:
+        self.send_response(status)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(content)
+
+
+@contextmanager
+def hub_server() -> Iterator[type[HubHandler]]:
+    """Run a server of its own; yield its handler, with `url`, `repositories`, `gated` and `log`."""
+    handler: type[HubHandler] = type("Handler", (HubHandler,), {"repositories": {}, "gated": set()})
+    handler.log = []
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+    thread.start()
+    handler.url = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield handler
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

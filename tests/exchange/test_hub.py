@@ -1,0 +1,199 @@
+"""Models by their name on the hub: the real client against a stand-in on this machine."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.exchange import marian
+from tests.exchange.hub_server import HubHandler, commit_of, hub_server
+from transformer import exchange
+from transformer.checkpoint import CheckpointError, save_checkpoint
+from transformer.exchange import import_folder
+from transformer.inference import Translator
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+hub_client = pytest.importorskip("huggingface_hub", reason='needs pip install "heads-up[hub]"')
+
+TEXT = "The baker paints a boat today."
+CARD = "---\nlanguage: [en, fr]\nlicense: cc-by-2.0\n---\n\n# English to French\n"
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[HubHandler]]:
+    """A hub without repositories, and a client with an empty cache that knows no other hub."""
+    from huggingface_hub import close_session, constants
+
+    with hub_server() as server:
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = server.url + "/{repo_id}/resolve/{revision}/{filename}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setattr(constants, "HF_HUB_DISABLE_PROGRESS_BARS", True)
+        monkeypatch.setenv("HF_TOKEN", "may-write")
+        monkeypatch.setenv("NO_PROXY", "*")
+        monkeypatch.chdir(tmp_path)
+        yield server
+        close_session()
+
+
+@pytest.fixture
+def ours(
+    hub: type[HubHandler], tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path
+) -> Path:
+    """A checkpoint folder, which is "ana/en-fr" on the hub."""
+    save_checkpoint(tmp_path / "ours", tiny_model, vocabulary, CARD)
+    files = contents(tmp_path / "ours")
+    hub.repositories["ana/en-fr"] = {"main": {**files, "train.py": b"raise SystemExit"}}
+    return tmp_path / "ours"
+
+
+def test_a_checkpoint_of_ours_is_downloaded_once(hub: type[HubHandler], ours: Path) -> None:
+    loaded = Translator.load("ana/en-fr", "cpu", "fp32")
+    local = Translator.load(ours, "cpu", "fp32")
+    for name, weight in local.model.state_dict().items():
+        assert torch.equal(weight, loaded.model.state_dict()[name]), name
+    assert loaded.folder is not None
+    assert {path.name for path in loaded.folder.iterdir()} == set(contents(ours))  # no train.py
+    assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
+    Translator.load("ana/en-fr", "cpu")
+    assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
+
+
+def test_the_cache_serves_while_the_hub_cannot_be_reached(
+    hub: type[HubHandler], ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Translator.load("ana/en-fr", "cpu")
+    monkeypatch.setattr(hub_client.constants, "HF_HUB_OFFLINE", True)
+    hub_client.close_session()
+    before = len(hub.log)
+    assert Translator.load("ana/en-fr", "cpu").translate(TEXT, max_len=4).tokens
+    assert len(hub.log) == before
+    with pytest.raises(CheckpointError, match=r"not in the hub's cache while the hub cannot be re"):
+        Translator.load("ana/other", "cpu")
+
+
+def test_a_marian_model_is_imported_as_it_is_loaded(hub: type[HubHandler], tmp_path: Path) -> None:
+    marian.save(tmp_path / "theirs", trained=True)
+    (tmp_path / "theirs/README.md").write_text("---\nlicense: apache-2.0\n---\n\n# Theirs\n")
+    hub.repositories["lab/opus-mt-en-fr"] = {"main": contents(tmp_path / "theirs")}
+    import_folder(tmp_path / "theirs", tmp_path / "imported")
+    imported = Translator.load(tmp_path / "imported", "cpu", "fp32")
+    for path in ("lab/opus-mt-en-fr", tmp_path / "theirs"):  # the hub's, and a folder
+        loaded = Translator.load(path, "cpu", "fp32")
+        assert loaded.translate(TEXT).tokens == imported.translate(TEXT).tokens
+        for name, weight in imported.model.state_dict().items():
+            assert torch.equal(weight, loaded.model.state_dict()[name]), name
+        assert not any(weight.requires_grad for weight in loaded.model.parameters())
+    loaded = Translator.load("lab/opus-mt-en-fr", "cpu")
+    loaded.save_pretrained(tmp_path / "kept")
+    card = hub_client.ModelCard((tmp_path / "kept/README.md").read_text("utf-8"))
+    assert card.data.to_dict()["language"] == ["en", "fr"]  # from the repository's name
+    assert card.data.to_dict()["license"] == "apache-2.0"
+    assert card.text.lstrip().startswith("# opus-mt-en-fr\n")
+
+
+@pytest.mark.parametrize("format", ["heads-up", "marian"])
+def test_what_is_pushed_can_be_loaded(hub: type[HubHandler], ours: Path, format: str) -> None:
+    translator = Translator.load(ours, "cpu", "fp32")
+    address = translator.push_to_hub("ana/mine", format=format)
+    files = hub.repositories["ana/mine"]["main"]
+    assert address == f"{hub.url}/ana/mine/commit/{commit_of(files)}"
+    library = {"heads-up": "heads-up", "marian": "transformers"}[format]
+    assert hub_client.ModelCard(files["README.md"].decode()).data.to_dict() == {
+        "library_name": library,
+        "pipeline_tag": "translation",
+        "language": ["en", "fr"],
+        "license": "cc-by-2.0",
+    }
+    again = Translator.load("ana/mine", "cpu", "fp32")
+    options = {"max_len": 12}
+    assert again.translate(TEXT, **options).text == translator.translate(TEXT, **options).text
+
+
+def test_another_revision_is_loaded_by_name(hub: type[HubHandler], ours: Path) -> None:
+    files = contents(ours)
+    pickled = {**files, "pytorch_model.bin": b"\x80"}
+    del pickled["model.safetensors"]
+    hub.repositories["ana/old"] = {"main": pickled, "refs/pr/1": files}
+    with pytest.raises(CheckpointError, match=r"^ana/old has its weights in pytorch_model\.bin"):
+        Translator.load("ana/old", "cpu")
+    assert not any("pytorch_model.bin" in line for line in hub.log)
+    assert Translator.load("ana/old", "cpu", revision="refs/pr/1").folder is not None
+    with pytest.raises(CheckpointError, match=r"^ana/old on the hub has no revision 'v9'$"):
+        Translator.load("ana/old", "cpu", revision="v9")
+    with pytest.raises(CheckpointError, match="is not on the hub, so it has no revision 'v9'"):
+        Translator.load(ours, "cpu", revision="v9")
+
+
+def test_what_cannot_be_loaded_is_one_sentence(hub: type[HubHandler], ours: Path) -> None:
+    hub.gated.add("ana/gated")
+    bert = {"config.json": json.dumps({"model_type": "bert"}).encode(), "model.safetensors": b"x"}
+    sharded = {**contents(ours), "model.safetensors.index.json": b"{}"}
+    del sharded["model.safetensors"]
+    hub.repositories |= {
+        "ana/empty": {"main": {"README.md": b"# Nothing"}},
+        "ana/bert": {"main": bert},
+        "ana/sharded": {"main": sharded},
+    }
+    for name, says in (
+        ("ana/missing", "there is no folder ana/missing, and the hub has no model of this name"),
+        ("ana/gated", "ana/gated is open to those who accept its conditions"),
+        ("ana/empty", "ana/empty on the hub has no config.json"),
+        (
+            "ana/bert",
+            "ana/bert on the hub cannot be loaded: ana/bert holds a model",
+        ),
+        ("ana/sharded", "ana/sharded has its weights in several files"),
+        ("a na/mine", "a model on the hub is named owner/name"),
+        ("ana/mi--ne", "a model on the hub is named owner/name"),
+    ):
+        with pytest.raises(CheckpointError, match=f"^{re.escape(says)}") as raised:
+            Translator.load(name, "cpu")
+        assert "\n" not in str(raised.value)
+    assert not any("/ana/bert/resolve" in line and "safetensors" in line for line in hub.log)
+
+
+def test_a_hub_that_refuses_is_one_sentence(
+    hub: type[HubHandler], ours: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translator = Translator.load(ours, "cpu")
+    with pytest.raises(CheckpointError, match="a model on the hub is named owner/name"):
+        translator.push_to_hub("mine")
+    monkeypatch.setenv("HF_TOKEN", "may-read")
+    with pytest.raises(CheckpointError, match=r"could not be written .*status 401.*hf auth login"):
+        translator.push_to_hub("ana/mine")
+    with pytest.raises(ValueError, match="languages are two codes"):
+        translator.push_to_hub("ana/mine", languages=["en"])
+    assert "ana/mine" not in hub.repositories
+
+
+def test_a_path_on_this_machine_is_never_looked_up(hub: type[HubHandler], ours: Path) -> None:
+    Path("models").mkdir()
+    for path in ("models/en-xx", "./en-xx", "../en-xx", "en-xx", "/en-xx", "a/b/c", "~/x"):
+        with pytest.raises(CheckpointError, match=r"no checkpoint folder .*by name: en-de"):
+            Translator.load(path, "cpu")
+    assert hub.log == []
+
+
+def test_without_the_package_one_sentence_says_what_to_install(
+    tiny_model: Transformer, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    monkeypatch.delitem(sys.modules, "transformer.exchange.hub", raising=False)
+    monkeypatch.delattr(exchange, "hub", raising=False)
+    with pytest.raises(ImportError, match=r'no folder ana/en-fr, and .*"heads-up\[hub\]"'):
+        Translator.load("ana/en-fr", "cpu")
+    with pytest.raises(ImportError, match=r'package huggingface_hub: pip install "heads-up\[hub\]'):
+        Translator(tiny_model, vocabulary).push_to_hub("ana/en-fr")

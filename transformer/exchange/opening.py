@@ -1,0 +1,65 @@
+"""Open a model by path or name: a checkpoint of ours, a Marian folder, or either on the hub."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import ModuleType
+
+import torch
+
+from transformer.checkpoint import CheckpointError, load_checkpoint
+from transformer.exchange.importing import is_marian, read_marian
+from transformer.house import find_checkpoint, named_checkpoints
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+
+def resolve_folder(path: str | os.PathLike[str], revision: str | None = None) -> Path:
+    """Return the folder that a path, a checkpoint's name or a name on the hub means.
+
+    "owner/name" is looked up on the hub only if there is no such path and no folder "owner" in the
+    working directory. A path that is nothing of all this is returned as it is, for whatever opens
+    it to report.
+
+    Raises:
+        CheckpointError: as `hub.download`; also for a revision of what is not on the hub.
+        ImportError: as `hub`.
+    """
+    folder = find_checkpoint(path)
+    parts = Path(path).parts
+    named_like_hub = len(parts) == 2 and parts[0][0] not in "./\\~"
+    if folder.exists() or not named_like_hub or Path(parts[0]).exists():
+        if revision is not None:
+            raise CheckpointError(f"{path} is not on the hub, so it has no revision {revision!r}")
+        return folder
+    name = "/".join(parts)
+    try:
+        client = hub(f"loading {name} from the Hugging Face hub")
+    except ImportError as error:
+        known = ", ".join(named_checkpoints()) or "none"
+        raise ImportError(
+            f"there is no folder {name}, and {error}; these can be loaded by name: {known}"
+        ) from error
+    downloaded: Path = client.download(name, revision)
+    return downloaded
+
+
+def hub(purpose: str) -> ModuleType:
+    """Return the module `hub`. Raises ImportError without the package that it needs."""
+    try:
+        from transformer.exchange import hub
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f'{purpose} needs the package huggingface_hub: pip install "heads-up[hub]"'
+        ) from error
+    return hub
+
+
+def open_folder(folder: Path, device: torch.device | str = "cpu") -> tuple[Transformer, Vocabulary]:
+    """Load model and vocabulary of a checkpoint of ours or of a Marian folder, the latter without
+    writing anything. Raises CheckpointError as `load_checkpoint` and `read_marian`."""
+    if not is_marian(folder):
+        return load_checkpoint(folder, device)
+    model, vocabulary, _ = read_marian(folder)
+    return model.to(device), vocabulary
