@@ -69,7 +69,7 @@ def checkpoints(chance: random.Random, folder: Path) -> None:
     """A checkpoint whose config lies, or whose weights are cut off or turned over."""
     made = folder / "checkpoint"
     if not made.exists():
-        vocabulary = Vocabulary.of_symbols(TASKS["reverse"].symbols)
+        vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
         save_checkpoint(made, tiny(len(vocabulary)), vocabulary, "# Card\n")
         shutil.copytree(made, folder / "whole")
     for name in ("config.json", "model.safetensors"):

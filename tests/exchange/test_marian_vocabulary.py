@@ -78,11 +78,11 @@ def test_a_language_is_one_piece(ours: Vocabulary) -> None:
 
 
 def test_a_language_is_asked_for_once(ours: Vocabulary) -> None:
-    asked = ours.into("The baker", "fra")
-    assert ours.asked_language(asked) == ("fra", "The baker")
-    assert ours.asked_language("The baker >>fra<<") == ("", "The baker >>fra<<")
-    assert ours.into(asked, "deu") == ">>deu<< The baker"
-    assert ours.into(asked, "") == "The baker"
+    asked = ours.with_language("The baker", "fra")
+    assert ours.split_language(asked) == ("fra", "The baker")
+    assert ours.split_language("The baker >>fra<<") == ("", "The baker >>fra<<")
+    assert ours.with_language(asked, "deu") == ">>deu<< The baker"
+    assert ours.with_language(asked, "") == "The baker"
 
 
 def test_bytes_and_back(ours: Vocabulary, tmp_path: Path) -> None:

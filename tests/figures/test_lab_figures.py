@@ -18,7 +18,7 @@ from transformer.figures.headgrid import headgrid_data, headgrid_page
 from transformer.figures.offsets import named, offsets
 from transformer.figures.packing import unpack, weights_of
 from transformer.figures.switchboard import switchboard_data
-from transformer.measures.head_codes import heads_of
+from transformer.measures.head_codes import parse_heads
 
 KINDS = {
     "encoder": "Encoder self-attention",
@@ -28,14 +28,14 @@ KINDS = {
 
 
 def test_heads_are_read_once_each_and_a_layer_is_all_of_its_heads() -> None:
-    found, missing = heads_of("e1.2,c2,c2.1,e1.2", 3, 4)
+    found, missing = parse_heads("e1.2,c2,c2.1,e1.2", 3, 4)
     assert found == [("encoder", 1, 2), *(("cross", 2, head) for head in range(4))]
     assert missing == []
-    assert heads_of("", 3, 4) == ([], [])
+    assert parse_heads("", 3, 4) == ([], [])
 
 
 def test_heads_that_are_not_there_are_named() -> None:
-    assert heads_of("d3,e0.4,d2.3", 3, 4) == ([("decoder", 2, 3)], ["d3", "e0.4"])
+    assert parse_heads("d3,e0.4,d2.3", 3, 4) == ([("decoder", 2, 3)], ["d3", "e0.4"])
 
 
 def test_every_head_has_its_picture() -> None:

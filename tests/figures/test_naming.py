@@ -54,8 +54,8 @@ def test_people_read_no_signs_and_count_from_1() -> None:
 
 def test_what_was_said_exactly_is_retold() -> None:
     said = "In layer 3 head L3·H1 rests on </s>; L11·H0 does not."
-    assert naming.retold(said) == "In layer 4 head L4·H2 rests on “end”; L12·H1 does not."
-    assert naming.retold(said, True) == said
+    assert naming.display_text(said) == "In layer 4 head L4·H2 rests on “end”; L12·H1 does not."
+    assert naming.display_text(said, True) == said
 
 
 def test_exactly_nothing_is_changed() -> None:
@@ -159,5 +159,5 @@ def test_bytes_that_spell_characters_are_joined_and_others_stay_bytes() -> None:
 def test_a_formula_counts_from_1_where_names_are_not_exact(
     formula: str, counted_from_1: str
 ) -> None:
-    assert naming.retold_latex(formula) == counted_from_1
-    assert naming.retold_latex(formula, exact=True) == formula
+    assert naming.display_latex(formula) == counted_from_1
+    assert naming.display_latex(formula, exact=True) == formula

@@ -15,10 +15,10 @@ from tests.figures.made import HOSTILE, made
 from transformer.figures.explorer_sides import ExplorerData, pin_parts
 from transformer.figures.packing import FINE, rounding_error, weights_of
 from transformer.measures.words import (
-    looks,
     merge,
     plain_words,
     special,
+    strongest_links,
     word_labels,
     words,
 )
@@ -88,15 +88,15 @@ def test_a_word_has_the_greatest_weight_of_another(
 ) -> None:
     columns = rows if same else columns
     weights = np.random.default_rng(seed).dirichlet(np.full(len(columns), 0.5), (2, len(rows)))
-    to, back = looks(weights, rows, columns, same=same)
+    to, back = strongest_links(weights, rows, columns, same=same)
     wanted = slowly(weights, rows, columns, same=same)
     # Sums of float32 over at most nine pieces.
     np.testing.assert_allclose(to.weights, wanted.max(axis=1), atol=1e-6)
     np.testing.assert_allclose(back.weights, wanted.max(axis=2), atol=1e-6)
     for h in range(2):
-        for word, other in enumerate(to.others[h]):
+        for word, other in enumerate(to.partners[h]):
             assert wanted[h, other, word] == pytest.approx(wanted[h, :, word].max(), abs=1e-6)
-        for word, other in enumerate(back.others[h]):
+        for word, other in enumerate(back.partners[h]):
             assert wanted[h, word, other] == pytest.approx(wanted[h, word].max(), abs=1e-6)
 
 

@@ -11,7 +11,7 @@ from tests.figures.made import Made, made
 from transformer import measures
 from transformer.figures.explorer_sides import ExplorerData, header
 from transformer.figures.state import DEFAULTS, FIELDS
-from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, of_trace, said
+from transformer.measures import KINDS, MEASURES, Measure, OffsetShare, format_value, measure_heads
 from transformer.measures.measure import GROUPS
 from transformer.measures.pieces import Pieces
 from transformer.measures.registry import rows_of
@@ -36,7 +36,7 @@ def test_every_measure_says_what_it_is() -> None:
         assert one.note.endswith(".")
         assert one.group in GROUPS
         assert set(one.kinds) <= set(KINDS)
-        assert not one.lacking.endswith(".")
+        assert not one.missing_reason.endswith(".")
     assert len({one.label for one in MEASURES.values()}) == len(MEASURES)
     groups = [GROUPS.index(one.group) for one in MEASURES.values()]
     assert groups == sorted(groups)
@@ -47,7 +47,7 @@ def test_every_measure_says_what_it_is() -> None:
 def test_of_one_sentence_they_are_the_formulas(trace: Made, kind: str) -> None:
     for layer in range(LAYERS):
         w = trace.weights(kind, layer)
-        found = of_trace(trace, kind, layer)
+        found = measure_heads(trace, kind, layer)
         np.testing.assert_allclose(found["entropy"], measures.entropy(w), atol=2e-5)
         np.testing.assert_allclose(found["distance"], measures.distance(w), atol=2e-5)
         np.testing.assert_allclose(found["positional"], measures.positional(w))
@@ -64,7 +64,7 @@ def test_of_one_sentence_they_are_the_formulas(trace: Made, kind: str) -> None:
 
 
 def test_those_that_need_tokens_are_plain_loops(trace: Made) -> None:
-    w, found = trace.weights("encoder", 1), of_trace(trace, "encoder", 1)
+    w, found = trace.weights("encoder", 1), measure_heads(trace, "encoder", 1)
     n = len(SRC)
     np.testing.assert_allclose(
         found["previous"], [np.mean([h[i, i - 1] for i in range(1, n)]) for h in w], atol=1e-6
@@ -83,7 +83,7 @@ def test_those_that_need_tokens_are_plain_loops(trace: Made) -> None:
     cross, written = trace.weights("cross", 0), trace.predicted_tokens
     rows = [(i, SRC.index(token)) for i, token in enumerate(written) if token in ("▁boat",)]
     np.testing.assert_allclose(
-        of_trace(trace, "cross", 0)["duplicate"],
+        measure_heads(trace, "cross", 0)["duplicate"],
         np.mean([cross[:, i, j] for i, j in rows], axis=0),
         atol=1e-6,
     )
@@ -123,7 +123,7 @@ def test_side_by_side_and_padded_they_are_as_alone(trace: Made) -> None:
                 n_key=np.array([part.n_key[0] for part in both]),
                 pieces=Pieces.of(known),
                 within=within,
-                _made={},
+                _cache={},
             )
             found = one.means(RowWeights(rows, w))
             for at, each in enumerate((trace, short)):
@@ -133,7 +133,7 @@ def test_side_by_side_and_padded_they_are_as_alone(trace: Made) -> None:
 
 def test_an_even_head_is_what_chance_gives(trace: Made) -> None:
     rows = rows_of(trace, "encoder")
-    even = rows.even()
+    even = rows.uniform()
     assert MEASURES["entropy"].means(even)[0, 0] == pytest.approx(np.log2(len(SRC)), abs=1e-5)
     assert MEASURES["first"].means(even)[0, 0] == pytest.approx(1 / len(SRC))
     # Of equal weights each counts in part: of eight words two are other pieces of the same.
@@ -160,10 +160,10 @@ def test_a_new_measure_is_in_the_explorer(trace: Made, monkeypatch: pytest.Monke
 
 
 def test_numbers_are_said_with_their_unit() -> None:
-    assert said(2.345, "bits") == "2.35 bits"
-    assert said(2.345, "tokens") == "2.3 tokens"
-    assert said(0.456) == "46%"
-    assert said(None, "bits") == "–"
+    assert format_value(2.345, "bits") == "2.35 bits"
+    assert format_value(2.345, "tokens") == "2.3 tokens"
+    assert format_value(0.456) == "46%"
+    assert format_value(None, "bits") == "–"
 
 
 def test_a_share_at_an_offset_is_no_mean_over_rows(trace: Made) -> None:

@@ -19,7 +19,7 @@ from transformer.analysis.interventions.patches import hidden, painted, patched,
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
 from transformer.figures.packing import unpack
 from transformer.inference import Trace
-from transformer.measures.head_codes import heads_of
+from transformer.measures.head_codes import parse_heads
 from transformer.ui.address import EXAMPLES
 from transformer.ui.pages.lab import MEANS, switch, switch_changes
 
@@ -247,7 +247,7 @@ def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator
     assert not app.exception
     assert "nothing is changed" not in said(app).lower()
     config = translator.model.config
-    found, _ = heads_of(view(app).off, config.n_layers, config.n_heads)
+    found, _ = parse_heads(view(app).off, config.n_layers, config.n_heads)
     whole = translator.translate(TEXT, candidates=1)
     most = len(whole.ids) + 12
     hooks = switched_off(config, found)

@@ -35,7 +35,7 @@ def told(app: AppTest) -> str:
 
 def put(path: Path, kind: str, **shape: Any) -> None:
     """A small model that has learned nothing, as the checkpoint of a run on reversing."""
-    vocabulary = Vocabulary.of_symbols(TASKS["reverse"].symbols)
+    vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
     sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "vocab_size": len(vocabulary)}
     config = ModelConfig(positions=kind, **sizes, **shape)  # type: ignore[arg-type]
     with torch.random.fork_rng():

@@ -50,7 +50,7 @@ def stand(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:
 
 def trained(path: Path) -> None:
     """A checkpoint of the reverse task and the sources of its examples, as a run leaves them."""
-    vocabulary = Vocabulary.of_symbols(TASKS["reverse"].symbols)
+    vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
     config = ModelConfig.preset("tiny", vocab_size=len(vocabulary))
     save_checkpoint(path / "checkpoint", Transformer(config), vocabulary, "# A run\n")
     examples = [{"src": s, "tgt": s[::-1], "output": "", "right": False} for s in ("a b c", "d d")]

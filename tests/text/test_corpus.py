@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from transformer.text import CorpusError, parse_pairs, read_pairs, read_references
-from transformer.text.corpus import LONGEST
-from transformer.text.visible import is_blank, shown
+from transformer.text.corpus import MAX_LINE_BYTES
+from transformer.text.visible import escape_controls, is_blank
 
 SIDE = (
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\t\n\r\0"), min_size=1)
@@ -118,8 +118,8 @@ def test_a_line_of_many_megabytes_is_refused_before_it_is_in_memory(
     finally:
         tracemalloc.stop()
     assert peak < 20 * 10**6
-    path.write_bytes(b"a\t" + b"b" * (LONGEST - 3) + b"\nc\td\n")  # as long as it may be
-    assert [len(target) for _, target in read_pairs(path)] == [LONGEST - 3, 1]
+    path.write_bytes(b"a\t" + b"b" * (MAX_LINE_BYTES - 3) + b"\nc\td\n")  # as long as it may be
+    assert [len(target) for _, target in read_pairs(path)] == [MAX_LINE_BYTES - 3, 1]
 
 
 def test_missing_files_and_folders_are_refused_before_reading(tmp_path: Path) -> None:
@@ -207,6 +207,6 @@ def test_anything_to_be_seen_is_not(text: str) -> None:
 @given(st.text())
 def test_what_is_shown_steers_nothing_and_says_the_same(text: str) -> None:
     """Of control signs only tab and line feed are left, and JSON reads back what was written."""
-    out = shown(text)
+    out = escape_controls(text)
     assert not {s for s in out if unicodedata.category(s) == "Cc"} - {"\t", "\n"}
-    assert json.loads(shown(json.dumps(text, ensure_ascii=False))) == text
+    assert json.loads(escape_controls(json.dumps(text, ensure_ascii=False))) == text

@@ -9,20 +9,27 @@ from transformer.text.grammar import clauses as c
 from transformer.text.grammar import verbs as v
 from transformer.text.grammar import words as w
 from transformer.text.grammar.clauses import RELATIONS, dependencies
-from transformer.text.grammar.phrases import MASS, THE, Owned, Parts, Words
+from transformer.text.grammar.phrases import MASS, THE, NounPhraseParts, Owned, Words
 
 VERBS = {
     "_".join((verb.base, *verb.after)): verb
-    for verbs in (v.ALONE, v.ON_ANYTHING, v.ON_THINGS, v.ON_PERSONS, v.TO_PERSONS, v.TO_PLACES)
+    for verbs in (
+        v.INTRANSITIVE,
+        v.ON_ANYTHING,
+        v.ON_THINGS,
+        v.ON_PERSONS,
+        v.TO_PERSONS,
+        v.TO_PLACES,
+    )
     for verb in verbs
 }
 NOUNS = {noun.english[0]: noun for noun in (*w.PERSONS, *w.ANIMALS, *w.THINGS, *w.INSIDE, *w.MEALS)}
 
 
-def the(words: str) -> Parts:
+def the(words: str) -> NounPhraseParts:
     """ "black cat" with its article."""
     *adjective, noun = words.split()
-    return Parts(NOUNS[noun], THE, w.ADJECTIVES[adjective[0]] if adjective else None)
+    return NounPhraseParts(NOUNS[noun], THE, w.ADJECTIVES[adjective[0]] if adjective else None)
 
 
 def clause(subject: object, verb: str, what: object = None, **fields: str) -> c.Clause:
@@ -71,13 +78,13 @@ BY_HAND = (
         "subject enter they, object enter castle, adjective castle dark, adverb enter now",
     ),
     (
-        clause(c.HE, "buy", Parts(NOUNS["bread"], MASS[1], w.ADJECTIVES["fresh"])),
+        clause(c.HE, "buy", NounPhraseParts(NOUNS["bread"], MASS[1], w.ADJECTIVES["fresh"])),
         "he buys some fresh bread .",
         "subject buys he, object buys bread, adjective bread fresh",
     ),
     (clause(c.THEY, "be", w.ADJECTIVES["tired"], time="today"), "they are tired today .", ""),
     (
-        clause(the("new car"), "be", the("house"), place=c.Place("near", "près de")),  # type: ignore
+        clause(the("new car"), "be", the("house"), preposition=c.Preposition("near", "près de")),  # type: ignore
         "the new car is near the house .",
         "adjective car new",
     ),

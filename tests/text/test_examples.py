@@ -46,7 +46,7 @@ def test_every_pair_comes_as_often_as_its_weight_says(
     seed: int,
 ) -> None:
     stores = [Made(10, first), Made(100, second)]
-    epoch = Examples(stores, [1.0, weight], join=join, max_len=25, seed=seed, epoch=1)
+    epoch = Examples(stores, [1.0, weight], concat_prob=join, max_len=25, seed=seed, epoch=1)
     seen: Counter[int] = Counter()
     for number in range(len(epoch)):
         src, tgt = epoch.pair(number)
@@ -70,7 +70,8 @@ def test_every_pair_comes_as_often_as_its_weight_says(
 def test_the_asked_share_is_joined_and_no_pair_twice_alike() -> None:
     store = Made(10, [(3, 4)] * 20_000)
     epochs = [
-        Examples([store], [1.0], join=0.3, max_len=99, seed=1, epoch=number) for number in (0, 1, 0)
+        Examples([store], [1.0], concat_prob=0.3, max_len=99, seed=1, epoch=number)
+        for number in (0, 1, 0)
     ]
     sizes = (epochs[0].src_lengths - 1) // 3
     assert np.mean(sizes > 1) == pytest.approx(0.3, abs=0.02)  # 4 standard errors are 0.016
@@ -85,7 +86,7 @@ def test_joined_ids_are_those_of_the_joined_sentences(tmp_path: Path) -> None:
     pairs = [(f"I see {n} cats.", f"Je vois {n} chats.") for n in range(60)]
     vocabulary = Vocabulary.train((side for pair in pairs for side in pair), 286)
     store = TokenStore.build(tmp_path / "s.arrow", pairs, vocabulary)
-    epoch = Examples([store], [1.0], join=0.9, max_len=200, seed=3, epoch=0)
+    epoch = Examples([store], [1.0], concat_prob=0.9, max_len=200, seed=3, epoch=0)
     joined = [epoch.pair(n) for n in range(len(epoch))]
     assert any(len(src) > store.src_lengths.max() for src, _ in joined)
     for src, tgt in joined:
@@ -94,6 +95,6 @@ def test_joined_ids_are_those_of_the_joined_sentences(tmp_path: Path) -> None:
 
 
 def test_an_example_outside_is_refused() -> None:
-    epoch = Examples([Made(10, [(1, 1)])], [1.0], join=0, max_len=9, seed=0, epoch=0)
+    epoch = Examples([Made(10, [(1, 1)])], [1.0], concat_prob=0, max_len=9, seed=0, epoch=0)
     with pytest.raises(IndexError, match="outside the epoch's 0 to 0"):
         epoch.pair(1)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from transformer.text import TASKS, Example
-from transformer.text.grammar.clauses import Place, Pronoun
+from transformer.text.grammar.clauses import Preposition, Pronoun
 from transformer.text.grammar.phrases import NounPhrases, OwnedPhrases, links
 from transformer.text.grammar.sentences import Kind, count_sentences, kinds
 from transformer.text.grammar.verbs import Verb, conjugate
@@ -45,7 +45,7 @@ def fits(choice: Any, there: set[str]) -> bool:
             if choice.base == "be":
                 forms |= {"am", "is", "are"}
             return bool(forms & there) and set(choice.after) <= there
-        case Pronoun() | Place() | Adjective():
+        case Pronoun() | Preposition() | Adjective():
             return set(choice.english.split()) <= there
     raise TypeError(choice)
 
@@ -86,7 +86,7 @@ def said_in(kind: Kind, english: str, known: dict[int, list[int]]) -> list[tuple
     for name in ("often", "time"):
         if kind.fields.get(name, "") not in {"", *there}:
             return []
-    lists = (kind.subjects, kind.verbs, kind.places, kind.whats)
+    lists = (kind.subjects, kind.verbs, kind.prepositions, kind.complements)
     able: list[list[int]] = []
     for choices in lists:
         if id(choices) not in known:

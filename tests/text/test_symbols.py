@@ -25,7 +25,7 @@ SYMBOLS = st.lists(
 def test_one_symbol_is_one_piece_in_the_order_given(
     symbols: list[str], data: st.DataObject
 ) -> None:
-    vocabulary = Vocabulary.of_symbols(symbols)
+    vocabulary = Vocabulary.from_symbols(symbols)
     assert vocabulary.tokens(range(len(vocabulary))) == [
         "<pad>", "<s>", "</s>", "<unk>", *(f"▁{symbol}" for symbol in symbols)
     ]  # fmt: skip
@@ -38,14 +38,14 @@ def test_one_symbol_is_one_piece_in_the_order_given(
 
 @given(symbols=SYMBOLS)
 def test_the_bytes_depend_on_the_symbols_alone(symbols: list[str]) -> None:
-    first, second = Vocabulary.of_symbols(symbols), Vocabulary.of_symbols(tuple(symbols))
+    first, second = Vocabulary.from_symbols(symbols), Vocabulary.from_symbols(tuple(symbols))
     assert first.to_bytes() == second.to_bytes()
     reference = sentencepiece.SentencePieceProcessor(model_proto=first.to_bytes())
     assert reference.vocab_size() == len(symbols) + 4
 
 
 def test_everything_else_of_the_class_works_with_it(tmp_path: Path) -> None:
-    vocabulary = Vocabulary.of_symbols(["b", "a", "3"])
+    vocabulary = Vocabulary.from_symbols(["b", "a", "3"])
     vocabulary.check(ModelConfig(vocab_size=7))
     vocabulary.save(tmp_path / "vocabulary.model")
     assert Vocabulary.load(tmp_path / "vocabulary.model").sha256 == vocabulary.sha256
@@ -57,7 +57,7 @@ def test_everything_else_of_the_class_works_with_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("word", ["c", "ab", "</s>", "<0x41>", "é", "▁"])
 def test_a_word_that_is_no_symbol_is_unknown(word: str) -> None:
-    vocabulary = Vocabulary.of_symbols(["a", "b", "A"])
+    vocabulary = Vocabulary.from_symbols(["a", "b", "A"])
     ids = vocabulary.encode(f"a {word} b")
     assert ids in ([4, 3, 5, 2], [4, 5, 2])  # ▁ is a blank to SentencePiece
     assert (3 in ids) == (word != "▁")
@@ -80,13 +80,13 @@ def test_a_word_that_is_no_symbol_is_unknown(word: str) -> None:
 )
 def test_what_can_be_no_symbol_is_refused(symbols: list[str], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
-        Vocabulary.of_symbols(symbols)
+        Vocabulary.from_symbols(symbols)
 
 
 @pytest.mark.parametrize("name", TASKS)
 def test_a_task_s_symbols_say_all_of_its_examples(name: str) -> None:
     task = TASKS[name]
-    vocabulary = Vocabulary.of_symbols(task.symbols)
+    vocabulary = Vocabulary.from_symbols(task.symbols)
     for example in task.pairs(200, 5):
         for text in (example.src, example.tgt):
             ids = vocabulary.encode(text)

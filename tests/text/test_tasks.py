@@ -71,7 +71,7 @@ def test_a_new_task_is_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "TASKS = (replace(COPY, name='double', title='Double every letter'),)\n"
     )
     monkeypatch.setattr(tasks, "__path__", [*tasks.__path__, str(tmp_path)])
-    assert [name for name in tasks._found() if name not in NAMES] == ["double"]
+    assert [name for name in tasks._discover_tasks() if name not in NAMES] == ["double"]
     monkeypatch.delitem(sys.modules, "transformer.text.tasks.doubling")
 
 

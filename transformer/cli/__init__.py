@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from transformer import __version__
-from transformer.text.visible import shown
+from transformer.text.visible import escape_controls
 from transformer.training.console import log
 from transformer.training.errors import out_of_memory
 
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
 def _sentence(error: Exception) -> str:
     """Return what an error says; the system's own name the file first and no number."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{shown(str(error.filename))} cannot be used: {error.strerror}"
+        return f"{escape_controls(str(error.filename))} cannot be used: {error.strerror}"
     return str(error)
 
 
@@ -77,7 +77,7 @@ class _Parser(argparse.ArgumentParser):
     """One that repeats a wrong word without letting it steer the terminal."""
 
     def error(self, message: str) -> NoReturn:
-        super().error(shown(message))
+        super().error(escape_controls(message))
 
 
 def heads_up() -> int:

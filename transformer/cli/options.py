@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.device import DEVICES
 from transformer.house import find_checkpoint, named_checkpoints
-from transformer.text.visible import shown
+from transformer.text.visible import escape_controls
 
 PAIRS = "one .tsv[.gz] (source, tab, target), or two parallel text files"
 
@@ -86,4 +86,4 @@ def decoding_options(options: argparse.Namespace) -> dict[str, Any]:
 def result(text: str, end: str = "\n") -> None:
     """To standard output, at once. On a terminal nothing of it steers the terminal; a file or
     another program gets it as it is."""
-    print(shown(text) if sys.stdout.isatty() else text, end=end, flush=True)
+    print(escape_controls(text) if sys.stdout.isatty() else text, end=end, flush=True)

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     into = options.into
     if options.text is None:
         return _translate_lines(translator, decoding, as_json=options.json, into=into)
-    text = options.text if into is None else translator.vocabulary.into(options.text, into)
+    text = options.text if into is None else translator.vocabulary.with_language(options.text, into)
     if options.trace:
         trace = translator.trace(text, options.target, **decoding)
         _save_trace(trace, Path(options.trace))
@@ -68,7 +68,7 @@ def _translate_lines(
         reasons = {number: _reason(translator, line) for number, line in enumerate(batch)}
         texts = [line for number, line in enumerate(batch) if reasons[number] is None]
         if into is not None:
-            texts = [translator.vocabulary.into(text, into) for text in texts]
+            texts = [translator.vocabulary.with_language(text, into) for text in texts]
         translations = iter(translator.translate_batch(texts, **decoding) if texts else ())
         for number, reason in reasons.items():
             if reason is None:

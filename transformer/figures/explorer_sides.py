@@ -22,7 +22,7 @@ from transformer.figures.steps import choices, tree_data
 from transformer.figures.token_diff import align
 from transformer.measures import KINDS, MEASURES
 from transformer.measures.registry import SITES, VECTORS, AttentionTrace, layers_of
-from transformer.measures.words import looks, plain_words, special, word_labels, words
+from transformer.measures.words import plain_words, special, strongest_links, word_labels, words
 
 THUMB = 64
 """Cells a side of a small picture, at most."""
@@ -176,7 +176,9 @@ class ExplorerData:
 
     def _measures(self, kind: str) -> dict[str, list[list[float]]]:
         """Each measure of each head, and the offsets of those that have one, [layer][head]."""
-        layers = [measures.of_trace(self.traced, kind, layer) for layer in range(self.depths[kind])]
+        layers = [
+            measures.measure_heads(self.traced, kind, layer) for layer in range(self.depths[kind])
+        ]
         return {name: [np.round(one[name], 4).tolist() for one in layers] for name in layers[0]}
 
 
@@ -276,11 +278,11 @@ def pin_parts(
 ) -> list[Part]:
     """`looks` of all layers of a kind, (layers, heads, words) each: `pins.KIND.to` and `.from`, and
     with `.who` after it the words at the other end."""
-    each = [looks(one, rows, columns, same=kind != "cross") for one in layers]
+    each = [strongest_links(one, rows, columns, same=kind != "cross") for one in layers]
     parts = []
     for which, name in enumerate(("to", "from")):
         mine = [pair[which] for pair in each]
-        others = np.stack([one.others for one in mine]).astype("<u2")
+        others = np.stack([one.partners for one in mine]).astype("<u2")
         parts.append(quantize(f"pins.{kind}.{name}", np.stack([one.weights for one in mine]), FINE))
         parts.append(Part(f"pins.{kind}.{name}.who", others))
     return parts

@@ -13,10 +13,10 @@ from transformer.figures.state import Field, State
 from transformer.figures.views import packed_page
 from transformer.measures import KINDS
 from transformer.measures.film_steps import FRAMES, film_steps
-from transformer.measures.naming import retold
+from transformer.measures.naming import display_text
 from transformer.measures.role_rules import (
     ALIGNED,
-    LEAST_ROWS,
+    MIN_SENTENCE_ROWS,
     NONE,
     POSITIONAL,
     SINK,
@@ -114,7 +114,7 @@ def film_data(
             {
                 "group": r.group,
                 "short": r.short,
-                "text": NO_PATTERN if r.group == "none" else retold(r.text, exact),
+                "text": NO_PATTERN if r.group == "none" else display_text(r.text, exact),
             }
             for r in listed
         ],
@@ -122,7 +122,7 @@ def film_data(
             "aligned": ALIGNED,
             "positional": POSITIONAL,
             "sink": SINK,
-            "rows": LEAST_ROWS,
+            "rows": MIN_SENTENCE_ROWS,
         },
         "play": int(play),
         "name": name,

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.figures.views import view_page
-from transformer.measures.naming import counted
+from transformer.measures.naming import display_number
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,11 @@ def headgrid_data(
             {
                 "name": grid.name,
                 "label": grid.label,
-                "rows": [str(counted(layer, exact)) for layer in range(grid.values.shape[0])],
+                "rows": [
+                    str(display_number(layer, exact)) for layer in range(grid.values.shape[0])
+                ],
                 "columns": list(grid.columns)
-                or [str(counted(head, exact)) for head in range(grid.values.shape[1])],
+                or [str(display_number(head, exact)) for head in range(grid.values.shape[1])],
                 "levels": [
                     [
                         None if math.isnan(value) else min(max((float(value) - low) / span, 0), 1)

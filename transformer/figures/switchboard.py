@@ -30,7 +30,7 @@ def switchboard_data(
     Args:
         side: the sentence whose heads are shown.
         labels: of the kinds.
-        off: the heads that are off, as `heads_of` reads them.
+        off: the heads that are off, as `parse_heads` reads them.
         moved: by kind a number a head from 0 to 1; the kinds that have none are left out.
         chosen: the head that is looked at: kind, layer, head.
         exact: layers and heads are counted from 0, and written as in the address.

@@ -1,16 +1,16 @@
 """Measures of a head, one module each, found automatically.
 
     measures.entropy(trace.weights("cross", layer=5))       # (n_heads,)
-    measures.of_trace(trace, "cross", layer=5)["previous"]  # any of measures.MEASURES, by name
+    measures.measure_heads(trace, "cross", layer=5)["previous"]  # any of measures.MEASURES, by name
 
 A new one is a module in this room with `MEASURES = (Measure(…),)`. The explorer, the heads lab (its
 grid, its card, its address), the shell's table and Findings, if it has a claim, read the registry.
 This room knows arrays and pieces of text; it must not import torch, a model or a page.
 """
 
-from transformer.measures.measure import KINDS, Measure, PublishedClaim, said
+from transformer.measures.measure import KINDS, Measure, PublishedClaim, format_value
 from transformer.measures.offsets import OffsetShare, offset, positional
-from transformer.measures.registry import MEASURES, of_trace
+from transformer.measures.registry import MEASURES, measure_heads
 from transformer.measures.shape import confidence, distance, entropy
 from transformer.measures.tokens import share
 
@@ -23,9 +23,9 @@ __all__ = [
     "confidence",
     "distance",
     "entropy",
-    "of_trace",
+    "format_value",
+    "measure_heads",
     "offset",
     "positional",
-    "said",
     "share",
 ]

@@ -10,19 +10,19 @@ FRAMES = 100
 """Most steps in a film."""
 
 
-def film_steps(steps: Iterable[int], most: int = FRAMES) -> list[int]:
+def film_steps(steps: Iterable[int], limit: int = FRAMES) -> list[int]:
     """At most `most` of these steps, in order: the first, the last, and between them about evenly
     many for every doubling, since most happens early."""
-    found = sorted(set(steps))
-    if len(found) <= most:
-        return found
-    if most < 3:
-        return [found[0], found[-1]][-most:]
-    places = np.log1p(np.array(found, float) - found[0])
-    kept = [0]
-    for nth in range(1, most - 1):
+    distinct = sorted(set(steps))
+    if len(distinct) <= limit:
+        return distinct
+    if limit < 3:
+        return [distinct[0], distinct[-1]][-limit:]
+    log_steps = np.log1p(np.array(distinct, float) - distinct[0])
+    selected = [0]
+    for nth in range(1, limit - 1):
         # The nearest one to its even place that is left, with one left for each that follows.
-        wanted = places[-1] * nth / (most - 1)
-        low, high = kept[-1] + 1, len(found) - (most - nth)
-        kept.append(low + int(np.abs(places[low : high + 1] - wanted).argmin()))
-    return [found[place] for place in [*kept, len(found) - 1]]
+        target = log_steps[-1] * nth / (limit - 1)
+        low, high = selected[-1] + 1, len(distinct) - (limit - nth)
+        selected.append(low + int(np.abs(log_steps[low : high + 1] - target).argmin()))
+    return [distinct[index] for index in [*selected, len(distinct) - 1]]

@@ -34,37 +34,37 @@ def same_word(pieces: Sequence[str]) -> Bool[np.ndarray, "n n"]:
     return same
 
 
-def _within(name: str, label: str, note: str, lacking: str) -> Measure:
+def _relation_measure(name: str, label: str, note: str, missing_reason: str) -> Measure:
     def table(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
         return rows.within.get(name, rows.none)
 
-    def found(attention: RowWeights) -> np.ndarray:
+    def relation_weight(attention: RowWeights) -> np.ndarray:
         return attention.greatest_on(table(attention.rows))
 
     return Measure(
         name,
         label,
         note,
-        found,
+        relation_weight,
         kinds=("encoder",),
-        counts=lambda rows: rows.having(table),
+        counts=lambda rows: rows.with_any(table),
         group="grammar",
-        lacking=lacking,
+        missing_reason=missing_reason,
     )
 
 
 MEASURES = (
     *(
-        _within(
+        _relation_measure(
             name,
             label,
-            f"The share of {rows} with their greatest weight, </s> aside, on {there} (Voita et al. "
-            "2019, section 5.2), where the grammar says which.",
+            f"The share of {rows} with their greatest weight, </s> aside, on {target} (Voita et "
+            "al. 2019, section 5.2), where the grammar says which.",
             "only our grammar's tell which word depends on which, among our own sentences",
         )
-        for name, (label, rows, there) in RELATIONS.items()
+        for name, (label, rows, target) in RELATIONS.items()
     ),
-    _within(
+    _relation_measure(
         PIECES,
         "Pieces of its word",
         "The share of rows of words of several pieces with their greatest weight, </s> aside, on "

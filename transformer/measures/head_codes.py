@@ -6,7 +6,9 @@ LETTERS = {"encoder": "e", "decoder": "d", "cross": "c"}
 """The letter of each kind of attention."""
 
 
-def heads_of(off: str, n_layers: int, n_heads: int) -> tuple[list[tuple[str, int, int]], list[str]]:
+def parse_heads(
+    codes: str, n_layers: int, n_heads: int
+) -> tuple[list[tuple[str, int, int]], list[str]]:
     """Heads written as "e3.2,c5": encoder layer 3, head 2, and all of layer 5's cross heads.
 
     Returns:
@@ -15,11 +17,11 @@ def heads_of(off: str, n_layers: int, n_heads: int) -> tuple[list[tuple[str, int
     names = {letter: kind for kind, letter in LETTERS.items()}
     found: list[tuple[str, int, int]] = []
     missing = []
-    for one in filter(None, off.split(",")):
-        layer, _, head = one[1:].partition(".")
+    for code in filter(None, codes.split(",")):
+        layer, _, head = code[1:].partition(".")
         heads = [int(head)] if head else list(range(n_heads))
         if int(layer) < n_layers and heads[0] < n_heads:
-            found += [(names[one[0]], int(layer), number) for number in heads]
+            found += [(names[code[0]], int(layer), number) for number in heads]
         else:
-            missing.append(one)
+            missing.append(code)
     return list(dict.fromkeys(found)), missing

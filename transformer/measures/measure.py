@@ -17,7 +17,7 @@ GROUPS = ("shape", "place", "token", "grammar", "translation")
 """In this order measures are offered."""
 
 
-def every(rows: Rows) -> Bool[np.ndarray, "sentences query"]:
+def all_rows(rows: Rows) -> Bool[np.ndarray, "sentences query"]:
     """All rows count."""
     return rows.real
 
@@ -62,24 +62,24 @@ class Measure:
     function: Callable[[RowWeights], Float[np.ndarray, "sentences heads query"]]
     unit: str = ""
     kinds: tuple[str, ...] = KINDS
-    counts: Callable[[Rows], Bool[np.ndarray, "sentences #query"]] = every
+    counts: Callable[[Rows], Bool[np.ndarray, "sentences #query"]] = all_rows
     group: str = "token"
-    lacking: str = "none has such a token"
+    missing_reason: str = "none has such a token"
     claim: PublishedClaim | None = None
 
-    def counted(self, rows: Rows) -> Bool[np.ndarray, "sentences query"]:
+    def applicable_rows(self, rows: Rows) -> Bool[np.ndarray, "sentences query"]:
         """The rows that count: real ones, no padding."""
         return np.asarray(self.counts(rows) & rows.real)
 
     def means(self, attention: RowWeights) -> Float[np.ndarray, "sentences heads"]:
         """Over the rows of each sentence that count; NaN where there is none."""
-        counted = self.counted(attention.rows)
-        total = (self.function(attention) * counted[:, None]).sum(axis=-1, dtype=np.float64)
-        n = counted.sum(axis=-1)[:, None]
+        applicable = self.applicable_rows(attention.rows)
+        total = (self.function(attention) * applicable[:, None]).sum(axis=-1, dtype=np.float64)
+        n = applicable.sum(axis=-1)[:, None]
         return np.asarray(np.divide(total, n, out=np.full(total.shape, np.nan), where=n > 0))
 
 
-def said(value: float | None, unit: str = "") -> str:
+def format_value(value: float | None, unit: str = "") -> str:
     """A number with its unit, as pages write it."""
     if value is None:
         return "–"
@@ -88,7 +88,7 @@ def said(value: float | None, unit: str = "") -> str:
     return f"{value:.{2 if unit == 'bits' else 1}f} {unit}"
 
 
-def checked(weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def checked_weights(weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Weights in float64, where sums of many are exact enough; none above 1."""
     if not weights.size:
         raise ValueError(f"There is nothing to measure in weights of shape {weights.shape}.")
@@ -101,7 +101,7 @@ def checked(weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     return np.asarray(np.minimum(weights, 1.0, dtype=np.float64))
 
 
-def column_of(column: int, count: int) -> int:
+def column_index(column: int, count: int) -> int:
     """From 0; raises ValueError for one that is not there."""
     if not -count <= column < count:
         raise ValueError(f"There is no column {column}; the columns are 0 to {count - 1}.")

@@ -14,13 +14,13 @@ from collections.abc import Sequence
 from transformer.measures.pieces import BEGIN, BYTE
 from transformer.measures.words import words
 
-SIGNS = {"<s>": "start", "</s>": "end", "<unk>": "▯"}
+CONTROL_NAMES = {"<s>": "start", "</s>": "end", "<unk>": "▯"}
 """What stands for the control tokens where people read."""
 
 BLANK = "␣"
 """A piece that begins a word and has no letter yet."""
 
-GOES_ON = "…"
+CONTINUATION = "…"
 """Before a piece that goes on with a word."""
 
 
@@ -31,7 +31,7 @@ def token_name(token: str, exact: bool = False) -> str:
         return token
     if byte := BYTE.fullmatch(token):
         return f"byte {byte[1]}"
-    return SIGNS.get(token, token.removeprefix(BEGIN) or BLANK)
+    return CONTROL_NAMES.get(token, token.removeprefix(BEGIN) or BLANK)
 
 
 def token_names(tokens: Sequence[str], exact: bool = False) -> list[str]:
@@ -39,65 +39,73 @@ def token_names(tokens: Sequence[str], exact: bool = False) -> list[str]:
     if exact:
         return list(tokens)
     numbers = words(tokens)
-    found = []
-    for place, token in enumerate(tokens):
-        begins = place == 0 or numbers[place] != numbers[place - 1]
+    names = []
+    for position, token in enumerate(tokens):
+        begins = position == 0 or numbers[position] != numbers[position - 1]
         name = token_name(token)
-        found.append(name if begins or token in SIGNS or _only_signs(name) else GOES_ON + name)
-    return found
+        names.append(
+            name
+            if begins or token in CONTROL_NAMES or _only_punctuation(name)
+            else CONTINUATION + name
+        )
+    return names
 
 
-def _only_signs(name: str) -> bool:
+def _only_punctuation(name: str) -> bool:
     return all(unicodedata.category(letter)[0] in "PS" for letter in name)
 
 
-def counted(number: int, exact: bool = False) -> int:
+def display_number(number: int, exact: bool = False) -> int:
     """The number of a layer or a head as it is shown."""
     return number if exact else number + 1
 
 
 def layer_name(layer: int, exact: bool = False) -> str:
-    return f"layer {counted(layer, exact)}"
+    return f"layer {display_number(layer, exact)}"
 
 
 def head_name(layer: int, head: int, exact: bool = False) -> str:
     """Such as "layer 4, head 2"."""
-    return f"{layer_name(layer, exact)}, head {counted(head, exact)}"
+    return f"{layer_name(layer, exact)}, head {display_number(head, exact)}"
 
 
 def short_name(layer: int, head: int, exact: bool = False) -> str:
     """Such as "L4·H2", out of which nobody reads a number."""
-    return f"L{counted(layer, exact)}·H{counted(head, exact)}"
+    return f"L{display_number(layer, exact)}·H{display_number(head, exact)}"
 
 
-def file_name(what: str, model: str = "", text: str = "", *more: str) -> str:
+def file_name(content: str, model: str = "", text: str = "", *extra: str) -> str:
     """What a file that is taken away is called, without its ending: what it holds, of which model,
     on which sentence, and what else there is to say; in letters that every file system takes."""
-    return "-".join(part for part in (what, _bare(model), _bare(text), *more) if part)
+    return "-".join(part for part in (content, _slug(model), _slug(text), *extra) if part)
 
 
-def _bare(text: str) -> str:
+def _slug(text: str) -> str:
     """Its first words, without accents."""
-    apart = unicodedata.normalize("NFKD", text)
-    letters = "".join(one for one in apart if unicodedata.category(one)[0] != "M").lower()
+    decomposed = unicodedata.normalize("NFKD", text)
+    letters = "".join(
+        letter for letter in decomposed if unicodedata.category(letter)[0] != "M"
+    ).lower()
     return "-".join(re.findall(r"[a-z0-9]+", letters)[:6])[:50]
 
 
-def retold(text: str, exact: bool = False) -> str:
+def display_text(text: str, exact: bool = False) -> str:
     """Rewrite a text with exact names, "layer 3, head 1", "L3·H1" and `</s>`, for display."""
     if exact:
         return text
-    for sign, name in SIGNS.items():
+    for sign, name in CONTROL_NAMES.items():
         text = text.replace(sign, f"“{name}”")
     text = re.sub(r"L(\d+)·H(\d+)", lambda m: short_name(int(m[1]), int(m[2])), text)
-    return re.sub(r"\b([Ll]ayer|[Hh]ead) (\d+)", lambda m: f"{m[1]} {counted(int(m[2]))}", text)
+    return re.sub(
+        r"\b([Ll]ayer|[Hh]ead) (\d+)", lambda m: f"{m[1]} {display_number(int(m[2]))}", text
+    )
 
 
 _SUBSCRIPT = re.compile(r"(\w*)_\{((?:\d+|[a-z]|[a-z]=\d+)(?:,(?:\d+|[a-z]))*)\}")
 _CONCATENATED = re.compile(r"\\quad (\d+) = (\d+) (\\cdot \d+) \+ (\d+)")
 
 
-def retold_latex(text: str, exact: bool = False) -> str:
+def display_latex(text: str, exact: bool = False) -> str:
     """Rewrite a formula of `analysis.inside`, whose subscripts count from 0, for display.
 
     Ids of the vocabulary (v) stay, as in E_{264,5}, and so does P(y_{3}), which is the third output
@@ -110,16 +118,17 @@ def retold_latex(text: str, exact: bool = False) -> str:
         letter, indices = match[1], match[2].split(",")
         if letter == "y" and text[: match.start()].endswith("P("):
             return match[0]
-        kept = 1 if letter == "E" else 0  # the id of a token
-        return f"{letter}_{{{','.join([*indices[:kept], *map(_index, indices[kept:])])}}}"
+        n_unchanged = 1 if letter == "E" else 0  # the id of a token
+        counted = [*indices[:n_unchanged], *map(_index, indices[n_unchanged:])]
+        return f"{letter}_{{{','.join(counted)}}}"
 
     text = _SUBSCRIPT.sub(subscript, text)
-    text = re.sub(r"\^\{\((\d+)\)\}", lambda m: f"^{{({counted(int(m[1]))})}}", text)
-    text = re.sub(r"\\quad u = (\d+)", lambda m: rf"\quad u = {counted(int(m[1]))}", text)
+    text = re.sub(r"\^\{\((\d+)\)\}", lambda m: f"^{{({display_number(int(m[1]))})}}", text)
+    text = re.sub(r"\\quad u = (\d+)", lambda m: rf"\quad u = {display_number(int(m[1]))}", text)
     return _CONCATENATED.sub(
         lambda m: (
-            rf"\quad {counted(int(m[1]))} = ({counted(int(m[2]))} - 1) {m[3]} "
-            rf"+ {counted(int(m[4]))}"
+            rf"\quad {display_number(int(m[1]))} = ({display_number(int(m[2]))} - 1) {m[3]} "
+            rf"+ {display_number(int(m[4]))}"
         ),
         text,
     )
@@ -130,4 +139,4 @@ def _index(index: str) -> str:
     letter, equals, number = index.rpartition("=")
     if not number.isdigit() or letter == "v":
         return index
-    return f"{letter}{equals}{counted(int(number))}"
+    return f"{letter}{equals}{display_number(int(number))}"

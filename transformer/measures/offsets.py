@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Integer
 
-from transformer.measures.measure import Measure, checked
+from transformer.measures.measure import Measure, checked_weights
 from transformer.measures.rows import RowWeights
 
 
@@ -33,22 +33,22 @@ def _most_common(
     weights: Float[np.ndarray, "*heads query key"],
 ) -> tuple[Integer[np.ndarray, "*heads"], Float[np.ndarray, "*heads"]]:
     """`offset` and `positional`."""
-    w = checked(weights)
+    w = checked_weights(weights)
     *heads, queries, keys = w.shape
     # An offset o is counted in place o + queries − 1, of which there are queries + keys − 1.
-    places = queries + keys - 1
-    found = w.argmax(axis=-1).reshape(-1, queries) - np.arange(queries) + queries - 1
-    starts = np.arange(len(found))[:, None] * places
-    counts = np.bincount((found + starts).ravel(), minlength=len(found) * places)
+    n_offsets = queries + keys - 1
+    bins = w.argmax(axis=-1).reshape(-1, queries) - np.arange(queries) + queries - 1
+    starts = np.arange(len(bins))[:, None] * n_offsets
+    counts = np.bincount((bins + starts).ravel(), minlength=len(bins) * n_offsets)
     nearest = np.array(sorted(range(1 - queries, keys), key=lambda o: (abs(o), o)))
-    in_order = counts.reshape(-1, places)[:, nearest + queries - 1]
-    best = nearest[in_order.argmax(axis=-1)]
+    ordered_counts = counts.reshape(-1, n_offsets)[:, nearest + queries - 1]
+    best = nearest[ordered_counts.argmax(axis=-1)]
     # Row i reaches the offset if 0 ≤ i + offset < keys.
-    reach = np.minimum(queries, keys - best) - np.maximum(0, -best)
-    return best.reshape(heads), (in_order.max(axis=-1) / reach).reshape(heads)
+    reachable_rows = np.minimum(queries, keys - best) - np.maximum(0, -best)
+    return best.reshape(heads), (ordered_counts.max(axis=-1) / reachable_rows).reshape(heads)
 
 
-def _no_row(attention: RowWeights) -> Float[np.ndarray, "sentences heads query"]:
+def _no_row_values(attention: RowWeights) -> Float[np.ndarray, "sentences heads query"]:
     raise TypeError("a share of rows at one offset is no mean of numbers that single rows have")
 
 
@@ -81,7 +81,7 @@ MEASURES = (
         "One offset",
         "The share of rows with their greatest weight at the head's most common offset (Voita et "
         "al. 2019, section 5.1); rows that cannot reach it do not count.",
-        _no_row,
+        _no_row_values,
         group="place",
         offset="offset",
     ),
@@ -90,7 +90,7 @@ MEASURES = (
         "One offset from the end",
         "The share of rows with their greatest weight at the head's most common offset, counted "
         "from the other end of the sentence.",
-        _no_row,
+        _no_row_values,
         kinds=("encoder", "cross"),  # the decoder would look into the future
         group="place",
         offset="backwards_offset",

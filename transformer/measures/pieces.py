@@ -34,10 +34,10 @@ def join_bytes(text: str) -> str:
     """
     if "<0x" not in text:
         return text
-    return _BYTES.sub(lambda run: _spelled(bytes.fromhex("".join(BYTE.findall(run[0])))), text)
+    return _BYTES.sub(lambda run: _decode_bytes(bytes.fromhex("".join(BYTE.findall(run[0])))), text)
 
 
-def _spelled(raw: bytes) -> str:
+def _decode_bytes(raw: bytes) -> str:
     letters = raw.decode("utf-8", "surrogateescape")
     return "".join(
         letter
@@ -59,21 +59,23 @@ class Pieces:
     control: Bool[np.ndarray, " ids"]
     punctuation: Bool[np.ndarray, " ids"]
     begins: Bool[np.ndarray, " ids"]
-    goes_on: Bool[np.ndarray, " ids"]
+    continues: Bool[np.ndarray, " ids"]
 
     @classmethod
     def of(cls, pieces: Sequence[str]) -> Pieces:
         control = np.array([piece in CONTROL for piece in pieces])
-        signs = np.array([is_punctuation(piece) for piece in pieces])
+        punctuation = np.array([is_punctuation(piece) for piece in pieces])
         starts = np.array([piece.startswith(BEGIN) for piece in pieces])
-        written = np.array([any(letter.isalnum() for letter in piece) for piece in pieces])
-        return cls(control, signs, starts & written, ~(starts | signs | control))
+        has_letters = np.array([any(letter.isalnum() for letter in piece) for piece in pieces])
+        return cls(control, punctuation, starts & has_letters, ~(starts | punctuation | control))
 
-    def whole(self, ids: Integer[np.ndarray, "sentences n"]) -> Bool[np.ndarray, "sentences n"]:
+    def whole_words(
+        self, ids: Integer[np.ndarray, "sentences n"]
+    ) -> Bool[np.ndarray, "sentences n"]:
         """Which tokens are a word by themselves: pieces that go on with one, and those that are
         gone on with, stand in many words that have nothing else in common."""
         followed = np.zeros(ids.shape, dtype=bool)
-        followed[:, :-1] = self.goes_on[ids[:, 1:]]
+        followed[:, :-1] = self.continues[ids[:, 1:]]
         return np.asarray(self.begins[ids] & ~followed)
 
 

@@ -22,7 +22,7 @@ def _rarest(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
 def _has_rare(rows: Rows) -> Bool[np.ndarray, "sentences query"]:
     if rows.rare is None:
         return np.zeros_like(rows.real)
-    return np.asarray((rows.once(_rarest) & rows.rare[rows.key][:, None]).any(axis=-1))
+    return np.asarray((rows.cached(_rarest) & rows.rare[rows.key][:, None]).any(axis=-1))
 
 
 MEASURES = (
@@ -32,10 +32,12 @@ MEASURES = (
         "The share of rows with their greatest weight, </s> aside, on the rarest token of the "
         f"sentence, where that is not one of the {FREQUENT} most frequent (Voita et al. 2019, "
         "section 5.3).",
-        lambda attention: attention.greatest_on(attention.rows.once(_rarest)),
+        lambda attention: attention.greatest_on(attention.rows.cached(_rarest)),
         kinds=("encoder",),
         counts=_has_rare,
-        lacking=f"none has a token beyond the {FREQUENT} most frequent of this model's vocabulary",
+        missing_reason=(
+            f"none has a token beyond the {FREQUENT} most frequent of this model's vocabulary"
+        ),
         claim=PublishedClaim(
             "A head of the lowest encoder layer looks at the rarest token of the sentence.",
             "Voita et al. 2019, section 5.3",

@@ -19,16 +19,18 @@ from transformer.measures.pieces import Pieces
 from transformer.measures.rows import Rows, RowWeights
 
 
-def _found() -> dict[str, Measure]:
+def _discover_measures() -> dict[str, Measure]:
     """Every measure of every module here; by group, then as modules are called and list them."""
     package, this = __name__.rpartition(".")[::2]
-    names = [one.name for one in pkgutil.iter_modules([str(Path(__file__).parent)])]
+    names = [info.name for info in pkgutil.iter_modules([str(Path(__file__).parent)])]
     modules = (import_module(f"{package}.{name}") for name in names if name != this)
-    each = [one for module in modules for one in getattr(module, "MEASURES", ())]
-    return {one.name: one for one in sorted(each, key=lambda one: GROUPS.index(one.group))}
+    all_measures = [info for module in modules for info in getattr(module, "MEASURES", ())]
+    return {
+        info.name: info for info in sorted(all_measures, key=lambda info: GROUPS.index(info.group))
+    }
 
 
-MEASURES: dict[str, Measure] = _found()
+MEASURES: dict[str, Measure] = _discover_measures()
 """Every measure by its name."""
 
 
@@ -61,7 +63,7 @@ class AttentionTrace(Protocol):
     def weights(self, kind: str, layer: int) -> npt.NDArray[np.float32]: ...
 
 
-def of_trace(
+def measure_heads(
     trace: AttentionTrace, kind: str, layer: int
 ) -> dict[str, Float[np.ndarray, " heads"]]:
     """Every measure of every head of one layer, and the offsets of those that have one.
@@ -71,21 +73,21 @@ def of_trace(
     """
     rows = rows_of(trace, kind)
     attention = RowWeights(rows, trace.weights(kind, layer)[None])
-    found: dict[str, Float[np.ndarray, " heads"]] = {}
-    for one in MEASURES.values():
-        if kind in one.kinds and one.counted(rows).any():
-            found[one.name] = one.means(attention)[0]
-            if isinstance(one, OffsetShare):
-                found[one.offset] = offset(one.windows(attention)[0])
-    return found
+    values: dict[str, Float[np.ndarray, " heads"]] = {}
+    for measure in MEASURES.values():
+        if kind in measure.kinds and measure.applicable_rows(rows).any():
+            values[measure.name] = measure.means(attention)[0]
+            if isinstance(measure, OffsetShare):
+                values[measure.offset] = offset(measure.windows(attention)[0])
+    return values
 
 
 def rows_of(trace: AttentionTrace, kind: str) -> Rows:
     """The rows of one kind in this sentence."""
     source, target, written = trace.src_tokens, trace.tgt_tokens, trace.predicted_tokens
     query, key = source if kind == "encoder" else target, target if kind == "decoder" else source
-    known = sorted({*source, *target, *written})
-    number = {token: at for at, token in enumerate(known)}
+    vocabulary = sorted({*source, *target, *written})
+    number = {token: at for at, token in enumerate(vocabulary)}
 
     def ids(tokens: Sequence[str]) -> Integer[np.ndarray, "1 n"]:
         return np.array([[number[token] for token in tokens]], dtype=np.int64)
@@ -93,5 +95,5 @@ def rows_of(trace: AttentionTrace, kind: str) -> Rows:
     writes = ids(query if kind == "encoder" else written)
     n_query, n_key = np.array([len(query)]), np.array([len(key)])
     within = {PIECES: same_word(source)[None]} if kind == "encoder" else {}
-    pieces = Pieces.of(known)
+    pieces = Pieces.of(vocabulary)
     return Rows(kind, ids(query), ids(key), writes, n_query, n_key, pieces, within=within)

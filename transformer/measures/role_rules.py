@@ -31,8 +31,8 @@ from jaxtyping import Float
 from transformer import measures
 from transformer.measures.words import special, word_labels
 
-POSITIONAL, SINK, LEAST_ROWS = 0.9, 0.5, 4
-ALIGNED, LEAST_ALIGNED_ROWS = 0.5, 3
+POSITIONAL, SINK, MIN_SENTENCE_ROWS = 0.9, 0.5, 4
+ALIGNED, MIN_ALIGNED_ROWS = 0.5, 3
 Links = Collection[tuple[int, int]]
 """Pairs of a source token and a target token that belong together, counted from 0."""
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -78,46 +78,46 @@ def roles(
     if columns != len(keys):
         raise ValueError(f"There are {columns} columns for {len(keys)} tokens.")
     flat = weights.reshape(-1, queries, columns).astype(np.float32)
-    found = [NONE] * len(flat)
-    choosing = flat[:, 1:] if kind == "decoder" else flat
-    if columns > 2 and choosing.shape[1] >= LEAST_ROWS:
-        for place, name in ((columns - 1, "last"), (0, "first")):
-            shares = measures.share(choosing, place)
-            for at in np.flatnonzero(shares >= SINK):
-                text = f"rests on {word_labels([keys[place]])[0]}, the {name} token"
-                found[at] = Role("sink", name, text, float(shares[at]))
-    least = max(LEAST_ROWS, queries / 2)
+    head_roles = [NONE] * len(flat)
+    free_rows = flat[:, 1:] if kind == "decoder" else flat
+    if columns > 2 and free_rows.shape[1] >= MIN_SENTENCE_ROWS:
+        for column, name in ((columns - 1, "last"), (0, "first")):
+            shares = measures.share(free_rows, column)
+            for head in np.flatnonzero(shares >= SINK):
+                text = f"rests on {word_labels([keys[column]])[0]}, the {name} token"
+                head_roles[head] = Role("sink", name, text, float(shares[head]))
+    min_rows = max(MIN_SENTENCE_ROWS, queries / 2)
     mirrored = kind != "decoder"
-    for turned in (True, False) if mirrored else (False,):
-        seen = flat[:, :, ::-1] if turned else flat
-        offsets, shares = measures.offset(seen), measures.positional(seen)
+    for reversed_keys in (True, False) if mirrored else (False,):
+        oriented = flat[:, :, ::-1] if reversed_keys else flat
+        offsets, shares = measures.offset(oriented), measures.positional(oriented)
         # Rows that can reach the offset, as measures.positional counts them.
         reach = np.minimum(queries, columns - offsets) - np.maximum(0, -offsets)
-        for at in np.flatnonzero((shares >= POSITIONAL) & (reach >= least)):
-            role_of = backwards if turned else straight
-            found[at] = role_of(int(offsets[at]), float(shares[at]), kind, keys)
+        for head in np.flatnonzero((shares >= POSITIONAL) & (reach >= min_rows)):
+            role_of = backwards if reversed_keys else straight
+            head_roles[head] = role_of(int(offsets[head]), float(shares[head]), kind, keys)
     if kind == "cross":
         shares = aligned_share(flat, links)
         text = f"follows the alignment{_shape(links)}"
-        for at in np.flatnonzero(shares >= ALIGNED):
-            found[at] = Role("aligned", "align", text, float(shares[at]))
-    made: npt.NDArray[np.object_] = np.empty(len(found), object)
-    made[:] = found
-    return made.reshape(heads)
+        for head in np.flatnonzero(shares >= ALIGNED):
+            head_roles[head] = Role("aligned", "align", text, float(shares[head]))
+    role_array: npt.NDArray[np.object_] = np.empty(len(head_roles), object)
+    role_array[:] = head_roles
+    return role_array.reshape(heads)
 
 
 def aligned_share(
     weights: Float[np.ndarray, "heads query key"], links: Links
 ) -> Float[np.ndarray, " heads"]:
     """The mean weight on the linked source tokens, over the rows that write a linked token; 0 for
-    fewer than `LEAST_ALIGNED_ROWS` of them."""
+    fewer than `MIN_ALIGNED_ROWS` of them."""
     _, queries, columns = weights.shape
     linked = np.zeros((queries, columns), np.float32)
     for source, target in links:
         if source < columns and target < queries:
             linked[target, source] = 1
     rows = linked.any(axis=1)
-    if rows.sum() < LEAST_ALIGNED_ROWS:
+    if rows.sum() < MIN_ALIGNED_ROWS:
         return np.zeros(len(weights), np.float32)
     return np.asarray((weights * linked)[:, rows].sum(axis=-1).mean(axis=-1))
 
@@ -136,20 +136,20 @@ def straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
     if offset == 0:
         text = "looks at the same place" if kind == "cross" else "looks at itself"
         return Role("positional", "0", text, share)
-    way = "back" if offset < 0 else "ahead"
+    direction = "back" if offset < 0 else "ahead"
     return Role(
-        "positional", f"{offset:+d}".replace("-", "−"), f"looks {_count(offset)} {way}", share
+        "positional", f"{offset:+d}".replace("-", "−"), f"looks {_count(offset)} {direction}", share
     )
 
 
 def backwards(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
     """The role of one whose rows look at one offset from the other end of the sentence."""
     # The end of the sentence is before its </s>, if it has one.
-    late = offset - int(special(keys[-1:])[0])
-    if late == 0:
+    end_offset = offset - int(special(keys[-1:])[0])
+    if end_offset == 0:
         return Role("backwards", "⇆", "reads backwards", share)
-    way = "nearer the beginning" if late > 0 else "nearer the end"
-    return Role("backwards", "⇆", f"reads backwards, {_count(late)} {way}", share)
+    direction = "nearer the beginning" if end_offset > 0 else "nearer the end"
+    return Role("backwards", "⇆", f"reads backwards, {_count(end_offset)} {direction}", share)
 
 
 def _count(offset: int) -> str:

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float, Integer
 
 from transformer.measures.pieces import Pieces
 
-Made = TypeVar("Made")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,13 @@ class Rows:
     rare: Bool[np.ndarray, " ids"] | None = None
     within: Mapping[str, Bool[np.ndarray, "sentences query key"]] = field(default_factory=dict)
     linked: Bool[np.ndarray, "sentences query key"] | None = None
-    _made: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+    _cache: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
 
-    def once(self, function: Callable[[Rows], Made]) -> Made:
+    def cached(self, function: Callable[[Rows], T]) -> T:
         """What `function` makes of these rows, made once for all layers."""
-        if function not in self._made:
-            self._made[function] = function(self)
-        return cast(Made, self._made[function])
+        if function not in self._cache:
+            self._cache[function] = function(self)
+        return cast(T, self._cache[function])
 
     @cached_property
     def i(self) -> Integer[np.ndarray, "query 1"]:
@@ -65,31 +65,31 @@ class Rows:
         return np.asarray(self.i[:, 0] < self.n_query[:, None])
 
     @cached_property
-    def seen(self) -> Bool[np.ndarray, "sentences query key"]:
+    def visible(self) -> Bool[np.ndarray, "sentences query key"]:
         """Columns that the row may look at."""
-        here = (self.j < self.n_key[:, None])[:, None]
-        open_ = self.j <= self.i if self.kind == "decoder" else np.ones_like(self.j <= self.i)
-        return np.asarray(here & open_)
+        real = (self.j < self.n_key[:, None])[:, None]
+        unmasked = self.j <= self.i if self.kind == "decoder" else np.ones_like(self.j <= self.i)
+        return np.asarray(real & unmasked)
 
     @cached_property
     def words(self) -> Bool[np.ndarray, "sentences query key"]:
         """Those of them that are text: no `<s>`, no `</s>`."""
-        return np.asarray(self.seen & ~self.pieces.control[self.key][:, None])
+        return np.asarray(self.visible & ~self.pieces.control[self.key][:, None])
 
     @cached_property
     def none(self) -> Bool[np.ndarray, "sentences query key"]:
         """No column at all."""
-        return np.zeros_like(self.seen)
+        return np.zeros_like(self.visible)
 
-    def having(
+    def with_any(
         self, columns: Callable[[Rows], Bool[np.ndarray, "sentences query key"]]
     ) -> Bool[np.ndarray, "sentences query"]:
         """The rows for which there is one of these columns."""
-        return np.asarray(self.once(columns).any(axis=-1))
+        return np.asarray(self.cached(columns).any(axis=-1))
 
-    def even(self) -> RowWeights:
+    def uniform(self) -> RowWeights:
         """A head that looks everywhere alike, wherever it may look."""
-        shares = self.seen / np.maximum(self.seen.sum(axis=-1, keepdims=True), 1)
+        shares = self.visible / np.maximum(self.visible.sum(axis=-1, keepdims=True), 1)
         return RowWeights(self, shares[:, None].astype(np.float32))
 
 
@@ -104,16 +104,16 @@ class RowWeights:
         self, columns: Bool[np.ndarray, "*sentences #query key"]
     ) -> Float[np.ndarray, "sentences heads query"]:
         """The weight on these columns of each row."""
-        wanted = np.broadcast_to(columns, self.rows.seen.shape).astype(np.float32)
-        return np.asarray(np.einsum("shqk,sqk->shq", self.w, wanted))
+        mask = np.broadcast_to(columns, self.rows.visible.shape).astype(np.float32)
+        return np.asarray(np.einsum("shqk,sqk->shq", self.w, mask))
 
     def greatest_on(
         self, columns: Bool[np.ndarray, "sentences query key"]
     ) -> Float[np.ndarray, "sentences heads query"]:
         """Whether the greatest weight is on one of these columns, `<s>` and `</s>` aside. Of equal
         weights each counts in part, so that an even head shows what chance gives."""
-        wanted = columns.astype(np.float32)
-        return np.asarray(np.einsum("shqk,sqk->shq", self._greatest, wanted))
+        mask = columns.astype(np.float32)
+        return np.asarray(np.einsum("shqk,sqk->shq", self._greatest, mask))
 
     @cached_property
     def greatest(self) -> Float[np.ndarray, "sentences heads query"]:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float
 
-from transformer.measures.measure import Measure, checked, column_of, mean
+from transformer.measures.measure import Measure, checked_weights, column_index, mean
 
 Weights = Float[np.ndarray, "*heads query key"]
 
@@ -19,7 +19,7 @@ def entropy(weights: Weights) -> Float[np.ndarray, "*heads"]:
 
     Clark et al. 2019, section 3.3 (https://arxiv.org/abs/1906.04341), there in nats.
     """
-    return mean(_bits(checked(weights)))
+    return mean(_entropies(checked_weights(weights)))
 
 
 def distance(weights: Weights) -> Float[np.ndarray, "*heads"]:
@@ -29,7 +29,7 @@ def distance(weights: Weights) -> Float[np.ndarray, "*heads"]:
     for self-attention; in cross attention i and j count the tokens of two languages, and the
     number says how far a head is from the diagonal, not how far apart two words are.
     """
-    return mean(_far(checked(weights)))
+    return mean(_distances(checked_weights(weights)))
 
 
 def confidence(weights: Weights, skip: Collection[int] = ()) -> Float[np.ndarray, "*heads"]:
@@ -40,18 +40,18 @@ def confidence(weights: Weights, skip: Collection[int] = ()) -> Float[np.ndarray
     Raises:
         ValueError: also for a column that is not there.
     """
-    w = checked(weights)
-    left_out = [column_of(column, w.shape[-1]) for column in skip]
+    w = checked_weights(weights)
+    left_out = [column_index(column, w.shape[-1]) for column in skip]
     return mean(np.delete(w, left_out, axis=-1).max(axis=-1, initial=0.0))
 
 
-def _bits(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _entropies(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
     # A weight is at most 1, so its logarithm is never positive; abs leaves no −0 behind.
     logarithms = np.log2(w, out=np.zeros_like(w), where=w > 0)
     return np.asarray(np.einsum("...k,...k->...", w, np.abs(logarithms, out=logarithms)))
 
 
-def _far(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _distances(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
     i, j = np.arange(w.shape[-2])[:, None], np.arange(w.shape[-1])
     return np.asarray(np.einsum("...qk,qk->...q", w, np.abs(i - j).astype(w.dtype)))
 
@@ -62,7 +62,7 @@ MEASURES = (
         "Spread (entropy)",
         "How spread, in bits: 0 is all on one token, each bit more is twice as many (Clark et al. "
         "2019, section 3.3).",
-        lambda attention: _bits(attention.w),
+        lambda attention: _entropies(attention.w),
         unit="bits",
         group="shape",
     ),
@@ -71,7 +71,7 @@ MEASURES = (
         "Distance",
         "How many tokens away, as a mean over the weights (Vig and Belinkov 2019); between two "
         "languages, how far from the diagonal.",
-        lambda attention: _far(attention.w),
+        lambda attention: _distances(attention.w),
         unit="tokens",
         group="shape",
     ),

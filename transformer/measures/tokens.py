@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Bool, Float
 
-from transformer.measures.measure import Measure, checked, column_of, every, mean
+from transformer.measures.measure import Measure, all_rows, checked_weights, column_index, mean
 from transformer.measures.rows import Rows
 
 
@@ -19,8 +19,8 @@ def share(
     Raises:
         ValueError: also for a column that is not there.
     """
-    w = checked(weights)
-    return mean(w[..., column_of(column, w.shape[-1])])
+    w = checked_weights(weights)
+    return mean(w[..., column_index(column, w.shape[-1])])
 
 
 def _last(rows: Rows) -> Bool[np.ndarray, "sentences 1 key"]:
@@ -32,14 +32,14 @@ def _punctuation(rows: Rows) -> Bool[np.ndarray, "sentences 1 key"]:
 
 
 def _delimiters(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
-    return np.asarray((rows.seen & ~rows.words) | _punctuation(rows))
+    return np.asarray((rows.visible & ~rows.words) | _punctuation(rows))
 
 
 def _same(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
     """Where the word of the row stands; in self-attention where else."""
     own = rows.writes if rows.kind == "cross" else rows.query
-    same = (own[:, :, None] == rows.key[:, None]) & rows.seen
-    same &= rows.pieces.whole(own)[:, :, None] & rows.pieces.whole(rows.key)[:, None]
+    same = (own[:, :, None] == rows.key[:, None]) & rows.visible
+    same &= rows.pieces.whole_words(own)[:, :, None] & rows.pieces.whole_words(rows.key)[:, None]
     return same if rows.kind == "cross" else np.asarray(same & (rows.i != rows.j))
 
 
@@ -56,22 +56,22 @@ MEASURES = (
         "The last token",
         "The weight on the last token, in the source </s>: much of it is a head at rest (Clark et "
         "al. 2019, section 3.2).",
-        lambda attention: attention.on(attention.rows.once(_last)),
+        lambda attention: attention.on(attention.rows.cached(_last)),
     ),
     Measure(
         "punctuation",
         "Punctuation",
         "The weight on punctuation, apostrophes and hyphens aside.",
-        lambda attention: attention.on(attention.rows.once(_punctuation)),
+        lambda attention: attention.on(attention.rows.cached(_punctuation)),
     ),
     Measure(
         "delimiters",
         "Punctuation, <s>, </s>",
         "The weight on punctuation, <s> and </s> together.",
-        lambda attention: attention.on(attention.rows.once(_delimiters)),
+        lambda attention: attention.on(attention.rows.cached(_delimiters)),
         # The decoder's first row has no choice.
         counts=lambda rows: (
-            every(rows) & (rows.i[:, 0] > 0) if rows.kind == "decoder" else every(rows)
+            all_rows(rows) & (rows.i[:, 0] > 0) if rows.kind == "decoder" else all_rows(rows)
         ),
     ),
     Measure(
@@ -80,7 +80,7 @@ MEASURES = (
         "Where the row's own word stands elsewhere too (in the decoder: before), the weight on it "
         "there; in cross attention the weight on the word that the row writes, where it stands in "
         "the source. Tokens that are a whole word count, not punctuation or parts of words.",
-        lambda attention: attention.on(attention.rows.once(_same)),
-        counts=lambda rows: rows.having(_same),
+        lambda attention: attention.on(attention.rows.cached(_same)),
+        counts=lambda rows: rows.with_any(_same),
     ),
 )

@@ -25,12 +25,14 @@ def words(tokens: Sequence[str]) -> list[int]:
     A word begins with the first token, with a piece that begins with "▁", with a control token and
     after one; every other piece goes on with the word before it.
     """
-    found: list[int] = []
+    numbers: list[int] = []
     control = special(tokens)
-    for place, token in enumerate(tokens):
-        begins = token.startswith(BEGIN) or control[place] or (place > 0 and control[place - 1])
-        found.append(found[-1] + begins if found else 0)
-    return found
+    for position, token in enumerate(tokens):
+        begins = (
+            token.startswith(BEGIN) or control[position] or (position > 0 and control[position - 1])
+        )
+        numbers.append(numbers[-1] + begins if numbers else 0)
+    return numbers
 
 
 def word_labels(tokens: Sequence[str]) -> list[str]:
@@ -48,21 +50,23 @@ def plain_words(tokens: Sequence[str]) -> tuple[list[int], list[str]]:
     for heads that rest on a full stop do not look at the word it ends. What is no word, control
     tokens and such signs, is a number of its own too, and its label is "".
     """
-    found: list[int] = []
+    word_numbers: list[int] = []
     labels: list[str] = []
-    silent = [a or is_punctuation(b) for a, b in zip(special(tokens), tokens, strict=True)]
+    separate = [a or is_punctuation(b) for a, b in zip(special(tokens), tokens, strict=True)]
     numbers = words(tokens)
-    for place, (number, token) in enumerate(zip(numbers, tokens, strict=True)):
-        begins = place == 0 or number != numbers[place - 1]
-        if begins or silent[place] or silent[place - 1]:
+    for position, (number, token) in enumerate(zip(numbers, tokens, strict=True)):
+        begins = position == 0 or number != numbers[position - 1]
+        if begins or separate[position] or separate[position - 1]:
             labels.append("")
-        found.append(len(labels) - 1)
-        if not silent[place]:
+        word_numbers.append(len(labels) - 1)
+        if not separate[position]:
             labels[-1] += token
-    return found, [_unsigned(join_bytes(label.removeprefix(BEGIN))) for label in labels]
+    return word_numbers, [
+        _strip_punctuation(join_bytes(label.removeprefix(BEGIN))) for label in labels
+    ]
 
 
-def _unsigned(label: str) -> str:
+def _strip_punctuation(label: str) -> str:
     """Without the signs of punctuation around it that belong to a letter's piece."""
     start, end = 0, len(label)
     while start < end and is_punctuation(label[start]):
@@ -85,8 +89,8 @@ def merge(
     Raises:
         ValueError: if there is not one number a row and a column, or one is out of order.
     """
-    query_starts = _starts("rows", query_words, weights.shape[-2])
-    key_starts = _starts("columns", key_words, weights.shape[-1])
+    query_starts = _word_starts("rows", query_words, weights.shape[-2])
+    key_starts = _word_starts("columns", key_words, weights.shape[-1])
     pieces = np.diff([*query_starts, len(query_words)]).astype(weights.dtype)
     merged: npt.NDArray[Any] = np.add.reduceat(weights, key_starts, axis=-1)
     merged = np.add.reduceat(merged, query_starts, axis=-2) / pieces[:, None]
@@ -107,7 +111,7 @@ def rows_of_written(
     return np.concatenate([weights[..., 1:, :], weights[..., -1:, :]], axis=-2)
 
 
-def _starts(name: str, numbers: Sequence[int], count: int) -> list[int]:
+def _word_starts(name: str, numbers: Sequence[int], count: int) -> list[int]:
     if len(numbers) != count:
         raise ValueError(f"There are {len(numbers)} word numbers for {count} {name}.")
     if count and numbers[0] != 0:
@@ -118,11 +122,11 @@ def _starts(name: str, numbers: Sequence[int], count: int) -> list[int]:
                 f"The words of the {name} go from {before} to {number}; "
                 f"after {before} comes {before} or {before + 1}."
             )
-    return [place for place, (a, b) in enumerate(pairwise([-1, *numbers])) if a != b]
+    return [position for position, (a, b) in enumerate(pairwise([-1, *numbers])) if a != b]
 
 
 @dataclass(frozen=True)
-class Looks:
+class StrongestLinks:
     """The strongest look of every word in every head, 0 where there is no other word.
 
     Attributes:
@@ -131,16 +135,16 @@ class Looks:
     """
 
     weights: Float[np.ndarray, "heads words"]
-    others: Integer[np.ndarray, "heads words"]
+    partners: Integer[np.ndarray, "heads words"]
 
 
-def looks(
+def strongest_links(
     weights: Float[np.ndarray, "heads rows columns"],
     rows: Sequence[str],
     columns: Sequence[str],
     *,
     same: bool,
-) -> tuple[Looks, Looks]:
+) -> tuple[StrongestLinks, StrongestLinks]:
     """The strongest look at every word of the columns, and that of every word of the rows.
 
     Words are those of `words.plain_words`; the weights of their pieces are added up towards a word
@@ -155,13 +159,15 @@ def looks(
     """
     (row_words, row_labels), (column_words, column_labels) = plain_words(rows), plain_words(columns)
     merged = merge(weights, row_words, column_words).astype(np.float32)
-    mute = _mute(row_labels)[:, None] | _mute(column_labels)[None, :]
+    excluded = _no_label(row_labels)[:, None] | _no_label(column_labels)[None, :]
     if same:
-        mute = mute | np.eye(len(mute), dtype=bool)
-    merged = np.where(mute, np.float32(0), merged)
-    found = [Looks(merged.max(axis=axis), merged.argmax(axis=axis)) for axis in (-2, -1)]
-    return found[0], found[1]
+        excluded = excluded | np.eye(len(excluded), dtype=bool)
+    merged = np.where(excluded, np.float32(0), merged)
+    strongest = [
+        StrongestLinks(merged.max(axis=axis), merged.argmax(axis=axis)) for axis in (-2, -1)
+    ]
+    return strongest[0], strongest[1]
 
 
-def _mute(labels: Sequence[str]) -> npt.NDArray[np.bool_]:
+def _no_label(labels: Sequence[str]) -> npt.NDArray[np.bool_]:
     return np.array([not label for label in labels], dtype=bool)

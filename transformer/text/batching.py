@@ -73,10 +73,10 @@ def make_batch(
     if not pairs:
         raise ValueError("0 pairs make no batch; give at least 1 index.")
     sources, targets = [src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs]
-    return padded(sources, targets, pad_id=pad_id, bos_id=bos_id)
+    return pad_batch(sources, targets, pad_id=pad_id, bos_id=bos_id)
 
 
-def padded(
+def pad_batch(
     sources: Sequence[list[int]],
     targets: Sequence[list[int]],
     *,

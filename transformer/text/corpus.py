@@ -12,7 +12,7 @@ from transformer.text.visible import is_blank
 Pair = tuple[str, str]
 PathLike = str | os.PathLike[str]
 
-LONGEST = 1_000_000
+MAX_LINE_BYTES = 1_000_000
 """Bytes of a line."""
 
 
@@ -121,12 +121,12 @@ def read_lines(path: PathLike) -> Iterator[str]:
             zipped = str(path).endswith(".gz") or plain.peek(2)[:2] == b"\x1f\x8b"
             file = gzip.GzipFile(fileobj=plain) if zipped else plain
             # Not the file's own iteration: a small .gz may hold one line of many gigabytes.
-            lines = iter(lambda: file.readline(LONGEST + 1), b"")
+            lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
             for number, raw in enumerate(lines, start=1):
-                if len(raw) > LONGEST:
+                if len(raw) > MAX_LINE_BYTES:
                     raise CorpusError(
-                        f"{path}, line {number} has more than {LONGEST:,} bytes; put each sentence "
-                        "on a line of its own."
+                        f"{path}, line {number} has more than {MAX_LINE_BYTES:,} bytes; put "
+                        "each sentence on its own line."
                     )
                 if number == 1:
                     raw = raw.removeprefix(b"\xef\xbb\xbf")

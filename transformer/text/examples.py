@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from transformer.text.store import Ids, Lengths
 
-MOST_JOINED = 4
-Vary = Callable[[Sequence[tuple[Ids, Ids]], np.random.Generator], list[tuple[Ids, Ids]]]
+MAX_JOINED = 4
+Augmentation = Callable[[Sequence[tuple[Ids, Ids]], np.random.Generator], list[tuple[Ids, Ids]]]
 """Changed pairs of ids, as many as were given."""
 
 
@@ -45,11 +45,11 @@ class Examples:
         stores: Sequence[Pairs],
         weights: Sequence[float],
         *,
-        join: float,
+        concat_prob: float,
         max_len: int,
         seed: int,
         epoch: int,
-        vary: Vary | None = None,
+        augment: Augmentation | None = None,
     ) -> None:
         """
         Args:
@@ -66,7 +66,7 @@ class Examples:
         self._stores = stores
         self._starts = np.cumsum([0] + [len(store) for store in stores])
         drawn = [
-            start + _drawn(len(store), weight, random)
+            start + _draw_indices(len(store), weight, random)
             for store, weight, start in zip(stores, weights, self._starts, strict=False)
         ]
         order = random.permutation(np.concatenate(drawn))
@@ -74,18 +74,18 @@ class Examples:
             np.concatenate([getattr(store, side) for store in stores])[order]
             for side in ("src_lengths", "tgt_lengths")
         )
-        self._varied: list[tuple[Ids, Ids]] | None = None
-        if vary is not None:
+        self._augmented: list[tuple[Ids, Ids]] | None = None
+        if augment is not None:
             pairs = [self._stored(number) for number in order.tolist()]
-            self._varied = [
+            self._augmented = [
                 new if max(map(len, new)) <= max_len else old
-                for old, new in zip(pairs, vary(pairs, random), strict=True)
+                for old, new in zip(pairs, augment(pairs, random), strict=True)
             ]
             src, tgt = (
-                np.array([len(pair[side]) for pair in self._varied], np.int32) for side in (0, 1)
+                np.array([len(pair[side]) for pair in self._augmented], np.int32) for side in (0, 1)
             )
-        sizes = _sizes(len(order), join, random)
-        sizes = _within(sizes, src, tgt, max_len)
+        sizes = _group_sizes(len(order), concat_prob, random)
+        sizes = _split_long_groups(sizes, src, tgt, max_len)
         self._order, self._firsts = order, np.cumsum(sizes) - sizes
         self._sizes = sizes
         self.src_lengths: Lengths = _lengths(src, self._firsts, sizes)
@@ -100,46 +100,48 @@ class Examples:
             raise IndexError(f"Example {index} is outside the epoch's 0 to {len(self) - 1}.")
         first = int(self._firsts[index])
         last = first + int(self._sizes[index])
-        if self._varied is not None:
-            parts = self._varied[first:last]
+        if self._augmented is not None:
+            parts = self._augmented[first:last]
         else:
             parts = [self._stored(n) for n in self._order[first:last].tolist()]
         src, tgt = ([part[side] for part in parts] for side in (0, 1))
-        return _joined(src), _joined(tgt)
+        return _concatenate(src), _concatenate(tgt)
 
     def _stored(self, number: int) -> tuple[Ids, Ids]:
         store = int(np.searchsorted(self._starts, number, side="right")) - 1
         return self._stores[store].pair(number - int(self._starts[store]))
 
 
-def _drawn(count: int, weight: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
+def _draw_indices(count: int, weight: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
     """Numbers below `count`, each ⌊weight⌋ times, and a random share of them once more."""
-    whole = int(weight)
-    more = random.permutation(count)[: round((weight - whole) * count)]
-    return np.concatenate([np.tile(np.arange(count), whole), more])
+    repeats = int(weight)
+    extra = random.permutation(count)[: round((weight - repeats) * count)]
+    return np.concatenate([np.tile(np.arange(count), repeats), extra])
 
 
-def _sizes(count: int, join: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
+def _group_sizes(
+    count: int, concat_prob: float, random: np.random.Generator
+) -> npt.NDArray[np.int64]:
     """How many pairs each example takes, `count` in all."""
-    joined = random.random(count) < join
-    sizes = np.where(joined, random.integers(2, MOST_JOINED + 1, count), 1)
+    joined = random.random(count) < concat_prob
+    sizes = np.where(joined, random.integers(2, MAX_JOINED + 1, count), 1)
     ends = np.cumsum(sizes)
-    kept = int(np.searchsorted(ends, count, side="left")) + 1
-    sizes = sizes[:kept]
-    sizes[-1] -= int(ends[kept - 1]) - count
+    n_groups = int(np.searchsorted(ends, count, side="left")) + 1
+    sizes = sizes[:n_groups]
+    sizes[-1] -= int(ends[n_groups - 1]) - count
     return sizes
 
 
-def _within(
+def _split_long_groups(
     sizes: npt.NDArray[np.int64], src: Lengths, tgt: Lengths, max_len: int
 ) -> npt.NDArray[np.int64]:
     """`sizes`, with every group that is longer than `max_len` on a side taken apart."""
     firsts = np.cumsum(sizes) - sizes
     longest = np.maximum(_lengths(src, firsts, sizes), _lengths(tgt, firsts, sizes))
-    apart = (longest > max_len) & (sizes > 1)
-    pieces = np.where(apart, sizes, 1)
-    found = np.repeat(np.where(apart, 1, sizes), pieces)
-    return np.asarray(found)
+    too_long = (longest > max_len) & (sizes > 1)
+    counts = np.where(too_long, sizes, 1)
+    split_sizes = np.repeat(np.where(too_long, 1, sizes), counts)
+    return np.asarray(split_sizes)
 
 
 def _lengths(each: Lengths, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Lengths:
@@ -147,7 +149,7 @@ def _lengths(each: Lengths, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np
     return np.asarray(np.add.reduceat(each, firsts) - (sizes - 1), dtype=np.int32)
 
 
-def _joined(parts: list[Ids]) -> Ids:
+def _concatenate(parts: list[Ids]) -> Ids:
     return np.concatenate([*(part[:-1] for part in parts[:-1]), parts[-1]])
 
 
@@ -179,7 +181,7 @@ def batch_plan(
         return []
     random = np.random.default_rng([seed, epoch])
     order = _by_length(src_lengths, tgt_lengths, random)
-    batches = _cut(order, src_lengths[order], tgt_lengths[order], batch_tokens)
+    batches = _cut_batches(order, src_lengths[order], tgt_lengths[order], batch_tokens)
     return [batches[number] for number in random.permutation(len(batches))]
 
 
@@ -198,15 +200,15 @@ def _by_length(
     return shuffled[np.argsort(key, kind="stable")]
 
 
-def _cut(
+def _cut_batches(
     order: Indices, src: npt.NDArray[np.integer], tgt: npt.NDArray[np.integer], batch_tokens: int
 ) -> list[Indices]:
     """Cut the order into the longest runs that fit; Python works once a batch, not once a pair."""
     batches = []
     start = 0
     while start < len(order):
-        most = max(1, batch_tokens // max(1, int(src[start]) + int(tgt[start])))
-        window = slice(start, start + most)
+        max_pairs = max(1, batch_tokens // max(1, int(src[start]) + int(tgt[start])))
+        window = slice(start, start + max_pairs)
         longest = np.maximum.accumulate(src[window]) + np.maximum.accumulate(tgt[window])
         padded = longest.astype(np.int64) * np.arange(1, len(longest) + 1)
         count = max(1, int(np.searchsorted(padded, batch_tokens, side="right")))

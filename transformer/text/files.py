@@ -54,8 +54,8 @@ def new_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
     if final.exists() or final.is_symlink():
         raise FileExistsError(f"{final} is there already; give another name, or remove it")
     final.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{final.name}.") as beside:
-        made = Path(beside) / "made"
-        made.mkdir()
-        yield made
-        os.rename(made, final)
+    with tempfile.TemporaryDirectory(dir=final.parent, prefix=f".{final.name}.") as parent:
+        folder = Path(parent) / "made"
+        folder.mkdir()
+        yield folder
+        os.rename(folder, final)

@@ -34,8 +34,8 @@ class PairPieces:
 
         Raises ValueError for a model or a list that is none.
         """
-        self._source = processor(source, "The source's")
-        self._target = processor(target, "The target's")
+        self._source = load_processor(source, "The source's")
+        self._target = load_processor(target, "The target's")
         self._ids = {piece: id for id, piece in reversed([*enumerate(pieces)])}
         for name in (PAD, END, UNKNOWN):
             if name not in self._ids:
@@ -46,30 +46,30 @@ class PairPieces:
         self.files = source, target
 
     @classmethod
-    def of_bytes(cls, data: bytes) -> PairPieces:
+    def from_bytes(cls, data: bytes) -> PairPieces:
         """The inverse of `to_bytes`. Raises ValueError if the bytes are cut off or are none."""
-        parts, at = [], len(MAGIC)
-        while at < len(data):
-            size = int.from_bytes(data[at : at + _LENGTH.size], "big")
-            at += _LENGTH.size
-            parts.append(data[at : at + size])
-            at += size
-        if at != len(data) or len(parts) != 3:
+        parts, offset = [], len(MAGIC)
+        while offset < len(data):
+            size = int.from_bytes(data[offset : offset + _LENGTH.size], "big")
+            offset += _LENGTH.size
+            parts.append(data[offset : offset + size])
+            offset += size
+        if offset != len(data) or len(parts) != 3:
             raise ValueError(f"This vocabulary for two sides is cut off at {len(data)} bytes.")
         try:
-            said = json.loads(parts[2])
-            pieces, start = said["pieces"], said["start"]
-            right = type(start) is int and all(isinstance(piece, str) for piece in pieces)
+            content = json.loads(parts[2])
+            pieces, start = content["pieces"], content["start"]
+            valid = type(start) is int and all(isinstance(piece, str) for piece in pieces)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise ValueError("This vocabulary for two sides has no list of pieces.") from error
-        if not right:
+        if not valid:
             raise ValueError("This vocabulary for two sides has a list of what is no text.")
         return cls(parts[0], parts[1], pieces, start)
 
     def to_bytes(self) -> bytes:
         """Both models and the list, each after its length."""
-        said = json.dumps({"pieces": self._pieces, "start": self._start}, ensure_ascii=False)
-        parts = (*self.files, said.encode())
+        content = json.dumps({"pieces": self._pieces, "start": self._start}, ensure_ascii=False)
+        parts = (*self.files, content.encode())
         return MAGIC + b"".join(_LENGTH.pack(len(part)) + part for part in parts)
 
     def __len__(self) -> int:
@@ -99,14 +99,14 @@ class PairPieces:
 
     def encode_source(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Ids of each text, its language's token first if it begins with one, `</s>` last."""
-        codes, rest = zip(*map(_language, texts), strict=True) if texts else ((), ())
+        codes, rest = zip(*map(_split_language, texts), strict=True) if texts else ((), ())
         cut: list[list[str]] = self._source.encode(list(rest), out_type=str, num_threads=threads)
-        return [self._numbers([*code, *pieces]) for code, pieces in zip(codes, cut, strict=True)]
+        return [self._to_ids([*code, *pieces]) for code, pieces in zip(codes, cut, strict=True)]
 
     def encode_target(self, texts: Sequence[str], threads: int) -> list[list[int]]:
         """Ids of each text by the target's model, `</s>` last."""
         cut: list[list[str]] = self._target.encode(list(texts), out_type=str, num_threads=threads)
-        return [self._numbers(pieces) for pieces in cut]
+        return [self._to_ids(pieces) for pieces in cut]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of a target's ids, without control pieces."""
@@ -115,17 +115,17 @@ class PairPieces:
         text: str = self._target.decode_pieces(pieces)
         return text.replace("▁", " ").strip()
 
-    def _numbers(self, pieces: Iterable[str]) -> list[int]:
+    def _to_ids(self, pieces: Iterable[str]) -> list[int]:
         return [*map(self.piece_to_id, pieces), self.eos_id()]
 
 
-def _language(text: str) -> tuple[list[str], str]:
+def _split_language(text: str) -> tuple[list[str], str]:
     """The token at the beginning of a text, if there is one, and what follows."""
     end = text.find("<<") if text.startswith(">>") else -1
     return ([], text) if end < 0 else ([text[: end + 2]], text[end + 2 :])
 
 
-def processor(data: bytes, whose: str = "These") -> sentencepiece.SentencePieceProcessor:
+def load_processor(data: bytes, owner: str = "These") -> sentencepiece.SentencePieceProcessor:
     """A serialised SentencePiece model, opened. Raises ValueError if it is none, saying whose."""
     try:
         if not data:
@@ -133,6 +133,6 @@ def processor(data: bytes, whose: str = "These") -> sentencepiece.SentencePieceP
         return sentencepiece.SentencePieceProcessor(model_proto=data)
     except RuntimeError as error:
         raise ValueError(
-            f"{whose} {len(data)} bytes are not a SentencePiece model; the file may be cut "
+            f"{owner} {len(data)} bytes are not a SentencePiece model; the file may be cut "
             "off or of another kind."
         ) from error

@@ -102,10 +102,10 @@ class TokenStore:
             raise ValueError(
                 f"{path} is not a whole token store ({str(error).splitlines()[0]}); build it again."
             ) from error
-        made_with = metadata[b"vocabulary_sha256"].decode()
-        if made_with != vocabulary.sha256:
+        store_vocabulary = metadata[b"vocabulary_sha256"].decode()
+        if store_vocabulary != vocabulary.sha256:
             raise ValueError(
-                f"{path} was built with the vocabulary {made_with[:12]}, this one is "
+                f"{path} was built with the vocabulary {store_vocabulary[:12]}, this one is "
                 f"{vocabulary.sha256[:12]}; build the store again with this vocabulary."
             )
         n_dropped = int(batches[-1].custom_metadata[b"n_dropped"])
@@ -141,13 +141,14 @@ def _encoded(
     while rows := list(islice(stream, chunk)):
         sources = vocabulary.encode_batch([source for source, _ in rows])
         targets = vocabulary.encode_batch([target for _, target in rows], target=True)
-        kept = [
+        selected = [
             (source, target)
             for source, target in zip(sources, targets, strict=True)
             if len(source) <= max_len and len(target) <= max_len
         ]
         columns = [
-            _list_array([pair[side] for pair in kept], schema.field(side).type) for side in (0, 1)
+            _list_array([pair[side] for pair in selected], schema.field(side).type)
+            for side in (0, 1)
         ]
         yield pa.RecordBatch.from_arrays(columns, schema=schema), len(rows)
 

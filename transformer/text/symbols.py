@@ -31,17 +31,17 @@ def symbol_model(symbols: Sequence[str]) -> bytes:
     The bytes depend on `symbols` alone. Raises ValueError if there is none, if one is empty,
     holds a blank or stands twice, or if NFKC (as in all our vocabularies) changes it.
     """
-    return _made(tuple(symbols))
+    return _train_model(tuple(symbols))
 
 
 @lru_cache(maxsize=32)  # a task's are asked for by every card that shows it
-def _made(symbols: tuple[str, ...]) -> bytes:
+def _train_model(symbols: tuple[str, ...]) -> bytes:
     _check(symbols)
-    written = io.BytesIO()
+    buffer = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(_text(symbols)),
-            model_writer=written,
+            sentence_iterator=iter(_training_lines(symbols)),
+            model_writer=buffer,
             model_type="word",
             vocab_size=len(symbols) + len(SPECIAL),
             use_all_vocab=True,
@@ -53,7 +53,7 @@ def _made(symbols: tuple[str, ...]) -> bytes:
             minloglevel=2,
             **special_options(),
         )
-        model = sentencepiece.SentencePieceProcessor(model_proto=written.getvalue())
+        model = sentencepiece.SentencePieceProcessor(model_proto=buffer.getvalue())
     except RuntimeError as error:
         raise ValueError(f"SentencePiece makes no pieces of {list(symbols)}: {error}") from error
     for number, symbol in enumerate(symbols, start=len(SPECIAL)):
@@ -62,24 +62,24 @@ def _made(symbols: tuple[str, ...]) -> bytes:
                 f'The symbol "{symbol}" does not come back from SentencePiece as it is; '
                 "it must be in Unicode's NFKC form, without ▁ and control pieces."
             )
-    return written.getvalue()
+    return buffer.getvalue()
 
 
 def _check(symbols: Sequence[str]) -> None:
     if not symbols:
         raise ValueError("There are 0 symbols; a vocabulary needs at least 1.")
-    seen = set()
+    checked = set()
     for symbol in symbols:
         if symbol.split() != [symbol]:
             raise ValueError(
                 f'The symbol "{symbol}" is empty or holds a blank; a symbol is one word.'
             )
-        if symbol in seen:
+        if symbol in checked:
             raise ValueError(f'The symbol "{symbol}" stands twice; each must be there once.')
-        seen.add(symbol)
+        checked.add(symbol)
 
 
-def _text(symbols: Sequence[str]) -> list[str]:
+def _training_lines(symbols: Sequence[str]) -> list[str]:
     """Lines from which the trainer takes the symbols in their order.
 
     It sorts words by how often they stand, and equals by their bytes. So the symbols are cut into

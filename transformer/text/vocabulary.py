@@ -19,7 +19,7 @@ import sentencepiece
 
 from transformer.config import ModelConfig
 from transformer.text.files import atomic_path
-from transformer.text.pair_pieces import MAGIC, PairPieces, processor
+from transformer.text.pair_pieces import MAGIC, PairPieces, load_processor
 from transformer.text.symbols import SPECIAL, special_options, symbol_model
 
 # A fixed number, not the machine's: SentencePiece writes it into the model, so the same text gives
@@ -36,9 +36,9 @@ class Vocabulary:
         Two models, one a side, come as `PairPieces.to_bytes` writes them.
         Raises ValueError if `model` is not one, or lacks one of the four special pieces.
         """
-        pair = PairPieces.of_bytes(model) if model.startswith(MAGIC) else None
+        pair = PairPieces.from_bytes(model) if model.startswith(MAGIC) else None
         self.pair = pair  # of two models, one a side
-        self._model: Any = processor(model) if pair is None else pair
+        self._model: Any = load_processor(model) if pair is None else pair
         self._bytes = model
         self.pad_id: int = self._model.pad_id()
         self.bos_id: int = self._model.bos_id()
@@ -76,11 +76,11 @@ class Vocabulary:
         if max_sentences <= 100:  # SentencePiece samples no fewer
             raise ValueError(f"max_sentences is {max_sentences}; it must be more than 100.")
         stream = _Stream(sentences)
-        written = io.BytesIO()
+        buffer = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(stream),
-                model_writer=written,
+                model_writer=buffer,
                 model_type=model_type,
                 vocab_size=size,
                 byte_fallback=True,
@@ -97,7 +97,7 @@ class Vocabulary:
             if stream.error is not None:
                 raise stream.error from None
             raise _training_error(error, stream, size) from error
-        vocabulary = cls(written.getvalue())
+        vocabulary = cls(buffer.getvalue())
         if len(vocabulary) != size:
             raise ValueError(
                 f"The text is too small for {size} pieces: its {stream.count} sentences give "
@@ -106,7 +106,7 @@ class Vocabulary:
         return vocabulary
 
     @classmethod
-    def of_symbols(cls, symbols: Sequence[str]) -> Vocabulary:
+    def from_symbols(cls, symbols: Sequence[str]) -> Vocabulary:
         """One piece for each symbol after the four special ones: "3 a b" is three ids and `</s>`. A
         word that is no symbol becomes `<unk>`. Raises ValueError as `symbols.symbol_model` says."""
         return cls(symbol_model(symbols))
@@ -194,21 +194,21 @@ class Vocabulary:
             return ()
         return tuple(token[2:-2] for token in self.pair.languages())
 
-    def asked_language(self, text: str) -> tuple[str, str]:
+    def split_language(self, text: str) -> tuple[str, str]:
         """The code that a text asks for by the token it begins with, "" if none, and the rest."""
         for code in self.target_languages:
             if text.startswith(token := f">>{code}<<"):
                 return code, text.removeprefix(token).lstrip()
         return "", text
 
-    def into(self, text: str, language: str) -> str:
+    def with_language(self, text: str, language: str) -> str:
         """`text` with the token for `language` before it, in place of one that is there; "" takes
         that away. Raises ValueError if there is no such token."""
-        known, text = self.target_languages, self.asked_language(text)[1]
+        languages, text = self.target_languages, self.split_language(text)[1]
         if not language:
             return text
-        if language not in known:
-            listed = f"it knows {', '.join(known)}" if known else "it has none"
+        if language not in languages:
+            listed = f"it knows {', '.join(languages)}" if languages else "it has none"
             raise ValueError(
                 f"The vocabulary has no token to ask for the language {language!r}; {listed}."
             )
@@ -245,10 +245,10 @@ class Vocabulary:
                 f"{len(self)}; they must be the same."
             )
         for name in (f"{kind}_id" for kind in SPECIAL):
-            wanted, found = getattr(config, name), getattr(self, name)
-            if wanted != found:
+            expected, actual = getattr(config, name), getattr(self, name)
+            if expected != actual:
                 raise ValueError(
-                    f"The model's {name} is {wanted}, the vocabulary's is {found}; "
+                    f"The model's {name} is {expected}, the vocabulary's is {actual}; "
                     "they must be the same."
                 )
 

@@ -10,14 +10,14 @@ from typing import Any, NoReturn
 
 from tqdm import tqdm
 
-from transformer.text.visible import shown
+from transformer.text.visible import escape_controls
 
 LOG_INTERVAL_SECONDS = 30.0  # between two lines, if standard error is not a terminal
 
 
 def log(text: str) -> None:
     """Print a sentence for the user to standard error, with control characters escaped."""
-    print(shown(text), file=sys.stderr, flush=True)
+    print(escape_controls(text), file=sys.stderr, flush=True)
 
 
 class TimeLeft:

@@ -163,11 +163,11 @@ class PreparedData:
         return Examples(
             (self.train, *self.added),
             (1.0, *self.weights),
-            join=config.concat_prob,
+            concat_prob=config.concat_prob,
             max_len=self.train.max_len,
             seed=config.seed,
             epoch=epoch,
-            vary=functools.partial(augment_pairs, self.vocabulary, config) if augments else None,
+            augment=functools.partial(augment_pairs, self.vocabulary, config) if augments else None,
         )
 
 

@@ -91,7 +91,7 @@ def make_run_config(
         n_train, n_valid = task_sizes(chosen, options or {})
         task_options = chosen.settings(**task_options)
         sizes = {"n_train": n_train, "n_valid": n_valid, **task_options}
-        vocab_size = len(Vocabulary.of_symbols(chosen.symbols))
+        vocab_size = len(Vocabulary.from_symbols(chosen.symbols))
     common: dict[str, Any] = {
         "model": ModelConfig.preset(preset, vocab_size=vocab_size, **shape),
         "training": TrainingConfig.from_dict(training),

@@ -169,12 +169,12 @@ def fit_vocabulary(corpus: TrainingPairs, vocab_size: int) -> Vocabulary:
     ValueError for text that cannot be read or yields no vocabulary.
     """
     if corpus.symbols:
-        return Vocabulary.of_symbols(corpus.symbols)
+        return Vocabulary.from_symbols(corpus.symbols)
     sentences = [side for pair in corpus.train() for side in pair][:MAX_VOCABULARY_SENTENCES]
     words = sorted({word for sentence in sentences for word in sentence.split()})
     if len(words) <= MAX_WHOLE_WORDS:
         try:
-            return Vocabulary.of_symbols(words)
+            return Vocabulary.from_symbols(words)
         except ValueError:  # words that are equal after Unicode normalisation
             pass
     return _train_sentencepiece(sentences, vocab_size)

@@ -53,7 +53,7 @@ def built(sentence: Corpus) -> Translator:
     are none, the other sublayers silent and the norms harmless, so W^Q = W^K compare words alone.
     Head 1 is the same upside down: the least for the right word.
     """
-    vocabulary = Vocabulary.of_symbols(TASKS["french"].symbols)
+    vocabulary = Vocabulary.from_symbols(TASKS["french"].symbols)
     one = sentence.sentences[0]
     assert one.gold is not None
     d_k = 32

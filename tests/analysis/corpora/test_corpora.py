@@ -121,7 +121,7 @@ def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
     found = corpus_for(checkpoint, vocabulary)
     assert [(s.source, s.target) for s in found.sentences] == pairs[:5]
     assert corpus_for(tmp_path, vocabulary).sentences == Corpus.bundled().sentences
-    symbols = Vocabulary.of_symbols(TASKS["french"].symbols)
+    symbols = Vocabulary.from_symbols(TASKS["french"].symbols)
     assert corpus_for(tmp_path, symbols) == Corpus.bundled(symbols=True)
 
 

@@ -21,7 +21,7 @@ from transformer.analysis.dataset import files, write_dataset
 from transformer.cancellation import cancelled_by
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference.trace import WEIGHTS
-from transformer.measures import of_trace
+from transformer.measures import measure_heads
 from transformer.text import CorpusError
 
 LINES = ("She paints.", "The baker sells the lamp again, and my aunt hides books at night.", "Hm")
@@ -88,7 +88,7 @@ def test_measures_are_a_line_a_head_of_each_sentence(made: Path, traces: list[Tr
                 here = (found["kind"] == kind) & (found["layer"] == layer)
                 rows = found[here & (found["sentence"] == number)]
                 assert rows["head"].tolist() == list(range(trace.n_heads))
-                wanted = of_trace(trace, kind, layer)
+                wanted = measure_heads(trace, kind, layer)
                 for name in files.MEASURED:
                     if name in wanted:
                         assert rows[name].to_numpy() == pytest.approx(wanted[name], abs=1e-6)

@@ -23,7 +23,7 @@ PAIRS = list(zip(TEXTS, TARGETS, strict=True))
 
 @pytest.fixture(scope="module")
 def letters() -> Vocabulary:
-    return Vocabulary.of_symbols(TASKS["copy"].symbols)
+    return Vocabulary.from_symbols(TASKS["copy"].symbols)
 
 
 def test_moved_to_the_beginning_is_not_moved(translator: Translator) -> None:
@@ -67,7 +67,7 @@ def test_joined_texts_are_one_text(translator: Translator) -> None:
 def test_a_model_that_knows_nothing_gets_nothing_right(
     task: str, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = small(Vocabulary.of_symbols(TASKS[task].symbols))
+    translator = small(Vocabulary.from_symbols(TASKS[task].symbols))
     read: list[str] = []
     batch = translator.translate_batch
     monkeypatch.setattr(

@@ -19,7 +19,7 @@ from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.options import check_source
 from transformer.model import Transformer
 from transformer.model.attention import padding_mask
-from transformer.text.batching import Batch, by_length, padded
+from transformer.text.batching import Batch, by_length, pad_batch
 
 MAX_ROWS = 64
 """Most sentences side by side."""
@@ -118,7 +118,7 @@ def batches(translator: Translator, pairs: Sequence[Pair]) -> Iterator[NumberedB
 def _batch(translator: Translator, numbers: list[int], pairs: Sequence[Pair]) -> NumberedBatch:
     config, device = translator.model.config, translator.device
     sources, outputs = [pairs[n].src for n in numbers], [pairs[n].out for n in numbers]
-    made = padded(sources, outputs, pad_id=config.pad_id, bos_id=config.bos_id, device=device)
+    made = pad_batch(sources, outputs, pad_id=config.pad_id, bos_id=config.bos_id, device=device)
     n_src, n_tgt = ([len(ids) for ids in side] for side in (sources, outputs))
     return NumberedBatch(
         **vars(made),

@@ -27,7 +27,7 @@ from transformer.analysis.interventions.switching import Head
 from transformer.cancellation import check_cancelled
 from transformer.inference import Trace
 from transformer.inference.trace import WEIGHTS
-from transformer.measures import MEASURES, OffsetShare, of_trace
+from transformer.measures import MEASURES, OffsetShare, measure_heads
 from transformer.measures.head_codes import LETTERS
 
 _TEXTS, _IDS, _SHARES = pa.list_(pa.string()), pa.list_(pa.int32()), pa.list_(pa.float64())
@@ -78,7 +78,7 @@ SCHEMAS = {
     ),
 }
 """Columns of each table. A measure is null where it has no meaning: of another kind of attention,
-or where the sentence has no such row (`measures.of_trace`)."""
+or where the sentence has no such row (`measures.measure_heads`)."""
 ROWS = 20_000
 """Lines that are held before they are written."""
 
@@ -110,7 +110,7 @@ def lines(number: int, trace: Trace) -> dict[str, list[dict[str, Any]]]:
 def _measures(trace: Trace) -> Iterator[dict[str, Any]]:
     for kind in WEIGHTS:
         for layer in range(trace.depth(kind)):
-            found = of_trace(trace, kind, layer)
+            found = measure_heads(trace, kind, layer)
             for head in range(trace.n_heads):
                 means = {name: float(values[head]) for name, values in found.items()}
                 yield {"kind": kind, "layer": layer, "head": head, **means}

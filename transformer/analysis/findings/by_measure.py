@@ -58,7 +58,7 @@ def _tested(
     measured = measure_heads(translator, corpus, progress)
     rows = measured.rows[claim.kind][measure.name]
     some = rows > 0
-    enough(int(some.sum()), f"sentences that this can be measured over ({measure.lacking})")
+    enough(int(some.sum()), f"sentences that this can be measured over ({measure.missing_reason})")
     values = measured.values[claim.kind][measure.name][..., some]
     layers = range(len(values)) if claim.layer is None else [claim.layer]
     each = np.concatenate([values[layer] for layer in layers])

@@ -17,7 +17,7 @@ from torch import Tensor
 from transformer.config import ModelConfig, near
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
-from transformer.measures.head_codes import heads_of
+from transformer.measures.head_codes import parse_heads
 
 Head = tuple[str, int, int]
 
@@ -56,10 +56,10 @@ def check_heads(config: ModelConfig, heads: Iterable[Head]) -> list[Head]:
 
 
 def named_heads(config: ModelConfig, written: str) -> list[Head]:
-    """Heads written as "e3.2,c5", as `heads_of` reads them. Raises ValueError for what is written
-    in another way, and for heads that the model has not."""
+    """Heads written as "e3.2,c5", as `parse_heads` reads them. Raises ValueError for another
+    notation, and for heads that the model does not have."""
     try:
-        found, missing = heads_of(written, config.n_layers, config.n_heads)
+        found, missing = parse_heads(written, config.n_layers, config.n_heads)
     except (ValueError, KeyError) as error:
         raise ValueError(f'heads are written as "e3.2,c5", not {written[:40]!r}') from error
     if missing:

@@ -1,7 +1,7 @@
 """Every head measured over a corpus, by all of `measures.MEASURES`.
 
 A measure is a mean over the rows of attention, each row of the corpus counting the same. One
-sentence alone gives the numbers of `measures.of_trace`.
+sentence alone gives the numbers of `measures.measure_heads`.
 """
 
 from __future__ import annotations
@@ -232,12 +232,12 @@ class _Collected:
 
     def begin(self, rows: Rows, numbers: list[int]) -> None:
         """Note which rows of a batch count, and what an even head gets there."""
-        kind, n, even = rows.kind, len(self.pairs), rows.even()
+        kind, n, even = rows.kind, len(self.pairs), rows.uniform()
         for one in self.measures[kind]:
             if one.name not in self.rows[kind]:
                 self.rows[kind][one.name], self.even[kind][one.name] = np.zeros(n), np.zeros(n)
                 self.values[kind][one.name] = np.full((*self.heads, n), np.nan)
-            self.rows[kind][one.name][numbers] = one.counted(rows).sum(axis=-1)
+            self.rows[kind][one.name][numbers] = one.applicable_rows(rows).sum(axis=-1)
             self.even[kind][one.name][numbers] = np.nan_to_num(one.means(even)[:, 0])
 
     def keep(self, rows: Rows, layer: int, numbers: list[int]) -> Callable[[Tensor, str], None]:

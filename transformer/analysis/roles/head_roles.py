@@ -17,7 +17,7 @@ from transformer.analysis.roles.corpus_tokens import MARGIN, MIN_ROWS, RELATIONS
 from transformer.analysis.roles.head_measures import HeadMeasures
 from transformer.measures import role_rules
 from transformer.measures.grammar import PIECES
-from transformer.measures.role_rules import LEAST_ROWS, NONE, POSITIONAL, SINK, Role
+from transformer.measures.role_rules import MIN_SENTENCE_ROWS, NONE, POSITIONAL, SINK, Role
 
 HALF = 0.5
 """Share of the weight, or of the rows: from here on a head is said to do a thing."""
@@ -149,12 +149,12 @@ def _roles(
     places, chance = measured.strongest_keys[kind], measured.chance[kind]
     for turned in (False,) if kind == "decoder" else (False, True):
         offset, share, reach = places.constant(layer, head, backwards=turned)
-        enough = reach >= HALF and reach * len(places.query) >= LEAST_ROWS
+        enough = reach >= HALF and reach * len(places.query) >= MIN_SENTENCE_ROWS
         if share >= POSITIONAL and enough:
             role_of = role_rules.backwards if turned else role_rules.straight
             yield role_of(offset, share, kind, ("</s>",))
 
-    def much(name: str, twice: bool = False, rows: int = LEAST_ROWS) -> bool:
+    def much(name: str, twice: bool = False, rows: int = MIN_SENTENCE_ROWS) -> bool:
         least = max(HALF, 2 * chance[name] if twice else 0.0)
         return bool(measured.rows[kind][name].sum() >= rows and line[name] >= least)
 
@@ -175,7 +175,7 @@ def _roles(
     ends = {"last": ("</s>, the last token", float(line["last"]))} if kind != "decoder" else {}
     first = "<s>, the first token" if kind == "decoder" else "the first token"
     for name, (where, share) in (ends | {"first": (first, _first(measured, line, kind))}).items():
-        if share >= SINK and measured.rows[kind][name].sum() >= LEAST_ROWS:
+        if share >= SINK and measured.rows[kind][name].sum() >= MIN_SENTENCE_ROWS:
             yield Role("sink", name, f"rests on {where}", share)
     if much("delimiters"):
         text = "rests on punctuation and the ends of the sentence"

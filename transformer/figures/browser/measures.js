@@ -40,7 +40,7 @@ export function measured(side, kind, layer, head) {
 }
 
 export const codeOfMeasure = (measure) => (measure in MEASURES
-  ? `measures.of_trace(trace, kind, layer)["${measure}"]`
+  ? `measures.measure_heads(trace, kind, layer)["${measure}"]`
   : "trace.weights(kind, layer)");
 
 // A number on a ground of its colour, 0 to 1 on the ramp.

@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from transformer.text.grammar.phrases import (
+    NounPhraseParts,
     Owned,
-    Parts,
     Phrase,
     Word,
     Words,
     french_surface,
     noun_phrase,
     owned_phrase,
-    said,
+    with_keys,
 )
 from transformer.text.grammar.verbs import BE, CAN, GO, MUST, Verb
 from transformer.text.grammar.words import Adjective
@@ -51,7 +51,7 @@ def reflexive(subject: Pronoun, english: str) -> bool:
     return side.get(subject.person, 2) == side.get(_OBJECTS[english][1], 3)
 
 
-class Place(NamedTuple):
+class Preposition(NamedTuple):
     """A preposition in both languages."""
 
     english: str
@@ -61,10 +61,10 @@ class Place(NamedTuple):
 class Clause(NamedTuple):
     """The choices that make a clause."""
 
-    subject: Pronoun | Parts | Owned
+    subject: Pronoun | NounPhraseParts | Owned
     verb: Verb
-    what: Parts | Owned | Adjective | str | None = None  # str: a pronoun as object
-    place: Place | None = None  # the preposition before `what`
+    complement: NounPhraseParts | Owned | Adjective | str | None = None  # str: a pronoun as object
+    preposition: Preposition | None = None  # the preposition before `complement`
     mode: str = "simple"  # or "future", "can", "must"
     polarity: str = "yes"  # or "not", "never"
     question: str = ""  # "", "whether", "what", "where", "when", "why"
@@ -75,7 +75,7 @@ class Clause(NamedTuple):
 _QUESTIONS = {"what": "que", "where": "où", "when": "quand", "why": "pourquoi"}
 _ADVERBS = {"often": "souvent", "always": "toujours", "today": "aujourd'hui", "now": "maintenant"}
 _ADVERBS |= {"here": "ici"}
-_DENIED = {"not": "pas", "never": "jamais"}
+_NEGATIONS = {"not": "pas", "never": "jamais"}
 _MODES = {"future": GO, "can": CAN, "must": MUST}
 BE_FORMS = ("am", "are", "is", "are", "are", "are")
 
@@ -83,54 +83,52 @@ BE_FORMS = ("am", "are", "is", "are", "are", "are")
 def both_sides(clause: Clause) -> tuple[Words, Words]:
     """The words of the clause in English and in French, with what links them."""
     subject, person = _subject(clause.subject)
-    denied = clause.polarity != "yes"
+    negated = clause.polarity != "yes"
     after: tuple[Words, Words] = ([], [])
-    if isinstance(clause.what, Adjective):
-        form = clause.what.agree(subject.feminine, subject.plural)
-        after = said(clause.what.english, "said"), said(form, "said")
-    elif isinstance(clause.what, (Parts, Owned)):
-        direct = not (clause.place or clause.verb.preposition or clause.verb is BE)
-        phrase = _noun(clause.what, "object", denied and direct)
+    if isinstance(clause.complement, Adjective):
+        form = clause.complement.agree(subject.feminine, subject.plural)
+        after = with_keys(clause.complement.english, "complement"), with_keys(form, "complement")
+    elif isinstance(clause.complement, (NounPhraseParts, Owned)):
+        direct = not (clause.preposition or clause.verb.preposition or clause.verb is BE)
+        phrase = _any_noun_phrase(clause.complement, "object", negated and direct)
         after = phrase.english, phrase.french
-    if clause.place:
+    if clause.preposition:
         after = (
-            said(clause.place.english, "place") + after[0],
-            said(clause.place.french, "place") + after[1],
+            with_keys(clause.preposition.english, "preposition") + after[0],
+            with_keys(clause.preposition.french, "preposition") + after[1],
         )
     if clause.time:
-        time = said(clause.time, "time"), said(_ADVERBS[clause.time], "time")
+        time = with_keys(clause.time, "time"), with_keys(_ADVERBS[clause.time], "time")
         after = after[0] + time[0], after[1] + time[1]
-    end = said("?" if clause.question or clause.subject == WHO else ".", "end")
+    end = with_keys("?" if clause.question or clause.subject == WHO else ".", "end")
     english = _english(clause, subject.english, person) + after[0] + end
     french = _french(clause, subject.french, person) + after[1] + end
     return english, french_surface(french)
 
 
-def where_is(parts: Parts) -> tuple[Words, Words]:
+def where_is(parts: NounPhraseParts) -> tuple[Words, Words]:
     """ "where is the cat ?", the one question that French turns round here."""
-    thing = noun_phrase(parts, "subject")
-    be = ("are", "sont") if thing.plural else ("is", "est")
+    noun = noun_phrase(parts, "subject")
+    be = ("are", "sont") if noun.plural else ("is", "est")
     sides = [
-        said(word, "asked") + said(verb, "verb") + words + said("?", "end")
-        for word, verb, words in zip(
-            ("where", "où"), be, (thing.english, thing.french), strict=True
-        )
+        with_keys(word, "question_word") + with_keys(verb, "verb") + words + with_keys("?", "end")
+        for word, verb, words in zip(("where", "où"), be, (noun.english, noun.french), strict=True)
     ]
     return sides[0], french_surface(sides[1])
 
 
-def _noun(what: Parts | Owned, role: str, negated: bool = False) -> Phrase:
-    if isinstance(what, Owned):
-        return owned_phrase(what, role)
-    return noun_phrase(what, role, negated)
+def _any_noun_phrase(phrase: NounPhraseParts | Owned, role: str, negated: bool = False) -> Phrase:
+    if isinstance(phrase, Owned):
+        return owned_phrase(phrase, role)
+    return noun_phrase(phrase, role, negated)
 
 
-def _subject(subject: Pronoun | Parts | Owned) -> tuple[Phrase, int]:
+def _subject(subject: Pronoun | NounPhraseParts | Owned) -> tuple[Phrase, int]:
     """The subject's words and its person, 0 to 5."""
     if isinstance(subject, Pronoun):
-        words = said(subject.english, "subject"), said(subject.french, "subject")
+        words = with_keys(subject.english, "subject"), with_keys(subject.french, "subject")
         return Phrase(*words, subject.feminine, subject.person > 2), subject.person
-    phrase = _noun(subject, "subject")
+    phrase = _any_noun_phrase(subject, "subject")
     return phrase, 5 if phrase.plural else 2
 
 
@@ -138,29 +136,33 @@ def _english(clause: Clause, subject: Words, person: int) -> Words:
     """Everything up to what the verb acts on: "does the cat not look at"."""
     verb, question = clause.verb, bool(clause.question)
     # "obeys" alone says what French says with a preposition: "obéit à".
-    keys = ("verb", "place") if verb.preposition and not verb.after else ("verb",)
+    keys = ("verb", "preposition") if verb.preposition and not verb.after else ("verb",)
     first: Words = []  # what a question puts before the subject
-    rest = said(verb.base, *keys)
+    rest = with_keys(verb.base, *keys)
     if clause.mode == "future":
-        first, rest = said(BE_FORMS[person], "mode"), said("going to", "mode") + rest
+        first, rest = with_keys(BE_FORMS[person], "mode"), with_keys("going to", "mode") + rest
     elif clause.mode != "simple":
-        first = said(clause.mode, "mode")
+        first = with_keys(clause.mode, "mode")
     elif verb is BE:
-        first, rest = said(BE_FORMS[person], *keys), []
+        first, rest = with_keys(BE_FORMS[person], *keys), []
     elif question or clause.polarity == "not":
         do = "does" if person == 2 else "do"
-        first = said(do, "asked.how" if question else "denied")
+        first = with_keys(do, "question_form" if question else "negation")
     else:
-        rest = said(verb.third if person == 2 else verb.base, *keys)
-    denied = [] if clause.polarity == "yes" else said(clause.polarity, "denied")
+        rest = with_keys(verb.third if person == 2 else verb.base, *keys)
+    negation = [] if clause.polarity == "yes" else with_keys(clause.polarity, "negation")
     if clause.mode == "can" and clause.polarity == "not" and not question:
-        first, denied = said("cannot", "mode", "denied"), []
-    asked = said(clause.question, "asked") if clause.question in _QUESTIONS else []
-    start = asked + (first + subject if question else subject + first)
-    often = said(clause.often, "often") if clause.often else []
-    particle = said(" ".join(verb.after), "place" if verb.preposition else "verb")
-    words = start + denied + often + rest + particle
-    return words + (said(clause.what, "object") if isinstance(clause.what, str) else [])
+        first, negation = with_keys("cannot", "mode", "negation"), []
+    question_word = (
+        with_keys(clause.question, "question_word") if clause.question in _QUESTIONS else []
+    )
+    start = question_word + (first + subject if question else subject + first)
+    often = with_keys(clause.often, "often") if clause.often else []
+    particle = with_keys(" ".join(verb.after), "preposition" if verb.preposition else "verb")
+    words = start + negation + often + rest + particle
+    return words + (
+        with_keys(clause.complement, "object") if isinstance(clause.complement, str) else []
+    )
 
 
 def _french(clause: Clause, subject: Words, person: int) -> Words:
@@ -168,23 +170,29 @@ def _french(clause: Clause, subject: Words, person: int) -> Words:
     verb = clause.verb
     words: Words = []
     if clause.question:
-        asked = said(_QUESTIONS[clause.question], "asked") if clause.question != "whether" else []
-        words = asked + said("est-ce que", "asked.how")
+        question_word = (
+            with_keys(_QUESTIONS[clause.question], "question_word")
+            if clause.question != "whether"
+            else []
+        )
+        words = question_word + with_keys("est-ce que", "question_form")
     words = words + subject
     pronoun: Words = []
-    if isinstance(clause.what, str):
-        pronoun = said(_OBJECTS[clause.what][0], "object")
+    if isinstance(clause.complement, str):
+        pronoun = with_keys(_OBJECTS[clause.complement][0], "object")
     if clause.mode == "simple":
         finite, infinitive = [*pronoun, Word(verb.forms[person], ("verb",))], []
     else:
-        finite = said(_MODES[clause.mode].forms[person], "mode")
-        infinitive = pronoun + said(verb.infinitive, "verb")
-    denied = [] if clause.polarity == "yes" else said(_DENIED[clause.polarity], "denied")
-    if denied:
-        words = words + said("ne", "denied")
-    often = said(_ADVERBS[clause.often], "often") if clause.often else []
-    tail = said(" ".join(verb.tail), "verb") + said(verb.preposition, "place")
-    return words + finite + denied + often + infinitive + tail
+        finite = with_keys(_MODES[clause.mode].forms[person], "mode")
+        infinitive = pronoun + with_keys(verb.infinitive, "verb")
+    negation = (
+        [] if clause.polarity == "yes" else with_keys(_NEGATIONS[clause.polarity], "negation")
+    )
+    if negation:
+        words = words + with_keys("ne", "negation")
+    often = with_keys(_ADVERBS[clause.often], "often") if clause.often else []
+    tail = with_keys(" ".join(verb.tail), "verb") + with_keys(verb.preposition, "preposition")
+    return words + finite + negation + often + infinitive + tail
 
 
 Dependency = tuple[str, int, int]
@@ -203,34 +211,40 @@ def dependencies(english: Words) -> tuple[Dependency, ...]:
     and of "to be", which would hang on its complement, nothing is said; "where", "when" and "why"
     are adverbs of the verb.
     """
-    found = [*_of_verb(english), *_adjectives(english)]
-    return tuple(sorted(found, key=lambda one: (RELATIONS.index(one[0]), *one[1:])))
+    relations = [*_verb_dependencies(english), *_adjective_dependencies(english)]
+    return tuple(
+        sorted(relations, key=lambda relation: (RELATIONS.index(relation[0]), *relation[1:]))
+    )
 
 
-def _of_verb(words: Words) -> Iterator[Dependency]:
-    verb, *particles = _places(words, "verb")
+def _verb_dependencies(words: Words) -> Iterator[Dependency]:
+    verb, *particles = _positions(words, "verb")
     if words[verb].text in _BE:
         return
     for key in ("subject.noun", "subject"):
-        for noun in _places(words, key)[:1]:  # of "you all" the first
+        for noun in _positions(words, key)[:1]:  # of "you all" the first
             yield "subject", verb, noun
-    asked = _places(words, "asked")
-    what = [place for place in asked if words[place].text == "what"]
-    if not particles and _places(words, "place") in ([], [verb]):
-        for noun in (*_places(words, "object.noun"), *_places(words, "object"), *what):
+    question_words = _positions(words, "question_word")
+    what_positions = [position for position in question_words if words[position].text == "what"]
+    if not particles and _positions(words, "preposition") in ([], [verb]):
+        for noun in (
+            *_positions(words, "object.noun"),
+            *_positions(words, "object"),
+            *what_positions,
+        ):
             yield "object", verb, noun
-    for adverb in (*_places(words, "often"), *_places(words, "time"), *asked):
-        if adverb not in what:
+    for adverb in (*_positions(words, "often"), *_positions(words, "time"), *question_words):
+        if adverb not in what_positions:
             yield "adverb", verb, adverb
 
 
-def _adjectives(words: Words) -> Iterator[Dependency]:
-    for place, word in enumerate(words):
+def _adjective_dependencies(words: Words) -> Iterator[Dependency]:
+    for position, word in enumerate(words):
         for key in word.keys:
             phrase, _, part = key.rpartition(".")
             if part == "adjective":
-                yield "adjective", _places(words, f"{phrase}.noun")[0], place
+                yield "adjective", _positions(words, f"{phrase}.noun")[0], position
 
 
-def _places(words: Words, key: str) -> list[int]:
-    return [place for place, word in enumerate(words) if key in word.keys]
+def _positions(words: Words, key: str) -> list[int]:
+    return [position for position, word in enumerate(words) if key in word.keys]

@@ -24,7 +24,7 @@ class Word(NamedTuple):
 Words = list[Word]
 
 
-def said(text: str, *keys: str) -> Words:
+def with_keys(text: str, *keys: str) -> Words:
     """The words of `text`, all with the same keys."""
     return [Word(word, keys) for word in text.split()]
 
@@ -37,22 +37,22 @@ class Determiner(NamedTuple):
     weight: int = 1
 
 
-THE, THE_MANY = Determiner("the", False, 7), Determiner("the", True, 5)
-A, SOME_MANY = Determiner("a", False, 5), Determiner("some", True, 3)
+THE, THE_PLURAL = Determiner("the", False, 7), Determiner("the", True, 5)
+A, SOME_PLURAL = Determiner("a", False, 5), Determiner("some", True, 3)
 SOME = Determiner("some", False, 7)
 _POSSESSIVES = {"my": "mon ma mes", "your": "ton ta tes", "his": "son sa ses", "her": "son sa ses"}
 _POSSESSIVES |= {"our": "notre notre nos", "their": "leur leur leurs"}
-_OTHER_ONE = tuple(Determiner(word, False) for word in ("this", *_POSSESSIVES))
-_OTHER_MANY = tuple(Determiner(word, True) for word in ("these", *_POSSESSIVES, "two", "three"))
-SINGULAR = (THE, A, *_OTHER_ONE)
+_OTHER_SINGULAR = tuple(Determiner(word, False) for word in ("this", *_POSSESSIVES))
+_OTHER_PLURAL = tuple(Determiner(word, True) for word in ("these", *_POSSESSIVES, "two", "three"))
+SINGULAR = (THE, A, *_OTHER_SINGULAR)
 # After "à" and "de": what French says of "of some cats" is another matter, "de chats".
-DEFINITE = (THE, A, *_OTHER_ONE, THE_MANY, *_OTHER_MANY)
-COUNTED = (*DEFINITE, SOME_MANY, Determiner("many", True))
-MASS = (THE, SOME, *_OTHER_ONE)
-OWNERS = (THE, *_OTHER_ONE)
+DEFINITE = (THE, A, *_OTHER_SINGULAR, THE_PLURAL, *_OTHER_PLURAL)
+COUNTED = (*DEFINITE, SOME_PLURAL, Determiner("many", True))
+MASS = (THE, SOME, *_OTHER_SINGULAR)
+OWNERS = (THE, *_OTHER_SINGULAR)
 
 
-class Parts(NamedTuple):
+class NounPhraseParts(NamedTuple):
     """The choices that make a noun phrase."""
 
     noun: Noun
@@ -63,7 +63,7 @@ class Parts(NamedTuple):
 class Owned(NamedTuple):
     """Something with its owner: "the boy 's cat"."""
 
-    owner: Parts
+    owner: NounPhraseParts
     noun: Noun
 
 
@@ -78,10 +78,12 @@ class NounPhrases:
     def __len__(self) -> int:
         return len(self.nouns) * len(self.determiners) * len(self.adjectives)
 
-    def __getitem__(self, number: int) -> Parts:
+    def __getitem__(self, number: int) -> NounPhraseParts:
         number, adjective = divmod(number, len(self.adjectives))
         noun, determiner = divmod(number, len(self.determiners))
-        return Parts(self.nouns[noun], self.determiners[determiner], self.adjectives[adjective])
+        return NounPhraseParts(
+            self.nouns[noun], self.determiners[determiner], self.adjectives[adjective]
+        )
 
     def draw(self, rng: Random) -> int:
         """A number of chance, the commoner determiners more often."""
@@ -119,33 +121,35 @@ class Phrase(NamedTuple):
     plural: bool
 
 
-def noun_phrase(parts: Parts, role: str, negated: bool = False) -> Phrase:
+def noun_phrase(parts: NounPhraseParts, role: str, negated: bool = False) -> Phrase:
     """Both sides of a noun phrase. `negated`: the object of a negated verb, where "un" is "de"."""
     noun, determiner, adjective = parts
     plural = determiner.plural
-    middle = said(adjective.english, f"{role}.adjective") if adjective else []
-    after = [*middle, *said(noun.english[plural], f"{role}.noun")]
+    middle = with_keys(adjective.english, f"{role}.adjective") if adjective else []
+    after = [*middle, *with_keys(noun.english[plural], f"{role}.noun")]
     article = determiner.english
     if article == "a" and after[0].text[0] in "aeiou":
         article = "an"
     elif article == "some" and negated:
         article = "any"
-    english = [*said(article, f"{role}.determiner"), *after]
+    english = [*with_keys(article, f"{role}.determiner"), *after]
 
-    french = said(noun.french[plural], f"{role}.noun")
+    french = with_keys(noun.french[plural], f"{role}.noun")
     if adjective:
         form = adjective.agree(noun.feminine, plural)
         if adjective.before and not noun.feminine and not plural:
             form = adjective.liaison if starts_with_vowel(french[0].text) else form
-        place = 0 if adjective.before else len(french)
-        french[place:place] = said(form, f"{role}.adjective")
-    before = bool(adjective and adjective.before)
-    words = _determiner(determiner, noun.feminine, french[0].text, negated, before)
-    return Phrase(english, [*said(words, f"{role}.determiner"), *french], noun.feminine, plural)
+        index = 0 if adjective.before else len(french)
+        french[index:index] = with_keys(form, f"{role}.adjective")
+    adjective_first = bool(adjective and adjective.before)
+    words = _determiner(determiner, noun.feminine, french[0].text, negated, adjective_first)
+    return Phrase(
+        english, [*with_keys(words, f"{role}.determiner"), *french], noun.feminine, plural
+    )
 
 
 def _determiner(
-    determiner: Determiner, feminine: bool, following: str, negated: bool, before: bool
+    determiner: Determiner, feminine: bool, following: str, negated: bool, adjective_follows: bool
 ) -> str:
     """The French determiner before the word `following`; `before`: that is an adjective."""
     name, plural, _ = determiner
@@ -153,14 +157,14 @@ def _determiner(
     if name in ("two", "three", "many"):
         return {"two": "deux", "three": "trois", "many": "beaucoup de"}[name]
     if name in _POSSESSIVES:
-        one, one_feminine, many = _POSSESSIVES[name].split()
-        return many if plural else one_feminine if feminine and not vowel else one
+        masculine, feminine_form, plural_form = _POSSESSIVES[name].split()
+        return plural_form if plural else feminine_form if feminine and not vowel else masculine
     if name in ("a", "some") and negated:
         return "de"
     if name == "a":
         return "une" if feminine else "un"
     if name == "some" and plural:
-        return "de" if before else "des"
+        return "de" if adjective_follows else "des"
     if name in ("this", "these"):
         return "ces" if plural else "cette" if feminine else "cet" if vowel else "ce"
     article = "les" if plural else "la" if feminine else "le"
@@ -171,10 +175,19 @@ def owned_phrase(owned: Owned, role: str) -> Phrase:
     """Both sides of "the boy 's cat"; the French article before the thing owned has no partner."""
     owner = noun_phrase(owned.owner, f"{role}.owner")
     noun = owned.noun
-    thing = f"{role}.noun"
-    english = [*owner.english, *said("'s", f"{role}.of"), *said(noun.english[0], thing)]
-    article = said("la" if noun.feminine else "le")
-    french = [*article, *said(noun.french[0], thing), *said("de", f"{role}.of"), *owner.french]
+    noun_key = f"{role}.noun"
+    english = [
+        *owner.english,
+        *with_keys("'s", f"{role}.of"),
+        *with_keys(noun.english[0], noun_key),
+    ]
+    article = with_keys("la" if noun.feminine else "le")
+    french = [
+        *article,
+        *with_keys(noun.french[0], noun_key),
+        *with_keys("de", f"{role}.of"),
+        *owner.french,
+    ]
     return Phrase(english, french, noun.feminine, False)
 
 
@@ -194,24 +207,26 @@ def french_surface(words: Words) -> Words:
 
 
 def _merge(words: Words) -> Iterator[Word]:
-    held: Word | None = None
+    pending: Word | None = None
     for word in words:
-        if held is not None:
-            merged = _MERGED.get((held.text, word.text))
+        if pending is not None:
+            merged = _MERGED.get((pending.text, word.text))
             if merged:
-                word = Word(merged, held.keys + word.keys)
+                word = Word(merged, pending.keys + word.keys)
             else:
-                yield held
-        held = word
-    if held is not None:
-        yield held
+                yield pending
+        pending = word
+    if pending is not None:
+        yield pending
 
 
 def links(src: Words, tgt: Words) -> tuple[tuple[int, int], ...]:
     """The positions of all words that share a key, in order."""
-    places: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = {}
     for j, word in enumerate(tgt):
         for key in word.keys:
-            places.setdefault(key, []).append(j)
-    found = {(i, j) for i, word in enumerate(src) for key in word.keys for j in places.get(key, ())}
-    return tuple(sorted(found))
+            positions.setdefault(key, []).append(j)
+    linked = {
+        (i, j) for i, word in enumerate(src) for key in word.keys for j in positions.get(key, ())
+    }
+    return tuple(sorted(linked))

@@ -30,8 +30,8 @@ class Kind:
 
     subjects: p.Choices
     verbs: p.Choices
-    places: p.Choices
-    whats: p.Choices
+    prepositions: p.Choices
+    complements: p.Choices
     fields: dict[str, str]
     weight: float
     size: int = field(init=False)
@@ -41,7 +41,7 @@ class Kind:
 
     @property
     def _lists(self) -> tuple[p.Choices, ...]:
-        return (self.subjects, self.verbs, self.places, self.whats)
+        return (self.subjects, self.verbs, self.prepositions, self.complements)
 
     def sentence(self, number: int) -> Sides:
         """English and French of the sentence with this number, 0 to size - 1."""
@@ -49,10 +49,10 @@ class Kind:
         for choices in self._lists:
             number, index = divmod(number, len(choices))
             chosen.append(choices[index])
-        subject, verb, place, what = chosen
+        subject, verb, preposition, complement = chosen
         if verb is None:
             return c.where_is(subject)
-        return c.both_sides(c.Clause(subject, verb, what, place, **self.fields))
+        return c.both_sides(c.Clause(subject, verb, complement, preposition, **self.fields))
 
     def draw(self, rng: Random) -> int:
         """The number of a sentence of chance, the commoner determiners more often."""
@@ -70,38 +70,47 @@ def _kinds() -> Iterator[tuple[int, Kind]]:
     """Every kind with the level from which on it is met."""
     nothing = (None,)
     for pattern in p.PATTERNS:
-        for what in pattern.whats:
-            for subject in _split(pattern, what):
-                for way in _fitting(pattern.ways or p.SAY_OR_ASK, subject):
-                    weight = pattern.weight * subject.weight * what.weight * way.weight
-                    rest = (pattern.verbs, pattern.places, what.choices, way.fields, weight)
-                    yield (max(subject.level, what.level, way.level), Kind(subject.choices, *rest))
+        for complement in pattern.complements:
+            for subject in _possible_subjects(pattern, complement):
+                for form in _possible_forms(pattern.forms or p.SAY_OR_ASK, subject):
+                    weight = pattern.weight * subject.weight * complement.weight * form.weight
+                    rest = (
+                        pattern.verbs,
+                        pattern.prepositions,
+                        complement.choices,
+                        form.fields,
+                        weight,
+                    )
+                    yield (
+                        max(subject.level, complement.level, form.level),
+                        Kind(subject.choices, *rest),
+                    )
     for nouns, adjectives in p.IT_IS:
-        for what in p.shapes(nouns, adjectives, SINGULAR):
-            for way in p.ways("", "whether", modes=False)[:4]:
-                weight = 0.2 * way.weight
+        for complement in p.shapes(nouns, adjectives, SINGULAR):
+            for form in p.clause_forms("", "whether", modes=False)[:4]:
+                weight = 0.2 * form.weight
                 yield (
-                    max(what.level, way.level),
-                    Kind((c.IT,), (v.BE,), nothing, what.choices, way.fields, weight),
+                    max(complement.level, form.level),
+                    Kind((c.IT,), (v.BE,), nothing, complement.choices, form.fields, weight),
                 )
     for subject in (*p.PERSONS, *p.ANIMALS, *p.shapes(w.THINGS, w.OF_THINGS, DEFINITE)):
         yield 3, Kind(subject.choices, nothing, nothing, nothing, {}, 0.1 * subject.weight)
 
 
-def _fitting(ways: tuple[p.Way, ...], subject: p.Shape) -> Iterator[p.Way]:
+def _possible_forms(forms: tuple[p.ClauseForm, ...], subject: p.Shape) -> Iterator[p.ClauseForm]:
     """The ways that go with a subject: "who" asks by itself."""
-    for way in ways:
-        if subject.choices[0] is not c.WHO or not way.fields["question"]:
-            yield way
+    for form in forms:
+        if subject.choices[0] is not c.WHO or not form.fields["question"]:
+            yield form
 
 
-def _split(pattern: p.Pattern, what: p.Shape) -> Iterator[p.Shape]:
+def _possible_subjects(pattern: p.Pattern, complement: p.Shape) -> Iterator[p.Shape]:
     """The subjects, "who" among them, without those that would be their own object."""
     for shape in (*pattern.subjects, *((p.WHO,) if pattern.who else ())):
-        choices, named = shape.choices, what.choices[0]
-        if isinstance(named, str) and isinstance(choices[0], c.Pronoun):
+        choices, pronoun = shape.choices, complement.choices[0]
+        if isinstance(pronoun, str) and isinstance(choices[0], c.Pronoun):
             choices = tuple(
-                choices[k] for k in range(len(choices)) if not c.reflexive(choices[k], named)
+                choices[k] for k in range(len(choices)) if not c.reflexive(choices[k], pronoun)
             )
         yield shape._replace(choices=choices)
 
@@ -112,7 +121,7 @@ def kinds(level: int) -> tuple[Kind, ...]:
     everything. Raises ValueError for another level."""
     if level not in LEVELS:
         raise ValueError(f"The level is {level}; it must be 1, 2 or 3.")
-    return tuple(kind for needed, kind in _kinds() if needed <= level)
+    return tuple(kind for required_level, kind in _kinds() if required_level <= level)
 
 
 def count_sentences(level: int = 3) -> int:
@@ -124,9 +133,9 @@ _NOUNS = (
     *(w.PERSONS, w.ANIMALS, w.THINGS, w.TEXTS, w.FOODS),
     *(w.MEALS, w.DRINKS, w.INSIDE, w.OUTSIDE),
 )
-_UNCOUNTED = (w.MEALS, w.DRINKS)
+_UNCOUNTABLE = (w.MEALS, w.DRINKS)
 _VERBS = (
-    *((v.BE,), v.ALONE, v.ON_ANYTHING, v.ON_THINGS, v.ON_PERSONS, v.ON_TEXTS),
+    *((v.BE,), v.INTRANSITIVE, v.ON_ANYTHING, v.ON_THINGS, v.ON_PERSONS, v.ON_TEXTS),
     *(v.EAT, v.DRINK, v.TO_PERSONS, v.TO_PLACES),
 )
 _ENGLISH = """
@@ -143,25 +152,33 @@ côté sur sous"""
 def symbols() -> tuple[str, ...]:
     """Every word that the grammar can say, sorted; one that both languages have is one symbol."""
     return tuple(
-        sorted({*_ENGLISH.split(), *_FRENCH.split(), *_of_nouns(), *_of_adjectives(), *_of_verbs()})
+        sorted(
+            {
+                *_ENGLISH.split(),
+                *_FRENCH.split(),
+                *_noun_words(),
+                *_adjective_words(),
+                *_verb_words(),
+            }
+        )
     )
 
 
-def _of_nouns() -> Iterator[str]:
+def _noun_words() -> Iterator[str]:
     for nouns in _NOUNS:
-        numbers = (0,) if nouns in _UNCOUNTED else (0, 1)
+        numbers = (0,) if nouns in _UNCOUNTABLE else (0, 1)
         for noun in nouns:
             for number in numbers:
                 yield from noun.english[number].split()
                 yield from noun.french[number].split()
 
 
-def _of_adjectives() -> Iterator[str]:
+def _adjective_words() -> Iterator[str]:
     for adjective in w.ADJECTIVES.values():
         yield from (adjective.english, adjective.liaison, *adjective.french)
 
 
-def _of_verbs() -> Iterator[str]:
+def _verb_words() -> Iterator[str]:
     for verb in (verb for verbs in _VERBS for verb in verbs):
         if verb is not v.BE:
             yield from (verb.base, verb.third, *verb.after)

@@ -67,7 +67,7 @@ GO = _verb("go aller vais vas va allons allez vont")
 CAN = _verb("can pouvoir peux peux peut pouvons pouvez peuvent")
 MUST = _verb("must devoir dois dois doit devons devez doivent")
 
-ALONE = _verbs("""
+INTRANSITIVE = _verbs("""
 sleep dormir dors dors dort dormons dormez dorment, sing chanter, dance danser, walk marcher,
 cry pleurer, swim nager, run courir cours cours court courons courez courent, arrive arriver,
 laugh rire ris ris rit rions riez rient, fall tomber, play jouer, begin commencer,

@@ -64,11 +64,14 @@ def french_plural(word: str) -> str:
 
 def _noun(line: str) -> Noun:
     english, french, gender = line.split()
-    one, _, many = english.partition("/")
-    un, _, plusieurs = french.partition("/")
+    singular, _, plural = english.partition("/")
+    singular_fr, _, plural_fr = french.partition("/")
     return Noun(
-        (one, many or english_s(one)),
-        (un.replace("_", " "), (plusieurs or french_plural(un)).replace("_", " ")),
+        (singular, plural or english_s(singular)),
+        (
+            singular_fr.replace("_", " "),
+            (plural_fr or french_plural(singular_fr)).replace("_", " "),
+        ),
         gender == "f",
     )
 
@@ -119,13 +122,13 @@ OUTSIDE = _nouns("bridge pont m, river rivière f, mountain montagne f, street r
 
 
 def _adjectives(table: str, before: bool = False) -> dict[str, Adjective]:
-    found = {}
+    adjectives = {}
     for line in table.split(","):
-        english, masculine, feminine, *other = line.split()
-        liaison, plural, *_ = *other, "", ""
+        english, masculine, feminine, *irregular = line.split()
+        liaison, plural, *_ = *irregular, "", ""
         forms = (masculine, feminine, plural or french_plural(masculine), feminine + "s")
-        found[english] = Adjective(english, forms, before, liaison or masculine)
-    return found
+        adjectives[english] = Adjective(english, forms, before, liaison or masculine)
+    return adjectives
 
 
 _BEFORE = _adjectives(
@@ -148,7 +151,7 @@ clever intelligent intelligente, kind gentil gentille, slow lent lente""")
 ADJECTIVES = _BEFORE | _AFTER
 
 
-def _chosen(names: str) -> tuple[Adjective, ...]:
+def _adjectives_named(names: str) -> tuple[Adjective, ...]:
     return tuple(ADJECTIVES[name] for name in names.split())
 
 
@@ -158,17 +161,24 @@ _OF_BEINGS = (
     "proud jealous calm clever kind"
 )
 _OF_THINGS = "big small beautiful old new red blue green black white grey heavy light expensive"
-OF_PERSONS = _chosen(_OF_BEINGS + " good bad pretty")
-OF_ANIMALS = _chosen("big small beautiful old young sad tired strong sick free calm black white "
-                     "grey slow dirty clean good pretty fat")  # fmt: skip
-OF_THINGS = _chosen(_OF_THINGS + " round empty clean dirty strange modern pretty long good bad")
-OF_FOODS = _chosen("big small good bad red green fresh cold hot expensive")
-OF_MEALS = _chosen("good bad fresh cold hot expensive")
-OF_PLACES = _chosen("big small beautiful old new pretty modern dark empty strange clean dirty "
-                    "royal")  # fmt: skip
-SAID_OF_PERSONS = _chosen(_OF_BEINGS)
-SAID_OF_ANIMALS = _chosen("big small beautiful old young sad tired strong sick free calm black "
-                          "white grey slow dirty clean")  # fmt: skip
-SAID_OF_THINGS = _chosen(_OF_THINGS + " round empty clean dirty strange modern")
+OF_PERSONS = _adjectives_named(_OF_BEINGS + " good bad pretty")
+OF_ANIMALS = _adjectives_named(
+    "big small beautiful old young sad tired strong sick free calm black white grey slow dirty "
+    "clean good pretty fat"
+)
+OF_THINGS = _adjectives_named(
+    _OF_THINGS + " round empty clean dirty strange modern pretty long good bad"
+)
+OF_FOODS = _adjectives_named("big small good bad red green fresh cold hot expensive")
+OF_MEALS = _adjectives_named("good bad fresh cold hot expensive")
+OF_PLACES = _adjectives_named(
+    "big small beautiful old new pretty modern dark empty strange clean dirty royal"
+)
+PREDICATES_OF_PERSONS = _adjectives_named(_OF_BEINGS)
+PREDICATES_OF_ANIMALS = _adjectives_named(
+    "big small beautiful old young sad tired strong sick free calm black white grey slow dirty "
+    "clean"
+)
+PREDICATES_OF_THINGS = _adjectives_named(_OF_THINGS + " round empty clean dirty strange modern")
 # One form for both genders, for those whose gender English does not tell: "I am sad".
-EPICENE = tuple(item for item in SAID_OF_PERSONS if item.french[0] == item.french[1])
+EPICENE = tuple(item for item in PREDICATES_OF_PERSONS if item.french[0] == item.french[1])

@@ -14,15 +14,15 @@ from types import MappingProxyType
 from transformer.text.tasks.task import GROUPS, Example, OptionRange, Task, split
 
 
-def _found() -> dict[str, Task]:
+def _discover_tasks() -> dict[str, Task]:
     """Every task of every module here; by group, then as modules are called and list them."""
-    names = sorted(one.name for one in pkgutil.iter_modules(__path__))
+    names = sorted(info.name for info in pkgutil.iter_modules(__path__))
     modules = [import_module(f"{__name__}.{name}") for name in names]
-    each = [task for module in modules for task in getattr(module, "TASKS", ())]
-    return {task.name: task for task in sorted(each, key=lambda task: GROUPS.index(task.group))}
+    tasks = [task for module in modules for task in getattr(module, "TASKS", ())]
+    return {task.name: task for task in sorted(tasks, key=lambda task: GROUPS.index(task.group))}
 
 
-TASKS: Mapping[str, Task] = MappingProxyType(_found())
+TASKS: Mapping[str, Task] = MappingProxyType(_discover_tasks())
 """Every task by its name."""
 
 __all__ = ["TASKS", "Example", "OptionRange", "Task", "split"]

@@ -47,10 +47,10 @@ class Gap:
     longest: int = 64
 
     def __post_init__(self) -> None:
-        for name, least, most in (("letters", 2, 26), ("word", 1, 4), ("longest", 4, 512)):
-            if not least <= getattr(self, name) <= most:
+        for name, minimum, maximum in (("letters", 2, 26), ("word", 1, 4), ("longest", 4, 512)):
+            if not minimum <= getattr(self, name) <= maximum:
                 raise ValueError(
-                    f"{name} must be from {least} to {most}, not {getattr(self, name)}"
+                    f"{name} must be from {minimum} to {maximum}, not {getattr(self, name)}"
                 )
 
     @property
@@ -79,15 +79,15 @@ class Gap:
         that whoever does not see one can do no better than chance, and no worse.
         """
         letters = rng.integers(0, self.letters, (count, self.word))
-        each = np.array([distance] if distance else self.distances)
-        distances = each[rng.integers(0, len(each), count)]
+        choices = np.array([distance] if distance else self.distances)
+        distances = choices[rng.integers(0, len(choices), count)]
         ids = np.full((count, self.length), BLANK)
         tags = np.full((count, self.length), NOTHING)
         rows = np.arange(count)
-        for place in range(self.word):
-            ids[rows, place] = 1 + self.word + letters[:, place]
-            ids[rows, distances + place] = 1 + place
-            tags[rows, distances + place] = letters[:, place]
+        for index in range(self.word):
+            ids[rows, index] = 1 + self.word + letters[:, index]
+            ids[rows, distances + index] = 1 + index
+            tags[rows, distances + index] = letters[:, index]
         return Tagged(ids, tags, distances)
 
     def written(self, ids: Int[np.ndarray, " length"]) -> str:
@@ -95,8 +95,8 @@ class Gap:
         parts: list[str] = []
         for symbol, run in groupby(ids.tolist()):
             letter, count = symbol - 1 - self.word, len([*run])
-            said = self.spelled([letter]) if letter >= 0 else str(symbol)
-            parts += [f"·×{count}"] if symbol == BLANK else [said] * count
+            label = self.spelled([letter]) if letter >= 0 else str(symbol)
+            parts += [f"·×{count}"] if symbol == BLANK else [label] * count
         return " ".join(parts)
 
     def spelled(self, tags: Sequence[int]) -> str:

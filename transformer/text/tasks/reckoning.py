@@ -18,7 +18,7 @@ _FIRST_DAY = date(2000, 1, 1)
 _OPENING, _CLOSING = "([{", ")]}"
 
 
-def _date(style: int, number: int) -> Example:
+def _date_example(style: int, number: int) -> Example:
     day = _FIRST_DAY + timedelta(days=number)
     digits, year = list(str(day.day)), list(f"{day.year:04}")
     month = MONTHS[day.month - 1]
@@ -35,17 +35,17 @@ def _date(style: int, number: int) -> Example:
 
 def _dates(options: Options) -> list[Stratum]:
     days = (date(2000 + options["years"], 1, 1) - _FIRST_DAY).days
-    return [Stratum(days, 1, partial(_date, style)) for style in range(options["styles"])]
+    return [Stratum(days, 1, partial(_date_example, style)) for style in range(options["styles"])]
 
 
-def _size(digits: int) -> int:
+def _count_numbers(digits: int) -> int:
     """How many numbers have this many digits; 0 has one."""
     return 10 if digits == 1 else 9 * 10 ** (digits - 1)
 
 
-def _sum(first: int, second: int, least_first: int, number: int) -> Example:
+def _addition_example(first: int, second: int, least_first: int, number: int) -> Example:
     """The sum number `number` of those whose parts have `first` and `second` digits."""
-    parts = divmod(number, _size(second))
+    parts = divmod(number, _count_numbers(second))
     a, b = (
         n + (0 if d == 1 else 10 ** (d - 1)) for n, d in zip(parts, (first, second), strict=True)
     )
@@ -56,38 +56,42 @@ def _sum(first: int, second: int, least_first: int, number: int) -> Example:
 def _sums(options: Options) -> list[Stratum]:
     lengths = range(1, options["digits"] + 1)
     return [
-        Stratum(_size(a) * _size(b), 1, partial(_sum, a, b, options["least_first"]))
+        Stratum(
+            _count_numbers(a) * _count_numbers(b),
+            1,
+            partial(_addition_example, a, b, options["least_first"]),
+        )
         for a in lengths
         for b in lengths
     ]
 
 
 @cache
-def _ways(steps: int, height: int, end: int) -> int:
+def _count_paths(steps: int, height: int, end: int) -> int:
     """How many walks of `steps` up or down lead from `height` to `end` and never below 0."""
     if height < 0 or abs(end - height) > steps:
         return 0
     if steps == 0:
         return 1
-    return _ways(steps - 1, height + 1, end) + _ways(steps - 1, height - 1, end)
+    return _count_paths(steps - 1, height + 1, end) + _count_paths(steps - 1, height - 1, end)
 
 
-def _opened(kinds: int, length: int, end: int, number: int) -> Example:
+def _bracket_example(kinds: int, length: int, end: int, number: int) -> Example:
     """Brackets number `number` of those of `length` that leave `end` open, of `kinds` kinds."""
-    walk, number = number % _ways(length, 0, end), number // _ways(length, 0, end)
+    path, number = number % _count_paths(length, 0, end), number // _count_paths(length, 0, end)
     src: list[str] = []
-    still: list[tuple[int, int]] = []  # place and kind of what is open
-    for place in range(length):
-        up = _ways(length - place - 1, len(still) + 1, end)
-        if walk < up:
+    unclosed: list[tuple[int, int]] = []  # place and kind of what is open
+    for position in range(length):
+        paths_up = _count_paths(length - position - 1, len(unclosed) + 1, end)
+        if path < paths_up:
             number, kind = divmod(number, kinds)
-            still.append((place, kind))
+            unclosed.append((position, kind))
             src.append(_OPENING[kind])
         else:
-            walk -= up
-            src.append(_CLOSING[still.pop()[1]])
-    links = sorted((place, j) for j, (place, _) in enumerate(reversed(still)))
-    tgt = [_CLOSING[kind] for _, kind in reversed(still)]
+            path -= paths_up
+            src.append(_CLOSING[unclosed.pop()[1]])
+    links = sorted((position, j) for j, (position, _) in enumerate(reversed(unclosed)))
+    tgt = [_CLOSING[kind] for _, kind in reversed(unclosed)]
     return Example(" ".join(src), " ".join(tgt), tuple(links))
 
 
@@ -97,8 +101,10 @@ def _brackets(options: Options) -> list[Stratum]:
     for length in range(1, options["longest"] + 1):
         ends = range(2 - length % 2, length + 1, 2)  # at least one is left open
         for end in ends:
-            size = _ways(length, 0, end) * kinds ** ((length + end) // 2)
-            strata.append(Stratum(size, 1 / len(ends), partial(_opened, kinds, length, end)))
+            size = _count_paths(length, 0, end) * kinds ** ((length + end) // 2)
+            strata.append(
+                Stratum(size, 1 / len(ends), partial(_bracket_example, kinds, length, end))
+            )
     return strata
 
 

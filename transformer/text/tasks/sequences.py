@@ -15,53 +15,53 @@ _LONGEST = OptionRange(1, 20, 10)
 _MEANINGS = {"longest": "most letters in a sequence", "letters": "different letters"}
 
 
-def _linked(src: Sequence[str], order: Sequence[int], tgt: Sequence[str]) -> Example:
+def _aligned_example(src: Sequence[str], order: Sequence[int], tgt: Sequence[str]) -> Example:
     """The example whose target symbol j comes from the source's symbol `order[j]`."""
     links = sorted((i, j) for j, i in enumerate(order))
     return Example(" ".join(src), " ".join(tgt), tuple(links))
 
 
-def _spelled(number: int, letters: int, length: int) -> list[str]:
+def _letters_of_number(number: int, letters: int, length: int) -> list[str]:
     """The sequence of `length` letters with this number: its digits to the base `letters`."""
-    found = []
+    symbols = []
     for _ in range(length):
         number, digit = divmod(number, letters)
-        found.append(_LETTERS[digit])
-    return found
+        symbols.append(_LETTERS[digit])
+    return symbols
 
 
 def _by_length(options: Options, make: Callable[[list[str]], Example]) -> list[Stratum]:
     letters = options["letters"]
 
     def example(length: int, number: int) -> Example:
-        return make(_spelled(number, letters, length))
+        return make(_letters_of_number(number, letters, length))
 
     lengths = range(1, options["longest"] + 1)
     return [Stratum(letters**length, 1, partial(example, length)) for length in lengths]
 
 
 def _copy(src: list[str]) -> Example:
-    return _linked(src, range(len(src)), src)
+    return _aligned_example(src, range(len(src)), src)
 
 
 def _reverse(src: list[str]) -> Example:
-    return _linked(src, range(len(src))[::-1], src[::-1])
+    return _aligned_example(src, range(len(src))[::-1], src[::-1])
 
 
-def _distinct(number: int, length: int) -> list[str]:
+def _distinct_letters(number: int, length: int) -> list[str]:
     """The arrangement of `length` different letters with this number, to falling bases."""
-    left, found = list(_LETTERS), []
+    remaining, arrangement = list(_LETTERS), []
     for _ in range(length):
-        number, index = divmod(number, len(left))
-        found.append(left.pop(index))
-    return found
+        number, index = divmod(number, len(remaining))
+        arrangement.append(remaining.pop(index))
+    return arrangement
 
 
 def _sort(options: Options) -> list[Stratum]:
     def example(length: int, number: int) -> Example:
-        src = _distinct(number, length)
+        src = _distinct_letters(number, length)
         order = sorted(range(length), key=src.__getitem__)
-        return _linked(src, order, [src[i] for i in order])
+        return _aligned_example(src, order, [src[i] for i in order])
 
     lengths = range(1, options["longest"] + 1)
     return [Stratum(perm(len(_LETTERS), n), 1, partial(example, n)) for n in lengths]
@@ -77,7 +77,8 @@ def substitution(key: int) -> dict[str, str]:
 def _cipher(options: Options) -> list[Stratum]:
     table = substitution(options["key"])
     return _by_length(
-        options, lambda src: _linked(src, range(len(src)), [table[letter] for letter in src])
+        options,
+        lambda src: _aligned_example(src, range(len(src)), [table[letter] for letter in src]),
     )
 
 

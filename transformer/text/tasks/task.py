@@ -47,8 +47,8 @@ class Stratum(NamedTuple):
 class OptionRange(NamedTuple):
     """The values an option may take, both ends included, and the one it has if nothing is said."""
 
-    least: int
-    greatest: int
+    minimum: int
+    maximum: int
     default: int
 
 
@@ -82,13 +82,15 @@ class Task:
         """All options with their values. Raises ValueError for one that is unknown or too far."""
         for name, value in options.items():
             if name not in self.options:
-                known = ", ".join(self.options) or "none"
-                raise ValueError(f'The task {self.name} has no option "{name}"; it has: {known}.')
-            least, greatest, _ = self.options[name]
+                valid_names = ", ".join(self.options) or "none"
+                raise ValueError(
+                    f'The task {self.name} has no option "{name}"; it has: {valid_names}.'
+                )
+            minimum, maximum, _ = self.options[name]
             if isinstance(value, bool) or not isinstance(value, int):
                 raise ValueError(f"{name} is {value!r}; it must be a whole number.")
-            if not least <= value <= greatest:
-                raise ValueError(f"{name} is {value}; it must be from {least} to {greatest}.")
+            if not minimum <= value <= maximum:
+                raise ValueError(f"{name} is {value}; it must be from {minimum} to {maximum}.")
         return {name: choice.default for name, choice in self.options.items()} | options
 
     def count(self, **options: int) -> int:
@@ -102,15 +104,15 @@ class Task:
         fewer than `n` examples, and for options as `settings` does.
         """
         strata = self.strata(self.settings(**options))
-        there = sum(stratum.size for stratum in strata)
-        if not 0 <= n <= there:
+        available = sum(stratum.size for stratum in strata)
+        if not 0 <= n <= available:
             raise ValueError(
-                f"{n} examples of {self.name} are wanted; with these options it has {there}."
+                f"{n} examples of {self.name} are wanted; with these options it has {available}."
             )
         rng = random.Random(f"{self.name} {seed}")
         drawn: list[Example] = []
-        for stratum, share in zip(strata, _shares(strata, n, rng), strict=True):
-            drawn += [stratum.example(number) for number in _numbers(rng, stratum, share)]
+        for stratum, share in zip(strata, _allocate(strata, n, rng), strict=True):
+            drawn += [stratum.example(number) for number in _draw_distinct(rng, stratum, share)]
         rng.shuffle(drawn)
         return drawn
 
@@ -126,37 +128,37 @@ def split(
     return drawn[:n_train], drawn[n_train:]
 
 
-def _shares(strata: list[Stratum], n: int, rng: random.Random) -> list[int]:
+def _allocate(strata: list[Stratum], n: int, rng: random.Random) -> list[int]:
     """How many of `n` each stratum gives: by weight, but none more than it has."""
     shares = [0.0] * len(strata)
-    open_, left = [i for i, stratum in enumerate(strata) if stratum.size], float(n)
-    while open_:  # those too small for their share give all, and the others share the rest
-        unit = left / sum(strata[i].weight for i in open_)
-        full = [i for i in open_ if strata[i].size <= strata[i].weight * unit]
-        for i in full or open_:
+    unfilled, remaining = [i for i, stratum in enumerate(strata) if stratum.size], float(n)
+    while unfilled:  # those too small for their share give all, and the others share the rest
+        unit = remaining / sum(strata[i].weight for i in unfilled)
+        full = [i for i in unfilled if strata[i].size <= strata[i].weight * unit]
+        for i in full or unfilled:
             shares[i] = min(strata[i].size, strata[i].weight * unit)
-        left -= sum(shares[i] for i in full)
-        open_ = [i for i in open_ if i not in set(full)] if full else []
-    whole = [int(share) for share in shares]
+        remaining -= sum(shares[i] for i in full)
+        unfilled = [i for i in unfilled if i not in set(full)] if full else []
+    counts = [int(share) for share in shares]
     # What rounding down has left over goes to strata of chance, the larger fractions first.
     order = sorted(
-        range(len(strata)), key=lambda i: (shares[i] - whole[i]) * rng.random(), reverse=True
+        range(len(strata)), key=lambda i: (shares[i] - counts[i]) * rng.random(), reverse=True
     )
-    rest = n - sum(whole)
+    rest = n - sum(counts)
     while rest:
         for i in order:
-            if rest and whole[i] < strata[i].size:
-                whole[i] += 1
+            if rest and counts[i] < strata[i].size:
+                counts[i] += 1
                 rest -= 1
-    return whole
+    return counts
 
 
-def _numbers(rng: random.Random, stratum: Stratum, share: int) -> list[int]:
+def _draw_distinct(rng: random.Random, stratum: Stratum, share: int) -> list[int]:
     """`share` different numbers below the stratum's size, however large that is."""
     size, draw = stratum.size, stratum.draw
     if size < 8 * share:
         return rng.sample(range(size), share)
-    found: dict[int, None] = {}
-    while len(found) < share:
-        found[draw(rng) if draw else rng.randrange(size)] = None
-    return list(found)
+    numbers: dict[int, None] = {}
+    while len(numbers) < share:
+        numbers[draw(rng) if draw else rng.randrange(size)] = None
+    return list(numbers)

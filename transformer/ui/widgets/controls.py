@@ -59,7 +59,7 @@ def target_language(model: Model) -> None:
     codes = model.translator.vocabulary.target_languages
     if not codes:
         return
-    st.session_state["into"] = model.translator.vocabulary.asked_language(state.view().text)[0]
+    st.session_state["into"] = model.translator.vocabulary.split_language(state.view().text)[0]
     st.selectbox(
         "Into",
         ["", *codes],
@@ -75,7 +75,7 @@ def target_language(model: Model) -> None:
 
 def _into(model: Model) -> None:
     vocabulary = model.translator.vocabulary
-    state.change(text=vocabulary.into(state.view().text, st.session_state["into"] or ""))
+    state.change(text=vocabulary.with_language(state.view().text, st.session_state["into"] or ""))
 
 
 def _unknown() -> str:

@@ -67,25 +67,25 @@ def about_pieces() -> None:
 
 def number(count: int) -> str:
     """A layer, a head or a place, as it is counted."""
-    return str(naming.counted(count, on()))
+    return str(naming.display_number(count, on()))
 
 
 def first() -> int:
     """The number of the first layer, head or position as it is shown: 0 or 1."""
-    return naming.counted(0, on())
+    return naming.display_number(0, on())
 
 
 def numbering() -> Callable[[int], str]:
     """The same for a list to choose from, which may be asked outside of the session."""
     now = on()
-    return lambda count: str(naming.counted(count, now))
+    return lambda count: str(naming.display_number(count, now))
 
 
 def formula(latex: str) -> str:
-    """`naming.retold_latex` for this session."""
-    return naming.retold_latex(latex, on())
+    """`naming.display_latex` for this session."""
+    return naming.display_latex(latex, on())
 
 
-def retold(text: str) -> str:
-    """`naming.retold` for this session: for what a room below has said."""
-    return naming.retold(text, on())
+def display_text(text: str) -> str:
+    """`naming.display_text` for this session: for what a room below has said."""
+    return naming.display_text(text, on())

@@ -305,7 +305,7 @@ def _brought(before: KeptFinding) -> None:
         st.caption(f"Shipped with the app: {measured_over(found, before.when)}.", width="content")
     if found["value"] is not None:
         verdicts.effect(found)
-    st.markdown(frame.plain(exact.retold(found["reason"])))
+    st.markdown(frame.plain(exact.display_text(found["reason"])))
 
 
 @remembered()
@@ -320,7 +320,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
         verdicts.badge(found["verdict"])
         if tested:
             verdicts.effect(found)
-        st.markdown(frame.plain(exact.retold(found["reason"])))
+        st.markdown(frame.plain(exact.display_text(found["reason"])))
     if picture is None:
         return
     table = pd.DataFrame(found["table"])
@@ -328,7 +328,7 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
         st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
         tables.csv("Figures (.csv)", lambda: table, file_name(published.name, model.name))
     with picture:
-        named = table.map(lambda cell: exact.retold(cell) if isinstance(cell, str) else cell)
+        named = table.map(lambda cell: exact.display_text(cell) if isinstance(cell, str) else cell)
         chart(_picture(key, published.name, dark(), exact.on(), named), f"chart-{published.name}")
     if not exact.on():
         return

@@ -29,7 +29,7 @@ def show(model: Model) -> None:
     )
     st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
     position = _position(found)
-    titles = [exact.retold(title) for title in found.titles]
+    titles = [exact.display_text(title) for title in found.titles]
     figure = lens_map(
         titles,
         exact.tokens(found.rows),

@@ -44,7 +44,7 @@ def _heading(model: Model, panel: Panel) -> None:
     rows, columns = panel.values.shape
     size = f"{rows} × {columns}" if panel.values.size > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        title, symbol = exact.retold(panel.title), exact.formula(panel.symbol)
+        title, symbol = exact.display_text(panel.title), exact.formula(panel.symbol)
         st.markdown(f"**{frame.plain(title)}**  ${symbol}$  :small[:gray[{size}]]")
         titles = {box.name: box.title for box in boxes(model.translator.model.config)}
         if panel.origin in titles:
@@ -60,7 +60,7 @@ def _heading(model: Model, panel: Panel) -> None:
         elif panel.origin:
             st.caption(f"learned: `{panel.origin}`")
     if panel.note:
-        st.caption(frame.plain(exact.retold(panel.note)))
+        st.caption(frame.plain(exact.display_text(panel.note)))
 
 
 def _names(labels: Sequence[str]) -> list[str]:
@@ -107,12 +107,12 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
     )
     table = Table(
         id=f"{stop.place} {panel.name} {exact.on()}",
-        title=exact.retold(panel.title),
+        title=exact.display_text(panel.title),
         values=panel.values,
         rows=_names(panel.rows),
         columns=() if _numbered(panel.columns) else _names(panel.columns),
-        row_axis=exact.retold(panel.row_axis),
-        column_axis=exact.retold(panel.column_axis),
+        row_axis=exact.display_text(panel.row_axis),
+        column_axis=exact.display_text(panel.column_axis),
         kind=panel.kind,
         cells=[list(map(_cell_name, row)) for row in panel.cells],
         first=exact.first(),

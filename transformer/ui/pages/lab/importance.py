@@ -14,7 +14,7 @@ from transformer.analysis.findings.finding import spread
 from transformer.analysis.reports import REPORTS
 from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
-from transformer.measures.naming import counted, file_name
+from transformer.measures.naming import display_number, file_name
 from transformer.ui.pages.lab import pruning
 from transformer.ui.services.models import Model
 from transformer.ui.services.remembered import remembered
@@ -177,8 +177,8 @@ def _picture(
     shape = (len(layers), len(heads))
     figure = coloured(
         _own["shown"].to_numpy().reshape(shape),
-        [str(counted(layer, exactly)) for layer in layers],
-        [str(counted(head, exactly)) for head in heads],
+        [str(display_number(layer, exactly)) for layer in layers],
+        [str(display_number(head, exactly)) for head in heads],
         down="layer",
         across="head",
         what=what,

@@ -100,10 +100,10 @@ def _heads(found: Mapping[str, Any]) -> None:
     table = pd.DataFrame(found["table"])
     values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
     if np.isnan(values).all():
-        st.info(f"This cannot be measured over these sentences: {measure.lacking}.")
+        st.info(f"This cannot be measured over these sentences: {measure.missing_reason}.")
     marks = dict(
         sorted(
-            {(c["role"]["short"], exact.retold(c["role"]["text"])) for c in found["cards"]}
+            {(c["role"]["short"], exact.display_text(c["role"]["text"])) for c in found["cards"]}
             - {("·", "none")}
         )
     )
@@ -134,7 +134,7 @@ def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
     values = [card["measures"].get(colour) for card in cards]
     told = [
         f"{KINDS[kind]}, {exact.head(card['layer'], card['head'])}: "
-        f"{said(colour, value)}; {exact.retold(card['role']['text'])}"
+        f"{said(colour, value)}; {exact.display_text(card['role']['text'])}"
         for card, value in zip(cards, values, strict=True)
     ]
     marks = [card["role"]["short"].replace("·", "") for card in cards]
@@ -230,13 +230,13 @@ def _ways_on(card: HeadRole) -> None:
 def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
     where = f"{KINDS[card.kind]}, {exact.head(card.layer, card.head)}"
     if card.met:
-        st.header(f"{where}: {frame.plain(exact.retold(card.role.text))}")
+        st.header(f"{where}: {frame.plain(exact.display_text(card.role.text))}")
         even = found["chance"][card.kind].get(card.measure)
         told = f"{COLOURS[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
         told += f", uniform attention {said(card.measure, even)}" if even is not None else ""
         told += f"{_by_offset(card.measure, found)}."
         if card.met[1:]:
-            also = "; and ".join(exact.retold(role.text) for role in card.met[1:])
+            also = "; and ".join(exact.display_text(role.text) for role in card.met[1:])
             told += f" It also {frame.plain(also)}."
         st.markdown(told)
         return
@@ -310,7 +310,7 @@ def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
 
 
 def said(measure: str, value: float | None) -> str:
-    return measures.said(value, MEASURES[measure].unit)
+    return measures.format_value(value, MEASURES[measure].unit)
 
 
 def _offsets(counts: list[list[int]]) -> None:

@@ -24,7 +24,7 @@ from transformer.analysis.interventions import (
 from transformer.hooks import Hooks
 from transformer.inference import Trace
 from transformer.measures import naming
-from transformer.measures.head_codes import LETTERS, heads_of
+from transformer.measures.head_codes import LETTERS, parse_heads
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import trace_cache
@@ -105,7 +105,7 @@ def place(at: int, token: str, now: bool | None = None) -> str:
     """A token in a list to choose from, told apart by its place; `now`: whether names are exact,
     where that may be asked outside of the session."""
     on = exact.on() if now is None else now
-    return f"{naming.counted(at, on)} {naming.token_name(token, on)}"
+    return f"{naming.display_number(at, on)} {naming.token_name(token, on)}"
 
 
 @dataclass
@@ -150,7 +150,7 @@ def plan(model: Model, reading: Reading, view: Lab) -> Plan:
 
 
 def _off(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
-    heads, missing = heads_of(view.off, model.n_layers, model.n_heads)
+    heads, missing = parse_heads(view.off, model.n_layers, model.n_heads)
     if missing:
         made.problems.append(
             f"this model has no {', '.join(missing)}; it has layers 0 to {model.n_layers - 1} of "

@@ -50,7 +50,7 @@ def show(model: Model) -> None:
         position_models.offer()
     if first is None:
         return
-    most = TASKS[first.task].options["longest"].greatest
+    most = TASKS[first.task].options["longest"].maximum
     st.markdown(
         f"**{TASKS[first.task].title}**, trained on up to **{first.longest}** symbols, tested on "
         f"up to {most}. A sequence counts only if all of it is right."

@@ -11,7 +11,7 @@ from transformer.analysis.interventions import switched_off
 from transformer.analysis.roles.sentence_heads import CLEAR, alignment, word_before
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
-from transformer.measures.head_codes import heads_of
+from transformer.measures.head_codes import parse_heads
 from transformer.measures.words import merge, plain_words
 from transformer.ui.services.models import Model
 from transformer.ui.widgets.lessons.lesson import (
@@ -258,7 +258,7 @@ def ablation(case: LessonCase) -> Question:
     source = case.text
 
     def check(model: Model, view: Any) -> tuple[bool, str]:
-        heads, _ = heads_of(view.off, model.n_layers, model.n_heads)
+        heads, _ = parse_heads(view.off, model.n_layers, model.n_heads)
         if not heads:
             return False, "No head is switched off yet. Click a head, or the name of a layer."
         translation = _without(model, source, view.off)
@@ -285,7 +285,7 @@ def ablation(case: LessonCase) -> Question:
 
 def _without(model: Model, text: str, off: str) -> str:
     """The translation with the heads of the address field `off` set to zero."""
-    heads, _ = heads_of(off, model.n_layers, model.n_heads)
+    heads, _ = parse_heads(off, model.n_layers, model.n_heads)
     hooks = switched_off(model.translator.model.config, heads)
     return model.translator.translate(text, hooks=hooks).text
 
