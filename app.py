@@ -19,12 +19,12 @@ from transformer.ui.widgets import frame, lessons  # noqa: E402
 
 def home() -> None:
     with page.page(HOME) as model:
-        frame.lead(glance.LEAD)
+        frame.lead_text(glance.LEAD)
         glance.show(model)
         lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
         st.header("Where to go from here")
         glance.show_rooms()
-        frame.link(CLASS, "In a classroom? Join its class, or open one →")
+        frame.page_link(CLASS, "In a classroom? Join its class, or open one →")
 
 
 if __name__ == "__main__":  # the page's script, run for every visit and click

@@ -85,7 +85,7 @@ def by_service(
     model = models.load(folder.name, folder)
 
     def translate(text: str) -> Output:
-        done = trace_cache.other(model, View(text=text, method=view.method)).trace.translation
+        done = trace_cache.comparison(model, View(text=text, method=view.method)).trace.translation
         return Output(done.text, done.tokens, done.log_probability)
 
     with ThreadPoolExecutor(at_once) as pool:

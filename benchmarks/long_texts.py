@@ -26,7 +26,7 @@ from transformer.jobs import services
 from transformer.ui.pages.inside import SECTIONS
 from transformer.ui.pages.lab import LABS
 from transformer.ui.pages.positions import TOPICS
-from transformer.ui.services import remembered, trace_cache
+from transformer.ui.services import memory_cache, trace_cache
 from transformer.ui.shell.registry import HOME
 from transformer.ui.streamlit_fixes import install
 
@@ -54,7 +54,7 @@ def digits(count: int) -> str:
     return "".join(str((7 * at + at * at // 3) % 10) for at in range(count))
 
 
-class Checked(trace_cache.WhileWanted):
+class Checked(trace_cache.RerunCancellation):
     """Counts how often a rerun asks whether to stop."""
 
     total = 0
@@ -66,8 +66,8 @@ class Checked(trace_cache.WhileWanted):
 
 def opened(page: str, params: dict[str, str], text: str) -> tuple[float, int, str]:
     """Seconds of processor time, checks, and what ended the rerun early."""
-    trace_cache._recent.clear()
-    remembered.results.clear()
+    trace_cache._traces.clear()
+    memory_cache.results.clear()
     gc.collect()
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=3000)
     if page != HOME:
@@ -82,7 +82,7 @@ def opened(page: str, params: dict[str, str], text: str) -> tuple[float, int, st
         raise RuntimeError(f"{page} {params}: {app.exception[0].message}")
     said = "\n".join(box.value for box in [*app.warning, *app.error, *app.info])
     said += "\n".join(one.proto.json for one in app.get("bidi_component"))
-    ended = "ended" if "seconds of a processor" in said else ""
+    ended = "ended" if "seconds of processor time" in said else ""
     refused = "refused" if "can be translated at once" in said else ""
     return spent, Checked.total, ended or refused
 
@@ -99,8 +99,8 @@ def main() -> None:
     print(f"{'page':<52}", *(f"{count:>7} digits      " for count in chosen.digits))
     with (
         tempfile.TemporaryDirectory() as runs,
-        patch("transformer.ui.shell.page.WhileWanted", Checked),
-        patch("transformer.ui.pages.home.glance.WhileWanted", Checked),
+        patch("transformer.ui.shell.page.RerunCancellation", Checked),
+        patch("transformer.ui.pages.home.glance.RerunCancellation", Checked),
     ):
         os.environ["HEADS_UP_RUNS"] = runs
         opened(HOME, {}, "A first sentence 1")  # loads the model

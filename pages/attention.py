@@ -21,7 +21,7 @@ def _checkpoint(model: Model) -> None:
         translated = st.empty()
         with st.container(horizontal=True):
             with st.popover("Decoding settings"):
-                controls.method(model)
+                controls.decoding_method(model)
             with st.popover("Compare"):
                 comparison.controls(model)
             with st.popover("Open trace"):

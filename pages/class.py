@@ -9,7 +9,7 @@ from transformer.ui.shell.registry import CLASS
 
 with page.page_without_model(CLASS):
     live_classes.classes()  # a broken limits.toml is said, and nothing else shown
-    room = live_classes.mine()
+    room = live_classes.current_class()
     if room is None:
         membership.join_or_open()
     elif live_classes.is_teacher():

@@ -6,5 +6,7 @@ from transformer.ui.shell import page
 from transformer.ui.widgets import frame, terms
 
 with page.page_without_model("pages/glossary.py"):
-    frame.lead("Every term in one or two sentences. Tooltips on other pages show the same texts.")
-    terms.everything()
+    frame.lead_text(
+        "Every term in one or two sentences. Tooltips on other pages show the same texts."
+    )
+    terms.term_list()

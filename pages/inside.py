@@ -23,5 +23,5 @@ with page.page("pages/inside.py") as model:
     with left:
         controls.sentence(model)
     with right:
-        controls.one_of("section")
+        controls.button_row("section")
     SHOWN[state.view(Inside).section](model)

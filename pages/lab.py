@@ -29,6 +29,6 @@ SHOWN = {
 }
 
 with page.page("pages/lab.py") as model:
-    state.normalise(lab=state.view(Lab).part)
+    state.set_fields(lab=state.view(Lab).part)
     menu.show()
     SHOWN[state.view(Lab).lab](model)

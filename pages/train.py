@@ -12,7 +12,7 @@ from transformer.ui.widgets import frame
 from transformer.ui.widgets.races import one_race, start
 
 with page.page_without_model("pages/train.py"):
-    owner, view, now = visitor.owner(), state.view(Train), draft.now()
+    owner, view, now = visitor.ensure_id(), state.view(Train), draft.now()
     if refused := draft.refused():
         st.warning(frame.plain(refused))
     if view.run:
@@ -22,7 +22,7 @@ with page.page_without_model("pages/train.py"):
     elif now:
         setup.form(now)
     else:
-        frame.lead(
+        frame.lead_text(
             "Click **Train**: a small Transformer trains on this machine, and within seconds you "
             "see its loss fall and its heads form patterns."
         )

@@ -14,7 +14,7 @@ with page.page("pages/translate.py") as model:
         controls.sentence(model)
     with right:
         reading = result.show(model)
-    controls.method(model)
+    controls.decoding_method(model)
     if reading is not None:
         result.steps(model, reading)
-        frame.link("pages/attention.py", "Show the attention →")
+        frame.page_link("pages/attention.py", "Show the attention →")

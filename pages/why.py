@@ -17,5 +17,5 @@ SHOWN = {
 }
 
 with page.page_without_model("pages/why.py"):
-    controls.one_of("part", labelled=False)
+    controls.button_row("part", labelled=False)
     SHOWN[state.view(Why).part]()

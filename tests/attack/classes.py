@@ -10,7 +10,7 @@ from typing import Any
 from tests.attack.hostile import BITS, text, told
 from transformer.classroom import Classes, Classroom, ClassroomError
 from transformer.classroom.codes import NAME_LENGTH
-from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, made, values_of
+from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, make_view, parse_params
 from transformer.ui.widgets.frame import plain
 
 TOKEN, CLASSES, MEMBERS = "a token nobody types", 3, 4
@@ -67,7 +67,7 @@ def _led(chance: random.Random, room: Classroom) -> None:
     lead = room.lead
     assert lead is not None
     file = BY_PATH.get(lead.page, CLASS)
-    made(PAGES[file].view, values_of(file, lead.params)[0])
+    make_view(PAGES[file].view, parse_params(file, lead.params)[0])
 
 
 def _holds(found: Classes) -> None:

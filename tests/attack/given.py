@@ -29,8 +29,8 @@ from transformer.training.estimate import workload
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.attention.opened import opened
 from transformer.ui.pages.training.own_pairs import parsed
-from transformer.ui.services.uploads import decoded
-from transformer.ui.shell.registry import PAGES, made, values_of
+from transformer.ui.services.uploads import decode_text
+from transformer.ui.shell.registry import PAGES, make_view, parse_params
 from transformer.ui.widgets.frame import plain
 from transformer.ui.widgets.story import story
 
@@ -41,7 +41,7 @@ def texts(chance: random.Random, folder: Path) -> None:
     lines = "\n".join([brought] * chance.choice((1, 25)))
     raw = lines.encode("utf-8", "surrogatepass")
     for use in (
-        lambda: workload(make_run_config(), parsed(decoded(raw, "x"), "x", 100_000)),
+        lambda: workload(make_run_config(), parsed(decode_text(raw, "x"), "x", 100_000)),
         lambda: Corpus.of_lines(lines.split("\n"), "x"),
     ):
         try:
@@ -57,11 +57,11 @@ def links(chance: random.Random, folder: Path) -> None:
     file = chance.choice([*PAGES])
     names = [name for page in PAGES.values() for name in page.view.fields()]
     params = {chance.choice([*names, text(chance)]): text(chance) for _ in range(6)}
-    values, problems = values_of(file, params)
+    values, problems = parse_params(file, params)
     assert all(isinstance(problem, str) for problem in problems)
-    view = made(PAGES[file].view, values)
-    again, worse = values_of(file, view.to_params())
-    assert made(PAGES[file].view, again) == view
+    view = make_view(PAGES[file].view, values)
+    again, worse = parse_params(file, view.to_params())
+    assert make_view(PAGES[file].view, again) == view
     assert not worse
 
 

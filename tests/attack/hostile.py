@@ -12,7 +12,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from transformer.ui.shell.registry import PAGES, path
-from transformer.ui.widgets.frame import plain, sentence
+from transformer.ui.widgets.frame import as_sentence, plain
 
 BITS = (
     *("", " ", "\t", "\n", "\r\n", "\0", "\x1b[2J", "\u200b", "\u202e", "\ufeff", "\ud800", "\x85"),
@@ -35,7 +35,7 @@ def text(chance: random.Random) -> str:
 
 def told(error: BaseException) -> None:
     """A refusal is a sentence that can be shown."""
-    shown = plain(sentence(error))
+    shown = plain(as_sentence(error))
     assert shown.strip(" ."), f"a refusal without a word: {error!r}"
     assert "Traceback" not in shown
 

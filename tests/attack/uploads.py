@@ -19,8 +19,8 @@ from transformer.text.corpus import read_pairs
 from transformer.training.estimate import workload
 from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.ui.pages.training.own_pairs import parsed, tsv
-from transformer.ui.services.uploads import decoded
-from transformer.ui.widgets.corpus import BYTES, taken
+from transformer.ui.services.uploads import decode_text
+from transformer.ui.widgets.corpus import MAX_UPLOAD_BYTES, corpus_of_upload
 
 MOST = 100_000  # bytes of pairs: what the limit is does not matter here
 PATIENCE = 5.0  # seconds of a processor that one use of a file may take
@@ -68,7 +68,7 @@ def opened(folder: Path) -> Iterator[Attack]:
         path.write_bytes(raw)
         uses: tuple[Callable[[], object], ...] = (
             lambda: train(jobs, raw, name),
-            lambda: measured(taken(raw, name)),
+            lambda: measured(corpus_of_upload(raw, name)),
             lambda: measured(Corpus.read(path, chance.choice((None, path)))),
             lambda: [*read_pairs(path)],
             lambda: [*read_pairs(path, path)],
@@ -96,8 +96,8 @@ def opened(folder: Path) -> Iterator[Attack]:
 
 def train(jobs: Jobs, raw: bytes, name: str) -> None:
     """As the page does: read, estimated, put in line with the pairs as the run keeps them."""
-    assert BYTES >= MOST
-    pairs = parsed(decoded(raw, name), name, MOST)
+    assert MAX_UPLOAD_BYTES >= MOST
+    pairs = parsed(decode_text(raw, name), name, MOST)
     config = make_run_config()
     assert workload(config, pairs).n_src > 0
     run = jobs.submit(config, "ann", {PAIRS_FILE: tsv(pairs)})

@@ -13,7 +13,7 @@ from tests.browser.conftest import NewPage
 from transformer.ui.shell.registry import PAGES, path
 
 pytestmark = pytest.mark.browser
-IN_NAVIGATION = [one.title for one in PAGES.values() if one.in_way]
+IN_NAVIGATION = [one.title for one in PAGES.values() if one.in_navigation]
 LARGE = "20.8px"
 MENU = "[data-testid=stMainMenu], [data-testid=stMainMenuButton]"
 OUTLINE = """() => {

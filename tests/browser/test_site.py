@@ -27,7 +27,7 @@ TEXT = "Who gave you that blue book?"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(models.FOLDER, str(HOUSE / "checkpoints"))
+        patch.setenv(models.FOLDER_VARIABLE, str(HOUSE / "checkpoints"))
         patch.setenv("HEADS_UP_RUNS", str(out.parent / "runs"))
         write_site(out)
     return out
@@ -234,7 +234,7 @@ def test_nothing_is_written_over_and_nothing_stays_of_what_fails(
 ) -> None:
     with pytest.raises(FileExistsError, match="is there already; give another name"):
         write_site(site)
-    monkeypatch.setenv(models.FOLDER, str(tmp_path / "none"))
+    monkeypatch.setenv(models.FOLDER_VARIABLE, str(tmp_path / "none"))
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
     with pytest.raises(ValueError, match=r"there is no checkpoint in .*none that translates"):
         write_site(tmp_path / "site")
@@ -243,7 +243,7 @@ def test_nothing_is_written_over_and_nothing_stays_of_what_fails(
     def broken(*_: object) -> str:
         raise RuntimeError("half way")
 
-    monkeypatch.setenv(models.FOLDER, str(HOUSE / "checkpoints"))
+    monkeypatch.setenv(models.FOLDER_VARIABLE, str(HOUSE / "checkpoints"))
     monkeypatch.setattr("transformer.ui.site.index_page", broken)
     with pytest.raises(RuntimeError, match="half way"):
         write_site(tmp_path / "site")

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer.ui.about import SAME
+from transformer.ui.about import PARALLEL_EXAMPLES
 from transformer.ui.widgets.lessons import course
 
 DENO = Path(sys.executable).with_name("deno")
@@ -16,7 +16,7 @@ SCRIPT = Path(__file__).parent / "scripts" / "parity.js"
 SENTENCES = tuple(
     dict.fromkeys(
         [
-            *SAME["en"],
+            *PARALLEL_EXAMPLES["en"],
             *(text for one in course.LESSONS if not one.task for text in one.sentences),
         ]
     )

@@ -20,7 +20,7 @@ from transformer.figures.state import state_of
 from transformer.house import HOUSE
 from transformer.inference.rivals import rival_words
 from transformer.inference.translator import Translator
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets.story import first_look, story
 
 ALIGNER = AlignerHead(1, 6, "weights", "input", "input", ())
@@ -35,7 +35,7 @@ TEXTS = (
 def test_the_views_are_given_the_same(pair: str, tmp_path: Path) -> None:
     folder = HOUSE / "checkpoints" / pair
     translator = Translator.load(folder, "cpu", precision="fp32")
-    readings = [Reading(translator.trace(text), "m") for text in TEXTS]
+    readings = [CachedTrace(translator.trace(text), "m") for text in TEXTS]
     cases = {"texts": TEXTS, "fixed": fixed_header(), "aligner": vars(ALIGNER)}
     (tmp_path / "cases.json").write_text(json.dumps(cases))
     found = run_deno("views", str(tmp_path), str(folder))

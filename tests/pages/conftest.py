@@ -23,9 +23,9 @@ from transformer.figures.packing import unpack
 from transformer.figures.rooms import LAB_PICTURES
 from transformer.jobs import Jobs, Limits, services
 from transformer.training.estimate import Estimate
-from transformer.ui.services import live_jobs, remembered
-from transformer.ui.services.live_jobs import computing
-from transformer.ui.shell.registry import PAGES, made
+from transformer.ui.services import live_jobs, memory_cache
+from transformer.ui.services.live_jobs import computation_service
+from transformer.ui.shell.registry import PAGES, make_view
 from transformer.ui.streamlit_fixes import install
 from transformer.ui.widgets.frame import JOINER
 
@@ -88,9 +88,9 @@ def measure(app: AppTest, label: str, status: str = "done") -> None:
     press.click().run()
     key = str(press.key).removeprefix("ask-")
     until = time.monotonic() + 100
-    while computing().status(key).live and time.monotonic() < until:
+    while computation_service().status(key).live and time.monotonic() < until:
         time.sleep(0.1)
-    assert computing().status(key).status == status
+    assert computation_service().status(key).status == status
     app.run()
     assert not app.exception
 
@@ -108,7 +108,7 @@ def messages(app: AppTest) -> list[str]:
 
 def view(app: AppTest) -> Any:
     """What this session looks at, with the fields of the page that is open."""
-    return made(PAGES[app.session_state["page"]].view, app.session_state["view"])
+    return make_view(PAGES[app.session_state["page"]].view, app.session_state["view"])
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -151,7 +151,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     yield open_page
     services.close_all()
     st.cache_resource.clear()
-    remembered.results.clear()
+    memory_cache.results.clear()
 
 
 @pytest.fixture
@@ -160,5 +160,5 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     limits = Limits(workers=1, parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
     monkeypatch.setattr(live_jobs, "jobs", lambda: made)
-    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
+    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return made

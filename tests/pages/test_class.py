@@ -84,7 +84,7 @@ def test_a_wrong_token_or_code_is_one_sentence(visit: Visit) -> None:
     field(app, "Token").input("not the token")
     press(app, "Open a class")
     assert [said.split(".")[0] for said in messages(app)] == ["This is not the teacher's token"]
-    assert live_classes.mine() is None
+    assert live_classes.current_class() is None
     field(app, "Code").input("hello")
     press(app, "Join")
     assert messages(app)[0].startswith("A class's code has 6 letters and digits, like K7F A2P")
@@ -297,7 +297,7 @@ def test_the_token_of_a_start_is_made_once_and_told(
     visit: Visit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HEADS_UP_LIMITS", raising=False)
-    made = live_classes.made_token()
-    assert made == live_classes.made_token()
+    made = live_classes.generated_token()
+    assert made == live_classes.generated_token()
     assert isinstance(live_classes.classes(), Classes)
     assert live_classes.classes().open(made, new_id()).code

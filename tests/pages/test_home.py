@@ -51,10 +51,10 @@ def test_a_link_with_a_text_that_cannot_be_read_says_why(visit: Visit) -> None:
 
 
 def test_every_room_has_a_card_in_the_order_of_the_way_around(visit: Visit) -> None:
-    assert [*PICTURES] == [path(file) for file, one in PAGES.items() if one.way]
+    assert [*PICTURES] == [path(file) for file, one in PAGES.items() if one.link_text]
     links = [link.proto.label for link in visit("app.py").get("page_link")]
-    around = sum(one.in_way for one in PAGES.values())
-    assert links[around:-1] == [one.way for one in PAGES.values() if one.way]
+    around = sum(one.in_navigation for one in PAGES.values())
+    assert links[around:-1] == [one.link_text for one in PAGES.values() if one.link_text]
     assert links[-1].startswith("In a classroom?")
 
 

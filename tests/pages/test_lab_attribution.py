@@ -180,9 +180,9 @@ def test_what_takes_too_much_of_the_server_is_ended(
     short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
     assert not messages(opened(visit, text="A boat hides.", **short))
     assert asked
-    monkeypatch.setattr(trace_cache, "SECONDS", -1)
+    monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
     app = opened(visit, text="The pilot hides a boat.", **short)
-    assert "took more than the -1 seconds of a processor" in messages(app)[0]
+    assert "took more than -1 seconds of processor time" in messages(app)[0]
 
 
 def test_the_boards_are_those_of_the_token_and_the_program_prints_them(

@@ -19,7 +19,7 @@ from transformer.figures.places import STOPS
 from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.ui.about import SAME, about
+from transformer.ui.about import PARALLEL_EXAMPLES, about
 from transformer.ui.pages.inside import SECTIONS
 from transformer.ui.pages.lab import BESIDE, LABS
 from transformer.ui.pages.positions import TOPICS
@@ -66,7 +66,7 @@ def test_what_a_checkpoint_says_of_itself(both: Path) -> None:
     assert (french.source, french.target, french.kind) == ("English", "French", "")
     back = about(both / "back")
     assert (back.source, back.target, back.kind) == ("French", "English", "fr")
-    assert back.examples == SAME["fr"]
+    assert back.examples == PARALLEL_EXAMPLES["fr"]
     plain = about(both / "plain")
     assert (plain.source, plain.target, plain.languages) == ("Source", "Target", None)
 
@@ -93,9 +93,9 @@ def test_without_a_model_in_the_address_it_is_french(visit: Visit, both: Path) -
 
 
 def test_the_examples_have_a_translation_to_begin_with(visit: Visit, both: Path) -> None:
-    for number, text in enumerate(SAME["en"]):
+    for number, text in enumerate(PARALLEL_EXAMPLES["en"]):
         app = visit("pages/translate.py", both, text=text, method="forced", **DE)
-        assert app.text_input[1].proto.placeholder == SAME["de"][number]
+        assert app.text_input[1].proto.placeholder == PARALLEL_EXAMPLES["de"][number]
     app = visit("pages/translate.py", both, text="She hides.", method="forced", **DE)
     assert app.text_input[1].proto.placeholder == "A correct translation"
     assert "He says that he has bought a house." in app.button_group[0].options

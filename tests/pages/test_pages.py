@@ -27,7 +27,7 @@ def test_a_page_opens_by_its_address_with_the_way_around(visit: Visit, page: str
     app = visit(page)
     assert len(app.title) == 1
     ways = [link.proto.label for link in app.get("page_link")]
-    named = [one.title for file, one in PAGES.items() if one.in_way or file == page]
+    named = [one.title for file, one in PAGES.items() if one.in_navigation or file == page]
     assert ways[: len(named)] == named
     assert not messages(app)
     assert dict(app.query_params).keys() <= {*PAGES[page].view.fields()}
@@ -78,7 +78,7 @@ def test_a_broken_checkpoint_is_named_in_the_list_and_never_the_first_choice(
     assert choice.options == [
         "a-cut-one (cannot be opened)",
         "b-of-a-list (cannot be opened)",
-        f"whole · {models.millions(model_list.weights(tmp_path / 'whole'))}",
+        f"whole · {models.format_millions(model_list.count_weights(tmp_path / 'whole'))}",
     ]
 
 

@@ -30,7 +30,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs whose runs wait for ever, instead of the server's."""
     made = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
     monkeypatch.setattr(live_jobs, "jobs", lambda: made)
-    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(1, 1, 1.0))
+    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(1, 1, 1.0))
     return made
 
 

@@ -55,7 +55,7 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
         tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=made / RUNS
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
-    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): Estimate(7, 8, 9.0))
+    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))
     return made
 
 

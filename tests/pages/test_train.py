@@ -69,7 +69,7 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
     assert f"Number 3 in the queue. Starts in about {15 + 2 * 9} s. You can close" in told(app)
     links = [link.proto.label for link in app.get("page_link")]
     assert "Meanwhile, watch **Copy it** train →" in links
-    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): "it cannot be told")
+    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): "it cannot be told")
     services.close_all()
     assert "Number 3 in the queue. You can close this page." in told(visit(PAGE, run=names[-1]))
 

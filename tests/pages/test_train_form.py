@@ -17,7 +17,7 @@ from transformer.training.estimate import Estimate
 from transformer.training.recipe import default_settings, make_run_config
 from transformer.ui.pages.training import draft, own_pairs, setup
 from transformer.ui.services import live_jobs
-from transformer.ui.services.uploads import decoded
+from transformer.ui.services.uploads import decode_text
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ from transformer.ui.services.uploads import decoded
 def test_the_form_is_there_whether_or_not_the_time_is_known(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
 ) -> None:
-    monkeypatch.setattr(live_jobs, "estimated", lambda config, pairs=(): found)
+    monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): found)
     app = form(visit(PAGE), "reverse")
     assert written in told(app)
     assert not button(app, "Train").disabled
@@ -174,11 +174,11 @@ def test_pairs_that_cannot_be_are_refused_in_a_sentence(
 
 
 def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
-    assert decoded(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
+    assert decode_text(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
     with pytest.raises(ValueError, match=r"a.csv, line 2 is not UTF-8 \(byte 0xe9\)"):
-        decoded(b"cat\ncaf\xe9", "a.csv")
+        decode_text(b"cat\ncaf\xe9", "a.csv")
     with pytest.raises(ValueError, match="NUL"):
-        decoded("cat\tchat".encode("utf-16-le"), "a.tsv")
+        decode_text("cat\tchat".encode("utf-16-le"), "a.tsv")
     for separator in ",;":
         rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
         assert own_pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")

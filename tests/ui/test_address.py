@@ -20,7 +20,7 @@ from transformer.ui import state
 from transformer.ui.address import View
 from transformer.ui.pages.attention import Attention
 from transformer.ui.pages.lab import Lab
-from transformer.ui.shell.registry import PAGES, made, of_model, values_of
+from transformer.ui.shell.registry import PAGES, make_view, model_defaults, parse_params
 from transformer.ui.widgets import following
 
 FILES = {page.view: file for file, page in PAGES.items()}
@@ -48,8 +48,8 @@ views = st.sampled_from(list(FILES)).flatmap(any_of)
 
 
 def opened(file: str, params: dict[str, str]) -> tuple[View, list[str]]:
-    found, problems = values_of(file, params)
-    return made(PAGES[file].view, found), problems
+    found, problems = parse_params(file, params)
+    return make_view(PAGES[file].view, found), problems
 
 
 def test_the_attention_page_holds_the_explorers_whole_state() -> None:
@@ -84,14 +84,14 @@ def test_no_address_is_too_odd(file: str, params: dict[str, str]) -> None:
 @given(any_of(Lab))
 def test_an_old_address_reaches_every_page_that_it_speaks_of(view: View) -> None:
     assert isinstance(view, Lab)
-    found, problems = values_of(FILES[Attention], view.to_params())
+    found, problems = parse_params(FILES[Attention], view.to_params())
     assert problems == []
-    assert made(Lab, found) == view
-    assert made(Attention, found).explorer() == view.explorer()
+    assert make_view(Lab, found) == view
+    assert make_view(Attention, found).explorer() == view.explorer()
 
 
 def test_what_is_wrong_with_another_pages_field_is_said_too() -> None:
-    found, problems = values_of(FILES[Attention], {"off": "x3.2", "d": "8192", "shift": "7"})
+    found, problems = parse_params(FILES[Attention], {"off": "x3.2", "d": "8192", "shift": "7"})
     for problem, start in zip(problems, ("off='x3.2'", "d='8192'"), strict=True):
         assert problem.startswith(f"The address has {start}; it must be ")
     assert found["Positions"] == {"shift": 7}
@@ -136,7 +136,7 @@ def test_what_makes_no_sense_is_named_and_left_out(params: dict[str, str], probl
 
 
 def test_what_means_nothing_to_another_model_is_known() -> None:
-    assert of_model() == {
+    assert model_defaults() == {
         "Attention": {"force": "", "trace": "", "other_trace": ""},
         "Translate": {"force": ""},
     }
@@ -195,7 +195,7 @@ def test_what_a_view_wrote_itself_is_not_written_again(bar: Bar) -> None:
     state.change(pin="s2")
     rerun(bar, NOW)
     assert not bar.written
-    assert state.here().to_params() == NOW
+    assert state.page_view().to_params() == NOW
 
 
 def test_the_address_of_a_link_to_the_page_it_stands_on_is_written(bar: Bar) -> None:
@@ -216,7 +216,7 @@ def test_the_address_of_a_link_to_another_page_is_its_own(bar: Bar) -> None:
     assert not bar.written
     rerun(bar, NOW)
     assert not bar.written
-    assert state.here().to_params() == NOW
+    assert state.page_view().to_params() == NOW
 
 
 def test_an_address_of_another_page_that_makes_no_sense_is_put_right(bar: Bar) -> None:
@@ -228,17 +228,17 @@ def test_a_link_on_a_page_that_is_still_being_drawn_is_followed(bar: Bar) -> Non
     """Its address may be the one that the page before it had, which is no address of this page."""
     bar.data = {**BEFORE, "topic": "shift"}
     state.open_address("pages/positions.py")  # the drawing is ended before it comes to the end
-    assert state.here().topic == "shift"
+    assert state.page_view().topic == "shift"
     rerun(bar, BEFORE, "pages/positions.py")
-    assert state.here().topic == type(state.here())().topic
-    assert state.here().to_params() == BEFORE
+    assert state.page_view().topic == type(state.page_view())().topic
+    assert state.page_view().to_params() == BEFORE
 
 
 def test_what_asks_by_itself_brings_no_older_address(bar: Bar) -> None:
     """A busy browser hears of the class's news before it has shown what was just done."""
     state.change(**dict[str, Any](pin="s2"))
     rerun(bar, BEFORE)
-    following._heard()
+    following._on_news()
     rerun(bar, BEFORE)
-    assert state.here().to_params() == NOW
+    assert state.page_view().to_params() == NOW
     assert bar.written == [NOW, NOW]

@@ -12,7 +12,7 @@ from transformer.figures.glance import glance_data
 from transformer.figures.state import state_of
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets.story import first_look, story
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,7 +76,7 @@ def test_attention_and_its_story_open_the_same_head(name: str, loaded: dict[str,
     aligner = model.aligner
     assert aligner is not None
     for text in model.about.examples:
-        reading = Reading(model.translator.trace(text), name)
+        reading = CachedTrace(model.translator.trace(text), name)
         shown = first_look(reading, state_of({}), aligner)
         place = (shown["layer"], shown["head"], shown["word_row"])
         assert place == (aligner.layer, aligner.head, aligner.weights_to)

@@ -18,7 +18,7 @@ from websockets.typing import Origin
 
 from benchmarks.browser import served
 from benchmarks.sessions import Session, joined
-from transformer.ui.shell.class_news import OVER, PATH, TABS
+from transformer.ui.shell.class_news import CLASS_OVER_CODE, MAX_TABS, PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
 
 TOKEN = "a token of the test's"
@@ -94,7 +94,7 @@ def test_a_change_is_one_small_message_and_one_s_own(server: Served) -> None:
 )
 def test_who_is_in_no_class_hears_nothing(server: Served, visitor: str) -> None:
     with joined(server[0], PATH, visitor) as news:
-        assert code_of_close(news) == OVER
+        assert code_of_close(news) == CLASS_OVER_CODE
 
 
 def test_a_page_of_another_site_hears_nothing(server: Served) -> None:
@@ -114,17 +114,17 @@ def test_whoever_speaks_is_hung_up_on(server: Served) -> None:
     with joined(server[0], PATH, ann) as news:
         heard(news)
         news.send("x" * 100_000)
-        assert code_of_close(news) == OVER
+        assert code_of_close(news) == CLASS_OVER_CODE
 
 
 def test_of_too_many_tabs_the_oldest_goes(server: Served) -> None:
     ann = student(server[0], open_class(server[0])[1])
     with ExitStack() as opened:
-        tabs = [opened.enter_context(joined(server[0], PATH, ann)) for _ in range(TABS)]
+        tabs = [opened.enter_context(joined(server[0], PATH, ann)) for _ in range(MAX_TABS)]
         for news in tabs:
             heard(news)
         heard(opened.enter_context(joined(server[0], PATH, ann)))
-        assert code_of_close(tabs[0]) == OVER
+        assert code_of_close(tabs[0]) == CLASS_OVER_CODE
 
 
 def test_closing_the_class_is_heard_and_who_left_hears_no_more(server: Served) -> None:
@@ -136,10 +136,10 @@ def test_closing_the_class_is_heard_and_who_left_hears_no_more(server: Served) -
         heard(his)
         with Session(address, "class", "", bob) as page:
             page.click("Leave the class")
-        assert code_of_close(his) == OVER
+        assert code_of_close(his) == CLASS_OVER_CODE
         with Session(address, "class", "", teacher) as page:
             page.click("End the class")
-        assert code_of_close(hers) == OVER
+        assert code_of_close(hers) == CLASS_OVER_CODE
 
 
 def test_open_sockets_keep_no_server_from_its_end(checkpoints: Path, tmp_path: Path) -> None:
@@ -156,4 +156,4 @@ def test_open_sockets_keep_no_server_from_its_end(checkpoints: Path, tmp_path: P
             process.send_signal(signal.SIGTERM)
             process.wait(30)
             assert time.monotonic() - began < 20
-            assert code_of_close(news) != OVER  # so that the browser comes again
+            assert code_of_close(news) != CLASS_OVER_CODE  # so that the browser comes again

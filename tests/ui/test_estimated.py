@@ -14,7 +14,7 @@ from transformer.jobs import services
 from transformer.run_config import TrainingRun
 from transformer.training.estimate import STARTUP_SECONDS, Estimate
 from transformer.training.recipe import make_run_config
-from transformer.ui.services.live_jobs import estimated
+from transformer.ui.services.live_jobs import time_estimate
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def small(**settings: Any) -> TrainingRun:
 
 def known(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
     deadline = time.monotonic() + 120
-    while (found := estimated(config, pairs)) is None:
+    while (found := time_estimate(config, pairs)) is None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
     return found
@@ -42,14 +42,14 @@ def known(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
 
 def test_nobody_waits_for_it_and_it_is_known_from_then_on() -> None:
     began = time.monotonic()
-    assert estimated(small()) is None
+    assert time_estimate(small()) is None
     assert time.monotonic() - began < 2  # torch alone takes longer to start in the other process
     found = known(small())
     assert isinstance(found, Estimate)
     assert found.steps == 50
     assert found.seconds > STARTUP_SECONDS
-    assert estimated(small()) == found
-    twice = estimated(small(steps=100))  # the same step
+    assert time_estimate(small()) == found
+    twice = time_estimate(small(steps=100))  # the same step
     assert isinstance(twice, Estimate)
     assert twice.seconds - STARTUP_SECONDS == pytest.approx(2 * (found.seconds - STARTUP_SECONDS))
     # A line of nine thousand words is left out of the training, and so of the estimate: the server

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.ui.conftest import exchanged
-from transformer.ui.shell.security import LONGEST_HOST, Gate, Message, Receive, Scope, Send
+from transformer.ui.shell.security import MAX_QUOTED_HOST, Gate, Message, Receive, Scope, Send
 from transformer.ui.shell.visitor import COOKIE, ID, new_id
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")
@@ -120,7 +120,7 @@ def test_any_other_host_is_refused(host: str) -> None:
         ("évil", r"'\xe9vil'", "NAME"),
         ("<script>alert(1)</script>", "'<script>alert(1)</script>'", "NAME"),
         ("a b\r\nSet-Cookie: x", r"'a b\r\nSet-Cookie: x'", "NAME"),
-        ("x" * 10_000, f"'{'x' * LONGEST_HOST}...'", "NAME"),
+        ("x" * 10_000, f"'{'x' * MAX_QUOTED_HOST}...'", "NAME"),
     ],
 )
 def test_the_refusal_repeats_the_name_and_says_what_to_set(

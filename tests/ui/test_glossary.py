@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from transformer.figures.glossary import TERMS, Term, term
-from transformer.ui.shell.registry import PAGES, path, values_of
+from transformer.ui.shell.registry import PAGES, parse_params, path
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = [*(ROOT / "transformer" / "ui").rglob("*.py"), *(ROOT / "pages").glob("*.py")]
@@ -86,7 +86,7 @@ def test_each_leads_to_where_it_is_to_be_seen(one: Term) -> None:
     place, _, query = one.see.partition("?")
     file = next(file for file in PAGES if path(file) == place)
     params = dict(part.split("=") for part in query.split("&") if part)
-    assert not values_of(file, params)[1]
+    assert not parse_params(file, params)[1]
 
 
 def test_definitions_are_plain_text_and_formulas_are_balanced() -> None:

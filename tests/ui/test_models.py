@@ -15,16 +15,16 @@ from transformer.inference import Translator
 from transformer.jobs.folder import JobFolder
 from transformer.training.recipe import make_run_config
 from transformer.ui.services import model_list, models
-from transformer.ui.services.model_list import Listed
-from transformer.ui.services.remembered import Kept
-from transformer.ui.shell.server_paths import without
+from transformer.ui.services.memory_cache import SizedCache
+from transformer.ui.services.model_list import ListedModel
+from transformer.ui.shell.server_paths import remove_server_paths
 
 
 @pytest.fixture
 def folder(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(models.FOLDER, str(tmp_path))
-    kept = Kept[Translator](10**9, models._size)
-    monkeypatch.setattr(models, "_loaded", lambda: kept)
+    monkeypatch.setenv(models.FOLDER_VARIABLE, str(tmp_path))
+    kept = SizedCache[Translator](10**9, models._weight_bytes)
+    monkeypatch.setattr(models, "_model_cache", lambda: kept)
     shutil.copytree(checkpoints / "tiny", tmp_path / "b")
     return tmp_path
 
@@ -32,23 +32,27 @@ def folder(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_first_that_opens_is_there_for_whoever_comes(folder: Path) -> None:
     (folder / "a").mkdir()
     (folder / "a" / "config.json").write_text("{}")
-    models.load_first()
-    assert models._loaded().get((str(folder / "b"), models.digest(folder / "b")))
+    models.load_first_visit_model()
+    assert models._model_cache().get((str(folder / "b"), models.digest(folder / "b")))
     assert models.default() == "b"
 
 
 def test_a_checkpoint_that_breaks_and_none_at_all_are_the_pages_to_say(folder: Path) -> None:
     (folder / "b" / "vocabulary.model").write_bytes(b"nothing")
-    models.load_first()
+    models.load_first_visit_model()
     shutil.rmtree(folder / "b")
-    models.load_first()
+    models.load_first_visit_model()
 
 
 def test_the_label_says_how_many_weights_there_are(folder: Path) -> None:
     count = sum(w.numel() for w in Translator.load(folder / "b").model.parameters())
-    assert model_list.weights(folder / "b") == count
-    assert models.millions(count) in models.offered()["b"]
-    assert [models.millions(n) for n in (13_088_768, 74_410_000, 340_000)] == ["13M", "74M", "0.3M"]
+    assert model_list.count_weights(folder / "b") == count
+    assert models.format_millions(count) in models.choices()["b"]
+    assert [models.format_millions(n) for n in (13_088_768, 74_410_000, 340_000)] == [
+        "13M",
+        "74M",
+        "0.3M",
+    ]
 
 
 def test_the_operator_says_how_much_of_models_is_kept(
@@ -57,9 +61,9 @@ def test_the_operator_says_how_much_of_models_is_kept(
     monkeypatch.undo()
     (tmp_path / "limits.toml").write_text("model_bytes = 1000\n")
     monkeypatch.setenv("HEADS_UP_LIMITS", str(tmp_path / "limits.toml"))
-    models._loaded.cache_clear()
-    assert models._loaded().room == 1000
-    models._loaded.cache_clear()
+    models._model_cache.cache_clear()
+    assert models._model_cache().max_bytes == 1000
+    models._model_cache.cache_clear()
 
 
 @pytest.fixture
@@ -71,11 +75,13 @@ def run(tmp_path: Path, checkpoints: Path) -> JobFolder:
     return folder
 
 
-def seen_by(visitor: str, run: JobFolder) -> dict[str, Listed]:
+def seen_by(visitor: str, run: JobFolder) -> dict[str, ListedModel]:
     """As a new drawing of a page sees it, on a thread of its own."""
-    found: list[dict[str, Listed]] = []
+    found: list[dict[str, ListedModel]] = []
     none, runs = run.path.parent / "none", run.path.parent
-    look = threading.Thread(target=lambda: found.append(model_list.listed(none, runs, visitor)))
+    look = threading.Thread(
+        target=lambda: found.append(model_list.list_models(none, runs, visitor))
+    )
     look.start()
     look.join()
     return found[0]
@@ -126,7 +132,7 @@ def test_folders_of_the_app_keep_their_names(runs: Path) -> None:
         (f"{Path.home()}/.cache/x", "~/.cache/x"),
         (f"{sys.prefix}/lib/x.py", "python/lib/x.py"),
     ):
-        assert models.public(text) == wanted
+        assert models.without_server_paths(text) == wanted
 
 
 def test_what_is_no_path_of_this_machine_stays(runs: Path) -> None:
@@ -141,9 +147,9 @@ def test_what_is_no_path_of_this_machine_stays(runs: Path) -> None:
         "/",
         "",
     ):
-        assert without(text) == text
+        assert remove_server_paths(text) == text
     # The app itself may lie in a folder that is cut, as that of temporary files.
-    assert without(f"{CODE}-old/x").endswith(f"{CODE.name}-old/x")
+    assert remove_server_paths(f"{CODE}-old/x").endswith(f"{CODE.name}-old/x")
 
 
 def test_a_link_to_a_folder_and_where_it_leads_are_cut(
@@ -152,4 +158,4 @@ def test_a_link_to_a_folder_and_where_it_leads_are_cut(
     runs.mkdir()
     (tmp_path / "link").symlink_to(runs)
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "link"))
-    assert without(f"{runs}/a and {tmp_path}/link/a") == "link/a and link/a"
+    assert remove_server_paths(f"{runs}/a and {tmp_path}/link/a") == "link/a and link/a"

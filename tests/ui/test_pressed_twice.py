@@ -41,7 +41,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     monkeypatch.setattr(live_classes, "is_teacher", lambda: False)
     for room in (ideas, start):
         monkeypatch.setattr(room, "submit_race", made.submit)
-    for name in ("known", "address"):
+    for name in ("current_id", "address_hash"):
         monkeypatch.setattr(visitor, name, lambda: "ann")
     return made
 

@@ -166,11 +166,11 @@ def test_workers_start_only_for_runs_that_wait(
     monkeypatch.setattr(live_jobs, "machine_memory", lambda: 1e9)
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path))
     try:
-        live_jobs.go_on()
+        live_jobs.resume_runs()
         live_jobs.jobs()  # as a page does, which elsewhere has a worker wait for who comes
         assert not started
         waiting(tmp_path, 5)
-        live_jobs.go_on()
+        live_jobs.resume_runs()
         assert started
     finally:
         services.close_all()

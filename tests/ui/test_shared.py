@@ -17,7 +17,7 @@ from benchmarks.sessions import Session
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
 from transformer.ui.services import live_jobs, models, uploads
-from transformer.ui.services.live_jobs import computing
+from transformer.ui.services.live_jobs import computation_service
 
 
 def workers(app: int) -> dict[int, str]:
@@ -60,7 +60,7 @@ def test_services_uploads_and_models_outlive_the_caches(
 
     def all_of_them() -> list[object]:
         model = models.load("tiny", checkpoints / "tiny").translator
-        return [live_jobs.jobs(), computing(), uploads.uploads(), model]
+        return [live_jobs.jobs(), computation_service(), uploads.uploads(), model]
 
     try:
         before = all_of_them()

@@ -15,15 +15,20 @@ from transformer.cancellation import cancelled_by
 from transformer.inference.decoding import SequenceDecoder
 from transformer.ui.address import View
 from transformer.ui.services import models, trace_cache
+from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import Kept
-from transformer.ui.services.trace_cache import ROOM, NewestOnly, Reading, WhileWanted
+from transformer.ui.services.trace_cache import (
+    MAX_BYTES,
+    CachedTrace,
+    NewestRerun,
+    RerunCancellation,
+)
 
 
 @pytest.fixture(scope="module")
-def reading(checkpoints: Path) -> Reading:
+def reading(checkpoints: Path) -> CachedTrace:
     translator = Translator.load(checkpoints / "tiny", device="cpu")
-    return Reading(translator.trace("The baker paints a boat.", target="Le boulanger cache."))
+    return CachedTrace(translator.trace("The baker paints a boat.", target="Le boulanger cache."))
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +40,9 @@ def model(checkpoints: Path) -> Model:
 def session(monkeypatch: pytest.MonkeyPatch) -> None:
     """A session's memory and a store of its own, without a browser."""
     monkeypatch.setattr(st, "session_state", {})
-    monkeypatch.setattr(trace_cache, "_recent", Kept[Reading](ROOM, lambda reading: reading.size))
+    monkeypatch.setattr(
+        trace_cache, "_traces", SizedCache[CachedTrace](MAX_BYTES, lambda reading: reading.size)
+    )
 
 
 VIEW = View(text="The baker paints a boat.")
@@ -70,7 +77,7 @@ def test_another_piece_is_forced_and_the_rest_is_free(model: Model, method: str)
     first = trace_cache.read(model, view)
     ids = first.trace.translation.ids
     piece = next(c.id for c in first.trace.translation.steps[1].candidates if c.id != ids[1])
-    found = trace_cache.altered(model, view, first, f"1:{piece}").trace.translation
+    found = trace_cache.with_forced_token(model, view, first, f"1:{piece}").trace.translation
     assert found.ids[:2] == (ids[0], piece)
     assert found.source == VIEW.text
     assert first.trace.translation.ids == ids
@@ -83,17 +90,17 @@ def test_another_piece_is_forced_and_the_rest_is_free(model: Model, method: str)
 def test_what_cannot_be_forced_is_said(model: Model, force: str, told: str) -> None:
     first = trace_cache.read(model, VIEW)
     with pytest.raises(ValueError, match=told):
-        trace_cache.altered(model, VIEW, first, force)
+        trace_cache.with_forced_token(model, VIEW, first, force)
 
 
 @pytest.mark.usefixtures("session")
 def test_another_sentence_and_the_same_one(model: Model) -> None:
-    found = trace_cache.other(
+    found = trace_cache.comparison(
         model, replace(VIEW, other="A pilot finds bread.", method="forced", target="x")
     )
     assert found.trace.source == "A pilot finds bread."
     assert found.trace.translation.method == "greedy"
-    assert trace_cache.other(model, VIEW).trace.source == VIEW.text
+    assert trace_cache.comparison(model, VIEW).trace.source == VIEW.text
 
 
 @pytest.mark.usefixtures("session")
@@ -112,7 +119,7 @@ def test_the_vectors_are_of_the_pass_that_is_shown(model: Model, kind: str) -> N
 
 def test_a_file_of_everything_keeps_how_the_text_came_about(model: Model, session: None) -> None:
     reading = trace_cache.read(model, replace(VIEW, method="beam"))
-    found = trace_cache.whole(model, reading)
+    found = trace_cache.full_trace(model, reading)
     assert set(found.names) == set(model.translator.model.hook_names)
     assert found.translation.tree is not None
     assert found.translation == reading.trace.translation
@@ -121,7 +128,7 @@ def test_a_file_of_everything_keeps_how_the_text_came_about(model: Model, sessio
     )
 
 
-def test_the_room_counts_what_a_reading_really_holds(reading: Reading) -> None:
+def test_the_room_counts_what_a_reading_really_holds(reading: CachedTrace) -> None:
     held = sum(reading.trace[name].nbytes for name in reading.trace.names)
     packed = sum(part.array.nbytes for part in reading.side.layers([]))
     assert held < reading.size
@@ -136,7 +143,7 @@ def test_of_many_reruns_only_the_newest_computes(monkeypatch: pytest.MonkeyPatch
         raise Stopped
 
     monkeypatch.setattr(st, "stop", stop)
-    turn, done = NewestOnly(), []
+    turn, done = NewestRerun(), []
 
     def rerun(number: int) -> None:
         try:
@@ -172,12 +179,12 @@ def test_a_search_that_nobody_waits_for_ends_between_two_steps(
                 raise Gone
             return super().__contains__(key)
 
-    kept: Kept[Reading] = Kept(ROOM)
-    monkeypatch.setattr(trace_cache, "_recent", kept)
+    kept: SizedCache[CachedTrace] = SizedCache(MAX_BYTES)
+    monkeypatch.setattr(trace_cache, "_traces", kept)
     for view in (VIEW, replace(VIEW, method="beam"), replace(VIEW, method="sample")):
         memory = Memory()
         monkeypatch.setattr(st, "session_state", memory)
-        with pytest.raises(Gone), cancelled_by(WhileWanted()):
+        with pytest.raises(Gone), cancelled_by(RerunCancellation()):
             trace_cache.read(model, view)
         assert memory.asked == 4
     assert len(kept) == 0
@@ -187,7 +194,7 @@ def test_a_search_that_nobody_waits_for_ends_between_two_steps(
 def test_a_search_that_takes_too_much_of_the_server_is_ended(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trace_cache, "SECONDS", -1)
-    told = "took more than the -1 seconds of a processor"
-    with pytest.raises(ValueError, match=told), cancelled_by(WhileWanted()):
+    monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
+    told = "took more than -1 seconds of processor time"
+    with pytest.raises(ValueError, match=told), cancelled_by(RerunCancellation()):
         trace_cache.read(model, VIEW)

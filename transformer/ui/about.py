@@ -13,7 +13,7 @@ from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshots
 from transformer.ui.address import EXAMPLE, EXAMPLES
 
-SAME = {
+PARALLEL_EXAMPLES = {
     "en": EXAMPLES,
     "fr": (
         "Je suis étudiant.",
@@ -29,7 +29,7 @@ SAME = {
     ),
 }
 """The examples, one after the other, in the languages that we have them in."""
-MORE = {("en", "de"): ("He says that he has bought a house.",)}
+EXTRA_EXAMPLES = {("en", "de"): ("He says that he has bought a house.",)}
 """Examples for one pair of languages: here a verb that waits for the end."""
 
 
@@ -67,7 +67,7 @@ class About:
         """A right translation of one of the examples; "" if we have none."""
         if self.languages is None or self.kind not in ("", self.languages[0]):
             return ""
-        sources, targets = (SAME.get(code, ()) for code in self.languages)
+        sources, targets = (PARALLEL_EXAMPLES.get(code, ()) for code in self.languages)
         return dict(zip(sources, targets, strict=False)).get(text, "")
 
 
@@ -97,7 +97,7 @@ def _of_languages(languages: Languages) -> About:
         kind="" if src == "en" else src,
         source=called(src),
         target=called(tgt),
-        examples=SAME.get(src, ()) + MORE.get(languages, ()),
+        examples=PARALLEL_EXAMPLES.get(src, ()) + EXTRA_EXAMPLES.get(languages, ()),
         languages=languages,
     )
 

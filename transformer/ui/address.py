@@ -31,15 +31,15 @@ EXAMPLES = (
 
 def field(default: int | float | str = "", label: str = "", **what: Any) -> Any:
     """A field of a view: its default, what its widget is called, and what it may be (`Field`)."""
-    return declared(Field(default, label, **what))
+    return dataclass_field(Field(default, label, **what))
 
 
-def explored(name: str) -> Any:
+def explorer_field(name: str) -> Any:
     """A field of a view that is one of the explorer's too."""
-    return declared(FIELDS[name])
+    return dataclass_field(FIELDS[name])
 
 
-def declared(found: Field) -> Any:
+def dataclass_field(found: Field) -> Any:
     """`found` as a dataclass takes it."""
     return dataclasses.field(default=found.default, metadata={"field": found})
 
@@ -72,14 +72,14 @@ class View:
     seed: int = field(1, "Seed", bounds=(0, 2**31 - 1))
     other: str = field(label="Another sentence")
     other_model: str = field(label="Another model")
-    kind: str = explored("kind")
-    layer: int = explored("layer")
-    head: int = explored("head")
-    row: int = explored("row")
-    column: int = explored("column")
-    step: int = explored("step")
-    size: str = explored("size")
-    exact: int = explored("exact")
+    kind: str = explorer_field("kind")
+    layer: int = explorer_field("layer")
+    head: int = explorer_field("head")
+    row: int = explorer_field("row")
+    column: int = explorer_field("column")
+    step: int = explorer_field("step")
+    size: str = explorer_field("size")
+    exact: int = explorer_field("exact")
     corpus: str = field("", "Measured over", choices=CORPORA)
     sentences: int = field(300, "Maximum sentences", bounds=(1, 5000))
     lesson: str = field(form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"'))

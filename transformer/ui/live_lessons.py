@@ -33,7 +33,7 @@ def lesson_data(ready: PreparedLesson) -> dict[str, Any]:
         "text": ready.text,
         "texts": list(lesson.sentences),
         "question": question_data(question),
-        "fields": fields_of(ready),
+        "fields": view_fields(ready),
         "panel": PANELS.get(lesson.page, ""),
         "find": not question.options,
     }
@@ -51,7 +51,7 @@ def question_data(question: Question) -> dict[str, Any]:
     }
 
 
-def fields_of(ready: PreparedLesson) -> dict[str, Any]:
+def view_fields(ready: PreparedLesson) -> dict[str, Any]:
     """What the view shows for every sentence; the steps of a translation stand under Decoding."""
     if ready.lesson.page == TRANSLATE:
         return {"view": "decoding"}

@@ -39,8 +39,8 @@ from transformer.ui.live_lessons import (
     LAB,
     LIVE_LESSONS,
     TRANSLATE,
-    fields_of,
     lesson_data,
+    view_fields,
 )
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
@@ -90,7 +90,7 @@ def write_site(
             if view and step.look is not None:
                 _write(folder, step.look.file, view)
             made.append((ready, step))
-        parts = parts_of(made)
+        parts = group_by_part(made)
         steps = [step for _, each in parts for step in each]
         for place, step in enumerate(steps):
             before, after = steps[place - 1] if place else None, [*steps[place + 1 :], None][0]
@@ -99,7 +99,7 @@ def write_site(
         write_live(folder, site)
         looks = [("Sentences, every head", _sentences(models_here))]
         progress(0.9, "films")
-        looks.append(("Heads as they formed", _films(folder)))
+        looks.append(("Heads as they formed", _write_films(folder)))
         index = index_page(TITLE, LEAD, parts, [one for one in looks if one[1]], FOOTER)
         _write(folder, "course.html", index)
         write_service_worker(folder)
@@ -123,7 +123,7 @@ def live_address(params: Mapping[str, str], page: str = "attention") -> str:
     return f"index.html?{urlencode({'page': page, **params})}"
 
 
-def _films(folder: Path) -> list[Look]:
+def _write_films(folder: Path) -> list[Look]:
     """The runs that came with the app, from their first step to the last."""
     found = []
     for run in shipped.shipped_folders(models.shipped_folder()):
@@ -189,10 +189,12 @@ def _live_look(ready: PreparedLesson) -> dict[str, str]:
         return ready.view_for(answered=True).to_params()
     if ready.lesson.page == LAB and ready.question is not None:
         return {"off": str(ready.question.answer_fields["off"])}
-    return {name: str(value) for name, value in fields_of(ready).items()}
+    return {name: str(value) for name, value in view_fields(ready).items()}
 
 
-def parts_of(steps: list[tuple[PreparedLesson, CourseStep]]) -> list[tuple[str, list[CourseStep]]]:
+def group_by_part(
+    steps: list[tuple[PreparedLesson, CourseStep]],
+) -> list[tuple[str, list[CourseStep]]]:
     """The steps under the names of the course's parts, in its order."""
     found: dict[str, list[CourseStep]] = {}
     for ready, step in sorted(steps, key=lambda one: course.LESSONS.index(one[0].lesson)):
@@ -220,7 +222,7 @@ LIVE_LEAD = (
     "A model translates what you type, in your browser. Watch where it looks for every word."
 )
 MODELS = "models"
-NOT_KEPT = (MODELS, "films", "views")
+NOT_PRECACHED = (MODELS, "films", "views")
 """Folders that a first visit does not fetch; the models have a cache of their own."""
 FOOTER = (
     "The model runs in your browser; what you type stays there. Only the full app trains models, "
@@ -261,7 +263,7 @@ def write_service_worker(folder: Path) -> None:
     files = sorted(
         path.relative_to(folder)
         for path in folder.rglob("*")
-        if path.is_file() and path.relative_to(folder).parts[0] not in NOT_KEPT
+        if path.is_file() and path.relative_to(folder).parts[0] not in NOT_PRECACHED
     )
     digest = hashlib.sha256()
     for file in files:
@@ -283,7 +285,7 @@ def _model(folder: Path, model: Model) -> dict[str, Any]:
         digest = hashlib.sha256(content).hexdigest()
         files.append({"path": path, "bytes": len(content), "sha256": digest})
     aligner = model.aligner
-    picture = glance_data(trace_cache.first(model, about.first).trace, aligner=aligner)
+    picture = glance_data(trace_cache.without_session(model, about.first).trace, aligner=aligner)
     return {
         "label": f"{about.source} → {about.target}",
         "reads": about.source,

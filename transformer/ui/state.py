@@ -17,13 +17,21 @@ import streamlit as st
 
 from transformer.figures.glossary import tip
 from transformer.ui.address import View
-from transformer.ui.shell.registry import HOME, PAGES, Kind, Values, made, of_model, values_of
+from transformer.ui.shell.registry import (
+    HOME,
+    PAGES,
+    Values,
+    ViewType,
+    make_view,
+    model_defaults,
+    parse_params,
+)
 
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
 _BY_LINK = "by link"
 SIZE_COOKIE = "heads_up_size"
 """Cookie that keeps the larger drawing until the browser is closed, whatever address is opened."""
-_drawing = threading.local()
+_view_cache = threading.local()
 """Of the thread that draws: the views made of the session's values, which are asked for forty times
 and put anew as a whole."""
 # _WRITTEN is the last page whose drawing came to its end, with the address that it had then.
@@ -33,19 +41,19 @@ and put anew as a whole."""
 @overload
 def view() -> View: ...
 @overload
-def view(kind: type[Kind]) -> Kind: ...
+def view(kind: type[ViewType]) -> ViewType: ...
 def view(kind: type[View] = View) -> View:
     """What this session looks at now: what all pages share, or that and a page's own."""
     values = st.session_state.get(_VIEW, {})
-    if getattr(_drawing, "values", None) is not values:
-        _drawing.values, _drawing.made = values, {}
-    if kind not in _drawing.made:
-        _drawing.made[kind] = made(kind, values)
-    found: View = _drawing.made[kind]
+    if getattr(_view_cache, "values", None) is not values:
+        _view_cache.values, _view_cache.made = values, {}
+    if kind not in _view_cache.made:
+        _view_cache.made[kind] = make_view(kind, values)
+    found: View = _view_cache.made[kind]
     return found
 
 
-def here() -> Any:
+def page_view() -> Any:
     """What this session looks at, with the fields of the open page."""
     return view(_page())
 
@@ -64,8 +72,8 @@ def change(page: str = "", /, **values: Any) -> None:
     """
     st.session_state[_ACTED] = ""
     if values.get("model", view().model) != view().model:
-        _put(of_model())
-    normalise(page, **values)
+        _store(model_defaults())
+    set_fields(page, **values)
 
 
 def replace_view(page: str, new: View) -> None:
@@ -76,7 +84,7 @@ def replace_view(page: str, new: View) -> None:
 
 def open_view(page: str, new: View) -> None:
     """As `replace_view`, before anything is drawn, by the app."""
-    normalise(page, **{field.name: getattr(new, field.name) for field in fields(new)})
+    set_fields(page, **{field.name: getattr(new, field.name) for field in fields(new)})
     st.session_state[_VISIT] = visit() + 1
 
 
@@ -85,9 +93,9 @@ def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()
     is in no address stays as it is, and so do the fields to `keep`; what makes no sense is left
     out."""
     mine = PAGES[page].view
-    new = made(mine, values_of(page, params)[0])
+    new = make_view(mine, parse_params(page, params)[0])
     linked = [name for name, one in mine.fields().items() if one.linked and name not in keep]
-    normalise(page, **{name: getattr(new, name) for name in linked})
+    set_fields(page, **{name: getattr(new, name) for name in linked})
     st.session_state[_VISIT] = visit() + 1
 
 
@@ -101,23 +109,23 @@ def bound(name: str) -> dict[str, Any]:
     if key not in st.session_state:
         st.session_state[key] = getattr(view(_page()), name)
     label = {"label": field.label, "help": tip(field.label)} if field.label else {}
-    return {**label, "key": key, "on_change": _take, "args": (name, key)}
+    return {**label, "key": key, "on_change": _on_widget_change, "args": (name, key)}
 
 
-def bounded(name: str) -> dict[str, Any]:
+def bound_number(name: str) -> dict[str, Any]:
     """As `bound`, with the least and the greatest number."""
     field = _page().fields()[name]
     low, high = (type(field.default)(end) for end in field.bounds)
     return {**bound(name), "min_value": low, "max_value": high}
 
 
-def chosen(name: str) -> dict[str, Any]:
+def bound_choice(name: str) -> dict[str, Any]:
     """As `bound`, with the words to choose from."""
     names = _page().fields()[name].names
     return {**bound(name), "options": list(names), "format_func": names.__getitem__}
 
 
-def normalise(page: str = "", /, **values: Any) -> None:
+def set_fields(page: str = "", /, **values: Any) -> None:
     """As `change`, but by the app, to repair what cannot be."""
     mine = PAGES[page].view if page else _page()
     found: Values = {}
@@ -125,7 +133,7 @@ def normalise(page: str = "", /, **values: Any) -> None:
         if name not in mine.fields():
             raise ValueError(f"{mine.__name__} has no field {name!r}; it must declare it first.")
         found.setdefault((mine if name in mine.own() else View).__name__, {})[name] = value
-    _put(found)
+    _store(found)
 
 
 def clamp(n_layers: int, n_heads: int) -> list[str]:
@@ -137,7 +145,7 @@ def clamp(n_layers: int, n_heads: int) -> list[str]:
             problems.append(
                 f"There is no {name} {asked} in this model; it has {count}, from 0 to {count - 1}."
             )
-            normalise(**{name: count - 1})
+            set_fields(**{name: count - 1})
     return problems
 
 
@@ -146,7 +154,7 @@ def is_large() -> bool:
     return view().size == "large"
 
 
-def turn_larger() -> None:
+def toggle_larger() -> None:
     """For a projector, or no longer; for a callback. What is drawn in the browser hears of it as of
     another view."""
     change(size="normal" if is_large() else "large")
@@ -156,7 +164,7 @@ def turn_larger() -> None:
 def _restore_size() -> None:
     """Keep a new session as large as the browser's last one; `copylink.js` sets the cookie."""
     if st.context.cookies.get(SIZE_COOKIE) == "large":
-        normalise(size="large")
+        set_fields(size="large")
 
 
 def visit() -> int:
@@ -193,20 +201,20 @@ def open_address(page: str) -> list[str]:
     stale = known and (turned or acted or ours)
     if turned or not stale:
         st.session_state[_VISIT] = visit() + 1
-    found, problems = values_of(page, written)
+    found, problems = parse_params(page, written)
     mine = _page()
     if stale and turned:
-        normalise(**{name: getattr(made(mine, found), name) for name in mine.own()})
+        set_fields(**{name: getattr(make_view(mine, found), name) for name in mine.own()})
     if stale:
         return []
     bare = {name: one.default for name, one in mine.fields().items() if one.linked}
-    normalise(**{**bare, **found.pop(View.__name__, {}), **found.pop(mine.__name__, {})})
+    set_fields(**{**bare, **found.pop(View.__name__, {}), **found.pop(mine.__name__, {})})
     if found:  # an old address may hold fields of other pages
-        _put(found)
+        _store(found)
     return problems
 
 
-def not_by_address() -> None:
+def ignore_address() -> None:
     """For a callback of what asks for the page by itself: the address that comes with it may be
     older than what the visitor has just done, and is not news."""
     st.session_state.setdefault(_ACTED, "")
@@ -215,10 +223,10 @@ def not_by_address() -> None:
 def write_address() -> None:
     """After everything is drawn: the address bar shows the view, where it does not already."""
     page, mine, written = st.session_state[_PAGE], _page(), dict(st.query_params.items())
-    found, problems = values_of(page, written)
+    found, problems = parse_params(page, written)
     linked = {name for name, one in mine.fields().items() if one.linked}
     shown = view(mine).to_params()
-    if problems or not written.keys() <= linked or made(mine, found).to_params() != shown:
+    if problems or not written.keys() <= linked or make_view(mine, found).to_params() != shown:
         st.query_params.from_dict(shown)
     elif st.session_state.get(_BY_LINK) and (page, written) != st.session_state.get(_WRITTEN):
         # A link to the page it stands on tells the server only: the bar would keep the old address,
@@ -229,7 +237,7 @@ def write_address() -> None:
     st.session_state[_WRITTEN] = page, dict(st.query_params.items())
 
 
-def start_anew() -> NoReturn:
+def rerun_page() -> NoReturn:
     """From a fragment: draw the whole page, with what this session looks at.
 
     A fragment asks by its clock with the address the browser has by then, which may be older than
@@ -239,7 +247,7 @@ def start_anew() -> NoReturn:
     st.rerun()
 
 
-def _put(news: Values) -> None:
+def _store(news: Values) -> None:
     """These fields of the views that declare them, and in the widgets that show them."""
     kept: Values = st.session_state.get(_VIEW, {})
     owners = dict.fromkeys([*kept, *news])
@@ -253,12 +261,12 @@ def _put(news: Values) -> None:
             st.session_state[key] = value
 
 
-def _take(name: str, key: str) -> None:
+def _on_widget_change(name: str, key: str) -> None:
     value = st.session_state[key]
     if isinstance(value, bool):
         value = int(value)  # of a switch; a field is a number or a word
     # What it says once more when it is gone, on a slow machine, is no news.
-    if value is not None and value != getattr(here(), name, value):
+    if value is not None and value != getattr(page_view(), name, value):
         change(**{name: value})
         st.session_state[_ACTED] = key.partition(":")[0]
 

@@ -21,13 +21,13 @@ def classes() -> Classes:
     return services.shared_service(_classes, os.environ.get(LIMITS_VARIABLE, ""))
 
 
-def made_token() -> str:
+def generated_token() -> str:
     """The token that was made at this start; "" where limits.toml has one. Raises ValueError as
     `classes` does."""
     return "" if _limits().teacher_token else services.shared_service(new_token)
 
 
-def of(visitor_id: str) -> Classroom | None:
+def class_of(visitor_id: str) -> Classroom | None:
     """The class that somebody leads or is in, if any; there is none where limits.toml is broken,
     which the page Class says."""
     with suppress(ValueError):
@@ -35,36 +35,36 @@ def of(visitor_id: str) -> Classroom | None:
     return None
 
 
-def _any() -> bool:
+def _any_class() -> bool:
     with suppress(ValueError):
         return len(classes()) > 0
     return False
 
 
-def mine() -> Classroom | None:
+def current_class() -> Classroom | None:
     """The class that this visitor leads or is in, if any."""
-    if not _any():  # every page asks
+    if not _any_class():  # every page asks
         return None
-    known = visitor.known()
-    return of(known) if known else None
+    known = visitor.current_id()
+    return class_of(known) if known else None
 
 
 def is_teacher() -> bool:
-    found = mine()
-    return found is not None and found.is_teacher(visitor.known())
+    found = current_class()
+    return found is not None and found.is_teacher(visitor.current_id())
 
 
 def teaches(visitor_id: str) -> bool:
     """Whether this visitor is the teacher of somebody."""
-    found = mine()
+    found = current_class()
     return (
         found is not None
-        and found.is_teacher(visitor.known())
+        and found.is_teacher(visitor.current_id())
         and found.member(visitor_id) is not None
     )
 
 
-def called(room: Classroom) -> str:
+def teacher_name(room: Classroom) -> str:
     """The class's teacher, as a sentence names them; in plain text."""
     return room.teacher_name or "your teacher"
 
@@ -75,5 +75,5 @@ def _limits() -> Limits:
 
 def _classes(_: str) -> Classes:
     limits = _limits()
-    token = limits.teacher_token or made_token()
+    token = limits.teacher_token or generated_token()
     return Classes(token, most=limits.classes, members=limits.class_members)

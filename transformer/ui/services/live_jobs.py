@@ -25,7 +25,7 @@ from transformer.training.estimate import Estimate, total_estimate, workload
 from transformer.ui.services import models
 from transformer.ui.shell import visitor
 
-ROOMY = 2_000_000_000
+MIN_MEMORY_FOR_WARM_WORKERS = 2_000_000_000
 """Bytes of memory of a machine on which workers wait before anybody trains; each takes 200 MB. On
 a smaller one the first run waits some seconds for its worker instead."""
 
@@ -36,36 +36,36 @@ def jobs() -> Jobs:
     Raises:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
-    found = _one()
-    if services.shared_service(_is_roomy):
+    found = _shared_jobs()
+    if services.shared_service(_has_memory_for_warm_workers):
         found.start()
     return found
 
 
-def _is_roomy() -> bool:
-    return machine_memory() >= ROOMY
+def _has_memory_for_warm_workers() -> bool:
+    return machine_memory() >= MIN_MEMORY_FOR_WARM_WORKERS
 
 
-def go_on() -> None:
+def resume_runs() -> None:
     """Before anybody opens a page: start workers if an earlier server left runs, in line or with a
     worker of its own that is still saving. Raises ValueError as `jobs` does."""
-    found = _one()
+    found = _shared_jobs()
     if any(info.status in ("queued", "running") for info in found.runs()):
         found.start()
 
 
-def _one() -> Jobs:
+def _shared_jobs() -> Jobs:
     where = str(runs_folder()), os.environ.get(LIMITS_VARIABLE, ""), str(models.shipped_folder())
-    return services.shared_service(_jobs, *where)
+    return services.shared_service(_new_jobs, *where)
 
 
-def _jobs(folder: str, limits: str, shipped: str) -> Jobs:
+def _new_jobs(folder: str, limits: str, shipped: str) -> Jobs:
     """Workers end, and save, with this process: they hold the other end of a pipe."""
     allowed = Limits.load(limits or None)
     return Jobs(folder, allowed, executor=_run_executor(allowed), shipped=shipped)
 
 
-def look(name: str) -> RunInfo:
+def run_info(name: str) -> RunInfo:
     """One run as it stands, without reading all others unless it waits in line.
 
     Raises:
@@ -74,49 +74,51 @@ def look(name: str) -> RunInfo:
     found = read_run_info(jobs().folder(name))
     if found is None:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
-    if not found.visible_to(visitor.known()):
+    if not found.visible_to(visitor.current_id()):
         raise JobError("this run learns from sentences of its owner's, who has not shared it")
     return jobs().run(name) if found.status == "queued" else found
 
 
 def runs() -> list[RunInfo]:
     """All runs that this visitor may see, the newest first. Raises JobError."""
-    return [info for info in jobs().runs() if info.visible_to(visitor.known())]
+    return [info for info in jobs().runs() if info.visible_to(visitor.current_id())]
 
 
-def estimated(
+def time_estimate(
     config: TrainingRun, pairs: tuple[tuple[str, str], ...] = ()
 ) -> Estimate | str | None:
     """What the run would take, or a clause on why that is not known, or None: it is being measured
     beside the server; ask again."""
     what = step_timing_computation(workload(config, pairs).to_dict())
-    now = computing().status(what.key)
+    now = computation_service().status(what.key)
     if now.status == "failed":
         return f"its time cannot be told: {now.reason}"
     if now.status != "done":
-        computing().submit(what, visitor="")  # again at every look: nobody else knows it is wanted
+        computation_service().submit(
+            what, visitor=""
+        )  # again at every look: nobody else knows it is wanted
         return None
-    found = computing().result(what.key)
+    found = computation_service().result(what.key)
     return total_estimate(config, int(found["weights"]), float(found["seconds"]))
 
 
-def computing() -> ComputationService:
+def computation_service() -> ComputationService:
     """Return the server's computations.
 
     Raises:
         JobError: if the folder of runs cannot be used; ValueError, which it is, for limits.
     """
     return services.shared_service(
-        _computing, str(runs_folder()), os.environ.get(LIMITS_VARIABLE, "")
+        _new_computation_service, str(runs_folder()), os.environ.get(LIMITS_VARIABLE, "")
     )
 
 
-def _computing(folder: str, limits: str) -> ComputationService:
+def _new_computation_service(folder: str, limits: str) -> ComputationService:
     allowed = Limits.load(limits or None)
     return ComputationService(folder, allowed, executor=_lane_executor(allowed))
 
 
-_LACKING = (
+_MISSING_EXTRA = (
     'limits.toml: executor = "dask" needs what comes with the extra: '
     'pip install "heads-up[cluster]", or pip install -r requirements-cluster.txt'
 )
@@ -133,7 +135,7 @@ def _run_executor(limits: Limits) -> Callable[[Queue, Limits], RunExecutor] | No
     try:
         from transformer.cluster import for_runs
     except ImportError as error:
-        raise ValueError(_LACKING) from error
+        raise ValueError(_MISSING_EXTRA) from error
     return for_runs(TRAINER)
 
 
@@ -144,5 +146,5 @@ def _lane_executor(limits: Limits) -> Callable[[Lane, Limits], LaneExecutor]:
     try:
         from transformer.cluster import for_lanes
     except ImportError as error:
-        raise ValueError(_LACKING) from error
+        raise ValueError(_MISSING_EXTRA) from error
     return for_lanes

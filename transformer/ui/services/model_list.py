@@ -20,17 +20,17 @@ from transformer.jobs.limits import count_parameters
 from transformer.jobs.shipped import RUNS, shipped_folders
 from transformer.ui.about import run_config
 
-FIRST = "en-fr"
+DEFAULT_CHECKPOINT = "en-fr"
 """The checkpoint that is looked at until another is chosen, if it is there: addresses that name
 none mean it."""
-LISTED_FOR = 0.1
+LIST_MAX_AGE_SECONDS = 0.1
 """Seconds for which a thread trusts its own list of checkpoints."""
-_own = threading.local()
+_cached_list = threading.local()
 Stamp = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedModel:
     """A checkpoint that is there.
 
     Attributes:
@@ -47,47 +47,53 @@ class Listed:
     holders: tuple[str, ...] = ()
 
 
-def listed(checkpoints: Path, runs: Path, visitor: str) -> dict[str, Listed]:
+def list_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, ListedModel]:
     """What this visitor may see, by name, in the order of `models.checkpoints`."""
     # One drawing of a page asks several times, on a thread of its own, and each would read folders.
     asked = checkpoints, runs, visitor
-    since, before, found = getattr(_own, "last", (-math.inf, None, {}))
-    if before != asked or time.monotonic() > since + LISTED_FOR:
-        found = _found(checkpoints, runs, visitor)
-        _own.last = time.monotonic(), asked, found
+    since, before, found = getattr(_cached_list, "last", (-math.inf, None, {}))
+    if before != asked or time.monotonic() > since + LIST_MAX_AGE_SECONDS:
+        found = _read_models(checkpoints, runs, visitor)
+        _cached_list.last = time.monotonic(), asked, found
     return dict(found)
 
 
-def _found(checkpoints: Path, runs: Path, visitor: str) -> dict[str, Listed]:
-    alone = sorted(_folders(checkpoints), key=lambda path: (path.name != FIRST, path.name))
-    found = {path.name: Listed(path, path.name, weights(path)) for path in alone if _is_one(path)}
+def _read_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, ListedModel]:
+    alone = sorted(
+        _folders(checkpoints), key=lambda path: (path.name != DEFAULT_CHECKPOINT, path.name)
+    )
+    found = {
+        path.name: ListedModel(path, path.name, count_weights(path))
+        for path in alone
+        if _is_checkpoint(path)
+    }
     for run in _folders(runs):
-        if _is_one(run / "checkpoint") and (one := _of_run(run, visitor)):
+        if _is_checkpoint(run / "checkpoint") and (one := _model_of_run(run, visitor)):
             found.setdefault(run.name, one)
     shipped = checkpoints / RUNS
-    if stamp := _stamp(shipped):
-        for name, one in _shipped(shipped, stamp).items():
+    if stamp := _file_stamp(shipped):
+        for name, one in _shipped_models(shipped, stamp).items():
             found.setdefault(name, one)
     return found
 
 
-def _of_run(run: Path, visitor: str) -> Listed | None:
+def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
     """None for a run on sentences of somebody's, which is theirs until they share it."""
     path, of = (
         run / "checkpoint",
-        _whose(run, _stamp(run / "config.json"), _stamp(run / "job.json")),
+        _run_details(run, _file_stamp(run / "config.json"), _file_stamp(run / "job.json")),
     )
     if of is None:
-        return Listed(path, run.name, weights(path))
+        return ListedModel(path, run.name, count_weights(path))
     title, shared, held_by = of
     if not shared and visitor not in held_by:
         return None
     label = f"run: {title or run.name} ({run.name})"
-    return Listed(path, label, weights(path), is_run=True, holders=held_by)
+    return ListedModel(path, label, count_weights(path), is_run=True, holders=held_by)
 
 
 @lru_cache(maxsize=4096)
-def _whose(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple[str, ...]] | None:
+def _run_details(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple[str, ...]] | None:
     """Title, whether others may see it, who has it; None if no run is described there."""
     found = run_config(run / "checkpoint")
     if found is None:
@@ -97,23 +103,27 @@ def _whose(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple[str, 
 
 
 @lru_cache(maxsize=4)
-def _shipped(root: Path, _: Stamp) -> dict[str, Listed]:
+def _shipped_models(root: Path, _: Stamp) -> dict[str, ListedModel]:
     """Those of the runs that came with the app, which stay as they are."""
     found = {}
     for run in shipped_folders(root):
         if run.has_own_checkpoint:
             path, config = run.checkpoint_path, run.title_and_owner()
-            found[run.name] = Listed(path, f"toy: {config.title or run.name}", weights(path))
+            found[run.name] = ListedModel(
+                path, f"toy: {config.title or run.name}", count_weights(path)
+            )
     return found
 
 
-def weights(path: Path) -> int:
+def count_weights(path: Path) -> int:
     """How many a checkpoint has; 0 for one that cannot be opened, as far as that is seen."""
-    return _counted(path, _stamp(path / "config.json"), _stamp(path / "model.safetensors"))
+    return _count_weights(
+        path, _file_stamp(path / "config.json"), _file_stamp(path / "model.safetensors")
+    )
 
 
 @lru_cache(maxsize=1024)
-def _counted(path: Path, *stamps: Stamp) -> int:
+def _count_weights(path: Path, *stamps: Stamp) -> int:
     try:
         check_checkpoint(path)
         return count_parameters(load_config(path))
@@ -121,7 +131,7 @@ def _counted(path: Path, *stamps: Stamp) -> int:
         return 0
 
 
-def _stamp(path: Path) -> Stamp:
+def _file_stamp(path: Path) -> Stamp:
     """What changes with the file; nothing while there is none."""
     try:
         found = path.stat()
@@ -130,7 +140,7 @@ def _stamp(path: Path) -> Stamp:
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 
-def _is_one(path: Path) -> bool:
+def _is_checkpoint(path: Path) -> bool:
     return (path / "config.json").is_file()
 
 

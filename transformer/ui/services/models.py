@@ -21,11 +21,11 @@ from transformer.jobs.shipped import RUNS
 from transformer.ui import state
 from transformer.ui.about import About, about
 from transformer.ui.services import model_list
-from transformer.ui.services.model_list import Listed
-from transformer.ui.services.remembered import Kept
+from transformer.ui.services.memory_cache import SizedCache
+from transformer.ui.services.model_list import ListedModel
 from transformer.ui.shell import server_paths, visitor
 
-FOLDER = CHECKPOINTS_VARIABLE
+FOLDER_VARIABLE = CHECKPOINTS_VARIABLE
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def shipped_folder() -> Path:
     return folder() / RUNS
 
 
-def _listed() -> dict[str, Listed]:
-    return model_list.listed(folder(), runs_folder(), visitor.known())
+def _listed_models() -> dict[str, ListedModel]:
+    return model_list.list_models(folder(), runs_folder(), visitor.current_id())
 
 
 def checkpoints() -> dict[str, Path]:
@@ -80,34 +80,34 @@ def checkpoints() -> dict[str, Path]:
     `model_list.FIRST`; then
     those of runs that this visitor may see, by the run's name; then those of the runs that came
     with the app."""
-    return {name: one.path for name, one in _listed().items()}
+    return {name: one.path for name, one in _listed_models().items()}
 
 
-def written(name: str) -> Path:
+def public_path(name: str) -> Path:
     """The folder of a checkpoint as one writes it in the folder of this app; a program that a
     visitor reads tells no more of the server than that."""
-    return Path(public(str(checkpoints()[name])))
+    return Path(without_server_paths(str(checkpoints()[name])))
 
 
-def public(text: str) -> str:
+def without_server_paths(text: str) -> str:
     """`text` without paths of this server."""
-    return server_paths.without(text, folder())
+    return server_paths.remove_server_paths(text, folder())
 
 
-def offered() -> dict[str, str]:
+def choices() -> dict[str, str]:
     """What this visitor may choose from, name to label: all but other people's runs, and of those
     the one that is looked at."""
-    view, mine = state.view(), visitor.known()
+    view, mine = state.view(), visitor.current_id()
     labels = {}
-    for name, one in _listed().items():
+    for name, one in _listed_models().items():
         if one.is_run and name not in (view.model, view.other_model) and mine not in one.holders:
             continue
-        size = f" · {millions(one.weights)}" if one.weights else " (cannot be opened)"
+        size = f" · {format_millions(one.weights)}" if one.weights else " (cannot be opened)"
         labels[name] = one.label + size
     return labels
 
 
-def millions(count: int) -> str:
+def format_millions(count: int) -> str:
     """A number of weights, short: "13M", "0.3M"."""
     return f"{count / 1e6:.0f}M" if count >= 9_500_000 else f"{count / 1e6:.1f}M"
 
@@ -115,7 +115,7 @@ def millions(count: int) -> str:
 def default() -> str:
     """The first checkpoint that can be opened, as far as that is seen without reading weights; the
     first of all if none can."""
-    found = _listed()
+    found = _listed_models()
     return next((name for name, one in found.items() if one.weights), next(iter(found)))
 
 
@@ -139,28 +139,28 @@ def digest(path: Path) -> str:
     stamps = tuple(
         (file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(path.iterdir())
     )
-    return _hash(path, stamps)
+    return _cached_hash(path, stamps)
 
 
 @lru_cache(maxsize=64)
-def _hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
+def _cached_hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
     return checkpoint_hash(path)
 
 
-def _size(translator: Translator) -> int:
+def _weight_bytes(translator: Translator) -> int:
     """Bytes, with the copies in fewer bits that decoding may make of a decoder's weights."""
     return 2 * sum(weight.nbytes for weight in translator.model.parameters())
 
 
 @cache
-def _loaded() -> Kept[Translator]:
+def _model_cache() -> SizedCache[Translator]:
     """The one that was not used for longest makes room."""
-    return Kept(Limits.load().model_bytes, _size)
+    return SizedCache(Limits.load().model_bytes, _weight_bytes)
 
 
 def _load(path: str, digest: str) -> Translator:
     """Once for all sessions, whatever they clear."""
-    if found := _loaded().get((path, digest)):
+    if found := _model_cache().get((path, digest)):
         return found
     with st.spinner("Loading the model …"):
         return _load_once(path, digest)
@@ -174,19 +174,19 @@ def _load_once(path: str, digest: str) -> Translator:
         gc.freeze()
         return made
 
-    return _loaded().once((path, digest), load)
+    return _model_cache().get_or_make((path, digest), load)
 
 
-def first() -> tuple[str, Path] | None:
+def first_visit_model() -> tuple[str, Path] | None:
     """What a visitor without runs of their own looks at, name and folder; None if there is
     nothing."""
-    found = model_list.listed(folder(), runs_folder(), "")
+    found = model_list.list_models(folder(), runs_folder(), "")
     return next(((name, one.path) for name, one in found.items() if one.weights), None)
 
 
-def load_first() -> Model | None:
+def load_first_visit_model() -> Model | None:
     """Load what a first visitor will look at, while there is none."""
-    if found := first():
+    if found := first_visit_model():
         name, path = found
         with suppress(OSError, ValueError):  # its page says what is wrong with it
             known = digest(path)

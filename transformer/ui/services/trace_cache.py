@@ -19,17 +19,17 @@ from transformer.figures.packing import Part
 from transformer.inference import Trace
 from transformer.measures.registry import SITES, VECTORS
 from transformer.ui.address import View
+from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import Kept
 
-ROOM = 96_000_000
+MAX_BYTES = 96_000_000
 """Bytes of readings that are kept. The newest is kept even if it is larger alone."""
-SECONDS = 10
+MAX_CPU_SECONDS = 10
 """Seconds of a processor that one rerun of a page may take. The search for a translation of 500
 pieces, with four beginnings carried along, takes 2 for the checkpoint en-fr."""
 
 
-class Reading:
+class CachedTrace:
     """A trace, and what the explorer makes of it; made once for all who look at it."""
 
     def __init__(self, trace: Trace, model: str = "") -> None:
@@ -45,7 +45,7 @@ class Reading:
         return sum(self.trace[name].nbytes for name in self.trace.names) * 3 // 2
 
 
-class WhileWanted:
+class RerunCancellation:
     """The check of `cancelled_by` for a rerun: ends what it computes, for nobody waits any more or
     it has taken too much of the server.
 
@@ -54,19 +54,19 @@ class WhileWanted:
     """
 
     def __init__(self) -> None:
-        self._until = time.thread_time() + SECONDS
+        self._until = time.thread_time() + MAX_CPU_SECONDS
 
     def __call__(self) -> None:
         """Raises ValueError after `SECONDS`, and whatever Streamlit ends a rerun by."""
         if time.thread_time() > self._until:
             raise ValueError(
-                f"This took more than the {SECONDS} seconds of a processor that one page may take; "
-                "take a shorter sentence, or ask for less at once."
+                f"This took more than {MAX_CPU_SECONDS} seconds of processor time, the limit for a "
+                "page; use a shorter sentence or fewer options."
             )
         _ = "turn" in st.session_state
 
 
-class NewestOnly:
+class NewestRerun:
     """Of one session's reruns only the newest computes, and one at a time.
 
     Dragging a slider starts a rerun for every place it passes; Streamlit lets those that are
@@ -88,39 +88,39 @@ class NewestOnly:
             st.stop()
 
 
-_recent: Kept[Reading] = Kept(ROOM, lambda reading: reading.size)
-_workers = Semaphore(os.cpu_count() or 1)
+_traces: SizedCache[CachedTrace] = SizedCache(MAX_BYTES, lambda reading: reading.size)
+_cpu_slots = Semaphore(os.cpu_count() or 1)
 
 
-def read(model: Model, view: View) -> Reading:
+def read(model: Model, view: View) -> CachedTrace:
     """Translate and trace the view's sentence.
 
     Raises:
         ValueError: if it is empty, too long, or the options do not fit.
     """
-    turn: NewestOnly = st.session_state.setdefault("turn", NewestOnly())
-    return _once(model, view.text, view.decoding(), _weights(model), turn)
+    turn: NewestRerun = st.session_state.setdefault("turn", NewestRerun())
+    return _cached(model, view.text, view.decoding(), _weight_sites(model), turn)
 
 
-def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> Reading:
+def greedy(model: Model, text: str, prefix: tuple[int, ...] = ()) -> CachedTrace:
     """The most probable piece at every step, after those of `prefix`.
 
     Raises:
         ValueError: as `read`, and for pieces that cannot begin a translation.
     """
-    turn: NewestOnly = st.session_state.setdefault("turn", NewestOnly())
+    turn: NewestRerun = st.session_state.setdefault("turn", NewestRerun())
     options: dict[str, Any] = {"method": "greedy"}
     if prefix:
         options["prefix"] = prefix
-    return _once(model, text, options, _weights(model), turn)
+    return _cached(model, text, options, _weight_sites(model), turn)
 
 
-def first(model: Model, text: str) -> Reading:
+def without_session(model: Model, text: str) -> CachedTrace:
     """As `greedy`, before there is anybody who asks."""
-    return _once(model, text, {"method": "greedy"}, _weights(model))
+    return _cached(model, text, {"method": "greedy"}, _weight_sites(model))
 
 
-def other(model: Model, view: View) -> Reading:
+def comparison(model: Model, view: View) -> CachedTrace:
     """The view's other sentence, or the same one, by `model`.
 
     Raises:
@@ -129,10 +129,10 @@ def other(model: Model, view: View) -> Reading:
     text = view.other or view.text
     # A translation of one's own belongs to its own sentence.
     options = {"method": "greedy"} if view.method == "forced" and view.other else view.decoding()
-    return _once(model, text, options, _weights(model))
+    return _cached(model, text, options, _weight_sites(model))
 
 
-def altered(model: Model, view: View, reading: Reading, force: str) -> Reading:
+def with_forced_token(model: Model, view: View, reading: CachedTrace, force: str) -> CachedTrace:
     """The translation with another piece forced at one step (`force`), free afterwards.
 
     Raises:
@@ -144,86 +144,88 @@ def altered(model: Model, view: View, reading: Reading, force: str) -> Reading:
         raise ValueError(f"There is no step {step} to change; the last one is {len(ids) - 1}.")
     options = {"method": "greedy"} if view.method == "forced" else view.decoding()
     prefix = (*ids[:step], piece)
-    return _once(model, view.text, {**options, "prefix": prefix}, _weights(model))
+    return _cached(model, view.text, {**options, "prefix": prefix}, _weight_sites(model))
 
 
-def vectors(model: Model, reading: Reading, kind: str, layer: int, head: int) -> list[Part]:
+def vectors(model: Model, reading: CachedTrace, kind: str, layer: int, head: int) -> list[Part]:
     """Queries, keys, values, scores and output of one head, of the pass that `reading` is of."""
     site = SITES[kind].format(layer) + "hook_"
     found = sites(model, reading, [site + what for what in VECTORS])
     return vectors_of(found, kind, layer, head)
 
 
-def sites(model: Model, reading: Reading, names: list[str]) -> Trace:
+def sites(model: Model, reading: CachedTrace, names: list[str]) -> Trace:
     """These sites of the same pass."""
     done = reading.trace.translation
-    return _once(model, done.source, {"target": done.ids}, names).trace
+    return _cached(model, done.source, {"target": done.ids}, names).trace
 
 
-def with_sites(model: Model, reading: Reading, names: list[str]) -> Trace:
+def with_sites(model: Model, reading: CachedTrace, names: list[str]) -> Trace:
     """The trace of `reading` with these sites besides what it has."""
     more = sites(model, reading, names)
     return replace(reading.trace, tensors={**reading.trace.tensors, **more.tensors})
 
 
-def whole(model: Model, reading: Reading) -> Trace:
+def full_trace(model: Model, reading: CachedTrace) -> Trace:
     """Every site of the same pass, for a file to keep; not kept here."""
     done = reading.trace.translation
-    with _workers:
+    with _cpu_slots:
         trace = model.translator.trace(done.source, target=done.ids)
     return replace(trace, translation=done)
 
 
-def _weights(model: Model) -> list[str]:
+def _weight_sites(model: Model) -> list[str]:
     return [name for name in model.translator.model.hook_names if name.endswith("hook_weights")]
 
 
-def _once(
+def _cached(
     model: Model,
     text: str,
     options: dict[str, Any],
     names: list[str],
-    turn: NewestOnly | None = None,
-) -> Reading:
+    turn: NewestRerun | None = None,
+) -> CachedTrace:
     """A trace of the sites `names`, from what is kept or made now."""
     key = (model.hash, text, *sorted(options.items()), *names)
 
-    def make() -> Reading:
-        return Reading(model.translator.trace(text, names=names, **options), model.name)
+    def make() -> CachedTrace:
+        return CachedTrace(model.translator.trace(text, names=names, **options), model.name)
 
-    return kept(key, partial(_searched, model, key, options, make), turn)
+    return get_or_make(key, partial(_with_length_penalty, model, key, options, make), turn)
 
 
-def _searched(
-    model: Model, key: tuple[Any, ...], options: dict[str, Any], make: Callable[[], Reading]
-) -> Reading:
+def _with_length_penalty(
+    model: Model, key: tuple[Any, ...], options: dict[str, Any], make: Callable[[], CachedTrace]
+) -> CachedTrace:
     """What `make` gives; after a beam search with another length penalty, what that found."""
     penalty = options.get("length_penalty")
     if penalty is None:
         return make()
     search = tuple(one for one in key if one != ("length_penalty", penalty))
-    before = _recent.get(search)
+    before = _traces.get(search)
     trace = before and model.translator.with_penalty(before.trace, penalty)
-    reading = Reading(trace, model.name) if trace else make()
-    _recent.put(search, reading)
+    reading = CachedTrace(trace, model.name) if trace else make()
+    _traces.put(search, reading)
     return reading
 
 
-def kept(key: Hashable, make: Callable[[], Reading], turn: NewestOnly | None = None) -> Reading:
+def get_or_make(
+    key: Hashable, make: Callable[[], CachedTrace], turn: NewestRerun | None = None
+) -> CachedTrace:
     """What `make` gives, from what is kept or made now; with a `turn` only if no newer rerun of
     this session has begun."""
     number = turn.draw() if turn else 0
-    found = _recent.get(key)
+    found = _traces.get(key)
     if found is not None:
         return found
     with turn.lock if turn else nullcontext():
         if turn:
             turn.check(number)
-        with _workers:
+        with _cpu_slots:
             if turn:
                 turn.check(number)
-            found = _recent.get(key)  # another session may have asked for the same meanwhile
+            found = _traces.get(key)  # another session may have asked for the same meanwhile
             if found is None:
                 found = make()
-                _recent.put(key, found)
+                _traces.put(key, found)
     return found

@@ -9,14 +9,14 @@ from transformer.analysis.corpora import Corpus
 from transformer.jobs import services
 from transformer.jobs.shares import address_quota
 
-BROUGHT = 64
+MAX_UPLOADS = 64
 """Uploads that the server remembers, one a visitor, those used last; an address has a half."""
 
 
 class Uploads:
     """What visitors have brought: for all their tabs, and after a reload."""
 
-    def __init__(self, most: int = BROUGHT) -> None:
+    def __init__(self, most: int = MAX_UPLOADS) -> None:
         self._most, self._lock = most, Lock()
         self._kept: OrderedDict[str, tuple[Corpus, str]] = OrderedDict()
 
@@ -44,7 +44,7 @@ def uploads() -> Uploads:
     return services.shared_service(Uploads)
 
 
-def decoded(content: bytes, name: str) -> str:
+def decode_text(content: bytes, name: str) -> str:
     """The text of a file.
 
     Raises:

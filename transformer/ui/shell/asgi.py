@@ -56,16 +56,16 @@ def middleware() -> list[Middleware]:
 
 def _resume_runs() -> None:
     try:
-        live_jobs.go_on()
+        live_jobs.resume_runs()
     except ValueError as error:  # the page Train shows it too; everything else still works
         print(f"  Runs cannot be resumed: {error}.", file=sys.stderr)
 
 
 def _prepare_first_visit() -> None:
     """Load the model that a first visitor sees and translate its first sentence."""
-    if model := models.load_first():
+    if model := models.load_first_visit_model():
         with suppress(ValueError):  # the page says why the model cannot read the example
-            trace_cache.first(model, model.about.first)
+            trace_cache.without_session(model, model.about.first)
 
 
 def _announce() -> None:
@@ -81,7 +81,7 @@ def _announce() -> None:
     if address in ANY_ADDRESS and (network := network_address()):
         print(f"  For the room:  {_url(network)}")
     with suppress(ValueError):  # a broken limits.toml; the page Class says so
-        if token := live_classes.made_token():
+        if token := live_classes.generated_token():
             print(f"  To open a class, as its teacher: {token}")
     print(flush=True)
     if not st.get_option("server.headless"):

@@ -20,9 +20,9 @@ from transformer.ui.services import live_classes
 from transformer.ui.shell.visitor import sent_id
 
 PATH = "/_class/news"
-OVER = 4001
+CLASS_OVER_CODE = 4001
 """Close code after which a browser should not connect again."""
-TABS = 4
+MAX_TABS = 4
 """Connections of one visitor that get news at the same time; a further one replaces the oldest."""
 
 
@@ -37,7 +37,7 @@ def message(room: Classroom, visitor: str) -> dict[str, Any]:
         return {"following": room.following(), "members": len(room.members())}
     lead = room.lead
     return {
-        "state": standing(room, visitor),
+        "state": following_state(room, visitor),
         "shown": len(room.shown()),
         "leads": room.leads,
         "race": room.race,
@@ -47,7 +47,7 @@ def message(room: Classroom, visitor: str) -> dict[str, Any]:
     }
 
 
-def standing(room: Classroom, visitor: str) -> str:
+def following_state(room: Classroom, visitor: str) -> str:
     """Return "alone" while nobody leads, or whether the student "follows" or is "away"."""
     if room.lead is None:
         return "alone"
@@ -66,8 +66,8 @@ async def _send_news(socket: WebSocket) -> None:
         with suppress(RuntimeError):  # the server has ended
             loop.call_soon_threadsafe(changed.set)
 
-    room = live_classes.of(visitor)
-    stop = room.listen(visitor, on_change, TABS) if room else lambda: None
+    room = live_classes.class_of(visitor)
+    stop = room.listen(visitor, on_change, MAX_TABS) if room else lambda: None
     received = asyncio.ensure_future(socket.receive())
     try:
         sent = ""
@@ -83,7 +83,7 @@ async def _send_news(socket: WebSocket) -> None:
             if received.done():  # disconnected, or a client that sends what nobody asked for
                 break
         if not received.done() or received.result()["type"] != "websocket.disconnect":
-            await socket.close(OVER)
+            await socket.close(CLASS_OVER_CODE)
     finally:
         received.cancel()
         stop()

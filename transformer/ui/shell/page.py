@@ -17,11 +17,11 @@ from transformer.ui.about import About, about
 from transformer.ui.address import EXAMPLE
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import WhileWanted
+from transformer.ui.services.trace_cache import RerunCancellation
 from transformer.ui.shell import downloads
 from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
 from transformer.ui.widgets import exact, following, lessons, views
-from transformer.ui.widgets.frame import link, plain, sentence
+from transformer.ui.widgets.frame import as_sentence, page_link, plain
 
 torch.set_num_threads(1)
 # For each session: a page computes one sentence, hundreds of products of some microseconds, from
@@ -42,8 +42,8 @@ def page(file: str) -> Iterator[Model]:
     """
     with _frame(file) as problems:
         folders = models.checkpoints()
-        _known(folders, problems)
-        offered = models.offered()
+        _reset_missing_model(folders, problems)
+        offered = models.choices()
         _default_model(offered)
         with _navigation_bar(file):
             if len(offered) > 1:
@@ -66,7 +66,7 @@ def page_without_model(file: str) -> Iterator[None]:
         try:
             yield
         except ValueError as error:
-            _warn([sentence(error)])
+            _warn([as_sentence(error)])
 
 
 @contextmanager
@@ -76,12 +76,12 @@ def _frame(file: str) -> Iterator[list[str]]:
     problems = state.open_address(file)
     downloads.begin_run()
     lessons.follow(file)
-    with following.followed(file):
+    with following.page_in_class(file):
         st.set_page_config(
             page_title=name if home else f"{name} · Heads Up", page_icon="👀", layout="wide"
         )
         st.html(_style(state.is_large()))
-        with cancelled_by(WhileWanted()):
+        with cancelled_by(RerunCancellation()):
             yield problems
         # The bare address of the app is nobody's view yet, and stays what one goes back to.
         if not home or st.query_params:
@@ -99,8 +99,8 @@ def _style(large: bool) -> str:
 def _navigation_bar(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
         for other, one in PAGES.items():
-            if one.in_way or other == file:
-                link(other, one.title)
+            if one.in_navigation or other == file:
+                page_link(other, one.title)
         yield
         if file != HOME:  # which always shows whole words
             exact.switch()
@@ -111,7 +111,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
             help="Makes everything larger and uses the full width, for a projector. Not part of "
             "shared links.",
             key="larger",
-            on_click=state.turn_larger,
+            on_click=state.toggle_larger,
         )
         link_data = {
             "page": PAGES[file].title,
@@ -123,8 +123,8 @@ def _navigation_bar(file: str) -> Iterator[None]:
 
 def _begin(file: str, model: Model | None, problems: list[str]) -> None:
     """Draw the class, the lesson, the problems with the address and the heading."""
-    following.lead(file)  # first: a class need not wait for the rest of the page
-    following.sign(file)
+    following.lead_to_page(file)  # first: a class need not wait for the rest of the page
+    following.class_line(file)
     if file not in (HOME, CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
         problems.append(problem)
     _warn(problems)
@@ -136,12 +136,12 @@ def _warn(problems: list[str]) -> None:
         st.warning(plain(problem))
 
 
-def _known(folders: dict[str, Path], problems: list[str]) -> None:
+def _reset_missing_model(folders: dict[str, Path], problems: list[str]) -> None:
     """A link to a model that is gone says so, before anything takes its place."""
     name = state.view().model
     if name and folders and name not in folders:
-        state.normalise(model="")
-        known = ", ".join(models.offered())
+        state.set_fields(model="")
+        known = ", ".join(models.choices())
         problems.append(f"There is no checkpoint {name!r}; this app has {known}.")
 
 
@@ -150,7 +150,7 @@ def _default_model(offered: dict[str, str]) -> None:
     turns into another, and from there one would have to go back twice."""
     if len(offered) > 1 and state.view().model not in offered:
         first = models.default()
-        state.normalise(model=first if first in offered else next(iter(offered)))
+        state.set_fields(model=first if first in offered else next(iter(offered)))
 
 
 def _choose_model(offered: dict[str, str]) -> None:
@@ -159,11 +159,11 @@ def _choose_model(offered: dict[str, str]) -> None:
         format_func=lambda name: offered.get(name, name),
         label_visibility="collapsed",
         width=MODEL_WIDTH[state.is_large()],
-        **{**state.bound("model"), "on_change": _turned_to},
+        **{**state.bound("model"), "on_change": _on_model_change},
     )
 
 
-def _turned_to(name: str, key: str) -> None:
+def _on_model_change(name: str, key: str) -> None:
     """Another model was chosen. A text of another task means nothing to it, nor does a translation
     into another language."""
     folders, chosen = models.checkpoints(), st.session_state[key]
@@ -194,16 +194,16 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         said = str(error).replace(str(folders[name]), name)
         st.error(plain(f"The checkpoint {name} cannot be opened. {said}"))
         st.stop()
-    if not getattr(state.here(), "trace", ""):  # a trace has layers and heads of its own
+    if not getattr(state.page_view(), "trace", ""):  # a trace has layers and heads of its own
         problems += state.clamp(model.n_layers, model.n_heads)
     if state.view().text == EXAMPLE != model.about.first:
-        state.normalise(text=model.about.first)
+        state.set_fields(text=model.about.first)
     return model
 
 
 def _no_model() -> None:
     st.header("No model found")
-    folder = models.public(str(models.folder()))
+    folder = models.without_server_paths(str(models.folder()))
     st.markdown(
         f"The app found no trained model in `{folder}`. Train a small one, or put a checkpoint "
         "there: a folder with `config.json`, `model.safetensors` and `vocabulary.model`."
@@ -213,5 +213,5 @@ def _no_model() -> None:
         f"cp -r runs/mine/checkpoint {folder}/mine",
         language="bash",
     )
-    st.markdown(f"To use another folder, set the environment variable `{models.FOLDER}`.")
+    st.markdown(f"To use another folder, set the environment variable `{models.FOLDER_VARIABLE}`.")
     st.button("Search again")

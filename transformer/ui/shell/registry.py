@@ -20,7 +20,7 @@ from transformer.ui.pages.why import Why
 
 Values = dict[str, dict[str, Any]]
 """Fields by the name of the class that declares them."""
-Kind = TypeVar("Kind", bound=View)
+ViewType = TypeVar("ViewType", bound=View)
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,10 @@ class Page:
 
     title: str
     view: type[View] = View
-    way: str = ""
-    what: str = ""
+    link_text: str = ""
+    summary: str = ""
     heading: str = ""
-    in_way: bool = True
+    in_navigation: bool = True
 
 
 HOME, CLASS = "app.py", "pages/class.py"
@@ -48,15 +48,15 @@ PAGES = {
     HOME: Page("Heads Up", heading="Heads Up: see attention"),
     "pages/lessons.py": Page(
         "Lessons",
-        way="**Lessons**: a way through the paper, step by step →",
-        what="{lessons} prepared views, each with a question that it answers. New here? Begin "
+        link_text="**Lessons**: a way through the paper, step by step →",
+        summary="{lessons} prepared views, each with a question that it answers. New here? Begin "
         "with these.",
     ),
     "pages/translate.py": Page(
         "Translate",
         Translate,
-        way="**Translate** a sentence of your own →",
-        what="Every decoding step: the prefix, the candidates and the choice.",
+        link_text="**Translate** a sentence of your own →",
+        summary="Every decoding step: the prefix, the candidates and the choice.",
     ),
     "pages/attention.py": Page(
         "Attention",
@@ -97,11 +97,11 @@ PAGES = {
     "pages/findings.py": Page(
         "Findings",
         Findings,
-        way="**Findings** of papers, repeated →",
-        what="Published claims about attention heads, tested on this model.",
+        link_text="**Findings** of papers, repeated →",
+        summary="Published claims about attention heads, tested on this model.",
     ),
     "pages/glossary.py": Page("Glossary"),
-    CLASS: Page("Class", Class, heading="Classroom", in_way=False),
+    CLASS: Page("Class", Class, heading="Classroom", in_navigation=False),
 }
 
 
@@ -114,7 +114,7 @@ BY_PATH = {path(file): file for file in PAGES}
 """Every page's file, by its path."""
 
 
-def values_of(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
+def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
     """All that an address of this page says, and a sentence for each part that makes no sense.
 
     It may be an old one, of when a link carried the fields of all pages: what belongs to other
@@ -141,7 +141,7 @@ def values_of(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
     return values, problems
 
 
-def made(kind: type[Kind], values: Values) -> Kind:
+def make_view(kind: type[ViewType], values: Values) -> ViewType:
     own = {} if kind is View else values.get(kind.__name__, {})
     return kind(**values.get(View.__name__, {}), **own)
 
@@ -155,7 +155,7 @@ def owners_of(name: str, file: str) -> list[type[View]]:
     return [page.view for page in PAGES.values() if name in page.view.own()]
 
 
-def of_model() -> Values:
+def model_defaults() -> Values:
     """Every field that means nothing to another model, as on a first visit."""
     found: Values = {}
     for page in PAGES.values():

@@ -28,12 +28,12 @@ Send = Callable[[Message], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Refusal = tuple[int, str]
 
-CLOSED = ("/_stcore/metrics",)
+HIDDEN_PATHS = ("/_stcore/metrics",)
 """Paths that would show everybody sessions, memory and how often each page was opened."""
-LONGEST_HOST = 80
+MAX_QUOTED_HOST = 80
 """Characters of an unknown Host that are repeated to whoever asked for it."""
-_SETTABLE = re.compile(r"[a-z0-9.:-]{1,253}")
-KEPT = 400 * 24 * 3600
+_HOST_NAME = re.compile(r"[a-z0-9.:-]{1,253}")
+COOKIE_SECONDS = 400 * 24 * 3600
 """Seconds that a browser keeps the visitor's cookie; none keeps one longer."""
 
 
@@ -122,7 +122,7 @@ class Gate:
         headers, begun = [*self._headers], False
         refusal = self._refusal(scope)
         # What a browser opens in a tab asks for HTML, as nothing else does.
-        asks = scope["method"] == "GET" and "text/html" in _one(scope, b"accept")
+        asks = scope["method"] == "GET" and "text/html" in _single_header(scope, b"accept")
         page = not refusal and asks
         if page:
             # Nobody between here and the browser may keep what names a visitor.
@@ -148,7 +148,7 @@ class Gate:
 
     def _refusal(self, scope: Scope) -> Refusal | None:
         """Status and sentence for a request that is not let in."""
-        host = _one(scope, b"host")
+        host = _single_header(scope, b"host")
         if not self._is_ours(host, scope):
             return 421, _unknown_host(host)
         if not self._is_from_us(scope, host):
@@ -156,7 +156,7 @@ class Gate:
                 403,
                 "A page of another site asked for this, and this server answers only to its own.",
             )
-        if any(closed in scope["path"] for closed in CLOSED):
+        if any(closed in scope["path"] for closed in HIDDEN_PATHS):
             return 404, "There is nothing here."
         return None
 
@@ -170,19 +170,19 @@ class Gate:
             return True
         if any(known.startswith("*.") and name.endswith(known[1:]) for known in self._hosts):
             return True
-        here = _address((scope.get("server") or ("", None))[0])
-        return here is not None and _address(name) == here
+        here = _parse_address((scope.get("server") or ("", None))[0])
+        return here is not None and _parse_address(name) == here
 
     def _is_from_us(self, scope: Scope, host: str) -> bool:
         """A browser says which page asks, wherever that matters. What is no browser may leave it
         out, and has no cookie to be borrowed."""
         if not any(name == b"origin" for name, _ in scope["headers"]):
             return True
-        origin = _one(scope, b"origin").lower()
+        origin = _single_header(scope, b"origin").lower()
         return origin in {f"http://{host.lower()}", f"https://{host.lower()}"} | self._origins
 
 
-def _one(scope: Scope, name: bytes) -> str:
+def _single_header(scope: Scope, name: bytes) -> str:
     """The header's value; "" if it is missing or comes more than once."""
     values = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if len(values) == 1 else ""
@@ -205,9 +205,9 @@ def _unknown_host(host: str) -> str:
     only if it is a name or an address.
     """
     name = _hostname(host)
-    if not _SETTABLE.fullmatch(name):
+    if not _HOST_NAME.fullmatch(name):
         name = "NAME"
-    shown = ascii(host if len(host) <= LONGEST_HOST else host[:LONGEST_HOST] + "...")
+    shown = ascii(host if len(host) <= MAX_QUOTED_HOST else host[:MAX_QUOTED_HOST] + "...")
     return (
         f"This server does not answer to the name {shown}. Whoever runs it can add the name with "
         f"--server.allowedHosts {name} or, in a container, with the environment variable "
@@ -215,7 +215,7 @@ def _unknown_host(host: str) -> str:
     )
 
 
-def _address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _parse_address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
         found = ipaddress.ip_address(str(text))
     except ValueError:
@@ -232,7 +232,8 @@ def _cookie(scope: Scope) -> bytes:
     """
     found = sent_id(scope["headers"]) or new_id()
     secure = "; Secure" if scope.get("scheme") == "https" else ""
-    return f"{COOKIE}={found}; Path=/; Max-Age={KEPT}; HttpOnly; SameSite=Lax{secure}".encode()
+    attributes = f"Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
+    return f"{COOKIE}={found}; {attributes}".encode()
 
 
 async def _refuse(send: Send, status: int, sentence: str) -> None:

@@ -13,7 +13,7 @@ from transformer.house import CODE, HOUSE
 from transformer.jobs import runs_folder
 
 
-def without(text: str, *folders: Path) -> str:
+def remove_server_paths(text: str, *folders: Path) -> str:
     """`text` with every path that lies in a folder of this machine cut: "/srv/heads/runs/a/x.json"
     is "runs/a/x.json" where the runs lie in "/srv/heads/runs".
 
@@ -42,8 +42,8 @@ def _pattern(kept: tuple[Path, ...], here: Path) -> tuple[re.Pattern[str], dict[
     with suppress(RuntimeError):  # there may be no home
         elsewhere[Path.home()] = "~"
     ours = {here: "", HOUSE: "", CODE: ""} | {folder: folder.name for folder in kept}
-    names = _written(elsewhere) | _written(ours)
-    alone = _written(ours)  # these also where nothing follows
+    names = _spellings(elsewhere) | _spellings(ours)
+    alone = _spellings(ours)  # these also where nothing follows
     roots = "|".join(
         re.escape(root) + ("" if root in alone else r"(?=[\\/])")
         for root in sorted(names, key=len, reverse=True)
@@ -53,7 +53,7 @@ def _pattern(kept: tuple[Path, ...], here: Path) -> tuple[re.Pattern[str], dict[
     return re.compile(whole), names
 
 
-def _written(folders: dict[Path, str]) -> dict[str, str]:
+def _spellings(folders: dict[Path, str]) -> dict[str, str]:
     """Every way in which these absolute folders may be written, with their names."""
     found: dict[str, str] = {}
     for folder, name in folders.items():

@@ -33,7 +33,7 @@ def sent_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
     return found if ID.fullmatch(found) else ""
 
 
-def known() -> str:
+def current_id() -> str:
     """This visitor's id; "" for one who has none yet, because the browser keeps no cookies."""
     for found in (st.context.cookies.get(COOKIE), st.session_state.get(_KEY)):
         if isinstance(found, str) and ID.fullmatch(found):
@@ -41,7 +41,7 @@ def known() -> str:
     return ""
 
 
-def address() -> str:
+def address_hash() -> str:
     """Where this visitor's browser speaks from, in a word that only says whether two are the same
     while this server runs; "" for this machine itself.
 
@@ -58,8 +58,8 @@ def address() -> str:
     return hashlib.blake2b(found.packed, key=_SECRET, digest_size=9).hexdigest()
 
 
-def owner() -> str:
+def ensure_id() -> str:
     """This visitor's id; without a cookie one that is made now and lasts as long as the session."""
-    found = known() or new_id()
+    found = current_id() or new_id()
     st.session_state[_KEY] = found
     return found

@@ -11,7 +11,7 @@ from transformer.jobs import JobError
 from transformer.ui.widgets import frame
 
 
-def follows(key: str, now: object, take: Callable[[Any], None]) -> dict[str, Any]:
+def controlled(key: str, now: object, take: Callable[[Any], None]) -> dict[str, Any]:
     """Arguments of a widget that shows `now`; what is chosen in it, if anything, goes to `take`."""
     st.session_state[key] = now
 
@@ -27,17 +27,17 @@ def attempt(what: str, act: Callable[[], object]) -> bool:
     try:
         act()
     except JobError as error:
-        refuse(what, error)
+        store_refusal(what, error)
         return False
     return True
 
 
-def refuse(what: str, error: JobError) -> None:
+def store_refusal(what: str, error: JobError) -> None:
     """Keep the sentence for `refusal`."""
-    st.session_state[f"{what}-refused"] = frame.sentence(error)
+    st.session_state[f"{what}-refused"] = frame.as_sentence(error)
 
 
-def refusal(what: str) -> None:
+def show_refusal(what: str) -> None:
     """Say once why the last attempt was not granted."""
     if refused := st.session_state.pop(f"{what}-refused", ""):
         st.warning(frame.plain(refused))

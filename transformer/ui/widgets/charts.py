@@ -29,7 +29,7 @@ def chart(figure: go.Figure, key: str, picked: Callable[[], object] | None = Non
     st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False}, **chosen)
 
 
-def head_boards(
+def head_heatmaps(
     boards: Mapping[str, Float[np.ndarray, "layers heads"]],
     what: str,
     key: str,

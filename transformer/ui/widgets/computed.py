@@ -15,19 +15,19 @@ from transformer.jobs.computation import report_computation
 from transformer.jobs.results import ComputationStatus
 from transformer.ui import state
 from transformer.ui.services import models
-from transformer.ui.services.live_jobs import computing
+from transformer.ui.services.live_jobs import computation_service
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
-from transformer.ui.widgets.callbacks import attempt, refusal
-from transformer.ui.widgets.fragment import EVERY, fragment
+from transformer.ui.widgets.callbacks import attempt, show_refusal
+from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 PREVIEW = 24
 """Sentences of a preview; the checkpoint en-fr takes about a second for them."""
 PREVIEW_LETTERS = 200
 """Characters of a sentence and its translation in a preview, at most."""
-PASS = "pass"
+REFUSAL = "pass"
 """What `refusal` calls a question."""
 
 
@@ -45,24 +45,26 @@ def computed(
         about: what is measured and for how long, for someone who has not asked yet.
     """
     key = what.key
-    now = computing().status(key)
+    now = computation_service().status(key)
     if now.status == "done":
         return _result(key)
-    fragment(_watched, f"pass-{key}", EVERY if now.live else None)(what, now.live, button, about)
+    fragment(_status_and_controls, f"pass-{key}", POLL_SECONDS if now.live else None)(
+        what, now.live, button, about
+    )
     return None
 
 
-@remembered()
+@cached()
 def _result(key: str) -> dict[str, Any]:
-    return computing().result(key)
+    return computation_service().result(key)
 
 
-def _watched(what: Computation, live: bool, button: str, about: str) -> None:
+def _status_and_controls(what: Computation, live: bool, button: str, about: str) -> None:
     """What changes while it goes on; the whole page anew when it begins or ends."""
-    who = visitor.known()
-    now = computing().status(what.key, who)
+    who = visitor.current_id()
+    now = computation_service().status(what.key, who)
     if now.live != live or now.status == "done":
-        state.start_anew()
+        state.rerun_page()
     if live:
         progress(now)
         if now.is_requester:
@@ -71,7 +73,7 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
             st.caption("Another visitor started this measurement; you will see the result too.")
     else:
         if now.status == "failed":
-            st.warning(frame.plain(frame.sentence(f"This could not be measured: {now.reason}")))
+            st.warning(frame.plain(frame.as_sentence(f"This could not be measured: {now.reason}")))
         elif about:
             st.info(about)
         st.button(
@@ -79,10 +81,10 @@ def _watched(what: Computation, live: bool, button: str, about: str) -> None:
             key=f"ask-{now.key}",
             type="primary",
             icon=":material/play_arrow:",
-            on_click=ask,
+            on_click=submit,
             args=(what,),
         )
-    refusal(PASS)
+    show_refusal(REFUSAL)
 
 
 def progress(now: ComputationStatus) -> None:
@@ -99,17 +101,19 @@ def progress(now: ComputationStatus) -> None:
 
 
 def cancel(now: ComputationStatus, who: str, label: str = "Cancel") -> None:
-    frame.press(label, "close", _cancel, now.key, who, key=f"cancel-{now.key}")
+    frame.callback_button(label, "close", _cancel, now.key, who, key=f"cancel-{now.key}")
 
 
 def _cancel(key: str, who: str) -> None:
-    attempt(PASS, lambda: computing().cancel(key, who))
+    attempt(REFUSAL, lambda: computation_service().cancel(key, who))
 
 
-def ask(what: Computation, anew: bool = False) -> None:
+def submit(what: Computation, anew: bool = False) -> None:
     """Ask for it, in a callback; `refusal` says if that is not granted."""
-    who, where = visitor.known(), visitor.address()
-    attempt(PASS, lambda: computing().submit(what, visitor=who, address=where, force=anew))
+    who, where = visitor.current_id(), visitor.address_hash()
+    attempt(
+        REFUSAL, lambda: computation_service().submit(what, visitor=who, address=where, force=anew)
+    )
 
 
 def measured(
@@ -125,7 +129,7 @@ def measured(
 
     After `corpus.chosen`, which knows who is asking. Draws as `computed`.
     """
-    return computed(question(model, corpus, what, options), button=button, about=about)
+    return computed(computation_for(model, corpus, what, options), button=button, about=about)
 
 
 def measured_or_preview(
@@ -173,12 +177,12 @@ def preview_caption(few: Corpus, corpus: Corpus) -> None:
         )
 
 
-@remembered("Measuring a few sentences …")
+@cached("Measuring a few sentences …")
 def _preview(model: Model, few: Corpus, what: str) -> dict[str, Any]:
     return report(model.translator, few, what).to_dict()
 
 
-def question(
+def computation_for(
     model: Model, corpus: Corpus, what: str, options: Mapping[str, Any] | None = None
 ) -> Computation:
     return report_computation(models.checkpoints()[model.name], model.hash, what, corpus, options)

@@ -9,12 +9,12 @@ import streamlit as st
 from transformer.languages import called
 from transformer.text import Vocabulary
 from transformer.ui import state
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import exact, frame, toy
 
-FIELD, PHONE = 60, 34
+FIELD_CHARACTERS, PHONE_FIELD_CHARACTERS = 60, 34
 """Letters that a field shows at least, and on a phone: a longer sentence stands below it as well,
 whole. (A field that grows would take the sentence over at Ctrl+Enter, not while one types.)"""
 
@@ -36,18 +36,20 @@ def sentence(model: Model) -> None:
             label_visibility="collapsed",
             on_change=_example,
         )
-    if (letters := len(state.view().text)) > PHONE:
-        with st.container(key="whole-sentence" if letters > FIELD else "whole-on-a-phone"):
+    if (letters := len(state.view().text)) > PHONE_FIELD_CHARACTERS:
+        with st.container(
+            key="whole-sentence" if letters > FIELD_CHARACTERS else "whole-on-a-phone"
+        ):
             st.caption(frame.plain(state.view().text))
     if unknown := _unknown_words(model.hash, state.view().text, model.translator.vocabulary):
         st.caption(
             f"Not in the vocabulary: {frame.plain(', '.join(unknown[:5]))}. The model reads "
             f"{_unknown()} instead."
         )
-    toy.told(model)
+    toy.show_training_facts(model)
 
 
-@remembered()
+@cached()
 def _unknown_words(digest: str, text: str, _vocabulary: Vocabulary) -> list[str]:
     unk = _vocabulary.unk_id
     return [word for word in dict.fromkeys(text.split()) if unk in _vocabulary.encode(word)]
@@ -79,15 +81,15 @@ def _into(model: Model) -> None:
 
 
 def _unknown() -> str:
-    return "`<unk>`" if exact.on() else "“▯” (an unknown token)"
+    return "`<unk>`" if exact.is_on() else "“▯” (an unknown token)"
 
 
-def one_of(field: str, *, labelled: bool = True, **more: Any) -> None:
+def button_row(field: str, *, labelled: bool = True, **more: Any) -> None:
     """A row of buttons for a word of the view."""
     st.segmented_control(
         required=True,
         label_visibility="visible" if labelled else "collapsed",
-        **{**state.chosen(field), **more},
+        **{**state.bound_choice(field), **more},
     )
 
 
@@ -99,23 +101,23 @@ def layer_and_head(model: Model) -> None:
         )
 
 
-def head(model: Model, reading: Reading) -> None:
+def head(model: Model, reading: CachedTrace) -> None:
     """Kind, layer and head; where none is chosen, the clearest one."""
     now = reading.side.resolved(state.view().explorer())
-    state.normalise(layer=now["layer"], head=now["head"])
-    one_of("kind", on_change=_turned)
+    state.set_fields(layer=now["layer"], head=now["head"])
+    button_row("kind", on_change=_on_kind_change)
     layer_and_head(model)
 
 
-def _turned(_: str, key: str) -> None:
+def _on_kind_change(_: str, key: str) -> None:
     """Another kind was chosen: its rows and columns are other tokens."""
     if st.session_state[key] is not None:
         state.change(kind=st.session_state[key], row=-1, column=-1)
 
 
-def method(model: Model) -> None:
+def decoding_method(model: Model) -> None:
     """Draw the choice of a decoding method and its settings."""
-    one_of("method")
+    button_row("method")
     chosen = state.view().method
     if chosen == "greedy":
         st.caption("Chooses the most probable token at every step.")
@@ -124,35 +126,35 @@ def method(model: Model) -> None:
             "Keeps the best hypotheses at every step and returns the one with the highest score."
         )
         left, right = st.columns(2)
-        left.slider(**state.bounded("beam_size"))
+        left.slider(**state.bound_number("beam_size"))
         right.slider(
             step=0.1,
-            **state.bounded("length_penalty"),
+            **state.bound_number("length_penalty"),
         )
     elif chosen == "sample":
         st.caption("Draws each token at random, in proportion to its probability.")
         columns = st.columns(4)
         columns[0].slider(
             step=0.1,
-            **state.bounded("temperature"),
+            **state.bound_number("temperature"),
         )
-        columns[1].slider(**state.bounded("top_k"))
+        columns[1].slider(**state.bound_number("top_k"))
         columns[2].slider(
             step=0.05,
-            **state.bounded("top_p"),
+            **state.bound_number("top_p"),
         )
-        columns[3].number_input(**state.bounded("seed"))
+        columns[3].number_input(**state.bound_number("seed"))
     else:
         st.caption("You write the translation; the model gives the probability of each token.")
         st.text_input(
             "Your translation",
-            placeholder=suggested(model),
+            placeholder=suggested_translation(model),
             live="400ms",
             **state.bound("target"),
         )
 
 
-def suggested(model: Model) -> str:
+def suggested_translation(model: Model) -> str:
     """What may stand where a translation is to be written: a right one if we know it."""
     return model.about.translation(state.view().text) or "A correct translation"
 

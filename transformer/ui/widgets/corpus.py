@@ -18,18 +18,18 @@ from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.address import CORPORA
 from transformer.ui.services import models
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.uploads import decoded, uploads
+from transformer.ui.services.uploads import decode_text, uploads
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, own_sentences
-from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.callbacks import controlled
 
-BYTES = 1_000_000
+MAX_UPLOAD_BYTES = 1_000_000
 """Most of one upload."""
 EXAMPLES = 8
-FORMS = """One sentence per line; or pairs, `source TAB target`; or pairs with a third column of
-gold links in Pharaoh's format, which word alignment is scored against:
+FORMAT_HELP = """One sentence per line; or pairs, `source TAB target`; or pairs with a third column
+of gold links in Pharaoh's format, which word alignment is scored against:
 
 ```text
 I sleep .	je dors .	0-0 1-1 2-2
@@ -39,15 +39,15 @@ A link is the number of a source word, a hyphen, and the number of a target word
 separated by spaces and counted from 0. `1?2` is a possible link, neither required nor wrong."""
 
 
-def chosen(model: Model) -> Corpus | None:
+def choose(model: Model) -> Corpus | None:
     """Widgets for the corpus, once a page; None, with what to do, while there is none.
 
     The choice stands in the address; what was uploaded does not.
     """
-    owner = visitor.owner()
-    offered = _offered(model)
+    owner = visitor.ensure_id()
+    offered = _sources(model)
     if state.view().corpus not in ("", *offered):
-        state.normalise(corpus="")
+        state.set_fields(corpus="")
     which = state.view().corpus or offered[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.segmented_control(
@@ -55,35 +55,35 @@ def chosen(model: Model) -> Corpus | None:
             offered,
             format_func=CORPORA.__getitem__,
             required=True,
-            **follows("corpus", which, lambda chosen: state.change(corpus=chosen)),
+            **controlled("corpus", which, lambda chosen: state.change(corpus=chosen)),
         )
-        st.number_input(step=100, width=170, **state.bounded("sentences"))
+        st.number_input(step=100, width=170, **state.bound_number("sentences"))
     if which == "upload":
-        _bring(owner)
+        _upload_form(owner)
     most = state.view().sentences
     try:
-        found = _found(model, which, owner, most)
+        found = _load(model, which, owner, most)
     except ValueError as error:
-        st.warning(frame.plain(frame.sentence(error)))
+        st.warning(frame.plain(frame.as_sentence(error)))
         return None
     if found is not None:
-        _told(found, which)
+        _summary(found, which)
         if which == "ours" and (missing := own_sentences.missing(model)):
             st.caption(missing)
     return found
 
 
-def program(model: Model, corpus: Corpus) -> str:
+def python_code(model: Model, corpus: Corpus) -> str:
     """An expression of Python for what `chosen` gave, with `Corpus` at hand."""
-    which = state.view().corpus or _offered(model)[0]
+    which = state.view().corpus or _sources(model)[0]
     if which == "run":
-        return f"Corpus.of_run({str(models.written(model.name).parent)!r}, {len(corpus)})"
+        return f"Corpus.of_run({str(models.public_path(model.name).parent)!r}, {len(corpus)})"
     if which == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
-    return own_sentences.program(model, len(corpus), linked=which == "linked")
+    return own_sentences.python_code(model, len(corpus), linked=which == "linked")
 
 
-def _offered(model: Model) -> list[str]:
+def _sources(model: Model) -> list[str]:
     """What there is for this model, the most fitting first."""
     run = models.checkpoints()[model.name].parent
     of_run = run.joinpath("config.json").is_file()
@@ -95,7 +95,7 @@ def _offered(model: Model) -> list[str]:
     return [*fitting, "upload"]
 
 
-def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
+def _load(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     """Raises ValueError if the run's pairs cannot be read."""
     if which == "ours":
         return own_sentences.corpus(model, most)
@@ -110,17 +110,17 @@ def _found(model: Model, which: str, owner: str, most: int) -> Corpus | None:
     return _cut(brought.name, brought, most)
 
 
-@remembered("Reading the run's validation pairs …")
+@cached("Reading the run's validation pairs …")
 def _of_run(folder: str, model: Model, most: int) -> Corpus:
     return Corpus.of_run(folder, most)
 
 
-@remembered()
+@cached()
 def _cut(name: str, corpus: Corpus, most: int) -> Corpus:
     return corpus.first(most)
 
 
-def _bring(owner: str) -> None:
+def _upload_form(owner: str) -> None:
     """A file or a text of the visitor's own; what is refused is said."""
     with st.expander("Your sentences", expanded=uploads().of(owner) is None):
         st.caption(
@@ -129,9 +129,9 @@ def _bring(owner: str) -> None:
         )
         left, right = st.columns(2)
         left.file_uploader(
-            f"A .txt or .tsv file, UTF-8, up to {BYTES / 1e6:g} MB",
+            f"A .txt or .tsv file, UTF-8, up to {MAX_UPLOAD_BYTES / 1e6:g} MB",
             type=["txt", "tsv"],
-            max_upload_size=BYTES // 1_000_000,
+            max_upload_size=MAX_UPLOAD_BYTES // 1_000_000,
             key="corpus-file",
             on_change=_take_file,
             args=(owner,),
@@ -144,40 +144,42 @@ def _bring(owner: str) -> None:
             on_change=_take_text,
             args=(owner,),
         )
-        st.markdown(FORMS)
+        st.markdown(FORMAT_HELP)
     if refused := st.session_state.get("corpus-refused"):
-        st.warning(frame.plain(frame.sentence(refused)))
+        st.warning(frame.plain(frame.as_sentence(refused)))
 
 
 def _take_file(owner: str) -> None:
     file = st.session_state["corpus-file"]
     if file is not None:
-        _take(owner, file.getvalue(), Path(file.name).name)
+        _store_upload(owner, file.getvalue(), Path(file.name).name)
 
 
 def _take_text(owner: str) -> None:
     text = st.session_state["corpus-text"]
     if not is_blank(text):
-        _take(owner, text.encode("utf-8", "replace"), "Your text")
+        _store_upload(owner, text.encode("utf-8", "replace"), "Your text")
 
 
-def _take(owner: str, content: bytes, name: str) -> None:
+def _store_upload(owner: str, content: bytes, name: str) -> None:
     st.session_state["corpus-refused"] = ""
     try:
-        uploads().put(owner, taken(content, name), visitor.address())
+        uploads().put(owner, corpus_of_upload(content, name), visitor.address_hash())
     except ValueError as error:
         st.session_state["corpus-refused"] = str(error)
     state.change(corpus="upload")
 
 
-def taken(content: bytes, name: str) -> Corpus:
+def corpus_of_upload(content: bytes, name: str) -> Corpus:
     """The corpus of a file or a text that is called `name`. Raises ValueError."""
-    if len(content) > BYTES:
-        raise ValueError(f"{name} has {len(content):,} bytes; at most {BYTES:,} can be taken.")
-    return Corpus.of_lines(decoded(content, name).split("\n"), name)
+    if len(content) > MAX_UPLOAD_BYTES:
+        raise ValueError(
+            f"{name} has {len(content):,} bytes; at most {MAX_UPLOAD_BYTES:,} can be taken."
+        )
+    return Corpus.of_lines(decode_text(content, name).split("\n"), name)
 
 
-def _told(corpus: Corpus, which: str) -> None:
+def _summary(corpus: Corpus, which: str) -> None:
     """How many, what is known of them, and how they look."""
     many, own = len(corpus), sum(not each.target for each in corpus.sentences)
     name = frame.plain(

@@ -17,21 +17,21 @@ from transformer.figures.state import DEFAULTS
 from transformer.ui import state
 from transformer.ui.services import live_classes
 from transformer.ui.shell import visitor
-from transformer.ui.shell.class_news import PATH, standing
+from transformer.ui.shell.class_news import PATH, following_state
 from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, path
 from transformer.ui.widgets import views
 
 TRAIN = "pages/train.py"
-OWN = ("exact", "size")
+PERSONAL_FIELDS = ("exact", "size")
 """Fields of a view that are everybody's own way to look."""
-PATIENCE = 1.0
+MAX_WAIT_SECONDS = 1.0
 """Seconds that a page waits which is drawn because a class was led on: one after the other, for
 they share one interpreter, and two at once take longer than one after the other."""
 _ARRIVALS = threading.Lock()
 _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
 # Of a student's session: the lead's view that it was brought to; where it came from, until
 # the page was drawn to its end; the address that it had then, which the page may have repaired.
-_HEARD = "class_heard"
+_NEWS_RERUN = "class_heard"
 # The browser has asked for the page because of the class's news, and not because of what was done.
 _LED, _CODE, _OVER = "class_led", "class_code", "class_over"
 # The class and the address that a teacher's session led to last; the class that a session is in;
@@ -39,16 +39,16 @@ _LED, _CODE, _OVER = "class_led", "class_code", "class_over"
 
 
 @contextmanager
-def followed(file: str) -> Iterator[None]:
+def page_in_class(file: str) -> Iterator[None]:
     """Around everything that a page draws: a student who follows is brought to the teacher's view
     first, which may be another page; what a teacher looks at is where the class goes."""
-    _arrive(file)
+    _go_to_lead(file)
     if not st.session_state.get(_ARRIVING):
         yield
-        lead(file)
+        lead_to_page(file)
         return
     # Thirty at once would all be last, and whoever looks at something else would wait for them.
-    found = _ARRIVALS.acquire(timeout=PATIENCE)
+    found = _ARRIVALS.acquire(timeout=MAX_WAIT_SECONDS)
     try:
         yield
         st.session_state.pop(_ARRIVING, None)
@@ -58,12 +58,12 @@ def followed(file: str) -> Iterator[None]:
             _ARRIVALS.release()
 
 
-def _arrive(file: str) -> None:
+def _go_to_lead(file: str) -> None:
     """A student who did something else since is on their own; one who follows goes on."""
-    room, me = live_classes.mine(), visitor.known()
+    room, me = live_classes.current_class(), visitor.current_id()
     lead = room.lead if room else None
     if room is None or lead is None or not room.follows(me):
-        for name in (_AT, _ARRIVING, _HEARD):
+        for name in (_AT, _ARRIVING, _NEWS_RERUN):
             st.session_state.pop(name, None)
         return
     here, at = _address(file), st.session_state.get(_AT)
@@ -72,7 +72,7 @@ def _arrive(file: str) -> None:
     # The browser is on its way, or asked for the page that it left before it heard where to go.
     on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(lead.page))
     arriving = _ARRIVING in st.session_state and on_its_way
-    heard = st.session_state.pop(_HEARD, False)
+    heard = st.session_state.pop(_NEWS_RERUN, False)
     if at and not (known or arriving or heard):
         room.follow(me, False)
         for name in (_AT, _ARRIVING):
@@ -86,15 +86,15 @@ def _arrive(file: str) -> None:
 def _go(file: str, lead: Lead) -> None:
     to = BY_PATH.get(lead.page, CLASS)
     st.session_state[_ARRIVING] = file
-    state.open_params(to, lead.params, keep=OWN)
+    state.open_params(to, lead.params, keep=PERSONAL_FIELDS)
     if to != file:
         st.switch_page(to, query_params=state.params(to))
 
 
-def lead(file: str) -> None:
+def lead_to_page(file: str) -> None:
     """What a teacher who leads looks at is where the class goes; but for the page of the class."""
-    room = live_classes.mine()
-    if room is None or not room.is_teacher(visitor.known()) or not room.leads or file == CLASS:
+    room = live_classes.current_class()
+    if room is None or not room.is_teacher(visitor.current_id()) or not room.leads or file == CLASS:
         return
     here = _address(file)
     if (room.code, here) != st.session_state.get(_LED):
@@ -103,9 +103,9 @@ def lead(file: str) -> None:
             room.lead_to(*here)
 
 
-def sign(file: str) -> None:
+def class_line(file: str) -> None:
     """A line that says how the visitor stands in their class, with the one thing to do about it."""
-    room, me = live_classes.mine(), visitor.known()
+    room, me = live_classes.current_class(), visitor.current_id()
     if room is None:
         if st.session_state.pop(_CODE, ""):
             st.session_state[_OVER] = file
@@ -120,11 +120,11 @@ def sign(file: str) -> None:
     st.session_state[_CODE] = room.code
     teaches = room.is_teacher(me)
     with st.container(horizontal=True, vertical_alignment="center", key="class-sign"):
-        told = _of_teacher(room) if teaches else _of_student(room, me, file)
+        told = _teacher_line(room) if teaches else _student_line(room, me, file)
         views.component("follow")(
             key="follow",
             data={**told, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
-            on_choice_change=_heard,
+            on_choice_change=_on_news,
         )
         if file != CLASS:
             st.page_link(CLASS, label="Class")
@@ -137,37 +137,37 @@ def sign(file: str) -> None:
         elif room.lead and room.follows(me):
             st.button("Stop following", key="class-follow", on_click=room.follow, args=(me, False))
         elif room.lead:
-            st.button("Follow again", key="class-follow", type="primary", on_click=come_back)
+            st.button("Follow again", key="class-follow", type="primary", on_click=follow_again)
 
 
-def _heard() -> None:
+def _on_news() -> None:
     """What the news was, the page reads itself."""
-    st.session_state[_HEARD] = True
-    state.not_by_address()
+    st.session_state[_NEWS_RERUN] = True
+    state.ignore_address()
 
 
 def begin_leading() -> None:
     """The teacher leads from now on, and from here; for a callback."""
     st.session_state.pop(_LED, None)
-    if room := live_classes.mine():
+    if room := live_classes.current_class():
         room.begin_leading()
 
 
-def come_back() -> None:
+def follow_again() -> None:
     """To the teacher's view; for a callback."""
     st.session_state.pop(_AT, None)
-    if room := live_classes.mine():
-        room.follow(visitor.known(), True)
+    if room := live_classes.current_class():
+        room.follow(visitor.current_id(), True)
 
 
-def _of_teacher(room: Classroom) -> dict[str, object]:
+def _teacher_line(room: Classroom) -> dict[str, object]:
     said = "Leading {following} of {members}" if room.leads else "Your class: {members} joined"
     return {"text": said, "standing": "leads" if room.leads else "alone"}
 
 
-def _of_student(room: Classroom, me: str, file: str) -> dict[str, object]:
+def _student_line(room: Classroom, me: str, file: str) -> dict[str, object]:
     """The line, and what it was drawn for: other news than these want it drawn anew."""
-    name, lead, stands = live_classes.called(room), room.lead, standing(room, me)
+    name, lead, stands = live_classes.teacher_name(room), room.lead, following_state(room, me)
     at: Lead = st.session_state.get(_AT) or Lead("", {})
     where = PAGES[BY_PATH[lead.page]].title if lead and lead.page in BY_PATH else ""
     return {
@@ -183,10 +183,12 @@ def _of_student(room: Classroom, me: str, file: str) -> dict[str, object]:
         "number": at.number,
         "page": at.page,
         "params": dict(at.params),
-        "explored": [name for name in DEFAULTS if name not in OWN],
+        "explored": [name for name in DEFAULTS if name not in PERSONAL_FIELDS],
     }
 
 
 def _address(file: str) -> tuple[str, dict[str, str]]:
-    params = {name: value for name, value in state.params(file).items() if name not in OWN}
+    params = {
+        name: value for name, value in state.params(file).items() if name not in PERSONAL_FIELDS
+    }
     return path(file), params

@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.ui.streamlit_fixes.fragment_references import without_references
 
 P = ParamSpec("P")
-EVERY = 0.7
+POLL_SECONDS = 0.7
 """Seconds between two reruns of a fragment that shows something in progress."""
 
 

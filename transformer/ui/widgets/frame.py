@@ -18,7 +18,7 @@ from transformer.ui.shell.registry import HOME, PAGES
 JOINER = "\u2060"
 
 
-def link(file: str, label: str, **changes: Any) -> None:
+def page_link(file: str, label: str, **changes: Any) -> None:
     """A link to one of our pages, with its view in the address, but for `changes` of its own
     fields."""
     view = state.view(PAGES[file].view)
@@ -34,7 +34,7 @@ def _page_of(file: str) -> Any:
     return st.Page(HOUSE / file, default=file == HOME)
 
 
-def go(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:
+def page_button(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:
     """A button that changes the view and goes to one of our pages: a link from page to page changes
     no more than that page's own fields. A second one to the same page needs a `key`."""
     pressed = st.button(
@@ -49,17 +49,19 @@ def go(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:
         st.switch_page(file, query_params=state.params(file))
 
 
-def press(label: str, icon: str, act: Callable[..., None], *args: Any, **more: Any) -> None:
+def callback_button(
+    label: str, icon: str, act: Callable[..., None], *args: Any, **more: Any
+) -> None:
     """A button that calls `act(*args)`; `more` is Streamlit's."""
     st.button(label, icon=f":material/{icon}:" if icon else None, on_click=act, args=args, **more)
 
 
-def turn(label: str, icon: str, changes: Mapping[str, Any], **more: Any) -> None:
+def state_button(label: str, icon: str, changes: Mapping[str, Any], **more: Any) -> None:
     """A button that gives these fields of the view other values."""
-    press(label, icon, partial(state.change, **changes), **more)
+    callback_button(label, icon, partial(state.change, **changes), **more)
 
 
-def lead(markdown: str) -> None:
+def lead_text(markdown: str) -> None:
     """A page's first words, a little larger than the rest."""
     with st.container(key="lead"):
         st.markdown(markdown)
@@ -72,11 +74,11 @@ def plain(text: str) -> str:
     A bare address becomes a link even where every sign is escaped, because it is looked for in
     what is left at the end: an invisible word joiner takes it apart.
     """
-    shown = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", models.public(text))
+    shown = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", models.without_server_paths(text))
     return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{JOINER}", shown)
 
 
-def sentence(error: object) -> str:
+def as_sentence(error: object) -> str:
     """An error's message as a sentence: a capital, unless a setting's name comes first, and an
     end."""
     text = str(error).strip()

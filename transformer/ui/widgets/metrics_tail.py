@@ -9,14 +9,14 @@ from typing import Any
 
 from transformer.training.run import RunFolder
 from transformer.training.snapshots import parse_json_lines
-from transformer.ui.services.remembered import Kept
+from transformer.ui.services.memory_cache import SizedCache
 
-MOST = 20_000
+MAX_LINES = 20_000
 """Lines of steps that are kept of a run; then every second one goes."""
-ROOM = 48_000_000
+MAX_BYTES = 48_000_000
 """Bytes of all lines that are kept, of which one is about as many as `LINE`."""
-LINE = 1000
-LAST = 20
+LINE_BYTES = 1000
+SPEED_STEPS = 20
 """Steps that tokens per second are measured over."""
 
 
@@ -56,17 +56,17 @@ class MetricsTail:
             if self._seen % self._every:
                 return
         self.lines.append(line)
-        if len(self.lines) > MOST:
+        if len(self.lines) > MAX_LINES:
             self._every *= 2
             self.lines = [x for n, x in enumerate(self.lines) if n % 2 or "loss" not in x]
 
 
-_tails: Kept[MetricsTail] = Kept(ROOM, lambda tail: LINE * len(tail.lines))
+_tails: SizedCache[MetricsTail] = SizedCache(MAX_BYTES, lambda tail: LINE_BYTES * len(tail.lines))
 
 
 def metrics(run: RunFolder) -> list[dict[str, Any]]:
     """Lines of the run's metrics.jsonl, of a long run not all; not to be changed."""
-    tail = _tails.once(run.metrics_path, lambda: MetricsTail(run.metrics_path))
+    tail = _tails.get_or_make(run.metrics_path, lambda: MetricsTail(run.metrics_path))
     lines = tail.update()
     _tails.put(run.metrics_path, tail)  # it has grown
     return lines
@@ -79,6 +79,8 @@ def newest(lines: list[dict[str, Any]], name: str) -> Any:
 
 def speed(lines: list[dict[str, Any]]) -> float | None:
     """Tokens a second over the last steps."""
-    last = [line for line in lines[-4 * LAST :] if "tokens" in line and "seconds" in line][-LAST:]
+    last = [line for line in lines[-4 * SPEED_STEPS :] if "tokens" in line and "seconds" in line][
+        -SPEED_STEPS:
+    ]
     seconds = sum(line["seconds"] for line in last)
     return sum(line["tokens"] for line in last) / seconds if seconds else None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from transformer.analysis.corpora import Corpus, ours_for
 from transformer.analysis.corpora.own_sentences import LANGUAGES
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 
 
 def spelling(model: Model) -> str:
@@ -18,22 +18,22 @@ def spelling(model: Model) -> str:
 
 def corpus(model: Model, most: int) -> Corpus:
     """Our sentences with translations into the language that the model writes, if we have them."""
-    return _ours(most, spelling(model) == "symbols", _written(model))
+    return _bundled_corpus(most, spelling(model) == "symbols", _target_language(model))
 
 
 def are_linked(model: Model) -> bool:
     """Whether we have sentences with links by hand for this model."""
-    return spelling(model) == "text" and _written(model) in LANGUAGES
+    return spelling(model) == "text" and _target_language(model) in LANGUAGES
 
 
 def linked(model: Model, most: int) -> Corpus:
     """Those that are linked by hand."""
-    return _linked(_written(model), most)
+    return _linked_corpus(_target_language(model), most)
 
 
-def program(model: Model, most: int, *, linked: bool = False) -> str:
+def python_code(model: Model, most: int, *, linked: bool = False) -> str:
     """An expression of Python for what `corpus` or `linked` gives, with `Corpus` at hand."""
-    target = _written(model)
+    target = _target_language(model)
     if linked:
         return f"Corpus.linked({target!r}).first({most})"
     if spelling(model) == "symbols":
@@ -46,7 +46,7 @@ def program(model: Model, most: int, *, linked: bool = False) -> str:
 
 def missing(model: Model) -> str:
     """A sentence about what our sentences lack for this model; "" if nothing."""
-    if _written(model) in LANGUAGES:
+    if _target_language(model) in LANGUAGES:
         return ""
     return (
         f"Our sentences are translated to {' and '.join(LANGUAGES.values())} alone, and this model "
@@ -57,17 +57,17 @@ def missing(model: Model) -> str:
 
 def with_links(model: Model) -> str:
     """What to do where gold links are needed and missing."""
-    if spelling(model) and _written(model) in LANGUAGES:
+    if spelling(model) and _target_language(model) in LANGUAGES:
         return "Choose our own sentences, or bring pairs with a third column of links."
     return "Bring pairs with a third column of links."
 
 
-def _written(model: Model) -> str:
+def _target_language(model: Model) -> str:
     """The code of the language that it writes. Where nobody says, ours are taken as they are."""
     return model.about.writes or "fr"
 
 
-@remembered()
+@cached()
 def _spelling(model: Model) -> str:
     vocabulary = model.translator.vocabulary
     for name, symbols in (("text", False), ("symbols", True)):
@@ -77,11 +77,11 @@ def _spelling(model: Model) -> str:
     return ""
 
 
-@remembered()
-def _ours(most: int, symbols: bool, target: str) -> Corpus:
+@cached()
+def _bundled_corpus(most: int, symbols: bool, target: str) -> Corpus:
     return ours_for(target, most, symbols=symbols)
 
 
-@remembered()
-def _linked(target: str, most: int) -> Corpus:
+@cached()
+def _linked_corpus(target: str, most: int) -> Corpus:
     return Corpus.linked(target).first(most)

@@ -19,14 +19,14 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def estimated(found: Estimate | str | None) -> str:
+def format_estimate(found: Estimate | str | None) -> str:
     """The time that a run will take, why it is not known, or that it is about to be."""
     if found is None:
         return "estimating the time …"
     return found if isinstance(found, str) else f"about {duration(found.seconds)}"
 
 
-def made_with(state: Mapping[str, Any], seed: object) -> str:
+def reproducibility_note(state: Mapping[str, Any], seed: object) -> str:
     """What a run's numbers depend on besides its settings, as its state.json has it; "" if it is
     of an earlier version, which did not say."""
     threads, units, torch = (state.get(name) for name in ("threads", "units", "torch"))

@@ -40,7 +40,7 @@ def facts(info: RunInfo) -> list[str]:
         # The files of a run that is finished are as they will stay.
         known_by = info.status, info.step, info.created
         finished = info.status == "finished"
-        found += _kept(folder.path, known_by) if finished else _read(folder)
+        found += _finished_facts(folder.path, known_by) if finished else _read_facts(folder)
     except (JobError, RunError):
         pass
     if info.created:
@@ -49,11 +49,11 @@ def facts(info: RunInfo) -> list[str]:
 
 
 @lru_cache(maxsize=1024)
-def _kept(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
-    return _read(JobFolder(path))
+def _finished_facts(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
+    return _read_facts(JobFolder(path))
 
 
-def _read(folder: JobFolder) -> tuple[str, ...]:
+def _read_facts(folder: JobFolder) -> tuple[str, ...]:
     """How much of it is right, and how long it took. Raises RunError."""
     found = []
     right = [line[SCORE] for line in folder.last_lines() if SCORE in line]

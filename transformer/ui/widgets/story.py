@@ -8,13 +8,13 @@ from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.analysis.roles.sentence_heads import StandsOut, stand_out
 from transformer.figures.explorer import Notice
 from transformer.figures.state import State
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 
-_kept: WeakKeyDictionary[Reading, dict[object, list[StandsOut]]] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[CachedTrace, dict[object, list[StandsOut]]] = WeakKeyDictionary()
 _ENDS = {"</s>": "the end-of-sentence token", "<s>": "the start token"}
 
 
-def first_look(reading: Reading, asked: State, measured: AlignerHead | None = None) -> State:
+def first_look(reading: CachedTrace, asked: State, measured: AlignerHead | None = None) -> State:
     """What is shown of `asked`: of the encoder–decoder's heads, where none is chosen, the one that
     the story calls the aligner; of the others the clearest.
 
@@ -31,21 +31,21 @@ def first_look(reading: Reading, asked: State, measured: AlignerHead | None = No
     return {**found, "layer": aligner.layer, "head": aligner.head, "word_row": aligner.to}
 
 
-def story(reading: Reading, measured: AlignerHead | None = None) -> list[Notice]:
+def story(reading: CachedTrace, measured: AlignerHead | None = None) -> list[Notice]:
     """A line for each sort of head that stands out; `measured` as in `first_look`."""
     return [_notice(one, reading) for one in _standing_out(reading, measured)]
 
 
-def _standing_out(reading: Reading, measured: AlignerHead | None) -> list[StandsOut]:
+def _standing_out(reading: CachedTrace, measured: AlignerHead | None) -> list[StandsOut]:
     """Kept while the reading is."""
     key = measured and (measured.layer, measured.head, measured.weights_to)
-    kept = _kept.setdefault(reading, {})
+    kept = _cache.setdefault(reading, {})
     if key not in kept:
         kept[key] = list(stand_out(reading.trace, measured))
     return kept[key]
 
 
-def _notice(one: StandsOut, reading: Reading) -> Notice:
+def _notice(one: StandsOut, reading: CachedTrace) -> Notice:
     tokens = [f"q{row}" for row in one.rows]
     if one.what == "rests":
         last = 0 if one.kind == "decoder" else len(reading.trace.src_tokens) - 1
@@ -54,17 +54,17 @@ def _notice(one: StandsOut, reading: Reading) -> Notice:
     if one.kind == "cross":
         look["word_row"] = one.to
     alone: State = {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
-    return Notice(_said(one), {**look, **alone})
+    return Notice(_text_parts(one), {**look, **alone})
 
 
-def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
+def _text_parts(one: StandsOut) -> tuple[tuple[str, bool], ...]:
     """In words, each with whether it is one of the sentence's."""
     if one.what == "aligns" and one.measured:
-        return _aligner_said(one)
+        return _aligner_parts(one)
     if one.what == "aligns":
         more = (
-            f" with weight {_written(one.weight)}. {one.count} of {one.of} words give their source "
-            "word more than half:"
+            f" with weight {_format_weight(one.weight)}. {one.count} of {one.of} words give "
+            "their source word more than half:"
         )
         return (
             ("To write ", False), (one.word, True), (", this head attends to ", False),
@@ -72,8 +72,8 @@ def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
         )  # fmt: skip
     if one.what == "back":
         more = (
-            f", with weight {_written(one.weight)}. {one.count} of {one.of} words give the word "
-            "before them more than half:"
+            f", with weight {_format_weight(one.weight)}. {one.count} of {one.of} words give the "
+            "word before them more than half:"
         )
         return (
             (one.word, True), (" attends to the word before it, ", False),
@@ -83,16 +83,16 @@ def _said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
     return (
         (
             f"{one.count} of {one.of} heads are attention sinks: they give most of their weight to "
-            f"{end}. This one gives it {_written(one.share)}:", False,
+            f"{end}. This one gives it {_format_weight(one.share)}:", False,
         ),
     )  # fmt: skip
 
 
-def _aligner_said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
+def _aligner_parts(one: StandsOut) -> tuple[tuple[str, bool], ...]:
     """Of the head that aligns words best by gold links, and how sure it is on this sentence."""
     when = "After writing " if one.to == "input" else "To write "
     unsure = one.of - one.count
-    more = f" with {_written(one.weight)} of its attention. "
+    more = f" with {_format_weight(one.weight)} of its attention. "
     if not unsure:
         more += "It gives each word written more than half to one word of the source."
     elif one.count:
@@ -106,6 +106,6 @@ def _aligner_said(one: StandsOut) -> tuple[tuple[str, bool], ...]:
     )  # fmt: skip
 
 
-def _written(weight: float) -> str:
+def _format_weight(weight: float) -> str:
     """With two digits, and never a whole of what is not quite that."""
     return "more than 0.99" if 0.995 <= weight < 1 else f"{weight:.2f}"

@@ -15,7 +15,7 @@ def heading(text: str, name: str = "") -> None:
     st.header(text, help=tip(name or text))
 
 
-def everything() -> None:
+def term_list() -> None:
     """All terms in alphabetical order, filtered by a search field."""
     query = st.text_input("Search", placeholder="head, beam, loss …", key="look-for").lower()
     terms = sorted(TERMS, key=lambda term: term.name.lower())

@@ -14,18 +14,18 @@ from transformer.training.run import RunError
 from transformer.ui import state
 from transformer.ui.about import run_config
 from transformer.ui.services import models
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import frame, quantities
 
-MOST = 40
+MAX_NAMED_SYMBOLS = 40
 """Symbols that are named; of more only how many there are."""
-DRAWN = 3000
+MAX_EXAMPLES = 3000
 """Examples that are looked through for the symbols that a task's options leave in use."""
 
 
 @dataclass(frozen=True)
-class Seen:
+class TrainingFacts:
     """What a model learned from: every symbol of its sources, steps taken, seconds (0: unknown)."""
 
     symbols: tuple[str, ...]
@@ -33,17 +33,17 @@ class Seen:
     seconds: float
 
 
-def told(model: Model) -> None:
+def show_training_facts(model: Model) -> None:
     """Which symbols it knows and how long it was trained; those of the sentence that it never saw
     are marked. Nothing of a model of another kind."""
     path = models.checkpoints()[model.name]
     config = run_config(path)
     if not isinstance(config, TaskRun) or config.task not in TASKS:
         return
-    seen = _seen(model, str(path.parent), config)
+    seen = _training_facts(model, str(path.parent), config)
     if seen is None:
         return
-    st.caption(f"{_knows(seen)} {_trained(seen)}")
+    st.caption(f"{_symbols_text(seen)} {_training_text(seen)}")
     vocabulary = model.translator.vocabulary
     strange = [
         word
@@ -55,15 +55,17 @@ def told(model: Model) -> None:
         st.markdown(f"It never saw {marked}: what it makes of that, nobody taught it.")
 
 
-@remembered()
-def _seen(model: Model, folder: str, _config: TaskRun) -> Seen | None:
+@cached()
+def _training_facts(model: Model, folder: str, _config: TaskRun) -> TrainingFacts | None:
     """None for options that its task does not have."""
     task, seed = TASKS[_config.task], _config.training.seed
     options = {name: value for name, value in _config.options.items() if name in task.options}
     symbols = task.symbols
-    if len(symbols) <= MOST:  # few enough that some thousand examples have all that are in use
+    if (
+        len(symbols) <= MAX_NAMED_SYMBOLS
+    ):  # few enough that some thousand examples have all that are in use
         try:
-            drawn = task.pairs(min(DRAWN, task.count(**options)), seed, **options)
+            drawn = task.pairs(min(MAX_EXAMPLES, task.count(**options)), seed, **options)
         except ValueError:
             return None
         symbols = tuple(sorted({symbol for one in drawn for symbol in one.src.split()}))
@@ -73,17 +75,17 @@ def _seen(model: Model, folder: str, _config: TaskRun) -> Seen | None:
     except (RunError, ValueError, TypeError):
         lines, steps = [], 0
     elapsed = [line["elapsed"] for line in lines if isinstance(line.get("elapsed"), int | float)]
-    return Seen(symbols, steps, float(elapsed[-1]) if elapsed else 0.0)
+    return TrainingFacts(symbols, steps, float(elapsed[-1]) if elapsed else 0.0)
 
 
-def _knows(seen: Seen) -> str:
+def _symbols_text(seen: TrainingFacts) -> str:
     count = len(seen.symbols)
-    if count > MOST:
+    if count > MAX_NAMED_SYMBOLS:
         return f"It knows {count} words, of our small grammar alone."
     return f"It knows {count} symbols: {frame.plain(' '.join(seen.symbols))}."
 
 
-def _trained(seen: Seen) -> str:
+def _training_text(seen: TrainingFacts) -> str:
     if not seen.steps:
         return ""
     time = f", {quantities.duration(seen.seconds)}" if seen.seconds else ""

@@ -24,7 +24,7 @@ def badge(word: Word) -> None:
     st.badge(word.capitalize(), color=colour, icon=icon)
 
 
-def picture(found: Mapping[str, Any]) -> None:
+def interval_line_only(found: Mapping[str, Any]) -> None:
     """Draw the effect's interval and the side on which the claim holds, without figures.
 
     Args:

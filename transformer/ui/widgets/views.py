@@ -14,7 +14,7 @@ from transformer.figures.views import loader
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell import view_scripts
 from transformer.ui.shell.registry import BY_PATH
 from transformer.ui.widgets import exact
@@ -36,11 +36,11 @@ _translation = component("translation")
 _contributions = component("contributions")
 
 
-def translation(reading: Reading, language: str = "") -> None:
+def translation(reading: CachedTrace, language: str = "") -> None:
     """The translation, large, in the language of this code, and the pieces read and written."""
     done = reading.trace.translation
     data = translation_data(done.text, done.src_tokens, done.tokens, language=language)
-    data["words"] = not exact.on()
+    data["words"] = not exact.is_on()
     _translation(key="translation", data=data)
 
 
@@ -64,7 +64,7 @@ def pair(
         columns=exact.tokens(columns),
         writes=None if head[0] == "encoder" else exact.tokens(trace.predicted_tokens),
         cell=cell,
-        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {exact.on()}",
+        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {exact.is_on()}",
         large=state.is_large(),
     )
 

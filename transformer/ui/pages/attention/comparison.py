@@ -13,7 +13,7 @@ from transformer.ui import state
 from transformer.ui.pages.attention import Attention
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import frame
 
 # Words that can stand in each other's place without another word changing with them.
@@ -44,7 +44,7 @@ def controls(model: Model) -> None:
             "help": "The Compare view shows its attention next to that of the first sentence.",
         },
     )
-    labels = {"": "the same model", **models.offered()}
+    labels = {"": "the same model", **models.choices()}
     if len(labels) > 2:
         st.selectbox(
             options=list(labels),
@@ -74,18 +74,18 @@ def suggested(model: Model) -> str:
     return changed or next((text for text in model.about.examples if text != here), "")
 
 
-def second(model: Model, reading: Reading) -> tuple[Reading | None, str]:
+def second(model: Model, reading: CachedTrace) -> tuple[CachedTrace | None, str]:
     """The reading to compare with and what it is, as `explorer.show` takes them. What is wrong
     with it is said on the page; the first reading is shown all the same."""
     view = state.view(Attention)
     compared = bool(not is_blank(view.other) or view.other_model)
     try:
         if view.force and not (compared and view.view == "compare"):
-            return trace_cache.altered(model, view, reading, view.force), "force"
+            return trace_cache.with_forced_token(model, view, reading, view.force), "force"
         if compared:
-            return trace_cache.other(_other_model(model), view), "other"
+            return trace_cache.comparison(_other_model(model), view), "other"
         if view.view == "compare" and (text := suggested(model)):
-            return trace_cache.other(model, replace(view, other=text)), "other"
+            return trace_cache.comparison(model, replace(view, other=text)), "other"
     except (OSError, ValueError) as error:
         st.warning(frame.plain(f"The comparison failed: {error}"))
         return None, "refused"
@@ -104,7 +104,7 @@ def _other_model(model: Model) -> Model:
         return model
     if name not in folders:
         raise ValueError(
-            f"There is no checkpoint {name!r}; this app has {', '.join(models.offered())}."
+            f"There is no checkpoint {name!r}; this app has {', '.join(models.choices())}."
         )
     return models.load(name, folders[name])
 

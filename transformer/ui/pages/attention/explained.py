@@ -14,9 +14,9 @@ from transformer.analysis.attribution.relevance import (
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.pages.attention import Attention
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets.story import first_look
 
 MAX_SOURCE = 40
@@ -28,7 +28,7 @@ HELP = (
 )
 
 
-def show(model: Model, reading: Reading) -> None:
+def show(model: Model, reading: CachedTrace) -> None:
     """Draw one line below the explorer, for cross-attention and a sentence of usual length."""
     view = state.view(Attention)
     if view.kind != "cross" or view.lesson or not 3 <= len(reading.trace.src_ids) <= MAX_SOURCE:
@@ -53,6 +53,6 @@ def _signed(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-@remembered()
+@cached()
 def _explained(model: Model, trace: Trace) -> ExplainedRelevance:
     return explained_relevance(model.translator, trace)

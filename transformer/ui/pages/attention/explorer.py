@@ -18,14 +18,14 @@ from transformer.ui.pages.attention import Attention, comparison
 from transformer.ui.pages.attention.comparison import names
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import views
 from transformer.ui.widgets.story import first_look, story
 from transformer.ui.widgets.tables import download
 
 
 def show(
-    model: Model | None, reading: Reading, second: Reading | None = None, versus: str = ""
+    model: Model | None, reading: CachedTrace, second: CachedTrace | None = None, versus: str = ""
 ) -> None:
     """The explorer. The session hears of a choice afterwards, and sends what is missing.
 
@@ -63,7 +63,7 @@ def show(
     views.explorer(key="explorer", data=data, on_state_change=_explored)
 
 
-def _layers(now: State, reading: Reading) -> list[int]:
+def _layers(now: State, reading: CachedTrace) -> list[int]:
     """The layers that are looked at: of the chosen head, of the heads that are on, and where the
     translation is written step by step of the clearest head of each kind."""
     found = reading.side.doc["clearest"].values() if now["view"] == "decoding" else ()
@@ -72,7 +72,7 @@ def _layers(now: State, reading: Reading) -> list[int]:
     return [int(now["layer"]), *clearest, *(int(head.split(".")[0]) for head in on)]
 
 
-def _vectors(model: Model | None, reading: Reading, now: State) -> list[Part]:
+def _vectors(model: Model | None, reading: CachedTrace, now: State) -> list[Part]:
     layer = min(int(now["layer"]), reading.trace.n_layers - 1)
     head = min(int(now["head"]), reading.trace.n_heads - 1)
     kind = str(now["kind"])
@@ -96,7 +96,7 @@ def _explored() -> None:
 
 
 def buttons(
-    model: Model, reading: Reading, second: Reading | None = None, versus: str = ""
+    model: Model, reading: CachedTrace, second: CachedTrace | None = None, versus: str = ""
 ) -> None:
     """Made when they are clicked, not before; `second` and `versus` as `explorer.show` has them."""
     name = file_name("attention", model.name, reading.trace.source)
@@ -115,14 +115,16 @@ def buttons(
         )
 
 
-def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -> Callable[[], str]:
+def _page(
+    model: Model, reading: CachedTrace, second: CachedTrace | None, versus: str
+) -> Callable[[], str]:
     # Of this moment: what is made later runs outside the session.
     shown = first_look(reading, state.view(Attention).explorer(), model.aligner)
     told = story(reading, model.aligner)
     names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
 
     def made() -> str:
-        sides = [ExplorerData(trace_cache.whole(model, reading), names[0], model.name)]
+        sides = [ExplorerData(trace_cache.full_trace(model, reading), names[0], model.name)]
         if second is not None:
             sides.append(ExplorerData(second.trace, names[1]))
         return explorer_page(sides, shown, reading.trace.source, told)
@@ -130,11 +132,11 @@ def _page(model: Model, reading: Reading, second: Reading | None, versus: str) -
     return made
 
 
-def _npz(model: Model, reading: Reading) -> Callable[[], bytes]:
+def _npz(model: Model, reading: CachedTrace) -> Callable[[], bytes]:
     def made() -> bytes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.npz"
-            trace_cache.whole(model, reading).save_npz(path)
+            trace_cache.full_trace(model, reading).save_npz(path)
             return path.read_bytes()
 
     return made

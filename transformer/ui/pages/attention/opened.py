@@ -17,8 +17,8 @@ from transformer.measures.naming import file_name
 from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.pages.attention import Attention, explorer
-from transformer.ui.services.remembered import Kept
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.memory_cache import SizedCache
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
 from transformer.ui.widgets.story import first_look, story
@@ -31,7 +31,7 @@ LETTERS = 80
 _REFUSED = "trace-refused"
 
 
-class OpenedTraces(Kept[Reading]):
+class OpenedTraces(SizedCache[CachedTrace]):
     """What visitors opened, by visitor and name: for all tabs of each, and after a reload."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ def field(label: str, name: str) -> None:
         max_upload_size=MAX_FILE_BYTES // 1_000_000,
         key=key,
         on_change=_take,
-        args=(key, name, visitor.owner()),
+        args=(key, name, visitor.ensure_id()),
     )
 
 
@@ -65,13 +65,15 @@ def show() -> None:
     view = state.view(Attention)
     reading = _of(view.trace)
     with st.container(horizontal=True, vertical_alignment="center"):
-        frame.press("Back to the checkpoint", "arrow_back", _turn, "")
+        frame.callback_button("Back to the checkpoint", "arrow_back", _turn, "")
         with st.popover("Open another trace"):
             field("Trace file (.npz)", "trace")
         if reading is not None:
             with st.popover("Compare"):
                 field("Second trace file (.npz)", "other_trace")
-                frame.turn("Stop comparing", "", {"other_trace": ""}, disabled=not view.other_trace)
+                frame.state_button(
+                    "Stop comparing", "", {"other_trace": ""}, disabled=not view.other_trace
+                )
     _say_refused()
     if reading is None:
         st.warning(
@@ -83,7 +85,7 @@ def show() -> None:
     _shown(reading, view.other_trace)
 
 
-def _shown(reading: Reading, beside: str) -> None:
+def _shown(reading: CachedTrace, beside: str) -> None:
     trace = reading.trace
     named = f"**{frame.plain(reading.model)}** · {trace.n_layers} layers of {trace.n_heads} heads"
     st.markdown(f"{named}  \n{frame.plain(trace.source)} → **{frame.plain(trace.text)}**")
@@ -98,7 +100,7 @@ def _shown(reading: Reading, beside: str) -> None:
     for problem in state.clamp(trace.n_layers, trace.n_heads):
         st.warning(frame.plain(problem))
     if state.view(Attention).force:
-        state.normalise(force="")
+        state.set_fields(force="")
         st.warning("You cannot force another word in a trace: that needs the model.")
     explorer.show(None, reading, second, "other" if second else "")
     download(
@@ -109,7 +111,7 @@ def _shown(reading: Reading, beside: str) -> None:
     )
 
 
-def _page(reading: Reading, second: Reading | None) -> Callable[[], str]:
+def _page(reading: CachedTrace, second: CachedTrace | None) -> Callable[[], str]:
     # Of this moment: what is made later runs outside the session.
     shown, told = first_look(reading, state.view(Attention).explorer()), story(reading)
 
@@ -122,8 +124,8 @@ def _page(reading: Reading, second: Reading | None) -> Callable[[], str]:
     return made
 
 
-def _of(name: str) -> Reading | None:
-    return services.shared_service(OpenedTraces).get((visitor.owner(), name)) if name else None
+def _of(name: str) -> CachedTrace | None:
+    return services.shared_service(OpenedTraces).get((visitor.ensure_id(), name)) if name else None
 
 
 def _take(key: str, field_name: str, owner: str) -> None:
@@ -146,14 +148,14 @@ def _take(key: str, field_name: str, owner: str) -> None:
         state.change(other_trace=name)
 
 
-def opened(content: bytes, name: str) -> Reading:
+def opened(content: bytes, name: str) -> CachedTrace:
     """A trace file as the explorer takes it; it is called by its own name, without any folder.
 
     Raises:
         ValueError: as `open_trace`.
     """
     called = PurePosixPath(name.replace("\\", "/")).name.replace("\0", "")[:LETTERS]
-    reading = Reading(open_trace(content), "a trace" if is_blank(called) else called)
+    reading = CachedTrace(open_trace(content), "a trace" if is_blank(called) else called)
     _ = reading.side.doc  # so that what cannot be shown is refused now
     return reading
 
@@ -174,4 +176,4 @@ def _turn(trace: str) -> None:
 
 def _say_refused() -> None:
     if refused := st.session_state.pop(_REFUSED, ""):
-        st.warning(frame.plain(frame.sentence(refused)))
+        st.warning(frame.plain(frame.as_sentence(refused)))

@@ -28,9 +28,9 @@ PRIVACY = (
 def join_or_open() -> None:
     code = state.view(Class).code
     if code:
-        frame.lead("Click **Join**. Your pages will then follow your teacher's.")
+        frame.lead_text("Click **Join**. Your pages will then follow your teacher's.")
     else:
-        frame.lead("Enter your teacher's code. Your pages will then follow your teacher's.")
+        frame.lead_text("Enter your teacher's code. Your pages will then follow your teacher's.")
     with st.container(width=420):
         _join(code)
         with st.expander("For teachers: open a class"):
@@ -46,10 +46,10 @@ def _join(code: str) -> None:
         if not st.form_submit_button("Join", type="primary"):
             st.caption(PRIVACY)
             return
-    live_classes.classes().join(typed, visitor.owner(), visitor.address(), name)
-    state.normalise(code="")
-    following.come_back()
-    state.start_anew()
+    live_classes.classes().join(typed, visitor.ensure_id(), visitor.address_hash(), name)
+    state.set_fields(code="")
+    following.follow_again()
+    state.rerun_page()
 
 
 def _open() -> None:
@@ -62,22 +62,22 @@ def _open() -> None:
         name = st.text_input("Your name, as students will see it", max_chars=NAME_LENGTH)
         if not st.form_submit_button("Open a class"):
             return
-    live_classes.classes().open(token, visitor.owner(), visitor.address(), name)
-    state.start_anew()
+    live_classes.classes().open(token, visitor.ensure_id(), visitor.address_hash(), name)
+    state.rerun_page()
 
 
 def student(room: Classroom) -> None:
-    me = room.member(visitor.known())
-    teacher = frame.plain(live_classes.called(room))
+    me = room.member(visitor.current_id())
+    teacher = frame.plain(live_classes.teacher_name(room))
     called = f" as **{frame.plain(me.label)}**" if me else ""
-    frame.lead(f"You are in the class of **{teacher}**{called}.")
+    frame.lead_text(f"You are in the class of **{teacher}**{called}.")
     begins = f"{teacher[:1].upper()}{teacher[1:]}"
     if room.lead is not None:
         st.markdown(
             f"{begins} is leading. If you navigate by yourself you stop following; **Follow "
             f"again** returns you to {teacher}'s view."
         )
-        st.button("Follow again", key="class-back", type="primary", on_click=following.come_back)
+        st.button("Follow again", key="class-back", type="primary", on_click=following.follow_again)
     elif room.leads:
         st.markdown(f"{begins} is leading. As soon as {teacher} opens a page, it opens here too.")
     else:
@@ -85,12 +85,12 @@ def student(room: Classroom) -> None:
             f"{begins} is not leading at the moment, so you can explore the app on your own. When "
             f"{teacher} leads again, your page follows."
         )
-        frame.link(HOME, "Explore the app →")
+        frame.page_link(HOME, "Explore the app →")
     runs.of_student(room)
     st.button(
         "Leave the class",
         key="class-leave",
-        on_click=lambda: live_classes.classes().leave(visitor.known()),
+        on_click=lambda: live_classes.classes().leave(visitor.current_id()),
     )
     st.caption(PRIVACY)
 
@@ -128,14 +128,14 @@ def teacher(room: Classroom) -> None:
         else:
             st.markdown("You are not leading; every student explores on their own.")
             st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
-        frame.link(HOME, "Start →")
+        frame.page_link(HOME, "Start →")
         with st.popover("End the class …"):
             st.markdown("This deletes the code, all names and all answers.")
             st.button(
                 "End the class",
                 key="class-close",
                 type="primary",
-                on_click=lambda: live_classes.classes().end(visitor.known()),
+                on_click=lambda: live_classes.classes().end(visitor.current_id()),
             )
     runs.show(room)
 

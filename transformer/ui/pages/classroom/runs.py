@@ -19,10 +19,10 @@ from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
 from transformer.ui import state
 from transformer.ui.services import live_jobs
-from transformer.ui.services.remembered import remembered
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, metrics_tail, quantities, views
-from transformer.ui.widgets.callbacks import attempt, refusal
+from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 
 EVERY = 2.0
@@ -69,7 +69,7 @@ def _runs(room: Classroom) -> None:
         with st.popover(f"Clear the queue ({len(waiting)})", icon=":material/clear_all:"):
             st.markdown("This stops all waiting runs. Students can start them again.")
             st.button("Stop the waiting runs", key="class-clear", on_click=_clear, args=(room,))
-    refusal("class-runs")
+    show_refusal("class-runs")
 
 
 def _clear(room: Classroom) -> None:
@@ -116,7 +116,7 @@ def _card(who: str, info: RunInfo, folder: JobFolder) -> Card:
     )
 
 
-@remembered()
+@cached()
 def _picture(path: str, step: int) -> Picture:
     """The clearest head of the cross-attention at this step, and what it is called."""
     weights = JobFolder(Path(path)).snapshot(step).get(PICTURE)
@@ -162,10 +162,12 @@ def offer(room: Classroom) -> None:
                 f"{len(race.entries)} settings × {seeds} seeds, about "
                 f"{quantities.duration(60 * minutes)} on two idle cores"
             )
-            frame.press("Start the race", "", _begin, room, key="class-begin-race", type="primary")
+            frame.callback_button(
+                "Start the race", "", _begin, room, key="class-begin-race", type="primary"
+            )
         if room.race:
-            frame.link(TRAIN, "The race of the class →", race=room.race, run="")
-    refusal(_RACE)
+            frame.page_link(TRAIN, "The race of the class →", race=room.race, run="")
+    show_refusal(_RACE)
 
 
 def of_student(room: Classroom) -> None:
@@ -175,12 +177,14 @@ def of_student(room: Classroom) -> None:
     st.markdown("**Your class is training together.**")
     try:
         mine = [run for run in race_runs(live_jobs.jobs(), room.race)
-                if run.info.held_by(visitor.known())]  # fmt: skip
+                if run.info.held_by(visitor.current_id())]  # fmt: skip
     except JobError:
         return
-    frame.link(TRAIN, "The race of the class →", race=room.race, run="")
+    frame.page_link(TRAIN, "The race of the class →", race=room.race, run="")
     for run in mine:
-        frame.link(TRAIN, f"Your run: {frame.plain(run.info.title)} →", run=run.info.name, race="")
+        frame.page_link(
+            TRAIN, f"Your run: {frame.plain(run.info.title)} →", run=run.info.name, race=""
+        )
 
 
 def seeds_for(race: str, members: int) -> int:
@@ -197,7 +201,7 @@ def _begin(room: Classroom) -> None:
             raise JobError("no students yet: start the race when they have joined")
         jobs = live_jobs.jobs()
         race = submit_race(
-            jobs, name, visitor.known(), seeds, address=visitor.address(), owners=students
+            jobs, name, visitor.current_id(), seeds, address=visitor.address_hash(), owners=students
         )
         first: dict[str, str] = {}
         for run in race_runs(jobs, race):

@@ -23,41 +23,41 @@ from transformer.jobs import Computation, ComputationStatus
 from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.services import models
-from transformer.ui.services.live_jobs import computing
+from transformer.ui.services.live_jobs import computation_service
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import exact, frame, tables, verdicts
-from transformer.ui.widgets.callbacks import attempt, refusal
+from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.charts import chart, dark
-from transformer.ui.widgets.computed import computed, progress, question
-from transformer.ui.widgets.corpus import chosen
-from transformer.ui.widgets.fragment import EVERY, fragment
+from transformer.ui.widgets.computed import computation_for, computed, progress
+from transformer.ui.widgets.corpus import choose
+from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 COLUMNS = {"Verdict": 2, "Claim": 6, "Effect": 4}
 FIGURES = "findings-figures"
 
 
 def show(model: Model) -> None:
-    frame.lead(
+    frame.lead_text(
         "Published claims about attention heads, tested on this model. Click a claim for its rule "
         "and figures."
     )
     before = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
     summary = st.container()
     with st.expander("Measure again or on other sentences", expanded=_is_asking(before)):
-        corpus = chosen(model)
+        corpus = choose(model)
         run_all = st.container()
     if corpus is None:
         return
     asked = {name: computation(model, corpus, name) for name in FINDINGS}
-    who = visitor.known()
-    standings = {name: computing().status(what.key, who) for name, what in asked.items()}
+    who = visitor.current_id()
+    standings = {name: computation_service().status(what.key, who) for name, what in asked.items()}
     done = [name for name, now in standings.items() if now.status == "done"]
     with run_all:
         _all(model, asked, standings, done)
     live = any(now.live for now in standings.values())
-    fragment(_watched, "findings-watch", EVERY if live else None)(asked, done, live)
+    fragment(_watched, "findings-watch", POLL_SECONDS if live else None)(asked, done, live)
     results = {name: _result(model, name, now, before.get(name)) for name, now in standings.items()}
     with summary:
         _summary([one for one in results.values() if one])
@@ -65,7 +65,7 @@ def show(model: Model) -> None:
         _heads()
         for name, published in FINDINGS.items():
             _row(published, standings[name], results[name])
-            if state.here().finding == name:
+            if state.page_view().finding == name:
                 with st.container(border=True):
                     _card(model, corpus, published, before.get(name))
     st.caption(
@@ -100,7 +100,7 @@ def _all(
     done: list[str],
 ) -> None:
     """Draw a button for all findings that are left, and all verdicts as a file."""
-    who = visitor.known()
+    who = visitor.current_id()
     mine = [look.key for look in standings.values() if look.live and look.is_requester]
     left = [name for name, now in standings.items() if now.status != "done" and not now.live]
     minutes = max(1, round(sum(FINDINGS[name].minutes for name in left)))
@@ -117,7 +117,7 @@ def _all(
                 args=([asked[name] for name in left],),
             )
         if len(mine) > 1:
-            frame.press("Cancel all", "close", _cancel, mine, who, key="cancel-all")
+            frame.callback_button("Cancel all", "close", _cancel, mine, who, key="cancel-all")
         if done:
             keys = [asked[name].key for name in done]
             tables.csv(
@@ -126,38 +126,40 @@ def _all(
         st.caption(
             f"{len(done)} of {len(FINDINGS)} measured over these sentences.", width="content"
         )
-    refusal("findings")
+    show_refusal("findings")
 
 
 def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
     """Show the progress of the running measurement; redraw the page when one has ended."""
-    who = visitor.known()
-    now = {name: computing().status(what.key, who) for name, what in asked.items()}
+    who = visitor.current_id()
+    now = {name: computation_service().status(what.key, who) for name, what in asked.items()}
     ended = [name for name, one in now.items() if one.status == "done"]
     if ended != done or live != any(one.live for one in now.values()):
-        state.start_anew()
+        state.rerun_page()
     for name, one in now.items():
-        if one.status == "running" and name != state.here().finding:  # its card says it
+        if one.status == "running" and name != state.page_view().finding:  # its card says it
             st.caption(frame.plain(FINDINGS[name].claim))
             progress(one)
 
 
 def _ask(wanted: list[Computation]) -> None:
-    who, where = visitor.known(), visitor.address()
+    who, where = visitor.current_id(), visitor.address_hash()
     for what in wanted:
-        if not attempt("findings", partial(computing().submit, what, visitor=who, address=where)):
+        if not attempt(
+            "findings", partial(computation_service().submit, what, visitor=who, address=where)
+        ):
             return
 
 
 def _cancel(keys: list[str], who: str) -> None:
     for key in reversed(keys):  # those that wait first, so that none of them begins
-        computing().cancel(key, who)
+        computation_service().cancel(key, who)
 
 
 def _verdicts(keys: list[str]) -> pd.DataFrame:
     """Return one row per finding that has been measured."""
     names = ["finding", "verdict", *Effect.COLUMNS, "measured", "reason", "claim", "source", "rule"]
-    return pd.DataFrame([computing().result(key) for key in keys])[names]
+    return pd.DataFrame([computation_service().result(key) for key in keys])[names]
 
 
 def _heads() -> None:
@@ -186,9 +188,9 @@ def _result(
     model: Model, name: str, now: ComputationStatus, before: KeptFinding | None
 ) -> FindingResult | None:
     """Return the latest result of this server, else the one shipped with the checkpoint."""
-    last = computing().latest(subject(model, name))
+    last = computation_service().latest(subject(model, name))
     if now.status == "done" and not (last and last.key == now.key):
-        found = computing().result(now.key)  # from before the latest one was noted
+        found = computation_service().result(now.key)  # from before the latest one was noted
         return FindingResult(found, measured_over(found))
     if last and last.result:
         return FindingResult(last.result, measured_over(last.result, last.when))
@@ -200,7 +202,7 @@ def _result(
 
 def _row(published: Published, now: ComputationStatus, result: FindingResult | None) -> None:
     """Draw one finding: verdict, claim and picture, and the figures if they are wanted."""
-    opened = state.here().finding == published.name
+    opened = state.page_view().finding == published.name
     with st.container(key=f"finding-{published.name}"):
         verdict, claim, effect = st.columns(list(COLUMNS.values()), gap="medium")
         with claim:
@@ -218,15 +220,15 @@ def _row(published: Published, now: ComputationStatus, result: FindingResult | N
                 verdicts.badge(result.values["verdict"])
         with effect:
             if result.values["value"] is not None:
-                verdicts.picture(result.values)
+                verdicts.interval_line_only(result.values)
             if opened or st.session_state.get(FIGURES):
                 st.markdown(_figures(result.values))
                 st.caption(result.about)
 
 
 def _claim(published: Published) -> None:
-    opened = state.here().finding == published.name
-    frame.turn(
+    opened = state.page_view().finding == published.name
+    frame.state_button(
         frame.plain(published.claim),
         "expand_more" if opened else "chevron_right",
         {"finding": "" if opened else published.name},
@@ -264,7 +266,7 @@ def computation(model: Model, corpus: Corpus, name: str) -> Computation:
     What a visitor brought stays between the two: its name and its figures are nobody else's.
     """
     own = state.view().corpus == "upload"
-    found = question(model, corpus, f"finding-{name}")
+    found = computation_for(model, corpus, f"finding-{name}")
     return found if own else replace(found, subject=subject(model, name))
 
 
@@ -288,7 +290,7 @@ def _card(model: Model, corpus: Corpus, published: Published, before: KeptFindin
     what = computation(model, corpus, published.name)
     n = min(len(corpus), published.most)
     seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
-    if computing().status(what.key).status != "done":
+    if computation_service().status(what.key).status != "done":
         if before:
             _brought(before)
         st.caption(f"{n} sentences; takes about {seconds} seconds for the checkpoint en-fr")
@@ -308,7 +310,7 @@ def _brought(before: KeptFinding) -> None:
     st.markdown(frame.plain(exact.display_text(found["reason"])))
 
 
-@remembered()
+@cached()
 def _picture(key: str, name: str, dark: bool, exactly: bool, _table: pd.DataFrame) -> go.Figure:
     return drawn(_table, FINDINGS[name].chart, dark=dark)
 
@@ -329,11 +331,13 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
         tables.csv("Figures (.csv)", lambda: table, file_name(published.name, model.name))
     with picture:
         named = table.map(lambda cell: exact.display_text(cell) if isinstance(cell, str) else cell)
-        chart(_picture(key, published.name, dark(), exact.on(), named), f"chart-{published.name}")
-    if not exact.on():
+        chart(
+            _picture(key, published.name, dark(), exact.is_on(), named), f"chart-{published.name}"
+        )
+    if not exact.is_on():
         return
     with st.expander("The same from the shell and from Python"):
-        _programs(str(models.written(model.name)), published.name)
+        _programs(str(models.public_path(model.name)), published.name)
 
 
 def _programs(folder: str, name: str) -> None:

@@ -21,9 +21,9 @@ from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.address import EXAMPLE
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.trace_cache import Reading, WhileWanted
+from transformer.ui.services.trace_cache import CachedTrace, RerunCancellation
 from transformer.ui.shell.registry import HOME, PAGES, path
 from transformer.ui.widgets import controls, following, frame, views
 from transformer.ui.widgets.fragment import fragment
@@ -73,9 +73,9 @@ def show(model: Model) -> None:
 def _drawn(model: Model) -> None:
     if st.session_state.pop(_LOOK, False):
         st.switch_page(LOOKED, query_params=state.params(LOOKED))
-    following.lead(HOME)  # a class follows what its teacher types
+    following.lead_to_page(HOME)  # a class follows what its teacher types
     asked = _asked()
-    with cancelled_by(WhileWanted()):
+    with cancelled_by(RerunCancellation()):
         data = _picture(model, asked)
     controls.target_language(model)
     views.component("glance")(
@@ -119,7 +119,7 @@ def _picture(model: Model, asked: Wish) -> dict[str, Any]:
             rivals = _rivals(model.hash, data["text"], asked.prefix, model, reading)
         data |= glance_data(reading.trace, rivals, len(asked.prefix), model.aligner)
     except ValueError as error:
-        problem = problem or {"problem": frame.sentence(error)}
+        problem = problem or {"problem": frame.as_sentence(error)}
     return data | problem
 
 
@@ -169,13 +169,13 @@ def _problem(model: Model, text: str) -> str:
     try:
         model.translator.check(text)
     except ValueError as error:
-        return frame.sentence(error)
+        return frame.as_sentence(error)
     return ""
 
 
-@remembered()
+@cached()
 def _rivals(
-    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _reading: Reading
+    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _reading: CachedTrace
 ) -> Rivals:
     return rival_words(_model.translator, _reading.trace.translation)
 
@@ -190,13 +190,13 @@ def _unknown(model: Model, text: str) -> list[str]:
 def show_rooms() -> None:
     with st.container(horizontal=True, key="rooms"):
         for file, one in PAGES.items():
-            if not one.way:
+            if not one.link_text:
                 continue
             with st.container(border=True, gap="xsmall", key=f"room-{path(file)}"):
                 _room_picture(path(file))(key=f"picture-{path(file)}", data={})
                 # Its link covers the whole card: `frame.css`.
-                frame.link(file, one.way)
-                st.caption(one.what.format(lessons=len(LESSONS)))
+                frame.page_link(file, one.link_text)
+                st.caption(one.summary.format(lessons=len(LESSONS)))
 
 
 @cache

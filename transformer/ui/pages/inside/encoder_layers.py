@@ -14,8 +14,8 @@ from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import computed, corpus, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
@@ -29,7 +29,7 @@ def show(model: Model) -> None:
     trace = trace_cache.read(model, view).trace
     options = {} if view.method == "forced" else view.decoding()
     lens = _lens(model, trace, tuple(options.items()))
-    frame.lead(
+    frame.lead_text(
         "Let the decoder read an **earlier encoder layer** instead of the last one. How many "
         "layers does this sentence need?"
     )
@@ -56,7 +56,7 @@ def _layer(number: int) -> str:
 def _chosen_layer(names: list[str]) -> int:
     """The layer of the slider, which the address holds."""
     if state.view(Inside).encoder_layer >= len(names):
-        state.normalise(encoder_layer=len(names) - 1)
+        state.set_fields(encoder_layer=len(names) - 1)
     chosen = st.select_slider(
         options=range(len(names)),
         format_func=names.__getitem__,
@@ -111,7 +111,7 @@ def _probabilities(lens: DecoderLens, names: list[str]) -> None:
 
 def _bleu(model: Model) -> None:
     """BLEU from every layer over a corpus: a preview until it is measured."""
-    sentences = corpus.chosen(model)
+    sentences = corpus.choose(model)
     if sentences is None:
         return
     result = computed.measured_or_preview(model, sentences, "decoder-lens", about=ABOUT)
@@ -143,6 +143,6 @@ def _bleu(model: Model) -> None:
     )
 
 
-@remembered("Decoding from every encoder layer …")
+@cached("Decoding from every encoder layer …")
 def _lens(model: Model, trace: Trace, options: tuple[tuple[str, Any], ...]) -> DecoderLens:
     return decoder_lens(model.translator, trace, **dict(options))

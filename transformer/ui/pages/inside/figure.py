@@ -52,7 +52,7 @@ def whole(model: Model, stop: Stop, trace: Trace) -> None:
         layers=(model.n_layers, stop.layer),
         leads=("st-key-inside-top", stop.place),
         size=state.view().size,
-        exact=exact.on(),
+        exact=exact.is_on(),
     )
     _figure(key="figure-1", data=data, on_choice_change=_chosen)
 

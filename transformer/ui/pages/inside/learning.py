@@ -17,7 +17,7 @@ from transformer.ui.pages.inside import Inside, stops
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import exact, frame, tables
-from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 DIMENSIONS = 96
@@ -78,7 +78,7 @@ def _rate() -> None:
         f"Section 5.3, equation 3. The paper’s base model, d_model {BASE[0]} and {BASE[1]:,} steps "
         f"of warm-up, has a peak of {base:.2e}. On the page Train you can set the peak."
     )
-    frame.link("pages/train.py", "Does warm-up help? Compare training runs →", run="", race="")
+    frame.page_link("pages/train.py", "Does warm-up help? Compare training runs →", run="", race="")
 
 
 @lru_cache(maxsize=64)
@@ -92,8 +92,8 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = _token("Token", trace.src_tokens, "column", "learning-source")
-        st.slider(step=0.05, width=260, **state.bounded("dropout"))
-        frame.turn("Another step of training", "casino", {"seed": view.seed % 999 + 1})
+        st.slider(step=0.05, width=260, **state.bound_number("dropout"))
+        frame.state_button("Another step of training", "casino", {"seed": view.seed % 999 + 1})
     sublayer = f"encoder.layers.{layer}.ffn"
     found = dropped(model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed)
     rows = {
@@ -139,7 +139,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
     view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = _token("Target after", trace.tgt_tokens, "row", "learning-target")
-        st.slider(step=0.05, width=260, **state.bounded("smoothing"))
+        st.slider(step=0.05, width=260, **state.bound_number("smoothing"))
     found = smoothed(trace, row, smoothing=view.smoothing)
     best = [int(one) for one in np.argsort(-found.said)[:TOKENS] if one != found.gold]
     ids = [found.gold, *best[: TOKENS - 1]]
@@ -185,6 +185,6 @@ def _token(label: str, tokens: tuple[str, ...], field: str, key: str) -> int:
         range(len(tokens)),
         format_func=lambda place: f"{number(place)}: {names[place]}",
         width=240,
-        **follows(key, at, lambda place: state.change(**{field: place})),
+        **controlled(key, at, lambda place: state.change(**{field: place})),
     )
     return at

@@ -11,10 +11,10 @@ from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.pages.inside import stops
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import exact
-from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 
@@ -73,7 +73,7 @@ def _position(found: Lens) -> int:
         read, wrote = exact.token(found.rows[number]), exact.token(found.chosen[number])
         return f"{exact.number(number)}: {read} → {wrote}"
 
-    told = follows("lens-word", position, lambda chosen: state.change(row=chosen))
+    told = controlled("lens-word", position, lambda chosen: state.change(row=chosen))
     st.selectbox("Output token", range(count), format_func=label, width=360, **told)
     return position
 
@@ -84,6 +84,6 @@ def _latest(found: Lens) -> int:
     return int(first.argmin())
 
 
-@remembered()
+@cached()
 def _lens(model: Model, trace: Trace) -> Lens:
     return look(trace, model.translator)

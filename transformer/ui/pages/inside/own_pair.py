@@ -30,7 +30,7 @@ def shifted_right(model: Model) -> None:
     )
     st.text_input(
         model.about.target,
-        placeholder=controls.suggested(model),
+        placeholder=controls.suggested_translation(model),
         live="400ms",
         **state.bound("target"),
     )
@@ -111,7 +111,7 @@ def bleu_by_hand(model: Model) -> None:
     )
     st.text_input(
         "Reference translation",
-        placeholder=controls.suggested(model),
+        placeholder=controls.suggested_translation(model),
         live="400ms",
         **state.bound("target"),
     )

@@ -14,7 +14,7 @@ from transformer.ui import state
 from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import exact
 
 _BLOCKS = {
@@ -85,7 +85,7 @@ def go(place: str, layer: int | None = None, panel: str = "") -> None:
     state.change(box=place, panel=panel, column=-1, **changes)
 
 
-def trace(model: Model, reading: Reading, layer: int) -> Trace:
+def trace(model: Model, reading: CachedTrace, layer: int) -> Trace:
     """The pass with every site that boxes of this layer read, and what each sublayer leaves."""
     names = model.translator.model.hook_names
     return trace_cache.sites(model, reading, [name for name in names if _read(name, layer)])

@@ -25,7 +25,7 @@ Cell = tuple[int, int]
 
 def show(model: Model, stop: Stop, found: Opened) -> None:
     """Draw every table, and below the active one the computation of the selected number."""
-    exact.about_pieces()
+    exact.token_caption()
     name = state.view(Inside).panel  # without one that there is, what the box hands on
     chosen = next((panel for panel in found.panels if panel.name == name), found.result)
     cell = _cell(chosen)
@@ -106,7 +106,7 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
         panel.values.shape == chosen.values.shape and panel.column_axis == chosen.column_axis
     )
     table = Table(
-        id=f"{stop.place} {panel.name} {exact.on()}",
+        id=f"{stop.place} {panel.name} {exact.is_on()}",
         title=exact.display_text(panel.title),
         values=panel.values,
         rows=_names(panel.rows),
@@ -137,9 +137,9 @@ def _number(model: Model, found: Opened, panel: Panel, cell: Cell) -> None:
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{told}]")
         st.latex(_aligned(list(map(exact.formula, worked(panel, row, column)))))
-        exact.program(
+        exact.python_code(
             "Python code that prints this number",
-            snippet(found, str(models.written(model.name)), panel.name, row, column),
+            snippet(found, str(models.public_path(model.name)), panel.name, row, column),
         )
 
 

@@ -17,10 +17,10 @@ from transformer.ui.pages.inside import figure, stops
 from transformer.ui.pages.inside import tables as number_tables
 from transformer.ui.pages.inside.stops import Stop
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import exact, frame, tables
-from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.callbacks import controlled
 
 RIVALS = 4
 
@@ -131,7 +131,7 @@ def ending(model: Model, trace: Trace) -> None:
             "Another step",
             range(len(found)),
             format_func=lambda at: f"{at + 1}: {outputs[at]}",
-            **follows("inside-ending", step, lambda at: state.change(row=int(at))),
+            **controlled("inside-ending", step, lambda at: state.change(row=int(at))),
         )
 
 
@@ -187,7 +187,7 @@ def _convolutions(found: Convolved, trace: Trace, stop: Stop) -> None:
         )
 
 
-@remembered()
+@cached()
 def _batched(model: Model, sources: tuple[str, ...], attention: str) -> Batched:
     translator = model.translator
     said = [done.text for done in translator.translate_batch(sources)]

@@ -29,12 +29,12 @@ _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
-    frame.lead(
+    frame.lead_text(
         "Cross-attention often points from each word to the word it is translated from. How often? "
         "Compare it with **gold links**, word alignments made by hand."
     )
     align_sentence.open_aligner(model)
-    texts = corpus.chosen(model)
+    texts = corpus.choose(model)
     found = None
     if texts is not None and texts.n_gold:
         found = computed.measured_or_preview(model, texts, "alignment", about=ABOUT, linked=True)
@@ -58,7 +58,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     # A head of another kind was chosen elsewhere, and is another.
     if unasked or view.layer < 0 or view.head < 0 or view.kind != "cross":
         place = {"layer": int(best["layer"]), "head": int(best["head"])}
-        state.normalise(**place, kind="cross", by=best["by"], to=best["to"])
+        state.set_fields(**place, kind="cross", by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
     told = {
         f"Best head: {exact.head(int(best['layer']), int(best['head']))}": best["aer"],
@@ -97,14 +97,14 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
     tables.csv("The leaderboard (.csv)", lambda: table, file_name("aligners", model.name))
-    exact.program(
+    exact.python_code(
         "The leaderboard from Python",
         f"""from transformer import Translator
 from transformer.analysis.alignment.leaderboard import leaderboard
 from transformer.analysis.corpora import Corpus
 
-translator = Translator.load({str(models.written(model.name))!r})
-board = leaderboard(translator, {corpus.program(model, texts)})
+translator = Translator.load({str(models.public_path(model.name))!r})
+board = leaderboard(translator, {corpus.python_code(model, texts)})
 print(board.table)""",
     )
 
@@ -132,7 +132,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         "one column per head. Click a cell to use that head for the sentence below",
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
-        exact=exact.on(),
+        exact=exact.is_on(),
     )
     _grid(key="aligners", data=data, on_choice_change=_taken)
 
@@ -152,7 +152,7 @@ def _drawn(heads: pd.DataFrame) -> None:
             width="content",
         )
         if int(own.index[0]) != int(heads.index[0]):
-            frame.turn(
+            frame.state_button(
                 "Show the best head",
                 "trophy",
                 {

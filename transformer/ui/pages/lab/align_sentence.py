@@ -19,7 +19,7 @@ from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, exact, frame, tables
-from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_WORDS = 64
@@ -36,7 +36,7 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
     _of_corpus(texts)
     if state.view(Lab).method == "forced":
         st.text_input("Translation", live="400ms", **state.bound("target"))
-        frame.turn(
+        frame.state_button(
             "Use the model's translation",
             "translate",
             {"method": "greedy", "target": "", "links": ""},
@@ -87,7 +87,7 @@ def _of_corpus(texts: Corpus | None) -> None:
         range(len(held)),
         format_func=lambda at: held[at].source,
         placeholder="Choose, or type to search",
-        **follows("of-corpus", here[0] if here else None, take),
+        **controlled("of-corpus", here[0] if here else None, take),
     )
 
 
@@ -96,18 +96,18 @@ def open_aligner(model: Model) -> None:
     view, aligner = state.view(Lab), model.aligner
     if aligner and (min(view.layer, view.head) < 0 or view.kind != "cross"):
         place = {"layer": aligner.layer, "head": aligner.head, "by": aligner.by, "to": aligner.to}
-        state.normalise(kind="cross", **place)
+        state.set_fields(kind="cross", **place)
 
 
 def _choose(model: Model) -> None:
     now = state.view(Lab)
     if now.layer < 0 or now.head < 0:
-        state.normalise(layer=max(now.layer, 0), head=max(now.head, 0))
+        state.set_fields(layer=max(now.layer, 0), head=max(now.head, 0))
         st.session_state[UNASKED] = drawn(state.view(Lab))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.layer_and_head(model)
-        controls.one_of("by")
-        controls.one_of("to")
+        controls.button_row("by")
+        controls.button_row("to")
 
 
 def _known(texts: Corpus | None, trace: Trace) -> Gold | None:
@@ -140,7 +140,7 @@ def _away(
 ) -> None:
     view = state.view(Lab)
     with st.container(horizontal=True, vertical_alignment="center"):
-        frame.go(
+        frame.page_button(
             "pages/attention.py",
             "Open this head",
             "visibility",
@@ -156,12 +156,12 @@ def _away(
         tables.csv("This alignment (.csv)", lambda: made.to_frame(), name)
     target = "" if view.method == "greedy" else f", target={trace.text!r}"
     given = "" if words is None else f", gold={words!r}"
-    exact.program(
+    exact.python_code(
         "The same from Python",
         f"""from transformer import Translator
 from transformer.analysis.alignment.sentence_alignment import aligned
 
-translator = Translator.load({str(models.written(model.name))!r})
+translator = Translator.load({str(models.public_path(model.name))!r})
 trace = translator.trace({trace.source!r}{target})
 found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{given})
 print(found.links())
@@ -185,7 +185,7 @@ def _shift(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
         sorted(set(made.owners)),
         format_func=lambda j: f"{j}: {made.target[j]}",
         width=220,
-        **follows("shift-word", now, lambda j: state.change(step=made.owners.index(j))),
+        **controlled("shift-word", now, lambda j: state.change(step=made.owners.index(j))),
     )
     word = made.target[now]
     before = made.target[now - 1] if now else exact.token("<s>")
@@ -228,7 +228,7 @@ def _forget_stale_links(trace: Trace) -> None:
     now = (trace.source, trace.text)
     before, links = st.session_state.get("links-about", (now, ""))
     if before != now and links == state.view(Lab).links:
-        state.normalise(links="")
+        state.set_fields(links="")
     st.session_state["links-about"] = (now, state.view(Lab).links)
 
 
@@ -240,7 +240,7 @@ def _chosen_links(made: Aligned, known: Gold | None) -> Gold | None:
     try:
         return _gold(made, links.replace(",", " "))
     except ValueError as error:
-        st.warning(frame.plain(f"{frame.sentence(error)} Your links are ignored."))
+        st.warning(frame.plain(f"{frame.as_sentence(error)} Your links are ignored."))
         return known
 
 
@@ -327,7 +327,7 @@ def _type(made: Aligned, gold: Gold | None) -> None:
         try:
             typed = _gold(made, st.session_state[key])
         except ValueError as error:
-            st.session_state["links-refused"] = frame.sentence(error)
+            st.session_state["links-refused"] = frame.as_sentence(error)
         else:
             state.change(links=_written(typed.sure, typed.possible))
 

@@ -23,8 +23,8 @@ from transformer.ui import state
 from transformer.ui.pages.lab import Lab, attribution_head
 from transformer.ui.pages.lab.attribution_head import TOKENS, explain, opening, piece
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import charts, controls, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
@@ -56,7 +56,7 @@ PARTS = {
 
 def show(model: Model) -> None:
     """The visitor's sentence, one head of it, and one output token of it."""
-    frame.lead(
+    frame.lead_text(
         "A weight says which share of its attention a query gives to a key. It does not say how "
         "large the vector is or whether the model uses it. Compare every weight with its "
         "**contribution**."
@@ -93,7 +93,7 @@ def board(model: Model, trace: Trace, step: int, against: int | None = None) -> 
         f"The logit of “**{written}**” is {_signed(found.value)} above {over}. It is the sum of "
         f"everything written to the decoder's residual stream at this position: {parts}. By head:"
     )
-    charts.head_boards(
+    charts.head_heatmaps(
         {kind: found.heads(kind) for kind in ("cross", "decoder")},
         "adds to the logit",
         "adds",
@@ -111,7 +111,7 @@ def board(model: Model, trace: Trace, step: int, against: int | None = None) -> 
         file_name("adds-to-logit", model.name, trace.source, exact.number(step)),
     )
     rival = "" if against is None else f", against={against}"
-    exact.program(
+    exact.python_code(
         "The same numbers from Python",
         f"""{opening(model, trace, ["attribution.direct_logits import direct_logits"])}
 found = direct_logits(translator.model, trace, {step}{rival})
@@ -120,7 +120,7 @@ print(found.heads("cross"), found.removed("cross"), found.agreement)""",
     )
 
 
-@remembered("Computing direct contributions …")
+@cached("Computing direct contributions …")
 def _direct(model: Model, trace: Trace, step: int, against: int | None) -> DirectLogits:
     return direct_logits(model.translator.model, trace, step, against)
 
@@ -174,7 +174,7 @@ def _one_token(model: Model, trace: Trace) -> None:
     _answers(model, trace, table, OF_TOKENS, step, against)
     _summed(trace, step, other, table.attrs["integrated"])
     _explained(share, model, OF_TOKENS, methods)
-    _curve(share, _line(model, trace, step, dark(), exact.on(), share))
+    _curve(share, _line(model, trace, step, dark(), exact.is_on(), share))
     _ways_on(model, trace, table, share, (step, against))
 
 
@@ -182,7 +182,7 @@ def _choose(trace: Trace) -> int:
     tokens = trace.predicted_tokens
     names, called = exact.tokens(tokens), exact.numbering()
     if state.view().step >= len(tokens):
-        state.normalise(step=len(tokens) - 1)
+        state.set_fields(step=len(tokens) - 1)
     st.selectbox(
         "Output token",
         range(len(tokens)),
@@ -199,7 +199,7 @@ def _rival(trace: Trace, step: int) -> tuple[int | None, str]:
     found = {c.id: c for c in trace.translation.steps[step].candidates if c.id != own}
     # Of another token or model, or of an address written by hand.
     if state.view(Lab).against not in {-1, *found}:
-        state.normalise(against=-1)
+        state.set_fields(against=-1)
     names = {-1: "none"}
     names |= {key: f"{exact.token(c.token)} · {c.probability:.1%}" for key, c in found.items()}
     st.selectbox(
@@ -237,7 +237,7 @@ def _answers(
     against: int | None,
 ) -> None:
     there = tuple(name for name in methods if name in table)
-    figure = _bars(model, trace, step, there, against, dark(), exact.on(), table)
+    figure = _bars(model, trace, step, there, against, dark(), exact.is_on(), table)
     chart(figure, "moves-answers" if methods == OF_VECTORS else "moves-speaks")
     st.caption(
         "Above the gap: source tokens; below it: the tokens written so far. Each column is "
@@ -272,20 +272,20 @@ def _summed(trace: Trace, step: int, other: str, sums: dict[str, float]) -> None
     )
 
 
-@remembered("Computing all methods …")
+@cached("Computing all methods …")
 def _made_of(
     model: Model, trace: Trace, step: int, methods: tuple[str, ...], against: int | None
 ) -> pd.DataFrame:
     return token_attribution(model.translator.model, trace, step, methods, against)
 
 
-@remembered("Computing the source share …")
+@cached("Computing the source share …")
 def _source_share(model: Model, trace: Trace) -> pd.DataFrame:
     return source_share(model.translator.model, trace)
 
 
 # Plotly takes longer to make a figure than all the rest of a rerun.
-@remembered()
+@cached()
 def _bars(
     model: Model,
     trace: Trace,
@@ -305,7 +305,7 @@ def _bars(
     return answers(names, len(trace.src_tokens), parts, dark=dark)
 
 
-@remembered()
+@cached()
 def _line(
     model: Model, trace: Trace, step: int, dark: bool, exactly: bool, _share: pd.DataFrame
 ) -> Figure:
@@ -352,7 +352,7 @@ def _ways_on(
     which = "" if against is not None or len(methods) == len(METHODS) else f", {methods}"
     rival = "" if against is None else f", against={against}"
     names = "attribution.token_attribution import shares, source_share, token_attribution"
-    exact.program(
+    exact.python_code(
         "The same numbers from Python",
         f"""{opening(model, trace, [names])}
 table = token_attribution(translator.model, trace, {step}{which}{rival})

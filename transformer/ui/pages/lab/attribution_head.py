@@ -17,9 +17,9 @@ from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, exact, frame, tables, views
 
 
@@ -138,12 +138,12 @@ def explain(measure: Explanation, **numbers: float) -> None:
     st.caption(f"{measure.source}.  \n**Limitation:** {but}")
 
 
-def show(model: Model, reading: Reading, trace: Trace) -> None:
+def show(model: Model, reading: CachedTrace, trace: Trace) -> None:
     """The chosen head, the ranks of its cells, and the numbers to take away."""
     st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.head(model, reading)
-        st.selectbox(width=250, **state.chosen("beside"))
+        st.selectbox(width=250, **state.bound_choice("beside"))
     view = state.view(Lab)
     kind, layer, head = view.kind, view.layer, view.head
     slopes = _slopes(model, trace)
@@ -158,7 +158,7 @@ def show(model: Model, reading: Reading, trace: Trace) -> None:
     _ways_on(model, trace, found)
 
 
-@remembered("Computing gradients …")
+@cached("Computing gradients …")
 def _slopes(model: Model, trace: Trace) -> Gradients:
     """Gradients of the whole translation, by every weight; at most 19 MB each."""
     return gradients(model.translator.model, trace)
@@ -193,7 +193,7 @@ def _ranks(found: Contribution, left: str, right: str) -> None:
             f"Spearman's rank correlation over the {cells} cells of this head: 1 is the same "
             "order, 0 no relation, −1 the reverse order.  \n" + " · ".join(others)
         )
-        frame.turn(
+        frame.state_button(
             "Show the cell where the two differ most", "my_location", {"row": row, "column": column}
         )
 
@@ -225,7 +225,7 @@ def _parting(model: Model, trace: Trace) -> None:
     )
 
 
-@remembered()
+@cached()
 def _agreement(model: Model, trace: Trace) -> pd.DataFrame:
     return agreement(model.translator.model, trace)
 
@@ -248,7 +248,7 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
     view = state.view(Lab)
     chosen = view.row >= 0 and view.column >= 0
     with st.container(horizontal=True, vertical_alignment="center"):
-        frame.go(
+        frame.page_button(
             "pages/attention.py",
             "Calculate this cell step by step" if chosen else "Calculate this head step by step",
             "calculate",
@@ -258,11 +258,11 @@ def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
             special="shown",
         )
         if chosen:
-            frame.turn("Blank this cell", "backspace", {"lab": "switch"})
+            frame.state_button("Blank this cell", "backspace", {"lab": "switch"})
         name = file_name("moves", model.name, trace.source, kind, exact.in_file(layer, head))
         tables.csv("These numbers (.csv)", found.to_frame, name)
     names = ["contribution import contribution", "gradients import gradients"]
-    exact.program(
+    exact.python_code(
         "The same numbers from Python",
         f"""{opening(model, trace, [f"attribution.{name}" for name in names])}
 slopes = gradients(translator.model, trace)  # of the whole translation's log-probability
@@ -281,5 +281,5 @@ def opening(model: Model, trace: Trace, names: list[str]) -> str:
     return f"""from transformer import Translator
 {imports}
 
-translator = Translator.load({str(models.written(model.name))!r})
+translator = Translator.load({str(models.public_path(model.name))!r})
 trace = translator.trace({trace.source!r}{target})"""

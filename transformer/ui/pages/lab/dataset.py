@@ -17,11 +17,11 @@ from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models
-from transformer.ui.services.live_jobs import computing
+from transformer.ui.services.live_jobs import computation_service
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import corpus, exact, frame, tables
-from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.computed import PREVIEW_LETTERS, computed
 from transformer.ui.widgets.tables import download
 
@@ -51,11 +51,11 @@ print(stored[{head!r}][offsets[0] : offsets[1]].reshape(shapes[0]))  # the first
 
 
 def show(model: Model) -> None:
-    frame.lead(
+    frame.lead_text(
         "Translates and traces every sentence of a file, and exports the numbers as **one "
         "dataset** for pandas, R or another tool."
     )
-    texts = corpus.chosen(model)
+    texts = corpus.choose(model)
     if texts is None:
         return
     given = any(sentence.target for sentence in texts.sentences)
@@ -83,7 +83,7 @@ def _preview(model: Model, texts: Corpus, heads: str) -> None:
     tables.show("Preview: the first sentences", ["Sentence", "Translation"], rows)
 
 
-@remembered()
+@cached()
 def _translated(model: Model, text: str) -> str:
     try:
         return model.translator.translate(text, candidates=1).text
@@ -127,7 +127,7 @@ def _heads(model: Model) -> str:
             for head in range(model.n_heads):
                 names[f"{whole}.{head}"] = f"{label}, {exact.head(layer, head)}"
     asked = [one for one in state.view(Lab).traced.split(",") if one in names]
-    state.normalise(traced=",".join(asked))
+    state.set_fields(traced=",".join(asked))
     st.multiselect(
         "Include attention weights of",
         list(names),
@@ -135,7 +135,7 @@ def _heads(model: Model) -> str:
         placeholder="None: tables only",
         help=f"Up to {PAGE_BYTES / 1e6:.0f} MB of weights: about 300 sentences of 25 tokens for "
         "all heads of the checkpoint en-fr. Measures always cover all heads.",
-        **follows("traced", asked, lambda chosen: state.change(traced=",".join(chosen))),
+        **controlled("traced", asked, lambda chosen: state.change(traced=",".join(chosen))),
     )
     return state.view(Lab).traced
 
@@ -145,7 +145,7 @@ def _download(
 ) -> None:
     """What is in it, the way to take it, and how to read it."""
     name = f"{file_name('dataset', model.name, texts.name)}.zip"
-    path = computing().file(what)
+    path = computation_service().file(what)
     download(
         f"Download ({_size(found['bytes'])})",
         path.read_bytes,
@@ -165,7 +165,7 @@ def _download(
     if chosen:
         kind, layer, number = chosen[0]
         code += WEIGHTS.format(kind=kind, head=f"{LETTERS[kind]}{layer}.{number}")
-    exact.program("Read it in Python", code)
+    exact.python_code("Read it in Python", code)
 
 
 def _size(count: int) -> str:

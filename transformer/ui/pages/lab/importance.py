@@ -16,12 +16,12 @@ from transformer.figures.positions import table as coloured
 from transformer.figures.state import KINDS
 from transformer.measures.naming import display_number, file_name
 from transformer.ui.pages.lab import pruning
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import exact, frame, tables, terms
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
-from transformer.ui.widgets.corpus import chosen
+from transformer.ui.widgets.corpus import choose
 
 GATES = {"sentence": "Sentence", "position": "Position"}
 COLUMNS = {
@@ -42,7 +42,7 @@ ONE_BY_ONE = 40
 
 def show(model: Model) -> None:
     """Draw the pruning of one sentence, then the importance of all heads over a corpus."""
-    frame.lead(
+    frame.lead_text(
         "A head may have a clear pattern and still change nothing. Prune heads, the least "
         "important first, until the translation **changes**. Which kind of attention needs its "
         "heads most?"
@@ -53,7 +53,7 @@ def show(model: Model) -> None:
         "There are two ways to measure this: the gradient of the loss with respect to a gate on "
         "the head, and the loss after the head is ablated."
     )
-    corpus = chosen(model)
+    corpus = choose(model)
     if corpus is None:
         return
     found = measured(
@@ -79,7 +79,7 @@ def show(model: Model) -> None:
         pruning.gates(model)
 
 
-@remembered()
+@cached()
 def _estimate(model: Model, corpus: Corpus) -> pd.DataFrame:
     """Return the importance of all heads over a few sentences, in a fraction of a second."""
     table, _ = REPORTS["importance"](model.translator, corpus, silent)
@@ -155,13 +155,13 @@ def _three(
     limit = float(table["shown"].abs().max()) or 1.0
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         own = table[table["kind"] == kind]
-        figure = _picture(model, corpus, what, kind, limit, weights, dark(), exact.on(), own)
+        figure = _picture(model, corpus, what, kind, limit, weights, dark(), exact.is_on(), own)
         with column:
             st.markdown(f"**{label}**")
             chart(figure, f"{what}-{kind}")
 
 
-@remembered()
+@cached()
 def _picture(
     model: Model,
     corpus: Corpus,

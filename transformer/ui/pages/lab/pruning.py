@@ -23,8 +23,8 @@ from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models, trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import controls, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
@@ -97,19 +97,19 @@ def _choose(model: Model, order: Sequence[Head]) -> list[Head]:
     names = [f"less_{kind}" for kind in KINDS]
     for name in names:
         if getattr(state.view(Lab), name) > most:
-            state.normalise(**{name: most})
+            state.set_fields(**{name: most})
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         column.slider(f"{label}: heads pruned", 0, most, **state.bound(f"less_{kind}"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.one_of(
+        controls.button_row(
             "pruned",
             help="Importance by gradient, normalised within each layer as in the paper: with one "
             "gate per sentence (its equation) or per position (its code).",
         )
         view = state.view(Lab)
         if view.pruned == "random":
-            frame.turn("New random order", "casino", {"seed": view.seed + 1})
-        frame.turn(
+            frame.state_button("New random order", "casino", {"seed": view.seed + 1})
+        frame.state_button(
             "Restore all heads",
             "undo",
             dict.fromkeys(names, 0),
@@ -124,7 +124,7 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     try:
         whole = _translated(model, text, (), None)
     except ValueError as error:
-        st.warning(frame.plain(frame.sentence(error)))
+        st.warning(frame.plain(frame.as_sentence(error)))
         return
     pruned = _translated(model, text, tuple(heads), len(whole.ids) + LONGER)
     left, right = st.columns(2)
@@ -135,7 +135,7 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     if heads:
         same = whole.text == pruned.text
         right.caption("The translation is unchanged." if same else "The translation has changed.")
-    frame.turn(
+    frame.state_button(
         "Show what changed",
         "toggle_off",
         {"lab": "switch", "off": written(heads), "means": "zero"},
@@ -144,7 +144,7 @@ def _sentence(model: Model, heads: Sequence[Head]) -> None:
     )
 
 
-@remembered()
+@cached()
 def _translated(model: Model, text: str, heads: tuple[Head, ...], most: int | None) -> Translation:
     """Raises ValueError for a text that is empty or too long."""
     hooks = switched_off(model.translator.model.config, heads) if heads else None
@@ -162,8 +162,8 @@ def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
     if not heads:
         return
     few, off = spread(corpus, AT_ONCE), written(heads)
-    turn: trace_cache.NewestOnly = st.session_state.setdefault(
-        "prune-turn", trace_cache.NewestOnly()
+    turn: trace_cache.NewestRerun = st.session_state.setdefault(
+        "prune-turn", trace_cache.NewestRerun()
     )
     number = turn.draw()
     with turn.lock:
@@ -198,7 +198,7 @@ def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
         st.markdown(said.replace("-", "−"))
 
 
-@remembered()
+@cached()
 def _without(model: Model, corpus: Corpus, heads: tuple[Head, ...]) -> Ablation:
     return measure_without(model.translator, corpus, [heads])
 
@@ -234,7 +234,7 @@ def curves(model: Model, corpus: Corpus) -> None:
     tables.csv("These curves (.csv)", lambda: table, file_name("pruning", model.name))
 
 
-@remembered()
+@cached()
 def _curve(
     model: Model, corpus: Corpus, kind: str, at: int, highest: float, dark: bool, _own: pd.DataFrame
 ) -> go.Figure:
@@ -246,7 +246,7 @@ def _curve(
 
 def gates(model: Model) -> None:
     """How a model chooses by itself which heads it needs."""
-    if not exact.on():
+    if not exact.is_on():
         return
     with st.expander("Learned gates"):
         st.markdown(
@@ -260,7 +260,7 @@ def gates(model: Model) -> None:
 from transformer.analysis.corpora import corpus_for
 from transformer.training.gates import learn_gates
 
-folder = {str(models.written(model.name))!r}
+folder = {str(models.public_path(model.name))!r}
 translator = Translator.load(folder)
 corpus = corpus_for(folder, translator.vocabulary)
 found = learn_gates(translator, corpus, steps=300, penalty=0.005, rounded=True)

@@ -22,8 +22,8 @@ from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import controls, corpus, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed, preview_caption, preview_of
@@ -37,21 +37,21 @@ Place = tuple[str, int, int]  # "query" or "key", sentence, position
 
 def show(model: Model) -> None:
     """The head, the corpus, the picture, and the sentence of the point that is clicked."""
-    frame.lead(
+    frame.lead_text(
         "A head compares the **query** of a token with the **key** of every token. This map shows "
         "both for one head over many sentences: a query is close to the keys it attends to."
     )
-    texts = corpus.chosen(model)
+    texts = corpus.choose(model)
     if texts is None:
         return
     view = state.view(Lab)
     if view.layer < 0 or view.head < 0:
-        state.normalise(layer=0, head=0)
+        state.set_fields(layer=0, head=0)
         view = state.view(Lab)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.one_of("kind")
+        controls.button_row("kind")
         controls.layer_and_head(model)
-        controls.one_of("dots")
+        controls.button_row("dots")
     if model.translator.model.config.score == "additive":
         st.info(
             "This model scores by v·tanh(q + k), which distances cannot show. Choose a model whose "
@@ -71,7 +71,7 @@ def show(model: Model) -> None:
         _draw(model, found, len(texts))
 
 
-@remembered("Mapping a few sentences …")
+@cached("Mapping a few sentences …")
 def _preview(model: Model, few: Corpus, kind: str, layer: int, head: int) -> dict[str, Any]:
     return query_key_map(model.translator, few, kind, layer, head).to_dict()
 

@@ -49,11 +49,11 @@ _grid = component("headgrid")
 
 
 def show(model: Model) -> None:
-    frame.lead(
+    frame.lead_text(
         "One sentence shows what a head did once. Measured over many sentences, some heads have a "
         "clear **role**; most do not."
     )
-    texts = corpus.chosen(model)
+    texts = corpus.choose(model)
     if texts is None:
         return
     found = computed.measured_or_preview(model, texts, "heads", about=ABOUT)
@@ -73,7 +73,7 @@ def _first_choice(found: Mapping[str, Any]) -> None:
     best = max(
         found["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
     )
-    state.normalise(kind=best["kind"], layer=best["layer"], head=best["head"])
+    state.set_fields(kind=best["kind"], layer=best["layer"], head=best["head"])
 
 
 def _summary(found: Mapping[str, Any]) -> None:
@@ -93,7 +93,7 @@ def _summary(found: Mapping[str, Any]) -> None:
 
 
 def _heads(found: Mapping[str, Any]) -> None:
-    st.selectbox(width=280, **state.chosen("colour"))
+    st.selectbox(width=280, **state.bound_choice("colour"))
     colour, view = state.view(Lab).colour, state.view(Lab)
     measure = MEASURES[colour]
     st.caption(frame.plain(measure.note))
@@ -119,7 +119,7 @@ def _heads(found: Mapping[str, Any]) -> None:
         legend=". ".join(legend),
         chosen=(view.kind, view.layer, view.head),
         large=view.size == "large",
-        exact=exact.on(),
+        exact=exact.is_on(),
     )
     _grid(key="cards", data=data, on_choice_change=_taken)
 
@@ -155,15 +155,15 @@ def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
         st.dataframe(table, hide_index=True, height=420)
         st.caption("Click a column name to sort by it.")
     tables.csv("All heads (.csv)", lambda: table, file_name("heads", model.name))
-    exact.program(
+    exact.python_code(
         "The same numbers from Python",
         f"""from transformer import Translator
 from transformer.analysis.roles.head_roles import head_roles
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.roles.head_measures import measure_heads
 
-translator = Translator.load({str(models.written(model.name))!r})
-measured = measure_heads(translator, {corpus.program(model, texts)})
+translator = Translator.load({str(models.public_path(model.name))!r})
+measured = measure_heads(translator, {corpus.python_code(model, texts)})
 print(measured.table())
 print(head_roles(measured)[0])""",
     )
@@ -195,7 +195,7 @@ def _card(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
     card = HeadRole.from_dict(found["cards"][at])
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            controls.one_of("kind")
+            controls.button_row("kind")
             controls.layer_and_head(model)
         _role(card, found)
         with st.expander("Rules and numbers of this head"):
@@ -211,7 +211,7 @@ def _card(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
 
 def _ways_on(card: HeadRole) -> None:
     with st.container(horizontal=True):
-        frame.go(
+        frame.page_button(
             "pages/attention.py",
             "Show this head on your sentence",
             "visibility",
@@ -220,7 +220,7 @@ def _ways_on(card: HeadRole) -> None:
             row=-1,
             column=-1,
         )
-        frame.turn(
+        frame.state_button(
             "Switch off this head",
             "toggle_off",
             {"lab": "switch", "off": f"{LETTERS[card.kind]}{card.layer}.{card.head}"},
@@ -337,7 +337,7 @@ def _sentence(
     source, target = found["texts"][number]
     given = bool(texts.sentences[number].target)
     text = source if len(source) <= SENTENCE else source[: SENTENCE - 1] + "…"
-    frame.go(
+    frame.page_button(
         "pages/attention.py",
         f"{said(card.measure, value)} · {frame.plain(text)}",
         "open_in_new",

@@ -21,8 +21,8 @@ from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import charts, controls, exact, frame, own_sentences, tables
 from transformer.ui.widgets.charts import chart, dark
@@ -59,7 +59,7 @@ RESTORED = "restored"
 
 def show(model: Model) -> None:
     """Draw the two sentences, a button, and how much each patch restores."""
-    frame.lead(
+    frame.lead_text(
         "Two sentences that differ in one word get two translations. Where in the model does that "
         "word make the difference? Patch activations of the clean sentence into the corrupted one, "
         "**one at a time**, and see the effect on the prediction."
@@ -83,15 +83,15 @@ def show(model: Model) -> None:
     try:
         check_pair(model.translator, view.text, view.other)
     except ValueError as error:
-        st.warning(frame.plain(frame.sentence(error)))
+        st.warning(frame.plain(frame.as_sentence(error)))
         return
-    visitor.owner()
+    visitor.ensure_id()
     result = computed(_question(model, view), button="Patch every site", about=ABOUT)
     if result:
         _draw(model, PatchingSweep.from_dict(result), view.text, view.other)
 
 
-@remembered("Patching every site of an example …")
+@cached("Patching every site of an example …")
 def _example(model: Model, clean: str, corrupted: str) -> PatchingSweep | None:
     """Return the sweep over a bundled pair; None if the model translates both alike."""
     try:
@@ -137,7 +137,7 @@ def _question(model: Model, view: Lab) -> Computation:
 def _draw(model: Model, found: PatchingSweep, clean: str, corrupted: str) -> None:
     view = state.view(Lab)
     _said(found)
-    controls.one_of("swept")
+    controls.button_row("swept")
     st.caption(HELP[view.swept])
     if view.swept == "heads":
         _heads(found)
@@ -152,12 +152,12 @@ def _draw(model: Model, found: PatchingSweep, clean: str, corrupted: str) -> Non
         lambda: found.table,
         file_name("patching", model.name, clean, "patched"),
     )
-    exact.program(
+    exact.python_code(
         "The same from Python",
         f"""from transformer import Translator
 from transformer.analysis.interventions.patching_sweep import patching_sweep
 
-translator = Translator.load({str(models.written(model.name))!r})
+translator = Translator.load({str(models.public_path(model.name))!r})
 found = patching_sweep(translator, {clean!r}, {corrupted!r})
 print(found.prefix_tokens, found.answers, found.clean, found.corrupted)
 print(found.table)  # one row per patch
@@ -231,7 +231,7 @@ def _strongest(
 
 
 def _heads(found: PatchingSweep) -> None:
-    limit = charts.head_boards(
+    limit = charts.head_heatmaps(
         {kind: found.heads(kind) for kind in KINDS},
         RESTORED,
         "sweep-heads",

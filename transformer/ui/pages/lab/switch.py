@@ -26,9 +26,9 @@ from transformer.ui.pages.lab import OFF, Lab, pruning, switch_changes, switch_h
 from transformer.ui.pages.lab.attribution_head import piece
 from transformer.ui.pages.lab.switch_changes import Plan, compared, given_options, plan
 from transformer.ui.services import models, trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.tables import download
@@ -43,7 +43,7 @@ _board = component("switchboard")
 
 def show(model: Model) -> None:
     """The switchboard, what it changes, and one head of it."""
-    frame.lead(
+    frame.lead_text(
         "Is a head needed? Switch it off and see. Changes apply to this page only and are part of "
         "its link."
     )
@@ -68,7 +68,7 @@ def show(model: Model) -> None:
     _heads(reading)
     switch_changes.show_further(model, reading)
     for problem in made.problems:
-        st.warning(frame.plain(frame.sentence(problem)))
+        st.warning(frame.plain(frame.as_sentence(problem)))
     if refused:
         raise refused  # what was switched is there to be put back
     effect = ""
@@ -80,14 +80,14 @@ def show(model: Model) -> None:
     switch_head.show(model, reading, made, found, effect)
 
 
-def _heads(reading: Reading) -> None:
+def _heads(reading: CachedTrace) -> None:
     view = state.view(Lab)
     data = switchboard_data(
-        reading.side, KINDS, view.off, large=view.size == "large", exact=exact.on()
+        reading.side, KINDS, view.off, large=view.size == "large", exact=exact.is_on()
     )
     _board(key="switchboard", data=data, on_choice_change=_switched)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.one_of(
+        controls.button_row(
             "means",
             help="**Zero ablation**: the output of the head is 0. **Uniform attention**: it "
             "attends to all tokens equally. **Mean ablation**: its output is its mean over the "
@@ -95,7 +95,7 @@ def _heads(reading: Reading) -> None:
         )
         first = Lab()
         changes = {name: getattr(first, name) for name in ("off", "paint", "away", "patch")}
-        frame.turn(
+        frame.state_button(
             "Restore everything",
             "undo",
             changes,
@@ -109,7 +109,7 @@ def _switched() -> None:
         state.change(off=off)
 
 
-def _nothing_yet(model: Model, reading: Reading) -> None:
+def _nothing_yet(model: Model, reading: CachedTrace) -> None:
     """What to begin with: what really changes this sentence first."""
     last = model.n_layers - 1
     layer, head = reading.side.clearest("cross")
@@ -133,7 +133,7 @@ def _nothing_yet(model: Model, reading: Reading) -> None:
             ("Last layer of cross-attention", f"c{last}"),
             ("All decoder self-attention", ",".join(f"d{n}" for n in range(model.n_layers))),
         ):
-            frame.turn(label, "toggle_off", {"off": off})
+            frame.state_button(label, "toggle_off", {"off": off})
 
 
 def _change_a_word(model: Model) -> None:
@@ -141,7 +141,7 @@ def _change_a_word(model: Model) -> None:
     state.change(off=_telling(model, state.view(Lab).text), means="zero")
 
 
-@remembered("Searching for important heads …")
+@cached("Searching for important heads …")
 def _telling(model: Model, text: str) -> str:
     """Heads as the address has them. For a text that has been translated."""
     translator, config = model.translator, model.translator.model.config
@@ -174,7 +174,7 @@ def fits(text: object, form: str) -> bool:
 
 
 def _show_changes(
-    model: Model, reading: Reading, made: Plan, found: Comparison, effect: str
+    model: Model, reading: CachedTrace, made: Plan, found: Comparison, effect: str
 ) -> None:
     """In words, as bars, and as a picture of all heads."""
     st.header("What changes")
@@ -272,7 +272,7 @@ def moved_table(shares: dict[str, Shares]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
 
 
-def _attention(reading: Reading, found: Comparison) -> None:
+def _attention(reading: CachedTrace, found: Comparison) -> None:
     st.markdown("**Change in the attention of every head**, in percent")
     view = state.view(Lab)
     shares = moved(found)
@@ -288,7 +288,7 @@ def _attention(reading: Reading, found: Comparison) -> None:
         moved=shares,
         chosen=(str(now["kind"]), int(now["layer"]), int(now["head"])),
         large=view.size == "large",
-        exact=exact.on(),
+        exact=exact.is_on(),
     )
     _board(key="moved-heads", data=data, on_choice_change=_chosen)
     table = moved_table(shares)
@@ -335,8 +335,8 @@ def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
             ),
             file_name("altered", model.name, source) + ".html",
         )
-    folder = str(models.written(model.name))
-    exact.program("The same from Python", _program(model, folder, view, made))
+    folder = str(models.public_path(model.name))
+    exact.python_code("The same from Python", _program(model, folder, view, made))
 
 
 def _effect(made: Plan, found: Comparison) -> str:

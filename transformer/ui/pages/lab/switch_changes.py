@@ -28,9 +28,9 @@ from transformer.measures.head_codes import LETTERS, parse_heads
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, exact, frame
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
@@ -104,7 +104,7 @@ def numbers_written(numbers: Sequence[int]) -> str:
 def place(at: int, token: str, now: bool | None = None) -> str:
     """A token in a list to choose from, told apart by its place; `now`: whether names are exact,
     where that may be asked outside of the session."""
-    on = exact.on() if now is None else now
+    on = exact.is_on() if now is None else now
     return f"{naming.display_number(at, on)} {naming.token_name(token, on)}"
 
 
@@ -138,9 +138,14 @@ class Plan:
         self.lines.append(line)
 
 
-def plan(model: Model, reading: Reading, view: Lab) -> Plan:
+def plan(model: Model, reading: CachedTrace, view: Lab) -> Plan:
     made = Plan()
-    parts: tuple[Callable[[Plan, Model, Reading, Lab], None], ...] = (_off, _away, _paint, _patch)
+    parts: tuple[Callable[[Plan, Model, CachedTrace, Lab], None], ...] = (
+        _off,
+        _away,
+        _paint,
+        _patch,
+    )
     for part in parts:
         try:
             part(made, model, reading, view)
@@ -149,7 +154,7 @@ def plan(model: Model, reading: Reading, view: Lab) -> Plan:
     return made
 
 
-def _off(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
+def _off(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
     heads, missing = parse_heads(view.off, model.n_layers, model.n_heads)
     if missing:
         made.problems.append(
@@ -175,7 +180,7 @@ def _off(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
         made.add(to_mean(config, heads, traces), "to_mean", f"to_mean(config, {heads}, known)")
 
 
-@remembered()
+@cached()
 def _examples(model: Model, texts: tuple[str, ...]) -> list[Trace]:
     config = model.translator.model.config
     names = [site(kind, layer, "heads") for kind in ("encoder", "decoder", "cross")
@@ -183,7 +188,7 @@ def _examples(model: Model, texts: tuple[str, ...]) -> list[Trace]:
     return [model.translator.trace(text, names=names) for text in texts]
 
 
-def _away(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
+def _away(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
     away = list(numbers_of(view.away))
     if not away:
         return
@@ -199,7 +204,7 @@ def _away(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
         made.what.append(f"with {tokens} of the source masked")
 
 
-def _paint(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
+def _paint(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
     row = row_of(view.paint)
     if row is None:
         return
@@ -214,7 +219,7 @@ def _paint(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     made.what.append("with an edited row")
 
 
-def _patch(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
+def _patch(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
     patch = patch_of(view.patch)
     if patch is None or not (patch.here or patch.there):
         return
@@ -222,7 +227,7 @@ def _patch(made: Plan, model: Model, reading: Reading, view: Lab) -> None:
     other = view.other or view.text
     names = [patch.site]
     here = trace_cache.sites(model, reading, names)
-    there = trace_cache.sites(model, trace_cache.other(model, view), names)
+    there = trace_cache.sites(model, trace_cache.comparison(model, view), names)
     made.add(
         patched(here, there, patch.site, patch.here, donor_positions=patch.there),
         "patched",
@@ -243,7 +248,7 @@ def _whole(made: Plan, what: str) -> None:
         )
 
 
-class Altered(Reading):
+class Altered(CachedTrace):
     """A comparison among the readings that are kept."""
 
     def __init__(self, comparison: Comparison) -> None:
@@ -251,7 +256,7 @@ class Altered(Reading):
         self.comparison = comparison
 
 
-def compared(model: Model, reading: Reading, view: Lab, made: Plan) -> Comparison:
+def compared(model: Model, reading: CachedTrace, view: Lab, made: Plan) -> Comparison:
     """The original beside the altered, from what is kept or made now.
 
     Raises:
@@ -274,10 +279,10 @@ def compared(model: Model, reading: Reading, view: Lab, made: Plan) -> Compariso
             )
         )
 
-    turn: trace_cache.NewestOnly = st.session_state.setdefault(
-        "turn-altered", trace_cache.NewestOnly()
+    turn: trace_cache.NewestRerun = st.session_state.setdefault(
+        "turn-altered", trace_cache.NewestRerun()
     )
-    found = trace_cache.kept(key, make, turn)
+    found = trace_cache.get_or_make(key, make, turn)
     assert isinstance(found, Altered)
     return found.comparison
 
@@ -291,7 +296,7 @@ def given_options(view: Lab) -> str:
 AWAY, SITE, HERE, THERE = "switch-away", "switch-site", "switch-here", "switch-there"
 
 
-def show_further(model: Model, reading: Reading) -> None:
+def show_further(model: Model, reading: CachedTrace) -> None:
     """Two expanders; what is chosen in them stands in the address."""
     view = state.view(Lab)
     left, right = st.columns(2)
@@ -312,10 +317,10 @@ def _choose_removed(trace: Trace) -> None:
         AWAY,
         lambda: state.change(away=numbers_written(sorted(st.session_state[AWAY]))),
     )
-    controls.one_of("gone", labelled=False)
+    controls.button_row("gone", labelled=False)
 
 
-def _choose_patch(model: Model, reading: Reading) -> None:
+def _choose_patch(model: Model, reading: CachedTrace) -> None:
     view = state.view(Lab)
     st.text_input(
         placeholder="Empty: the same sentence",
@@ -333,9 +338,9 @@ def _choose_patch(model: Model, reading: Reading) -> None:
         on_change=_put,
     )
     try:
-        donor = trace_cache.other(model, view).trace
+        donor = trace_cache.comparison(model, view).trace
     except ValueError as error:
-        st.warning(frame.plain(frame.sentence(error)))
+        st.warning(frame.plain(frame.as_sentence(error)))
         return
     encoder = st.session_state[SITE].startswith("encoder")
     for label, trace, chosen, key in (
@@ -386,7 +391,7 @@ def _choice(
     on_change: Callable[[], None],
 ) -> None:
     """Some of the tokens, told apart by their places; what is chosen comes from the view."""
-    now = exact.on()
+    now = exact.is_on()
     st.session_state[key] = list(chosen)
     st.multiselect(
         label,

@@ -25,17 +25,19 @@ from transformer.ui.pages.lab import Lab
 from transformer.ui.pages.lab.attribution_head import opening, piece
 from transformer.ui.pages.lab.switch_changes import Plan, Row, place, row_of
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import controls, exact, frame, tables, terms, views
-from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 KEYS, QUERY = "switch-keys", "switch-query"
 
 
-def show(model: Model, reading: Reading, made: Plan, found: Comparison | None, effect: str) -> None:
+def show(
+    model: Model, reading: CachedTrace, made: Plan, found: Comparison | None, effect: str
+) -> None:
     """Draw the chosen head.
 
     Args:
@@ -44,7 +46,7 @@ def show(model: Model, reading: Reading, made: Plan, found: Comparison | None, e
     st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.head(model, reading)
-        frame.go("pages/attention.py", "Open this head", "visibility", view="heatmap")
+        frame.page_button("pages/attention.py", "Open this head", "visibility", view="heatmap")
     view = state.view()
     head = (view.kind, view.layer, view.head)
     if found is not None:
@@ -93,19 +95,19 @@ def _edit_row(trace: Trace, made: Plan, head: Head, effect: str) -> None:
             st.caption("This head is switched off, so the edited row has no effect.")
         if effect:
             st.markdown(effect)
-        frame.turn("Undo this edit", "undo", {"paint": ""})
+        frame.state_button("Undo this edit", "undo", {"paint": ""})
 
 
 def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
     """The query whose row is painted, or would be."""
-    rows, now = trace.labels(kind)[0], exact.on()
+    rows, now = trace.labels(kind)[0], exact.is_on()
 
     def label(at: int) -> str:
         written = "" if kind == "encoder" else f" → {token_name(trace.predicted_tokens[at], now)}"
         return f"{place(at, rows[at], now)}{written}"
 
     query = here.query if here else max(state.view(Lab).row, 0)
-    told = follows(
+    told = controlled(
         QUERY, min(query, len(rows) - 1), lambda at: state.change(row=at, column=-1, paint="")
     )
     row: int = st.selectbox("Row of", range(len(rows)), format_func=label, width=340, **told)
@@ -114,7 +116,7 @@ def _choose_row(trace: Trace, kind: str, here: Row | None) -> int:
 
 def _choose_keys(keys: Sequence[str], weights: Mapping[int, int], head: Head) -> None:
     """The keys that have weight, and a slider for each."""
-    now = exact.on()
+    now = exact.is_on()
     st.session_state[KEYS] = list(weights)
     st.multiselect(
         "Keys with weight",
@@ -169,7 +171,7 @@ MAX_PIECES = 48
 """Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""
 
 
-def _blanking(model: Model, reading: Reading, head: Head) -> None:
+def _blanking(model: Model, reading: CachedTrace, head: Head) -> None:
     """The chosen cell in numbers, or all cells of the head and how their orders agree."""
     terms.heading("Is attention an explanation?", "Blanking")
     st.markdown(
@@ -178,7 +180,7 @@ def _blanking(model: Model, reading: Reading, head: Head) -> None:
         "the change in log-probability. If weights were explanations, all three would rank the "
         "cells alike."
     )
-    controls.one_of("blank")
+    controls.button_row("blank")
     read = [site(head[0], head[1], point) for point in ("value", "heads")]  # by the norms
     trace = trace_cache.with_sites(model, reading, read)
     rows = range(len(trace.labels(head[0])[0]))
@@ -218,7 +220,7 @@ def _blanked(model: Model, trace: Trace, head: Head, queries: Sequence[int]) -> 
     return Cells(head, tuple(chain(*(part.cells for part in parts))), tokens=first.tokens, **joined)
 
 
-@remembered()
+@cached()
 def _row(model: Model, trace: Trace, head: Head, query: int) -> Cells:
     return blank_cells(model.translator, trace, head, [query])
 
@@ -334,7 +336,7 @@ def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
     kind, layer, head = found.head
     name = file_name("cells", model.name, trace.source, kind, exact.in_file(layer, head))
     tables.csv("These cells (.csv)", found.to_frame, name)
-    exact.program(
+    exact.python_code(
         "These cells from Python",
         f"""{opening(model, trace, ["interventions import blank_cells"])}
 cells = blank_cells(translator, trace, ({kind!r}, {layer}, {head}))

@@ -147,7 +147,7 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
     """Draw the terms of one head and their sum: scores, or the attention of each term alone."""
     left, right = st.columns(2)
     if state.view(Positions).head < 0:
-        state.normalise(head=first)
+        state.set_fields(head=first)
     called = exact.numbering()
     with left:
         st.selectbox(
@@ -195,7 +195,7 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
                 ),
                 f"positions-{name}",
             )
-    frame.go(
+    frame.page_button(
         "pages/attention.py",
         "Show this head",
         "visibility",

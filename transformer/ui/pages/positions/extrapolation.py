@@ -38,7 +38,7 @@ def show(model: Model) -> None:
         "extrapolate to sequences longer than those in training (section 3.5). This page measures "
         "whether they do."
     )
-    visitor.owner()
+    visitor.ensure_id()
     if not model.about.kind:
         far_sentences(model)
     st.header("Longer sequences")

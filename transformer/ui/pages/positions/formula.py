@@ -16,7 +16,7 @@ from transformer.ui.pages.positions.sides import side, tokens
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import exact, tables
-from transformer.ui.widgets.callbacks import follows
+from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 ROWS, MOST_ROWS = 48, 72
@@ -91,7 +91,7 @@ def waves(model: Model) -> None:
         range(width),
         max_selections=MOST_WAVES,
         format_func=lambda dim: f"{dim} ({'cosine' if dim % 2 else 'sine'})",
-        **follows(
+        **controlled(
             "positions-waves", chosen, lambda dims: state.change(waves=",".join(map(str, dims)))
         ),
     )
@@ -214,7 +214,7 @@ def _checked(width: int, k: int) -> tuple[int, float, float]:
 
 def steps_on() -> int:
     """Draw the slider for k and return its value."""
-    st.slider(**state.bounded("shift"))
+    st.slider(**state.bound_number("shift"))
     return state.view(Positions).shift
 
 

@@ -11,8 +11,8 @@ from transformer.ui import state
 from transformer.ui.pages.positions import Positions, position_models
 from transformer.ui.pages.positions.position_models import PositionModel
 from transformer.ui.pages.positions.sides import side
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import exact
 from transformer.ui.widgets.charts import chart, dark
 
@@ -47,7 +47,7 @@ def show(model: Model) -> None:
     _fit(values[:met])
 
 
-@remembered()
+@cached()
 def _vectors(chosen: PositionModel, which: str) -> np.ndarray:
     model = chosen.translator.model
     return positions.table(model, which, min(MOST, model.config.max_len))
@@ -57,7 +57,7 @@ def _choose(there: list[PositionModel], model: Model) -> PositionModel:
     """The model of the address, else the page's model if it is a candidate, else the first."""
     by_name = {one.name: one for one in there}
     if state.view(Positions).learned not in by_name:
-        state.normalise(learned=model.name if model.name in by_name else there[0].name)
+        state.set_fields(learned=model.name if model.name in by_name else there[0].name)
     if len(there) > 1:
         st.selectbox(
             options=list(by_name),

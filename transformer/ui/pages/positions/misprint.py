@@ -11,15 +11,15 @@ import streamlit as st
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines
 from transformer.ui.pages.positions.formula import steps_on
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import tables
 from transformer.ui.widgets.charts import chart, dark
 
 REACH = 64
 
 
-@remembered()
+@cached()
 def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
     """The same numbers of both forms, over enough positions that no matrix fits by chance."""
     length = max(512, 2 * width) + abs(k)

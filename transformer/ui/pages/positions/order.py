@@ -9,8 +9,8 @@ from transformer.figures.clocks import STYLE, bars, turning
 from transformer.ui import state
 from transformer.ui.pages.positions import Positions
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
@@ -22,7 +22,7 @@ MOST_WORDS = 12
 def order(model: Model) -> None:
     """Compare both sentences with positions and without positions in the encoder."""
     pair = _pair(model)
-    frame.lead(
+    frame.lead_text(
         "The same words in another order can mean something else, but attention alone ignores "
         "order. So every **position** has a vector that is added to the embedding there. This "
         "page removes these vectors from the encoder."
@@ -90,6 +90,6 @@ def _pair(model: Model) -> tuple[str, str]:
     return " ".join(words), " ".join(reversed(words))
 
 
-@remembered("Reading both sentences …")
+@cached("Reading both sentences …")
 def _reordered(model: Model, first: str, second: str) -> positions.Reordered:
     return positions.reordered(model.translator, first, second)

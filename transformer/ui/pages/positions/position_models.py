@@ -22,8 +22,8 @@ from transformer.ui.pages.positions import Positions
 from transformer.ui.services import live_jobs, models
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
-from transformer.ui.widgets.callbacks import attempt, refusal, refuse
-from transformer.ui.widgets.fragment import EVERY, fragment
+from transformer.ui.widgets.callbacks import attempt, show_refusal, store_refusal
+from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 TASK, LONGEST = "reverse", 10
 PLACES = 16
@@ -65,7 +65,7 @@ def learners() -> list[PositionModel]:
     """Every checkpoint that is offered, and those that the address names, whoever's they are."""
     folders, view, found = models.checkpoints(), state.view(Positions), []
     named = {name: name for name in (view.learned, view.run) if name in folders}
-    for name, label in {**named, **models.offered()}.items():
+    for name, label in {**named, **models.choices()}.items():
         path = folders[name]
         try:
             stamp = (path / "model.safetensors").stat().st_mtime_ns
@@ -96,16 +96,18 @@ def _about(path: Path, stamp: int) -> tuple[str, str, tuple[tuple[str, int], ...
 
 def offer() -> None:
     """Draw a button that trains the pair, or the progress of the training."""
-    visitor.owner()
+    visitor.ensure_id()
     if waiting():
         return
-    frame.press("Train both models", "play_arrow", _begin, type="primary", key="positions-train")
+    frame.callback_button(
+        "Train both models", "play_arrow", _begin, type="primary", key="positions-train"
+    )
     st.caption(
         f"One model with learned positions, one with sinusoids. Both learn to reverse up to "
         f"{LONGEST} letters from the same examples, in about ten seconds each on an idle machine. "
         f"The learned table has {PLACES} positions; training uses {LONGEST + 1} of them."
     )
-    refusal("positions")
+    show_refusal("positions")
 
 
 def _begin() -> None:
@@ -116,12 +118,12 @@ def _begin() -> None:
 def _train() -> dict[str, str]:
     """Put the pair in line; the fields that look at it. Raises JobError where the first is
     refused; where only the second is, the first stands alone."""
-    jobs, who, where = live_jobs.jobs(), visitor.known(), visitor.address()
+    jobs, who, where = live_jobs.jobs(), visitor.current_id(), visitor.address_hash()
     first = jobs.submit(_config("learned"), who, address=where, reuse=True)
     try:
         second = jobs.submit(_config("sinusoidal"), who, address=where, reuse=True)
     except JobError as error:
-        refuse("positions", error)
+        store_refusal("positions", error)
         second = first
     return {"learned": first, "run": second}
 
@@ -139,7 +141,7 @@ def _learning() -> str:
     """The first of the two that still learns; "" if neither does."""
     for name in filter(None, (state.view(Positions).learned, state.view(Positions).run)):
         with suppress(JobError):
-            if live_jobs.look(name).live:
+            if live_jobs.run_info(name).live:
                 return name
     return ""
 
@@ -148,17 +150,17 @@ def waiting() -> bool:
     """Shows how far the pair has come while one of the two still learns."""
     name = _learning()
     if name:
-        fragment(_progress, "positions-waiting", EVERY)(name)
+        fragment(_progress, "positions-waiting", POLL_SECONDS)(name)
     return bool(name)
 
 
 def _progress(name: str) -> None:
     try:
-        info = live_jobs.look(name)
+        info = live_jobs.run_info(name)
     except JobError:
-        state.start_anew()
+        state.rerun_page()
     if not info.live:
-        state.start_anew()
+        state.rerun_page()
     told = f"step {info.step:,}" if info.status == "running" else info.status
     st.progress(info.progress or 0.0, text=frame.plain(f"{info.title}: {told}"))
-    frame.link("pages/train.py", "Watch the training →", run=name, race="")
+    frame.page_link("pages/train.py", "Watch the training →", run=name, race="")

@@ -12,7 +12,7 @@ from transformer.ui.widgets import controls
 
 
 def side() -> str:
-    controls.one_of("side", labelled=False)
+    controls.button_row("side", labelled=False)
     return state.view(Positions).side
 
 

@@ -19,7 +19,7 @@ from transformer.run_config import TaskRun
 from transformer.text.tasks import TASKS, split
 from transformer.training.data import DEFAULT_TASK_SIZES, task_sizes
 from transformer.training.run import RunError
-from transformer.ui.services.remembered import remembered
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.widgets import exact
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
@@ -92,10 +92,10 @@ def heads(
         steps = sorted({*film_steps(steps, WHILE_LIVE - 1), steps[-1]})
     notes = {line["step"]: f"loss {line['loss']:.2f}" for line in lines if "loss" in line}
     noted = tuple((step, notes.get(step, "")) for step in steps)
-    _film(key=f"film-{folder.name}", data=_data(str(folder.path), noted, live, play, exact.on()))
+    _film(key=f"film-{folder.name}", data=_data(str(folder.path), noted, live, play, exact.is_on()))
 
 
-@remembered()
+@cached()
 def _data(
     path: str, steps: tuple[tuple[int, str], ...], live: bool, play: bool, exactly: bool
 ) -> bytes:

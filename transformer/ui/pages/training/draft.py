@@ -153,9 +153,9 @@ def submit(wanted: TrainingRun, beside: Mapping[str, bytes], instead: str = "") 
     Args:
         instead: the run that the page shows now; a click that comes twice is ignored.
     """
-    if state.here().run != instead:
+    if state.page_view().run != instead:
         return  # pressed twice
-    who, where, first = visitor.known(), visitor.address(), live_classes.is_teacher()
+    who, where, first = visitor.current_id(), visitor.address_hash(), live_classes.is_teacher()
     jobs = live_jobs.jobs()
     try:
         state.change(run=jobs.submit(wanted, who, beside, address=where, first=first, reuse=True))
@@ -167,7 +167,7 @@ def submit(wanted: TrainingRun, beside: Mapping[str, bytes], instead: str = "") 
 
 def refuse(error: JobError) -> None:
     """Keep the sentence that says why nothing began; for callbacks."""
-    st.session_state[_REFUSED] = frame.sentence(error)
+    st.session_state[_REFUSED] = frame.as_sentence(error)
 
 
 def refused() -> str:

@@ -17,7 +17,7 @@ from transformer.ui.about import about
 from transformer.ui.pages.training import draft
 from transformer.ui.services import live_jobs, models
 from transformer.ui.widgets import frame, metrics_tail
-from transformer.ui.widgets.callbacks import attempt, refusal
+from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.tables import download
 
 MOST = 6
@@ -56,7 +56,7 @@ def kept(info: RunInfo, owner: str) -> None:
         another_seed(info)
         if mine:
             leaving(info, owner)
-    refusal("control")
+    show_refusal("control")
 
 
 def leaving(info: RunInfo, owner: str) -> None:
@@ -104,7 +104,9 @@ def _another_seed(name: str) -> None:
 def _again(info: RunInfo) -> None:
     """A run that came with the app: nobody controls it, and everybody can train another."""
     if info.task in TASKS:
-        frame.press("Train a similar one", "model_training", _begin, info.task, key="train-again")
+        frame.callback_button(
+            "Train a similar one", "model_training", _begin, info.task, key="train-again"
+        )
     st.caption("Included with the app.")
 
 
@@ -140,8 +142,8 @@ def _onward(info: RunInfo) -> None:
         "row": -1,
         "column": -1,
     }
-    frame.go("pages/translate.py", "Translate with it", "translate", **given)
-    frame.go("pages/attention.py", "Explore its heads", "visibility", **given, **look)
+    frame.page_button("pages/translate.py", "Translate with it", "translate", **given)
+    frame.page_button("pages/attention.py", "Explore its heads", "visibility", **given, **look)
 
 
 def _model_of(info: RunInfo) -> str:
@@ -205,7 +207,7 @@ def _resume(name: str, owner: str) -> None:
 
 
 def _delete(name: str, owner: str) -> None:
-    if state.here().run != name:
+    if state.page_view().run != name:
         return  # pressed twice
     mine = name in {info.name for info in live_jobs.jobs().runs(owner)}
     if mine and not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):

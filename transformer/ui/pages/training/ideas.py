@@ -20,7 +20,7 @@ from transformer.ui.pages.training.draft import probes
 from transformer.ui.services import live_jobs
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, quantities, run_facts
-from transformer.ui.widgets.fragment import EVERY, fragment
+from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 RACE = "scores"
 """The race of the front door."""
@@ -84,7 +84,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             config = config_of(idea)
             places.append((st.container(), config))
             with st.container(horizontal=True):
-                frame.press(
+                frame.callback_button(
                     f"Train: {idea.task}",
                     "play_arrow",
                     _start,
@@ -100,7 +100,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
                     args=(idea.task,),
                 )
             if trained := of_task(idea.task):
-                frame.link(
+                frame.page_link(
                     "pages/train.py",
                     f"Open a trained one: {idea.task} →",
                     run=trained.name,
@@ -113,7 +113,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             "are wide?"
         )
         st.caption(_race_cost())
-        frame.press(
+        frame.callback_button(
             "Start the race: scaled against additive",
             "play_arrow",
             _race,
@@ -138,18 +138,18 @@ def cards() -> list[tuple[Any, TrainingRun]]:
 
 def measure(places: list[tuple[Any, TrainingRun]]) -> None:
     """Fill in the cost of each card, as a separate process measures it."""
-    live = any(live_jobs.estimated(config) is None for _, config in places)
-    fragment(_filled, "idea-costs", EVERY if live else None)(places, live)
+    live = any(live_jobs.time_estimate(config) is None for _, config in places)
+    fragment(_filled, "idea-costs", POLL_SECONDS if live else None)(places, live)
 
 
 def _filled(places: list[tuple[Any, TrainingRun]], live: bool) -> None:
-    found = [live_jobs.estimated(config) for _, config in places]
+    found = [live_jobs.time_estimate(config) for _, config in places]
     if live and None not in found:
-        state.start_anew()
+        state.rerun_page()
     for (place, config), one in zip(places, found, strict=True):
         count = count_parameters(config.model)
         about = f"{quantities.weights(count)} weights, {config.training.steps:,} steps"
-        place.caption(f"{about}, {quantities.estimated(one)}")
+        place.caption(f"{about}, {quantities.format_estimate(one)}")
 
 
 def config_of(idea: Idea) -> TrainingRun:
@@ -168,9 +168,9 @@ def _race_cost() -> str:
 
 
 def _race() -> None:
-    if state.here().race:
+    if state.page_view().race:
         return  # pressed twice
-    who, where = visitor.known(), visitor.address()
+    who, where = visitor.current_id(), visitor.address_hash()
     try:
         state.change(race=submit_race(live_jobs.jobs(), RACE, who, address=where))
     except JobError as error:
@@ -214,7 +214,9 @@ def shipped() -> None:
     places = {name: place for place, name in enumerate(order)}
     for info in sorted(infos, key=lambda one: (places.get(one.name, -1), one.name)):
         with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
-            frame.link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
+            frame.page_link(
+                "pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race=""
+            )
             st.caption(" · ".join(run_facts.facts(info)))
 
 
@@ -226,5 +228,5 @@ def of_task(task: str) -> RunInfo | None:
 def _row(info: RunInfo) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
         run_facts.badge(info)
-        frame.link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
+        frame.page_link("pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race="")
         st.caption(" · ".join(run_facts.facts(info)))

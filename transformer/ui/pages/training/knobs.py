@@ -18,7 +18,7 @@ from transformer.ui import state
 from transformer.ui.pages.training import draft, setup
 from transformer.ui.services import live_jobs
 from transformer.ui.shell import visitor
-from transformer.ui.widgets.callbacks import attempt, refusal
+from transformer.ui.widgets.callbacks import attempt, show_refusal
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def show(info: RunInfo, owner: str) -> None:
                 on_change=_restart,
                 args=(info.name, owner, knob.name, key),
             )
-    refusal("knob")
+    show_refusal("knob")
 
 
 def _label(labels: Mapping[Any, str], value: Any) -> str:
@@ -93,11 +93,11 @@ def _value(config: TaskRun | PairsRun, name: str) -> Any:
 def _restart(run: str, owner: str, name: str, key: str) -> None:
     """Train this run again with another value of one setting. One's own unfinished run is
     discarded, as in TensorFlow Playground; a paused or ended one stays."""
-    if state.here().run != run:
+    if state.page_view().run != run:
         return  # the browser reports the widget of a run that was left once more
     jobs = live_jobs.jobs()
     try:
-        info = live_jobs.look(run)
+        info = live_jobs.run_info(run)
     except JobError as error:
         draft.refuse(error)
         return
@@ -112,7 +112,9 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
             jobs.limits.check_run(changed, beside)
         except (ValueError, OSError) as error:
             raise JobError(str(error)) from error
-        new = jobs.submit(changed, visitor.known(), beside, address=visitor.address(), reuse=True)
+        new = jobs.submit(
+            changed, visitor.current_id(), beside, address=visitor.address_hash(), reuse=True
+        )
         state.change(run=new)
         alone = info.holders == (owner,)
         if alone and info.status in ("queued", "running") and new != run:

@@ -24,7 +24,7 @@ from transformer.ui.pages.training import curves, finished_run, ideas, knobs
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, metrics_tail, quantities, run_facts
-from transformer.ui.widgets.callbacks import attempt, refusal
+from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 
 EVERY = 1.0
@@ -38,11 +38,11 @@ FEW_SEQUENCES = 20
 def run(name: str, owner: str) -> None:
     """Draw the page of this run."""
     with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
-        frame.link("pages/train.py", "← All runs", run="", race="")
+        frame.page_link("pages/train.py", "← All runs", run="", race="")
         try:
-            info = live_jobs.look(name)
+            info = live_jobs.run_info(name)
         except JobError as error:
-            st.warning(frame.plain(frame.sentence(error)))
+            st.warning(frame.plain(frame.as_sentence(error)))
             return
         st.header(frame.plain(info.title), width="content")
         live = info.live
@@ -63,20 +63,20 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
     """Draw what changes while the run trains. Rerun the whole page when the first figures are
     there, and when the run has ended."""
     try:
-        info = live_jobs.look(name)
+        info = live_jobs.run_info(name)
         folder = live_jobs.jobs().folder(name)
     except JobError:
-        state.start_anew()
-    if info.live != live or state.here().run != name:
-        state.start_anew()
+        state.rerun_page()
+    if info.live != live or state.page_view().run != name:
+        state.rerun_page()
     lines = metrics_tail.metrics(folder)
     if soon and lines:
-        state.start_anew()
+        state.rerun_page()
     if live:
         with st.container(horizontal=True, vertical_alignment="center", key="run-status"):
             _status(info, lines)
             _controls(info, owner)
-        refusal("control")
+        show_refusal("control")
         st.progress(info.progress or 0.0)
         _waits(info)
     shown = finished_run.compared(info, lines, others)
@@ -136,17 +136,17 @@ def _waits(info: RunInfo) -> None:
         return
     meanwhile(info)
     if startup_error := live_jobs.jobs().startup_error():
-        st.error(frame.plain(frame.sentence(startup_error)))
+        st.error(frame.plain(frame.as_sentence(startup_error)))
 
 
 def _failed(info: RunInfo) -> None:
     if info.status == "failed":
-        st.error(frame.plain(frame.sentence(info.reason)))
+        st.error(frame.plain(frame.as_sentence(info.reason)))
 
 
 def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
-        before = f"{frame.sentence(info.reason)} " if info.step and info.reason else ""
+        before = f"{frame.as_sentence(info.reason)} " if info.step and info.reason else ""
         return f"{before}{queue_position(info)}"
     if info.status == "running" and not lines:
         return "Preparing the text, the vocabulary and the model."
@@ -157,7 +157,7 @@ def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
         return f"Step {info.step:,}" + (
             f", about {quantities.duration(left)} left" if left is not None else ""
         )
-    return frame.sentence(info.reason) if info.status != "failed" else f"At step {info.step:,}."
+    return frame.as_sentence(info.reason) if info.status != "failed" else f"At step {info.step:,}."
 
 
 def _controls(info: RunInfo, owner: str) -> None:
@@ -219,7 +219,7 @@ def _faster(name: str, owner: str, key: str) -> None:
     """Set another factor, unless the run has ended: the browser may report the slider once more
     after it has gone."""
     with suppress(JobError):
-        if live_jobs.look(name).live:
+        if live_jobs.run_info(name).live:
             _wish(name, owner, learning_rate_factor=st.session_state[key])
 
 
@@ -278,7 +278,7 @@ def _made_with(folder: JobFolder) -> None:
     with suppress(RunError):
         training = getattr(folder.config(), "training", None)
         seed = training.seed if training else "?"
-        if said := quantities.made_with(folder.state(), seed):
+        if said := quantities.reproducibility_note(folder.state(), seed):
             st.caption(frame.plain(said))
 
 
@@ -365,12 +365,14 @@ def meanwhile(info: RunInfo) -> None:
     running = [
         one
         for one in lookout().infos()
-        if one.status == "running" and one.name != info.name and one.visible_to(visitor.known())
+        if one.status == "running"
+        and one.name != info.name
+        and one.visible_to(visitor.current_id())
     ]
     if running:
         best = max(running, key=lambda one: (one.task == info.task, one.progress or 0.0))
         title = frame.plain(best.title)
-        frame.link(
+        frame.page_link(
             "pages/train.py", f"Meanwhile, watch **{title}** train →", run=best.name, race=""
         )
 
@@ -380,6 +382,6 @@ def _takes(name: str) -> float | None:
     with suppress(JobError, RunError, ValueError):
         config = live_jobs.jobs().folder(name).config()
         if isinstance(config, TrainingRun):
-            found = live_jobs.estimated(config)
+            found = live_jobs.time_estimate(config)
             return found.seconds if isinstance(found, Estimate) else None
     return None

@@ -21,9 +21,9 @@ from transformer.ui.pages.training import draft
 from transformer.ui.pages.training import own_pairs as own
 from transformer.ui.pages.training.draft import Draft
 from transformer.ui.services import live_jobs
-from transformer.ui.services.uploads import decoded
+from transformer.ui.services.uploads import decode_text
 from transformer.ui.widgets import frame, quantities
-from transformer.ui.widgets.fragment import EVERY, fragment
+from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 OWN = "Your own sentences"
 
@@ -246,9 +246,11 @@ def _go(now: Draft) -> None:
     try:
         config = draft.config(now)
     except ValueError as error:
-        problem = frame.sentence(error)
+        problem = frame.as_sentence(error)
     with st.container(horizontal=True, vertical_alignment="center"):
-        frame.press("Train", "play_arrow", _submit, now, type="primary", disabled=config is None)
+        frame.callback_button(
+            "Train", "play_arrow", _submit, now, type="primary", disabled=config is None
+        )
         if now.chosen:
             st.button(
                 "Reset all settings",
@@ -261,18 +263,18 @@ def _go(now: Draft) -> None:
         st.warning(frame.plain(problem))
     elif config:
         pairs = tuple(now.pairs[:SAMPLE_PAIRS])
-        live = live_jobs.estimated(config, pairs) is None
-        fragment(_cost, "cost", EVERY if live else None)(config, pairs, live)
+        live = live_jobs.time_estimate(config, pairs) is None
+        fragment(_cost, "cost", POLL_SECONDS if live else None)(config, pairs, live)
 
 
 def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -> None:
     """What the run would cost; how long is measured beside the server, and looked for meanwhile."""
-    found = live_jobs.estimated(config, pairs)
+    found = live_jobs.time_estimate(config, pairs)
     if live and found is not None:
-        state.start_anew()
+        state.rerun_page()
     count = count_parameters(config.model)
     steps = config.training.steps
-    time = quantities.estimated(found)
+    time = quantities.format_estimate(found)
     if isinstance(found, Estimate):
         most = 60 * live_jobs.jobs().limits.minutes
         time = f"about **{quantities.duration(found.seconds)}** here"
@@ -323,7 +325,7 @@ def _own_pairs(now: Draft) -> None:
                 raise ValueError(
                     f"{file.name} has {file.size:,} bytes; this app allows at most {most:,}."
                 )
-            text = decoded(file.getvalue(), file.name)
+            text = decode_text(file.getvalue(), file.name)
             now.pairs, layout = own.read(text, file.name, most)
         elif not is_blank(now.text):
             now.pairs, layout = own.read(now.text, "The text", most)
@@ -331,7 +333,7 @@ def _own_pairs(now: Draft) -> None:
             now.pairs = []
     except ValueError as error:
         now.pairs = []
-        st.warning(frame.plain(frame.sentence(error)))
+        st.warning(frame.plain(frame.as_sentence(error)))
     draft.refit_steps(now)
     if now.pairs:
         _preview(now.pairs, layout)

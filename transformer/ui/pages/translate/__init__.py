@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.ui.address import View, explored
+from transformer.ui.address import View, explorer_field
 
 
 @dataclass(frozen=True)
@@ -15,4 +15,4 @@ class Translate(View):
         force: a step and the piece that the visitor took there, as in `figures.state`.
     """
 
-    force: str = explored("force")
+    force: str = explorer_field("force")

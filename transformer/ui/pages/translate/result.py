@@ -18,9 +18,9 @@ from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.pages.translate import Translate
 from transformer.ui.services import trace_cache
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import exact, frame, views
 
 TOP = 0.9
@@ -30,7 +30,7 @@ _ATTENTION = "pages/attention.py"
 _OF, _WHERE = "forced_of", "looked_at"
 
 
-def show(model: Model) -> Reading | None:
+def show(model: Model) -> CachedTrace | None:
     """The translation; None, with what to do, where the visitor is to write one and has not."""
     view = state.view(Translate)
     if view.method == "forced" and is_blank(view.target):
@@ -41,11 +41,11 @@ def show(model: Model) -> Reading | None:
     return reading
 
 
-def steps(model: Model, reading: Reading) -> None:
+def steps(model: Model, reading: CachedTrace) -> None:
     """The table of decoding steps. Each candidate can be taken, and each step leads to where the
     model looked."""
     view = state.view(Translate)
-    what = "token" if exact.on() else "word"
+    what = "token" if exact.is_on() else "word"
     st.caption(f"Click another {what} to continue the translation from it.{_compared()}")
     forced = int(view.force.split(":")[0]) if view.force else -1
     drawn = tails(model, reading) if view.method == "sample" else {}
@@ -57,7 +57,7 @@ def steps(model: Model, reading: Reading) -> None:
 
 def _compared() -> str:
     """What the percentages of whole words are."""
-    if exact.on():
+    if exact.is_on():
         return ""
     return (
         " Percentages compare tokens, for the model chooses tokens: each is the probability of the "
@@ -69,19 +69,19 @@ def _compared() -> str:
 def _table(model: Model, trace: Trace, forced: int, drawn: dict[int, float]) -> dict[str, Any]:
     """Of pieces, or of whole words with those that came close."""
     pieces = trace.translation.steps
-    if exact.on():
+    if exact.is_on():
         return steps_data(pieces, live=True, forced=forced, tails=drawn)
     glance = glance_data(trace, _rivals(model, trace))
     numbers = words(trace.predicted_tokens)
     return word_steps(glance, pieces, numbers, live=True, forced=forced, tails=drawn)
 
 
-@remembered()
+@cached()
 def _rivals(model: Model, trace: Trace) -> tuple[tuple[Rival, ...], ...]:
     return rival_words(model.translator, trace.translation)
 
 
-def tails(model: Model, reading: Reading) -> dict[int, float]:
+def tails(model: Model, reading: CachedTrace) -> dict[int, float]:
     """The steps that took a piece from the tail, with the probability of all that were more
     probable, by the model's own probabilities, whatever the temperature was."""
     trace = trace_cache.sites(model, reading, ["hook_logits"])
@@ -90,21 +90,21 @@ def tails(model: Model, reading: Reading) -> dict[int, float]:
     return {step: share for step, share in enumerate(before) if share >= TOP}
 
 
-def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
+def _with_the_piece(model: Model, view: Translate, reading: CachedTrace) -> CachedTrace:
     """The reading with the piece that the visitor took, with the way back; a piece that was taken
     in another sentence is let go of."""
     text, force = st.session_state.get(_OF, (view.text, ""))
     if view.force and view.force == force and view.text != text:
-        state.normalise(force="")
+        state.set_fields(force="")
         view = state.view(Translate)
     st.session_state[_OF] = view.text, view.force
     if not view.force:
         return reading
     try:
-        altered = trace_cache.altered(model, view, reading, view.force)
+        altered = trace_cache.with_forced_token(model, view, reading, view.force)
     except ValueError as error:
         st.warning(frame.plain(f"That token cannot be forced: {error}"))
-        state.normalise(force="")
+        state.set_fields(force="")
         return reading
     step = int(view.force.split(":")[0])
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -112,7 +112,7 @@ def _with_the_piece(model: Model, view: Translate, reading: Reading) -> Reading:
             f"You changed step {step + 1}. The model's own translation: "
             f"**{frame.plain(reading.trace.text)}**"
         )
-        frame.turn("Undo", "", {"force": ""})
+        frame.state_button("Undo", "", {"force": ""})
     return altered
 
 

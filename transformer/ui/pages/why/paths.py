@@ -21,7 +21,7 @@ SHOWN = (4, 8, 16, 32, 64, LONGEST)
 
 
 def show() -> None:
-    frame.lead(
+    frame.lead_text(
         "The shorter the path between two positions, the easier it is to learn a dependency "
         "between them. This page measures the paths of signals and gradients in real layers."
     )

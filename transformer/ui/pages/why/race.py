@@ -23,14 +23,14 @@ PAGE = "pages/why.py"
 
 def show() -> None:
     """A race that the address names, or a way to start one; then those there were."""
-    frame.lead(
+    frame.lead_text(
         "A long-range task: read a letter, wait, and output it later. Every layer of Table 1, and "
         "LSTM and GRU, learns it **on this machine** with the same number of weights. Over what "
         "distance can each layer remember a letter?"
     )
-    jobs, owner, asked = live_jobs.jobs(), visitor.owner(), state.view(Why).race
+    jobs, owner, asked = live_jobs.jobs(), visitor.ensure_id(), state.view(Why).race
     if asked.startswith(f"{NAME}-"):
-        frame.link(PAGE, "← All comparisons", race="")
+        frame.page_link(PAGE, "← All comparisons", race="")
         one_race.body(jobs, owner, asked)
         return
     before = shipped_race.read_race(models.folder(), NAME, RACES[NAME].entries)
@@ -41,7 +41,7 @@ def show() -> None:
         start.seeds(1)
         with st.container(border=True, key=f"race-{NAME}"):
             start.card(jobs, RACES[NAME], owner)
-        start.listed(jobs, owner, PAGE, NAME, heading="Earlier comparisons")
+        start.race_list(jobs, owner, PAGE, NAME, heading="Earlier comparisons")
     if before and right:
         with right:
             _came_with_the_app(before)

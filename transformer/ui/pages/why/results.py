@@ -15,7 +15,7 @@ LANGUAGES = {"de": "English → German", "fr": "English → French"}
 
 
 def show() -> None:
-    frame.lead(
+    frame.lead_text(
         "Table 2 of the paper: **better translations at a fraction of the training cost**. The y "
         "axis is BLEU on newstest2014, the x axis the training cost in floating-point operations, "
         "on a logarithmic scale."
@@ -58,7 +58,7 @@ def _table() -> None:
         "arXiv has 41.8, the proceedings and section 6.1 have 41.0. The paper’s tokenisation "
         "differs from that of this app, so these BLEU scores are not comparable with ours."
     )
-    frame.link("pages/inside.py", "What is BLEU? Compute it step by step →", section="bleu")
+    frame.page_link("pages/inside.py", "What is BLEU? Compute it step by step →", section="bleu")
 
 
 def _reckoned() -> None:

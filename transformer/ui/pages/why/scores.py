@@ -17,8 +17,8 @@ from transformer.ui import state
 from transformer.ui.pages.why import Why
 from transformer.ui.pages.why.sizes import see
 from transformer.ui.services import models
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets import controls, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
@@ -29,7 +29,7 @@ _by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
 
 
 def show() -> None:
-    frame.lead(
+    frame.lead_text(
         "If the components of q and k are independent with mean 0 and variance 1, then q·k has "
         "variance **d_k** (section 3.2.1, footnote 4). The softmax of such large scores "
         "saturates, and its gradient nearly vanishes. For this reason the paper divides by √d_k; "
@@ -42,7 +42,7 @@ def show() -> None:
             width=420,
             **state.bound("dk"),
         )
-        frame.turn(
+        frame.state_button(
             "New sample",
             "casino",
             {"seed": view.seed % 999 + 1},
@@ -139,7 +139,7 @@ def _curves(at: int) -> None:
             "Crosses: closed form. Shaded: from the first to the third quartile of the rows."
         )
         _download(table, "scores-by-width")
-    frame.link(
+    frame.page_link(
         "pages/train.py", "Does it matter for training? Compare all three →", run="", race=""
     )
 
@@ -158,7 +158,7 @@ def _heads() -> None:
         "twice."
     )
     controls.sentence(model)
-    controls.one_of("kind", labelled=False)
+    controls.button_row("kind", labelled=False)
     table = _of_heads(model, state.view(Why).text)
     see("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
     shown = table[table["kind"] == state.view(Why).kind]
@@ -201,17 +201,17 @@ def _model() -> Model | None:
     return models.load(name, folders[name]) if name else None
 
 
-@remembered("Drawing and measuring …")
+@cached("Drawing and measuring …")
 def _measured(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
     return score_scale.measure(widths, seed=seed)
 
 
-@remembered()
+@cached()
 def _drawn(d_k: int, seed: int) -> Mapping[Score, Draw]:
     return score_scale.draw(d_k, rows=1, seed=seed)
 
 
-@remembered("Reading the sentence …")
+@cached("Reading the sentence …")
 def _of_heads(model: Model, text: str) -> pd.DataFrame:
     """Raises ValueError if the text is empty or too long."""
     names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]

@@ -34,7 +34,7 @@ WHY = {
 
 
 def show() -> None:
-    frame.lead(
+    frame.lead_text(
         "Four kinds of layers map n vectors of dimension d to n vectors. Table 1 of the paper "
         "(section 4) compares their **complexity**, their **sequential operations** and the "
         "**maximum path length** between two positions."

@@ -16,14 +16,14 @@ from transformer.jobs import Computation, ComputationStatus
 from transformer.jobs.computation import timing_computation
 from transformer.ui import state
 from transformer.ui.pages.why.sizes import NAMES, PLACES, see, sliders
-from transformer.ui.services.live_jobs import computing
+from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame as page
 from transformer.ui.widgets import tables
-from transformer.ui.widgets.callbacks import refusal
+from transformer.ui.widgets.callbacks import show_refusal
 from transformer.ui.widgets.charts import chart, dark
-from transformer.ui.widgets.computed import PASS, ask, cancel, progress
-from transformer.ui.widgets.fragment import EVERY, fragment
+from transformer.ui.widgets.computed import REFUSAL, cancel, progress, submit
+from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 WIDEST = 512
 """d that is measured at most."""
@@ -34,28 +34,28 @@ EXPECTED = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted
 
 
 def show() -> None:
-    page.lead(
+    page.lead_text(
         "Do measured times agree with the formulas? This page times the forward and backward pass "
         "of one layer for increasing sequence lengths. On logarithmic axes a power of n is a "
         "straight line whose slope is the exponent."
     )
-    owner = visitor.owner()
+    owner = visitor.ensure_id()
     view = sliders("d", "k", "r")
     d = min(view.d, WIDEST)
     if view.d > WIDEST:
         st.caption(f"Values above d = {WIDEST} take too long; the measurement uses d = {WIDEST}.")
     what = timing_computation(d, view.k, view.r)
-    live = computing().status(what.key).live
-    fragment(_watched, "timing-watched", EVERY if live else None)(what, owner, live)
+    live = computation_service().status(what.key).live
+    fragment(_watched, "timing-watched", POLL_SECONDS if live else None)(what, owner, live)
 
 
 def _watched(what: Computation, owner: str, live: bool) -> None:
     """What changes while it is measured; the whole page anew when it begins or ends."""
-    now = computing().status(what.key, owner)
+    now = computation_service().status(what.key, owner)
     if now.live != live:
-        state.start_anew()
+        state.rerun_page()
     _controls(what, owner, now)
-    found = computing().result(what.key) if now.status == "done" else now.so_far
+    found = computation_service().result(what.key) if now.status == "done" else now.so_far
     timings = [Timing(**one) for one in found.get("timings", [])]
     if not timings:
         if not now.live:
@@ -93,7 +93,7 @@ def _controls(what: Computation, owner: str, now: ComputationStatus) -> None:
                 key="measure",
                 type="primary" if now.status == "absent" else "secondary",
                 icon=":material/timer:",
-                on_click=ask,
+                on_click=submit,
                 args=(what, True),
             )
         elif now.is_requester:
@@ -104,7 +104,7 @@ def _controls(what: Computation, owner: str, now: ComputationStatus) -> None:
         st.warning(page.plain(f"The measurement failed: {now.reason}."))
     if now.status == "stopped":
         st.caption("The measurement was stopped, so the slopes use fewer lengths.")
-    refusal(PASS)
+    show_refusal(REFUSAL)
 
 
 def _foretold(sizes: Mapping[str, Any]) -> object:

@@ -31,11 +31,11 @@ def show(page: str) -> str | None:
     """
     name = state.view().lesson
     if name == course.END and page != LIST:
-        state.normalise(lesson="")  # the course has ended
+        state.set_fields(lesson="")  # the course has ended
     if not name or name == course.END:
         return None
     if name not in course.BY_NAME:
-        state.normalise(lesson="")
+        state.set_fields(lesson="")
         return f"There is no lesson {name!r}. The first lesson is {course.LESSONS[0].name!r}."
     ready = prepared(course.BY_NAME[name])
     style()
@@ -53,13 +53,13 @@ def show(page: str) -> str | None:
             _search(ready, ready.question, checked)
         elif (as_class := progress.class_part(name)) is not None:
             _ask_class(ready, ready.question, as_class)
-        elif progress.over(name):
+        elif progress.is_revealed(name):
             _show_answer(ready, ready.question)
         else:
             _ask(ready)
             _options(ready, ready.question)
         _navigation(page, ready)
-        if ready.question and progress.over(name):
+        if ready.question and progress.is_revealed(name):
             with st.expander("Show the question again"):
                 _ask(ready)
                 _marked_options(ready, ready.question)
@@ -94,18 +94,18 @@ def follow(page: str) -> None:
     if _VISITED not in st.session_state and name in course.BY_NAME:
         lesson = course.BY_NAME[name]
         bare = st.query_params.keys() <= {"lesson", "model"}  # without a view: typed by hand
-        early = page != lesson.question_page and not progress.over(name)
+        early = page != lesson.question_page and not progress.is_revealed(name)
         redirect |= page == lesson.page and (bare or early)
     st.session_state[_VISITED] = True
     if not redirect or name not in course.BY_NAME:
         st.session_state.pop(_OPENED_LESSON, None)
         return
     lesson = course.BY_NAME[name]
-    target = lesson.page if progress.over(name) else lesson.question_page
+    target = lesson.page if progress.is_revealed(name) else lesson.question_page
     if models.checkpoints():
-        state.open_view(target, prepared(lesson).view_for(progress.over(name)))
+        state.open_view(target, prepared(lesson).view_for(progress.is_revealed(name)))
     else:
-        state.normalise(lesson=name)
+        state.set_fields(lesson=name)
     st.session_state.pop(_OPENED_LESSON, None)
     if target != page:
         st.switch_page(target, query_params=state.params(target))
@@ -213,14 +213,14 @@ def _marked_options(ready: PreparedLesson, question: Question) -> None:
 
 def _guess(name: str, label: str, number: int, right: bool) -> None:
     waits = progress.answer_in_class(name, number)
-    progress.keep(name, Guess(label, right, over=not waits))
+    progress.store(name, Guess(label, right, revealed=not waits))
     if not waits:
         _open(name)
 
 
 def _search(ready: PreparedLesson, question: Question, checked: tuple[bool, str] | None) -> None:
     """A question whose answer is found on the page: check it as often as needed, or give up."""
-    name, over = ready.lesson.name, progress.over(ready.lesson.name)
+    name, over = ready.lesson.name, progress.is_revealed(ready.lesson.name)
     if not over:
         _ask(ready)
     with st.container(horizontal=True, key="lesson-search"):
@@ -243,8 +243,8 @@ def _check_page(ready: PreparedLesson, page: str) -> tuple[bool, str] | None:
     if page != ready.lesson.page or state.view().text != ready.text:
         return False, "The page now shows something else. Click *Back to the lesson* first."
     name = ready.lesson.name
-    right, explanation = ready.question.check(ready.model, state.here())
-    progress.keep(name, Guess("", right, right or progress.over(name)))
+    right, explanation = ready.question.check(ready.model, state.page_view())
+    progress.store(name, Guess("", right, right or progress.is_revealed(name)))
     return right, explanation
 
 
@@ -255,13 +255,13 @@ def _check(name: str) -> None:
 
 def _give_up(name: str) -> None:
     progress.show_class_answers(name)
-    progress.keep(name, Guess("", False))
+    progress.store(name, Guess("", False))
     _open(name)
 
 
 def _navigation(page: str, ready: PreparedLesson) -> None:
     """Buttons to the lesson's own page, the neighbouring lessons and the list."""
-    lesson, done = ready.lesson, progress.over(ready.lesson.name)
+    lesson, done = ready.lesson, progress.is_revealed(ready.lesson.name)
     own = lesson.page if done else lesson.question_page
     after, earlier = course.following(lesson.name), course.previous(lesson.name)
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-ways"):

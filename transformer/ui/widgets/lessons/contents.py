@@ -20,12 +20,12 @@ def show(current: str) -> None:
     if current == course.END:
         end()
     elif not current:
-        frame.lead(
+        frame.lead_text(
             "Guess first, then look: each lesson asks a question and then shows the answer in the "
             f"model's own numbers. {len(course.CORE)} lessons, about "
             f"{round(course.minutes(course.CORE))} minutes. You can share the link of each lesson."
         )
-        remaining = [lesson for lesson in course.CORE if not progress.over(lesson.name)]
+        remaining = [lesson for lesson in course.CORE if not progress.is_revealed(lesson.name)]
         if remaining and done:
             st.markdown(
                 f"{done} of {len(course.CORE)} lessons done, {right} correct at the first attempt."
@@ -51,7 +51,7 @@ def _lessons(lessons: tuple[Lesson, ...]) -> None:
 
 def _status(lesson: Lesson) -> str:
     guess = progress.guess(lesson.name)
-    if guess is None or not guess.over:
+    if guess is None or not guess.revealed:
         return ""
     return " :material/check: correct" if guess.right else " :material/remove: done"
 
@@ -67,7 +67,7 @@ def end() -> None:
     """The last page of the course: a summary, the visitor's result and where to go next."""
     done, right = progress.count(course.CORE)
     st.header("End of the course", anchor=False)
-    remaining = [lesson for lesson in course.CORE if not progress.over(lesson.name)]
+    remaining = [lesson for lesson in course.CORE if not progress.is_revealed(lesson.name)]
     st.markdown(
         f"{done} of {len(course.CORE)} lessons done, **{right} correct at the first attempt**."
     )
@@ -79,9 +79,9 @@ def end() -> None:
     st.markdown("Continue with:")
     with st.container(horizontal=True, key="onward"):
         go(course.EXTRA[0].name, f"{len(course.EXTRA)} extra lessons", "more", primary=True)
-        frame.link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
-        frame.link("pages/train.py", "Train a model →", run="", race="")
-        frame.link("pages/findings.py", "Published findings →")
+        frame.page_link("pages/attention.py", "Your own sentence →", layer=-1, head=-1, pin="")
+        frame.page_link("pages/train.py", "Train a model →", run="", race="")
+        frame.page_link("pages/findings.py", "Published findings →")
     extra, extra_right = progress.count(course.EXTRA)
     if extra:
         st.markdown(f"Extra lessons: {extra} of {len(course.EXTRA)} done, {extra_right} correct.")

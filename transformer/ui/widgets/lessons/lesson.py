@@ -18,7 +18,7 @@ from transformer.measures.words import merge, plain_words, rows_of_written
 from transformer.ui.address import EXAMPLE, View
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell.registry import PAGES
 
 LIST = "pages/lessons.py"
@@ -49,10 +49,10 @@ class LessonCase:
             LessonUnavailable: if the translation does not end with `</s>`.
         """
 
-        def read() -> Reading:
-            return Reading(self.model.translator.trace(self.text, method="greedy"))
+        def read() -> CachedTrace:
+            return CachedTrace(self.model.translator.trace(self.text, method="greedy"))
 
-        trace = trace_cache.kept(("lesson", self.model.hash, self.text), read).trace
+        trace = trace_cache.get_or_make(("lesson", self.model.hash, self.text), read).trace
         if trace.predicted_tokens[-1:] != ("</s>",):
             raise LessonUnavailable("its translation does not come to an end")
         return trace

@@ -11,8 +11,8 @@ from transformer.ui import state
 from transformer.ui.about import about
 from transformer.ui.address import View
 from transformer.ui.services import models
+from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.services.remembered import remembered
 from transformer.ui.widgets.lessons.course import BY_NAME
 from transformer.ui.widgets.lessons.lesson import Lesson, LessonCase, LessonUnavailable, Question
 
@@ -105,7 +105,7 @@ def prepared(lesson: Lesson, available: AvailableModels | None = None) -> Prepar
     return PreparedLesson(lesson, name, lesson.sentences[0], None, None, missing)
 
 
-@remembered()
+@cached()
 def _question(model: Model, name: str, exact: bool) -> tuple[str, Question | None, str]:
     """The first sentence that shows the phenomenon, its question, or the reason why none does."""
     missing = ""

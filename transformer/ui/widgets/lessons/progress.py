@@ -10,7 +10,7 @@ import streamlit as st
 
 from transformer.classroom import Classroom
 from transformer.ui.services import live_classes
-from transformer.ui.services.remembered import Kept
+from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.shell import visitor
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.lessons.lesson import Lesson, escaped
@@ -31,15 +31,15 @@ class Guess:
 
     label: str
     right: bool
-    over: bool = True
+    revealed: bool = True
 
 
-_by_visitor: Kept[dict[str, Guess]] = Kept(MAX_BYTES)
+_by_visitor: SizedCache[dict[str, Guess]] = SizedCache(MAX_BYTES)
 
 
 def guesses() -> dict[str, Guess]:
     if _KEY not in st.session_state:
-        st.session_state[_KEY] = dict(_by_visitor.get(visitor.known()) or {})
+        st.session_state[_KEY] = dict(_by_visitor.get(visitor.current_id()) or {})
     stored: dict[str, Guess] = st.session_state[_KEY]
     return stored
 
@@ -48,20 +48,20 @@ def guess(name: str) -> Guess | None:
     return guesses().get(name)
 
 
-def over(name: str) -> bool:
+def is_revealed(name: str) -> bool:
     """Whether a lesson's answer may be shown; to a teacher, once the class has seen it."""
-    room = live_classes.mine()
-    if room is not None and room.is_teacher(visitor.known()):
+    room = live_classes.current_class()
+    if room is not None and room.is_teacher(visitor.current_id()):
         return room.are_shown(name)
     stored = guess(name)
-    return stored is not None and stored.over
+    return stored is not None and stored.revealed
 
 
-def keep(name: str, new: Guess) -> None:
+def store(name: str, new: Guess) -> None:
     """Store an answer. It counts as right only if no earlier one was wrong."""
     earlier = guess(name)
     right = new.right and (earlier is None or earlier.right)
-    _store({**guesses(), name: Guess(new.label, right, new.over)})
+    _store({**guesses(), name: Guess(new.label, right, new.revealed)})
 
 
 def reset() -> None:
@@ -71,13 +71,13 @@ def reset() -> None:
 
 def count(lessons: tuple[Lesson, ...]) -> tuple[int, int]:
     """How many of these lessons are done, and how many were right at the first attempt."""
-    done = [guess(lesson.name) for lesson in lessons if over(lesson.name)]
+    done = [guess(lesson.name) for lesson in lessons if is_revealed(lesson.name)]
     return len(done), sum(answer is not None and answer.right for answer in done)
 
 
 def _store(answers: dict[str, Guess]) -> None:
     st.session_state[_KEY] = answers
-    if visitor_id := visitor.known():
+    if visitor_id := visitor.current_id():
         _by_visitor.put(visitor_id, dict(answers))
 
 
@@ -100,36 +100,36 @@ def class_part(name: str) -> ClassPart | None:
     A guess that waited for a teacher who leads no more, or who has shown the answers, waits no
     longer.
     """
-    room, me = live_classes.mine(), visitor.known()
+    room, me = live_classes.current_class(), visitor.current_id()
     if room is not None and room.is_teacher(me):
         return ClassPart.SHOWN if room.are_shown(name) else ClassPart.ASKING
-    waits = room is not None and _waits(room, me, name)
+    waits = room is not None and _waits_for_teacher(room, me, name)
     guessed = guess(name)
-    if guessed is not None and guessed.label and not guessed.over and not waits:
-        keep(name, Guess(guessed.label, guessed.right))
+    if guessed is not None and guessed.label and not guessed.revealed and not waits:
+        store(name, Guess(guessed.label, guessed.right))
     if room is None or room.lead is None or not room.follows(me):
         return None
     if not waits:
         return ClassPart.SHOWN
-    if over(name):
+    if is_revealed(name):
         return None
     return ClassPart.WAITING if guessed is not None else ClassPart.GUESSING
 
 
 def answer_in_class(name: str, number: int) -> bool:
     """A guess, told to the class if there is one; whether it waits for the teacher."""
-    room, me = live_classes.mine(), visitor.known()
+    room, me = live_classes.current_class(), visitor.current_id()
     if room is None:
         return False
-    waits = _waits(room, me, name)
+    waits = _waits_for_teacher(room, me, name)
     room.answer(me, name, number)
     return waits
 
 
 def show_class_answers(name: str) -> None:
     """The answer may be seen; if this visitor is the teacher, by the whole class."""
-    room = live_classes.mine()
-    if room is not None and room.is_teacher(visitor.known()):
+    room = live_classes.current_class()
+    if room is not None and room.is_teacher(visitor.current_id()):
         room.show_answers(name)
 
 
@@ -138,13 +138,13 @@ def class_guesses(name: str, labels: Sequence[str]) -> None:
     was answered stays hidden until the teacher shows it."""
     for label in labels:
         st.markdown(f"- {label}")
-    fragment(_filling, f"together-{name}", CLASS_POLL_SECONDS)(name)
+    fragment(_answer_count, f"together-{name}", CLASS_POLL_SECONDS)(name)
 
 
 def class_bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
     """How many took each option; `right` is marked where it may be seen. Nothing without a class,
     or where nobody has guessed."""
-    room = live_classes.mine()
+    room = live_classes.current_class()
     counts = room.answers(name) if room else {}
     total = sum(counts.values())
     if right is not None and not total:
@@ -157,10 +157,10 @@ def class_bars(name: str, labels: Sequence[str], right: int | None = None) -> No
 
 
 def class_waiting(name: str) -> None:
-    guessed, room = guess(name), live_classes.mine()
+    guessed, room = guess(name), live_classes.current_class()
     if guessed is None or room is None:
         return
-    teacher = escaped(live_classes.called(room))
+    teacher = escaped(live_classes.teacher_name(room))
     st.info(
         f"Your answer: **{guessed.label}**. {teacher[:1].upper()}{teacher[1:]} will show all "
         "answers.",
@@ -168,8 +168,8 @@ def class_waiting(name: str) -> None:
     )
 
 
-def _filling(name: str) -> None:
-    room = live_classes.mine()
+def _answer_count(name: str) -> None:
+    room = live_classes.current_class()
     if room is not None:
         answered, members = room.answers(name).total(), len(room.members())
         st.progress(
@@ -177,6 +177,6 @@ def _filling(name: str) -> None:
         )
 
 
-def _waits(room: Classroom, me: str, name: str) -> bool:
+def _waits_for_teacher(room: Classroom, me: str, name: str) -> bool:
     """Whether this student's answer is the teacher's to show."""
     return room.lead is not None and room.follows(me) and not room.are_shown(name)

@@ -29,20 +29,20 @@ from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.tables import download
 
-EVERY = 2.0
+POLL_SECONDS = 2.0
 """Seconds between two looks at a race that runs."""
-SHOWN = {
+CURVES = {
     "loss": "Training loss",
     "valid_loss": "Validation loss",
     "accuracy": "Sequences right",
 }
-SMOOTH = 10
+STEPS_PER_POINT = 10
 """Steps whose training loss is drawn as one."""
 
 
 def show(jobs: Jobs, owner: str, race_id: str) -> None:
     """The page of one race. ValueError where there is none is for the page's frame to show."""
-    frame.link("pages/train.py", "← All runs and races", run="", race="")
+    frame.page_link("pages/train.py", "← All runs and races", run="", race="")
     body(jobs, owner, race_id)
 
 
@@ -58,12 +58,12 @@ def body(jobs: Jobs, owner: str, race_id: str) -> None:
     st.write(race.look_for)
     _controls(jobs, runs, owner)
     st.segmented_control(
-        "Curves", list(SHOWN), format_func=SHOWN.__getitem__, default="loss",
+        "Curves", list(CURVES), format_func=CURVES.__getitem__, default="loss",
         required=True, key="race-shown", label_visibility="collapsed",
     )  # fmt: skip
     live = _is_live(runs)
-    fragment(_watched, "race-watched", EVERY if live else None)(jobs, race, race_id, live)
-    _open_one(runs)
+    fragment(_live_part, "race-watched", POLL_SECONDS if live else None)(jobs, race, race_id, live)
+    _run_link(runs)
 
 
 def _runs(jobs: Jobs, race_id: str) -> list[RaceRun]:
@@ -89,7 +89,7 @@ def _controls(jobs: Jobs, runs: list[RaceRun], owner: str) -> None:
     race_id = runs[0].race.id
     with st.container(horizontal=True):
         if _is_live(runs):
-            frame.press("Stop the whole race", "stop", _act, jobs, race_id, owner, False)
+            frame.callback_button("Stop the whole race", "stop", _act, jobs, race_id, owner, False)
         with st.popover("Delete"):
             st.write(f"This deletes all {len(runs)} runs of this race permanently.")
             st.button("Delete the race", on_click=_act, args=(jobs, race_id, owner, True))
@@ -104,16 +104,16 @@ def _act(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
     _infos.clear()
 
 
-def _watched(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
+def _live_part(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     """What changes while the race runs; starts the whole page anew when its end has come."""
     runs = _runs(jobs, race_id)
     if not runs or _is_live(runs) != live:
-        state.start_anew()
+        state.rerun_page()
     shares = [1.0 if not run.info.live else run.info.progress or 0.0 for run in runs]
     if live:
         st.progress(sum(shares) / len(shares))
         if startup_error := jobs.startup_error():
-            st.error(frame.plain(frame.sentence(startup_error)))
+            st.error(frame.plain(frame.as_sentence(startup_error)))
     if all(run.info.status == "finished" for run in runs):
         st.caption(f"All {len(runs)} runs are finished.")
     else:
@@ -152,7 +152,7 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
                 st.markdown(f"**{frame.plain(group)}**")
             figure = race_curves(
                 {entry.partition(", ")[0]: curves[entry] for entry in entries},
-                SHOWN[what].lower() + unit,
+                CURVES[what].lower() + unit,
                 share=what == "accuracy",
                 marked=what != "loss",
                 top=max(greatest, default=None),
@@ -160,14 +160,16 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
             )
             figure.update_layout(height=360)
             chart(figure, f"lanes-{group}")
-    of_steps = f" Each point is the mean of {SMOOTH} steps." if what == "loss" else ""
+    of_steps = f" Each point is the mean of {STEPS_PER_POINT} steps." if what == "loss" else ""
     st.caption(f"Thin lines: single seeds. Thick lines: their mean.{of_steps}")
 
 
 def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
     """The mean of every `SMOOTH` steps, at the last of them."""
-    whole = len(loss) // SMOOTH * SMOOTH
-    return steps[:whole][SMOOTH - 1 :: SMOOTH], loss[:whole].reshape(-1, SMOOTH).mean(axis=1)
+    whole = len(loss) // STEPS_PER_POINT * STEPS_PER_POINT
+    return steps[:whole][STEPS_PER_POINT - 1 :: STEPS_PER_POINT], loss[:whole].reshape(
+        -1, STEPS_PER_POINT
+    ).mean(axis=1)
 
 
 def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
@@ -188,7 +190,7 @@ def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
     st.caption(frame.plain(about))
 
 
-def _open_one(runs: list[RaceRun]) -> None:
+def _run_link(runs: list[RaceRun]) -> None:
     """A way to one of the runs, with its heads and its film."""
     names = {run.info.name: f"{run.race.entry}, seed {run.race.seed}" for run in runs}
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -197,7 +199,7 @@ def _open_one(runs: list[RaceRun]) -> None:
         )
         if chosen in names:
             seen = "curves and examples" if runs[0].race.name == "layers" else "heads and its film"
-            frame.link("pages/train.py", f"Its {seen} →", run=chosen, race="")
+            frame.page_link("pages/train.py", f"Its {seen} →", run=chosen, race="")
 
 
 def grid(race: Race, runs: list[RaceRun]) -> str:
@@ -205,12 +207,13 @@ def grid(race: Race, runs: list[RaceRun]) -> str:
     seeds = sorted({run.race.seed for run in runs})
     found = {(run.race.entry, run.race.seed): run for run in runs}
     rows = [
-        [entry, *(_standing(found.get((entry, seed))) for seed in seeds)] for entry in race.entries
+        [entry, *(_run_status(found.get((entry, seed))) for seed in seeds)]
+        for entry in race.entries
     ]
     return tables.html("Status of the runs", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows)
 
 
-def _standing(run: RaceRun | None) -> str:
+def _run_status(run: RaceRun | None) -> str:
     if run is None:
         return "deleted"
     if run.info.status == "queued":

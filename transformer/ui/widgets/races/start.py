@@ -13,10 +13,10 @@ from transformer.jobs.races import RACES, Race
 from transformer.ui import state
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, quantities
-from transformer.ui.widgets.callbacks import attempt, refusal
+from transformer.ui.widgets.callbacks import attempt, show_refusal
 
 N_SEEDS = {1: f"1 (no verdict, needs {ENOUGH})", 3: "3", 5: "5"}
-LISTED = 20
+MAX_LISTED = 20
 """Most races that are listed."""
 _SEEDS = "race-seeds"
 
@@ -34,7 +34,7 @@ def section(jobs: Jobs, owner: str) -> None:
     for number, race in enumerate(RACES.values()):
         with columns[number % 2], st.container(border=True, key=f"race-{race.name}"):
             card(jobs, race, owner)
-    listed(jobs, owner)
+    race_list(jobs, owner)
 
 
 def seeds(first: int) -> None:
@@ -48,7 +48,7 @@ def seeds(first: int) -> None:
         key=_SEEDS,
         help=f"A verdict needs at least {ENOUGH}; more seeds reveal smaller differences.",
     )
-    refusal("race")
+    show_refusal("race")
 
 
 def card(jobs: Jobs, race: Race, owner: str) -> None:
@@ -78,13 +78,13 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 
 
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
-    if state.here().race:
+    if state.page_view().race:
         return  # pressed twice
-    seeds, where = range(1, count + 1), visitor.address()
+    seeds, where = range(1, count + 1), visitor.address_hash()
     attempt("race", lambda: state.change(race=submit_race(jobs, race, owner, seeds, address=where)))
 
 
-def listed(
+def race_list(
     jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "", heading: str = ""
 ) -> None:
     """The races that were started, one's own first, each a link to it on this page.
@@ -101,13 +101,13 @@ def listed(
     order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
     if heading and order:
         st.header(heading)
-    for runs in order[:LISTED]:
+    for runs in order[:MAX_LISTED]:
         first = runs[0]
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(progress(runs), color=_colour(runs))
             name = first.race.name
             title = RACES[name].title if name in RACES else name
-            frame.link(file, f"**{frame.plain(title)}**", race=first.race.id)
+            frame.page_link(file, f"**{frame.plain(title)}**", race=first.race.id)
             whose = [] if first.info.owner == owner else ["someone else's"]
             st.caption(" · ".join([*whose, quantities.ago(first.info.created)]))
 

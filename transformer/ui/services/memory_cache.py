@@ -21,15 +21,15 @@ from transformer.inference import Trace
 
 Value = TypeVar("Value")
 
-_NOTHING = type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, torch.nn.Module
-_OBJECT = 64
+_NOT_COUNTED = type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, torch.nn.Module
+_OBJECT_BYTES = 64
 """Bytes of a Python object, roughly, besides what it holds."""
-ROOM = 64_000_000
+MAX_BYTES = 64_000_000
 """Bytes of all that is remembered."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def weigh(value: object) -> int:
+def estimate_bytes(value: object) -> int:
     """Bytes that a value holds, roughly: arrays, tensors, tables and texts, however deep within
     containers and objects, each counted once; of models and functions nothing, for they are
     somebody else's."""
@@ -37,16 +37,16 @@ def weigh(value: object) -> int:
     ahead, total = [value], 0
     while ahead:
         one = ahead.pop()
-        if id(one) in seen or isinstance(one, _NOTHING):
+        if id(one) in seen or isinstance(one, _NOT_COUNTED):
             continue
         seen.add(id(one))
-        total += _OBJECT
+        total += _OBJECT_BYTES
         if isinstance(one, str | bytes | bytearray | int | float):
             total += sys.getsizeof(one)
         elif isinstance(bytes_of := getattr(one, "nbytes", None), int):
             total += bytes_of
         elif hasattr(one, "memory_usage"):
-            total += _of_table(one)
+            total += _table_bytes(one)
         elif hasattr(one, "to_plotly_json"):
             ahead.append(one.to_plotly_json())
         elif isinstance(one, Mapping):
@@ -60,20 +60,20 @@ def weigh(value: object) -> int:
     return total
 
 
-def _of_table(table: Any) -> int:
+def _table_bytes(table: Any) -> int:
     used = table.memory_usage(deep=True)
     return int(used.sum() if hasattr(used, "sum") else used)
 
 
 @dataclass
-class _Making:
+class _PendingValue:
     """A value that is being made, and how many threads ask for it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
-    asked: int = 0
+    waiting: int = 0
 
 
-class Kept(Generic[Value]):
+class SizedCache(Generic[Value]):
     """Values by key. Those that were not asked for longest make room for new ones.
 
     Args:
@@ -81,50 +81,50 @@ class Kept(Generic[Value]):
         size: bytes of one, asked when it comes.
     """
 
-    def __init__(self, room: int, size: Callable[[Value], int] = weigh) -> None:
-        self.room, self._size = room, size
+    def __init__(self, room: int, size: Callable[[Value], int] = estimate_bytes) -> None:
+        self.max_bytes, self._size = room, size
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
-        self._making: dict[Hashable, _Making] = {}
-        self._held = 0
+        self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
+        self._pending: dict[Hashable, _PendingValue] = {}
+        self._used_bytes = 0
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._values)
 
     @property
-    def held(self) -> int:
-        return self._held
+    def used_bytes(self) -> int:
+        return self._used_bytes
 
     def get(self, key: Hashable) -> Value | None:
         """What is kept, now used last; None if nothing is."""
         with self._lock:
-            if key not in self._kept:
+            if key not in self._values:
                 return None
-            self._kept.move_to_end(key)
-            return self._kept[key][0]
+            self._values.move_to_end(key)
+            return self._values[key][0]
 
     def put(self, key: Hashable, value: Value) -> None:
         """Keep this, in place of what was kept under the key."""
         size = self._size(value)
         with self._lock:
-            self._held += size - self._kept.pop(key, (value, 0))[1]
-            self._kept[key] = value, size
-            while len(self._kept) > 1 and self._held > self.room:
-                _, (_, gone) = self._kept.popitem(last=False)
-                self._held -= gone
+            self._used_bytes += size - self._values.pop(key, (value, 0))[1]
+            self._values[key] = value, size
+            while len(self._values) > 1 and self._used_bytes > self.max_bytes:
+                _, (_, gone) = self._values.popitem(last=False)
+                self._used_bytes -= gone
 
     def clear(self) -> None:
         with self._lock:
-            self._kept.clear()
-            self._held = 0
+            self._values.clear()
+            self._used_bytes = 0
 
-    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+    def get_or_make(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """What is kept, or what `make` gives: made once, however many threads ask at a time."""
         if (found := self.get(key)) is not None:
             return found
         with self._lock:
-            making = self._making.setdefault(key, _Making())
-            making.asked += 1
+            making = self._pending.setdefault(key, _PendingValue())
+            making.waiting += 1
         try:
             with making.lock:
                 if (found := self.get(key)) is None:
@@ -133,15 +133,15 @@ class Kept(Generic[Value]):
                 return found
         finally:
             with self._lock:
-                making.asked -= 1
-                if not making.asked:
-                    del self._making[key]
+                making.waiting -= 1
+                if not making.waiting:
+                    del self._pending[key]
 
 
-results: Kept[tuple[Any]] = Kept(ROOM)
+results: SizedCache[tuple[Any]] = SizedCache(MAX_BYTES)
 
 
-def remembered(spinner: str = "") -> Callable[[Function], Function]:
+def cached(spinner: str = "") -> Callable[[Function], Function]:
     """A decorator: the function is called once for the same arguments, by whomever.
 
     Not a cache of Streamlit's: those count entries, not bytes, and any browser may have them
@@ -162,20 +162,20 @@ def remembered(spinner: str = "") -> Callable[[Function], Function]:
 
         @functools.wraps(function)
         def call(*given: Any) -> Any:
-            key = (whole, *(_known_by(given[at]) for at in counts))
+            key = (whole, *(_cache_key(given[at]) for at in counts))
 
             def make() -> tuple[Any]:
                 with st.spinner(spinner) if spinner else nullcontext():
                     return (function(*given),)
 
-            return results.once(key, make)[0]
+            return results.get_or_make(key, make)[0]
 
         return cast(Function, call)
 
     return decorate
 
 
-def _known_by(argument: Any) -> Any:
+def _cache_key(argument: Any) -> Any:
     if isinstance(argument, Trace):
         return argument.source, argument.src_ids, argument.predicted_ids
     return getattr(argument, "hash", argument)

@@ -14,8 +14,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.ui.services import remembered as module
-from transformer.ui.services.remembered import Kept, remembered, weigh
+from transformer.ui.services import memory_cache as module
+from transformer.ui.services.memory_cache import SizedCache, cached, estimate_bytes
 
 KB = np.zeros(125)  # 1,000 bytes
 
@@ -23,32 +23,32 @@ KB = np.zeros(125)  # 1,000 bytes
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 60)), max_size=40))
 def test_it_never_holds_more_than_its_room_but_for_one_value(puts: list[tuple[str, int]]) -> None:
     """Held against a list of all that was put, the newest first."""
-    kept: Kept[int] = Kept(100, size=int)
+    kept: SizedCache[int] = SizedCache(100, size=int)
     order: list[tuple[str, int]] = []
     for key, size in puts:
         kept.put(key, size)
         order = [(key, size), *((k, s) for k, s in order if k != key)]
         while len(order) > 1 and sum(s for _, s in order) > 100:
             order.pop()
-        assert kept.held == sum(s for _, s in order) <= max(100, size)
+        assert kept.used_bytes == sum(s for _, s in order) <= max(100, size)
         assert len(kept) == len(order)
     assert {key: kept.get(key) for key in "abcdef"} == dict.fromkeys("abcdef") | dict(order)
 
 
 def test_what_is_asked_for_is_not_the_oldest_any_more() -> None:
-    kept: Kept[int] = Kept(3, size=lambda _: 1)
+    kept: SizedCache[int] = SizedCache(3, size=lambda _: 1)
     for key in "abc":
         kept.put(key, ord(key))
     assert kept.get("a") == 97
     kept.put("d", 100)
     assert [kept.get(key) for key in "abcd"] == [97, None, 99, 100]
-    tight: Kept[int] = Kept(1, size=lambda _: 5)
+    tight: SizedCache[int] = SizedCache(1, size=lambda _: 5)
     tight.put("large", 1)
     assert tight.get("large") == 1
 
 
 def test_threads_that_ask_together_have_it_made_once_and_an_error_is_not_kept() -> None:
-    kept: Kept[int] = Kept(1000)
+    kept: SizedCache[int] = SizedCache(1000)
     made: list[int] = []
     barrier = threading.Barrier(8)
 
@@ -59,7 +59,7 @@ def test_threads_that_ask_together_have_it_made_once_and_an_error_is_not_kept() 
 
     def ask() -> None:
         barrier.wait()
-        assert kept.once("a", make) == 7
+        assert kept.get_or_make("a", make) == 7
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
@@ -68,8 +68,8 @@ def test_threads_that_ask_together_have_it_made_once_and_an_error_is_not_kept() 
         thread.join()
     assert made == [1]
     with pytest.raises(ZeroDivisionError):
-        kept.once("b", lambda: 1 // 0)
-    assert kept.once("b", lambda: 3) == 3
+        kept.get_or_make("b", lambda: 1 // 0)
+    assert kept.get_or_make("b", lambda: 3) == 3
 
 
 @dataclass
@@ -93,28 +93,28 @@ def test_arrays_tables_and_texts_are_weighed_wherever_they_are() -> None:
         ([KB] * 100, 1000, 1300),  # one array, held a hundred times
         (torch.nn.Linear(1000, 1000), 0, 100),  # a model is its translator's
     ):
-        assert least <= weigh(value) <= most, value
+        assert least <= estimate_bytes(value) <= most, value
 
 
 def test_what_holds_itself_is_weighed() -> None:
     circle: list[object] = [KB]
     circle.append(circle)
-    assert 1000 < weigh(circle) < 1300
+    assert 1000 < estimate_bytes(circle) < 1300
 
 
 @pytest.fixture(autouse=True)
 def _own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "results", Kept(100_000))
+    monkeypatch.setattr(module, "results", SizedCache(100_000))
 
 
 def test_arguments_with_an_underscore_do_not_count() -> None:
     calls: list[tuple[str, int]] = []
 
-    @remembered()
+    @cached()
     def none(name: str, _model: object, row: int) -> None:
         calls.append((name, row))
 
-    @remembered()
+    @cached()
     def other(name: str, _model: object, row: int) -> int:
         return row
 
@@ -127,7 +127,7 @@ def test_arguments_with_an_underscore_do_not_count() -> None:
 def test_all_of_them_share_one_room() -> None:
     calls: list[int] = []
 
-    @remembered()
+    @cached()
     def large(number: int) -> np.ndarray:
         calls.append(number)
         return np.zeros(5000)  # 40 kB
@@ -135,13 +135,13 @@ def test_all_of_them_share_one_room() -> None:
     for number in (1, 2, 1, 3, 1, 2):
         large(number)
     assert calls == [1, 2, 3, 2]  # two of them fit
-    assert module.results.held < 100_000
+    assert module.results.used_bytes < 100_000
 
 
 def test_an_error_is_nobodys() -> None:
     tries: list[int] = []
 
-    @remembered()
+    @cached()
     def fails(_: int) -> int:
         tries.append(1)
         if len(tries) == 1:
