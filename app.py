@@ -23,8 +23,8 @@ def home() -> None:
         glance.show(model)
         lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
         st.header("Where to go from here")
-        glance.show_rooms()
-        frame.page_link(CLASS, "In a classroom? Join its class, or open one →")
+        glance.page_cards()
+        frame.link(CLASS, "In a classroom? Join its class, or open one →")
 
 
 if __name__ == "__main__":  # the page's script, run for every visit and click

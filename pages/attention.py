@@ -1,11 +1,11 @@
-"""Attention: every head of every layer, in every view, and side by side with another's."""
+"""Attention: every head of every layer in every view, and side by side with a second trace."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from transformer.ui import state
-from transformer.ui.pages.attention import Attention, comparison, explained, explorer, opened
+from transformer.ui.pages.attention import Attention, comparison, explorer, relevance, trace_files
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.shell import page
@@ -13,10 +13,10 @@ from transformer.ui.widgets import controls, frame
 
 
 def _checkpoint(model: Model) -> None:
-    left, right = st.columns([3, 2], gap="large")
-    with left:
+    sentence_column, settings_column = st.columns([3, 2], gap="large")
+    with sentence_column:
         controls.sentence(model)
-    with right:
+    with settings_column:
         st.caption(model.about.target)
         translated = st.empty()
         with st.container(horizontal=True):
@@ -25,17 +25,17 @@ def _checkpoint(model: Model) -> None:
             with st.popover("Compare"):
                 comparison.controls(model)
             with st.popover("Open trace"):
-                opened.controls()
-    reading = trace_cache.read(model, state.view())
-    translated.markdown(f"**{frame.plain(reading.trace.text)}**")
-    second, versus = comparison.second(model, reading)
-    explorer.show(model, reading, second, versus)
-    explained.show(model, reading)
-    explorer.buttons(model, reading, second, versus)
+                trace_files.controls()
+    cached = trace_cache.read(model, state.view())
+    translated.markdown(f"**{frame.plain(cached.trace.text)}**")
+    second, versus = comparison.load_second(model, cached)
+    explorer.show(model, cached, second, versus)
+    relevance.show(model, cached)
+    explorer.export_buttons(model, cached, second, versus)
 
 
 with page.page("pages/attention.py") as model:
     if state.view(Attention).trace:
-        opened.show()
+        trace_files.show()
     else:
         _checkpoint(model)

@@ -1,4 +1,4 @@
-"""Class: join one with its code, or open one, and see who is there."""
+"""Class: join or open a class and see its members."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from transformer.ui.shell import page
 from transformer.ui.shell.registry import CLASS
 
 with page.page_without_model(CLASS):
-    live_classes.classes()  # a broken limits.toml is said, and nothing else shown
-    room = live_classes.current_class()
-    if room is None:
+    live_classes.classes()  # reports an invalid limits.toml and ends the rerun
+    classroom = live_classes.mine()
+    if classroom is None:
         membership.join_or_open()
     elif live_classes.is_teacher():
-        membership.teacher(room)
+        membership.teacher(classroom)
     else:
-        membership.student(room)
+        membership.student(classroom)

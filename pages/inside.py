@@ -9,7 +9,7 @@ from transformer.ui.pages.inside import Inside, encoder_layers, learning, lens, 
 from transformer.ui.shell import page
 from transformer.ui.widgets import controls
 
-SHOWN = {
+SECTIONS = {
     "walk": walk.show,
     "training": own_pair.shifted_right,
     "learning": learning.show,
@@ -19,9 +19,9 @@ SHOWN = {
 }
 
 with page.page("pages/inside.py") as model:
-    left, right = st.columns(2, gap="large")
-    with left:
+    sentence_column, section_column = st.columns(2, gap="large")
+    with sentence_column:
         controls.sentence(model)
-    with right:
-        controls.button_row("section")
-    SHOWN[state.view(Inside).section](model)
+    with section_column:
+        controls.one_of("section")
+    SECTIONS[state.view(Inside).section](model)

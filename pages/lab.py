@@ -1,4 +1,4 @@
-"""Heads lab: what a head does, and what happens without it."""
+"""Heads lab: what a head does, and what changes when it is ablated."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.ui.pages.lab import (
 )
 from transformer.ui.shell import page
 
-SHOWN = {
+PARTS = {
     "switch": switch.show,
     "sweep": sweep.show,
     "moves": attribution.show,
@@ -31,4 +31,4 @@ SHOWN = {
 with page.page("pages/lab.py") as model:
     state.set_fields(lab=state.view(Lab).part)
     menu.show()
-    SHOWN[state.view(Lab).lab](model)
+    PARTS[state.view(Lab).lab](model)

@@ -1,4 +1,4 @@
-"""Lessons: a course through all pages, a guess on each step."""
+"""Lessons: a course through all pages, with a question on each step."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from transformer.ui.pages.positions import (
 from transformer.ui.shell import page
 from transformer.ui.widgets import controls
 
-SHOWN = {
+TOPICS = {
     "order": order.order,
     "clocks": order.clocks,
     "matrix": formula.matrix,
@@ -31,10 +31,10 @@ SHOWN = {
     "far": extrapolation.show,
     "slip": misprint.show,
 }
-OF_A_SENTENCE = ("clocks", "matrix", "added", "parts")
+TOPICS_WITH_SENTENCE = ("clocks", "matrix", "added", "parts")
 
 
-def turned() -> None:
+def open_first_topic() -> None:
     """Open the first topic of the chosen heading; for a callback."""
     if (tab := st.session_state["positions-tab"]) is not None:
         state.change(topic=TABS[tab][0])
@@ -48,10 +48,10 @@ with page.page("pages/positions.py") as model:
         required=True,
         key="positions-tab",
         label_visibility="collapsed",
-        on_change=turned,
+        on_change=open_first_topic,
     )
     if len(TABS[tab]) > 1:
-        controls.button_row("topic", labelled=False, options=TABS[tab])
-    if state.view(Positions).topic in OF_A_SENTENCE:
+        controls.one_of("topic", labelled=False, options=TABS[tab])
+    if state.view(Positions).topic in TOPICS_WITH_SENTENCE:
         controls.sentence(model)
-    SHOWN[state.view(Positions).topic](model)
+    TOPICS[state.view(Positions).topic](model)

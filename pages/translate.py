@@ -1,4 +1,4 @@
-"""Translate: a sentence, its translation, and how each piece of it was chosen."""
+"""Translate: a sentence, its translation and its decoding steps."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from transformer.ui.shell import page
 from transformer.ui.widgets import controls, frame
 
 with page.page("pages/translate.py") as model:
-    left, right = st.columns(2, gap="large")
-    with left:
+    sentence_column, result_column = st.columns(2, gap="large")
+    with sentence_column:
         controls.sentence(model)
-    with right:
-        reading = result.show(model)
-    controls.decoding_method(model)
-    if reading is not None:
-        result.steps(model, reading)
-        frame.page_link("pages/attention.py", "Show the attention →")
+    with result_column:
+        cached = result.show(model)
+    controls.method(model)
+    if cached is not None:
+        result.steps(model, cached)
+        frame.link("pages/attention.py", "Show the attention →")

@@ -7,7 +7,7 @@ from transformer.ui.pages.why import Why, paths, race, results, scores, table, t
 from transformer.ui.shell import page
 from transformer.ui.widgets import controls
 
-SHOWN = {
+PARTS = {
     "table": table.show,
     "time": timing.show,
     "paths": paths.show,
@@ -17,5 +17,5 @@ SHOWN = {
 }
 
 with page.page_without_model("pages/why.py"):
-    controls.button_row("part", labelled=False)
-    SHOWN[state.view(Why).part]()
+    controls.one_of("part", labelled=False)
+    PARTS[state.view(Why).part]()

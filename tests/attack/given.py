@@ -27,7 +27,7 @@ from transformer.text import Vocabulary
 from transformer.text.tasks import TASKS
 from transformer.training.estimate import workload
 from transformer.training.recipe import make_run_config
-from transformer.ui.pages.attention.opened import opened
+from transformer.ui.pages.attention.trace_files import read_trace_file
 from transformer.ui.pages.training.own_pairs import parsed
 from transformer.ui.services.uploads import decode_text
 from transformer.ui.shell.registry import PAGES, make_view, parse_params
@@ -136,7 +136,7 @@ def traces(chance: random.Random, folder: Path) -> None:
         raw = raw[: chance.choice((len(raw), len(raw), 100, 9, 0))]
     name = chance.choice(("t.npz", "../../t.npz", "a\0b", "", text(chance)))
     try:
-        reading = opened(bytes(raw), name)
+        reading = read_trace_file(bytes(raw), name)
     except ValueError as error:
         told(error)
         return

@@ -18,8 +18,8 @@ from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
 from transformer.jobs import services
 from transformer.ui.address import View
-from transformer.ui.pages.attention import opened
-from transformer.ui.services.trace_cache import CachedTrace
+from transformer.ui.pages.attention import trace_files
+from transformer.ui.services.trace_cache import Reading
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -193,8 +193,8 @@ def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
     weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(9, 12, 3)))
     given = Trace.from_weights(["a", "b", "c"], encoder=weights)
     app = visit("pages/attention.py")
-    services.shared_service(opened.OpenedTraces).put(
-        (app.session_state["visitor"], "0" * 16), CachedTrace(given, "x")
+    services.shared_service(trace_files.OpenedTraces).put(
+        (app.session_state["visitor"], "0" * 16), Reading(given, "x")
     )
     app.query_params.update({"trace": "0" * 16, "layer": "8", "head": "11", "kind": "encoder"})
     app.run()

@@ -141,7 +141,7 @@ def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -
         FAILED,
     )
     app = visit(PAGE, sentences=str(N))
-    assert "failed; open it for the reason" in texts(app)
+    assert "failed; click the claim for the reason" in texts(app)
     app.button(key="open-single").click().run()
     (message,) = messages(app)
     assert "sentence 3 of runs/x.arrow is" in message.replace("\\", "")

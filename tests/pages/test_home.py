@@ -15,7 +15,7 @@ from transformer.figures.glance import glance_data
 from transformer.figures.rooms import PICTURES
 from transformer.ui import state
 from transformer.ui.pages.home import glance
-from transformer.ui.pages.home.glance import Wish
+from transformer.ui.pages.home.glance import TranslationRequest
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.shell.registry import HOME, PAGES, path
@@ -65,11 +65,11 @@ def model(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     return models.load("tiny", checkpoints / "tiny")
 
 
-def ask(model: Model, **told: Any) -> Wish:
+def ask(model: Model, **told: Any) -> TranslationRequest:
     """What is remembered of what the browser says."""
     st.session_state[glance.KEY] = {"choice": told}
-    glance._take(model)
-    return glance._asked()
+    glance._handle_choice(model)
+    return glance._current_request()
 
 
 def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model) -> None:
@@ -102,7 +102,7 @@ def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model
 )
 def test_what_makes_no_sense_is_not_heard(model: Model, told: dict[str, Any]) -> None:
     before = state.view().text
-    assert ask(model, **told) == Wish(before)
+    assert ask(model, **told) == TranslationRequest(before)
     assert state.view().text == before
 
 
@@ -114,7 +114,7 @@ def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model:
     assert data["ids"][0] == other
     assert data["taken"] == 0
     state.change(text="She hides.")
-    assert glance._asked() == Wish("She hides.")
+    assert glance._current_request() == TranslationRequest("She hides.")
 
 
 @pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])

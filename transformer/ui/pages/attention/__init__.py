@@ -6,33 +6,32 @@ from dataclasses import dataclass
 
 from transformer.ui.address import View, explorer_field, field
 
-NAME = (r"([0-9a-f]{16})?", "the name of an opened trace, sixteen signs of 0-9 and a-f")
+TRACE_ID = (r"([0-9a-f]{16})?", "the id of an opened trace, 16 hexadecimal digits")
 
 
 @dataclass(frozen=True)
 class Attention(View):
-    """As in `figures.state`.
+    """Address fields of the page; `figures.state` explains those of the explorer.
 
     Attributes:
-        trace, other_trace: names by which this browser's opened trace files are found again; ""
-            is none.
+        trace, other_trace: ids of trace files that this browser opened; "" is none.
     """
 
-    view: str = explorer_field("view")
-    heads: str = explorer_field("heads")
-    combine: str = explorer_field("combine")
-    tokens: str = explorer_field("tokens")
-    pin: str = explorer_field("pin")
-    way: str = explorer_field("way")
-    zoom: int = explorer_field("zoom")
-    special: str = explorer_field("special")
-    renormalise: int = explorer_field("renormalise")
-    word_row: str = explorer_field("word_row")
-    scale: str = explorer_field("scale")
-    measure: str = explorer_field("measure")
-    more: int = explorer_field("more")
-    order: str = explorer_field("order")
-    node: int = explorer_field("node")
-    force: str = explorer_field("force")
-    trace: str = field(form=NAME, of_model=True)
-    other_trace: str = field(form=NAME, of_model=True)
+    view: str = explored("view")
+    heads: str = explored("heads")
+    combine: str = explored("combine")
+    tokens: str = explored("tokens")
+    pin: str = explored("pin")
+    way: str = explored("way")
+    zoom: int = explored("zoom")
+    special: str = explored("special")
+    renormalise: int = explored("renormalise")
+    word_row: str = explored("word_row")
+    scale: str = explored("scale")
+    measure: str = explored("measure")
+    more: int = explored("more")
+    order: str = explored("order")
+    node: int = explored("node")
+    force: str = explored("force")
+    trace: str = field(form=TRACE_ID, of_model=True)
+    other_trace: str = field(form=TRACE_ID, of_model=True)

@@ -1,5 +1,5 @@
-"""A second translation beside the first: of another sentence, by another checkpoint, or with
-another piece forced at a step."""
+"""A second translation to compare with: of another sentence, by another checkpoint, or with another
+token forced at one step."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import frame
 
-# Words that can stand in each other's place without another word changing with them.
-_EITHER = {
+# Pairs of words that can replace each other without changing any other word of the sentence.
+_WORD_PAIRS = {
     "en": (
         "red black", "umbrella hat", "rains snows", "never often", "sea city", "home school",
         "student doctor", "house car", "dog cat", "man boy", "woman girl", "big small",
@@ -37,7 +37,7 @@ _EITHER = {
 
 def controls(model: Model) -> None:
     st.text_input(
-        placeholder=suggested(model),
+        placeholder=suggested_text(model),
         live="400ms",
         **{
             **state.bound("other"),
@@ -65,37 +65,41 @@ def controls(model: Model) -> None:
     )
 
 
-def suggested(model: Model) -> str:
-    """What to compare with where nothing is chosen: the sentence with one word changed, or else
-    another that the model reads."""
+def suggested_text(model: Model) -> str:
+    """Return the default text to compare with: the sentence with one word changed, or another
+    example of the model."""
     here = state.view(Attention).text
     languages = model.about.languages
-    changed = one_word_changed(here, languages[0] if languages else "")
+    changed = change_one_word(here, languages[0] if languages else "")
     return changed or next((text for text in model.about.examples if text != here), "")
 
 
-def second(model: Model, reading: CachedTrace) -> tuple[CachedTrace | None, str]:
-    """The reading to compare with and what it is, as `explorer.show` takes them. What is wrong
-    with it is said on the page; the first reading is shown all the same."""
+def load_second(model: Model, cached: Reading) -> tuple[Reading | None, str]:
+    """Return the trace to compare with and its kind, the last two arguments of `explorer.show`.
+    If the comparison fails, show a warning; the page still shows the first trace."""
     view = state.view(Attention)
     compared = bool(not is_blank(view.other) or view.other_model)
     try:
         if view.force and not (compared and view.view == "compare"):
-            return trace_cache.with_forced_token(model, view, reading, view.force), "force"
+            return trace_cache.altered(model, view, cached, view.force), "force"
         if compared:
-            return trace_cache.comparison(_other_model(model), view), "other"
-        if view.view == "compare" and (text := suggested(model)):
-            return trace_cache.comparison(model, replace(view, other=text)), "other"
+            return trace_cache.other(_other_model(model), view), "other"
+        if view.view == "compare" and (text := suggested_text(model)):
+            return trace_cache.other(model, replace(view, other=text)), "other"
     except (OSError, ValueError) as error:
         st.warning(frame.plain(f"The comparison failed: {error}"))
         return None, "refused"
     return None, ""
 
 
-def names(model: Model, versus: str) -> tuple[str, ...]:
-    """What the two sides are called where they are two models; nothing where A and B will do."""
-    other = state.view(Attention).other_model
-    return (model.name, other) if versus == "other" and other not in ("", model.name) else ()
+def side_names(model: Model, versus: str) -> tuple[str, ...]:
+    """Return the names of two different models, or () if the sides are to be called A and B."""
+    other_model = state.view(Attention).other_model
+    return (
+        (model.name, other_model)
+        if versus == "other" and other_model not in ("", model.name)
+        else ()
+    )
 
 
 def _other_model(model: Model) -> Model:
@@ -109,16 +113,16 @@ def _other_model(model: Model) -> Model:
     return models.load(name, folders[name])
 
 
-def one_word_changed(text: str, language: str) -> str:
-    """`text` with the first word changed of which we know another; words that say most are tried
-    first. "" if there is none."""
-    for pair in _EITHER.get(language, ()):
-        one, other = pair.split()
-        for old, new in ((one, other), (other, one)):
-            found = re.search(rf"\b{old}\b", text)
-            if found:
-                return text[: found.start()] + new + text[found.end() :]
-            found = re.search(rf"\b{old.capitalize()}\b", text)
-            if found:
-                return text[: found.start()] + new.capitalize() + text[found.end() :]
+def change_one_word(text: str, language: str) -> str:
+    """Return `text` with one word replaced by its partner in `_WORD_PAIRS`, or "" if it has none of
+    these words. Content words are tried before function words."""
+    for pair in _WORD_PAIRS.get(language, ()):
+        first, second = pair.split()
+        for old, new in ((first, second), (second, first)):
+            match = re.search(rf"\b{old}\b", text)
+            if match:
+                return text[: match.start()] + new + text[match.end() :]
+            match = re.search(rf"\b{old.capitalize()}\b", text)
+            if match:
+                return text[: match.start()] + new.capitalize() + text[match.end() :]
     return ""

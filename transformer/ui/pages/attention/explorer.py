@@ -1,4 +1,4 @@
-"""The attention explorer on its page: what is chosen is drawn at once, and can be taken away."""
+"""The attention explorer of the Attention page, and its exports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.figures.state import FIELDS, State
 from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.pages.attention import Attention, comparison
-from transformer.ui.pages.attention.comparison import names
+from transformer.ui.pages.attention.comparison import side_names
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
@@ -25,118 +25,119 @@ from transformer.ui.widgets.tables import download
 
 
 def show(
-    model: Model | None, reading: CachedTrace, second: CachedTrace | None = None, versus: str = ""
+    model: Model | None, cached: Reading, second: Reading | None = None, versus: str = ""
 ) -> None:
-    """The explorer. The session hears of a choice afterwards, and sends what is missing.
+    """Draw the explorer. The browser redraws a choice at once; the next rerun sends missing layers.
 
     Args:
-        model: that the reading is of; None where it is a file's, with all there will be.
-        second: to compare with; `versus` says what it is, as in `figures.explorer_data`.
+        model: the model of `cached`; None for an opened trace file, which has all tensors.
+        second: the trace to compare with; `versus` is its kind, as in `figures.explorer_data`.
     """
     aligner = model.aligner if model else None
-    now = first_look(reading, state.view(Attention).explorer(), aligner)
-    both = [reading] if second is None else [reading, second]
+    explorer_state = first_look(cached, state.view(Attention).explorer(), aligner)
+    both_sides = [cached] if second is None else [cached, second]
     parts = [
         part
-        for number, one in enumerate(both)
-        for part in prefixed(one.side.layers(_layers(now, reading)), number)
+        for number, item in enumerate(both_sides)
+        for part in prefixed(item.side.layers(_needed_layers(explorer_state, cached)), number)
     ]
-    if now["view"] == "query-key":
-        parts += _vectors(model, reading, now)
-    # The state it opens with is not sent again with every later choice: while nothing else changes,
-    # the same bytes as before do not travel again.
+    if explorer_state["view"] == "query-key":
+        parts += _vector_parts(model, cached, explorer_state)
+    # Keep the state with which the page was opened: Streamlit does not resend unchanged data.
     if st.session_state.get("opened", (None,))[0] != state.visit():
-        st.session_state["opened"] = (state.visit(), now)
+        st.session_state["opened"] = (state.visit(), explorer_state)
     visit, opening = st.session_state["opened"]
-    sides = [one.side for one in both]
+    sides = [item.side for item in both_sides]
     data = explorer_data(
         sides,
         opening,
         parts,
         visit=visit,
         versus=versus,
-        names=names(model, versus) if model else (),
-        # In a lesson it would tell what is to be guessed or found.
-        story=[] if state.view().lesson else story(reading, aligner),
-        exact=int(now["exact"]),
+        names=side_names(model, versus) if model else (),
+        # In a lesson the story would give the answer away.
+        story=[] if state.view().lesson else story(cached, aligner),
+        exact=int(explorer_state["exact"]),
     )
-    views.explorer(key="explorer", data=data, on_state_change=_explored)
+    views.explorer(key="explorer", data=data, on_state_change=_save_explorer_state)
 
 
-def _layers(now: State, reading: CachedTrace) -> list[int]:
-    """The layers that are looked at: of the chosen head, of the heads that are on, and where the
-    translation is written step by step of the clearest head of each kind."""
-    found = reading.side.doc["clearest"].values() if now["view"] == "decoding" else ()
-    clearest = [layer for layer, _ in found]
-    on = [head for head in str(now["heads"]).split(",") if "." in head]  # not "" and not "none"
-    return [int(now["layer"]), *clearest, *(int(head.split(".")[0]) for head in on)]
+def _needed_layers(explorer_state: State, cached: Reading) -> list[int]:
+    """Return the layers to send: those of the selected head and of all heads that are switched on,
+    and in the decoding view those of the strongest head of each kind."""
+    strongest = cached.side.doc["clearest"].values() if explorer_state["view"] == "decoding" else ()
+    clearest = [layer for layer, _ in strongest]
+    on = [
+        head for head in str(explorer_state["heads"]).split(",") if "." in head
+    ]  # not "" and not "none"
+    return [int(explorer_state["layer"]), *clearest, *(int(head.split(".")[0]) for head in on)]
 
 
-def _vectors(model: Model | None, reading: CachedTrace, now: State) -> list[Part]:
-    layer = min(int(now["layer"]), reading.trace.n_layers - 1)
-    head = min(int(now["head"]), reading.trace.n_heads - 1)
-    kind = str(now["kind"])
+def _vector_parts(model: Model | None, cached: Reading, explorer_state: State) -> list[Part]:
+    layer = min(int(explorer_state["layer"]), cached.trace.n_layers - 1)
+    head = min(int(explorer_state["head"]), cached.trace.n_heads - 1)
+    kind = str(explorer_state["kind"])
     if model is None:
-        return prefixed(vectors_of(reading.trace, kind, layer, head), 0)
-    return prefixed(trace_cache.vectors(model, reading, kind, layer, head), 0)
+        return prefixed(vectors_of(cached.trace, kind, layer, head), 0)
+    return prefixed(trace_cache.vectors(model, cached, kind, layer, head), 0)
 
 
-def _explored() -> None:
-    """The browser tells what the user looks at now; what it may not hold is left out."""
+def _save_explorer_state() -> None:
+    """Store the explorer's state as the browser reports it, without invalid values; a callback."""
     if "explorer" not in st.session_state:
-        return  # the visitor has left the page since
-    told = st.session_state["explorer"]["state"]
+        return  # the visitor has left the page
+    message = st.session_state["explorer"]["state"]
     values: State = {}
     for name, field in FIELDS.items():
         try:
-            values[name] = field.read(told[name])
+            values[name] = field.read(message[name])
         except (KeyError, ValueError):
             continue
     state.change(**values)
 
 
-def buttons(
-    model: Model, reading: CachedTrace, second: CachedTrace | None = None, versus: str = ""
+def export_buttons(
+    model: Model, cached: Reading, second: Reading | None = None, versus: str = ""
 ) -> None:
-    """Made when they are clicked, not before; `second` and `versus` as `explorer.show` has them."""
-    name = file_name("attention", model.name, reading.trace.source)
+    """Draw the export buttons; a click builds the file. `second` and `versus` as in `show`."""
+    name = file_name("attention", model.name, cached.trace.source)
     with st.container(horizontal=True, vertical_alignment="center"):
         download(
             "Export as web page (.html)",
-            _page(model, reading, second, versus),
+            _page_builder(model, cached, second, versus),
             f"{name}.html",
             about="One file with all heads that opens without this app and without a network.",
         )
         download(
             "Export all tensors (.npz)",
-            _npz(model, reading),
+            _npz_builder(model, cached),
             f"{name}.npz",
             about="For Python: open it with `Trace.load_npz(file)`, or with NumPy alone.",
         )
 
 
-def _page(
-    model: Model, reading: CachedTrace, second: CachedTrace | None, versus: str
+def _page_builder(
+    model: Model, cached: Reading, second: Reading | None, versus: str
 ) -> Callable[[], str]:
-    # Of this moment: what is made later runs outside the session.
-    shown = first_look(reading, state.view(Attention).explorer(), model.aligner)
-    told = story(reading, model.aligner)
-    names = ("",) if second is None else comparison.names(model, versus) or ("A", "B")
+    # Read the session now: `build_page` runs outside of it.
+    explorer_state = first_look(cached, state.view(Attention).explorer(), model.aligner)
+    notices = story(cached, model.aligner)
+    titles = ("",) if second is None else comparison.side_names(model, versus) or ("A", "B")
 
-    def made() -> str:
-        sides = [ExplorerData(trace_cache.full_trace(model, reading), names[0], model.name)]
+    def build_page() -> str:
+        sides = [ExplorerData(trace_cache.whole(model, cached), titles[0], model.name)]
         if second is not None:
-            sides.append(ExplorerData(second.trace, names[1]))
-        return explorer_page(sides, shown, reading.trace.source, told)
+            sides.append(ExplorerData(second.trace, titles[1]))
+        return explorer_page(sides, explorer_state, cached.trace.source, notices)
 
-    return made
+    return build_page
 
 
-def _npz(model: Model, reading: CachedTrace) -> Callable[[], bytes]:
-    def made() -> bytes:
+def _npz_builder(model: Model, cached: Reading) -> Callable[[], bytes]:
+    def build_file() -> bytes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.npz"
-            trace_cache.full_trace(model, reading).save_npz(path)
+            trace_cache.whole(model, cached).save_npz(path)
             return path.read_bytes()
 
-    return made
+    return build_file

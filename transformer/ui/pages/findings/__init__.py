@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from transformer.analysis.findings import FINDINGS
 from transformer.ui.address import View, field
 
-OPEN = {"": "None", **{name: one.claim for name, one in FINDINGS.items()}}
+OPEN = {"": "None", **{name: finding.claim for name, finding in FINDINGS.items()}}
 
 
 @dataclass(frozen=True)
 class Findings(View):
-    """A table of all findings, of which one may be open.
+    """Address fields of the page.
 
     Attributes:
-        finding: the one whose card stands below its row; "" is none.
+        finding: the open finding, whose card is below its row; "" is none.
     """
 
     finding: str = field("", "Open", choices=OPEN)

@@ -17,7 +17,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.findings.beside_checkpoint import KeptFinding, kept
-from transformer.figures.interval_chart import measured as drawn
+from transformer.figures.interval_chart import measured as draw_effects
 from transformer.figures.interval_chart import text
 from transformer.jobs import Computation, ComputationStatus
 from transformer.measures.naming import file_name
@@ -43,48 +43,54 @@ def show(model: Model) -> None:
         "Published claims about attention heads, tested on this model. Click a claim for its rule "
         "and figures."
     )
-    before = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
+    shipped = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
     summary = st.container()
-    with st.expander("Measure again or on other sentences", expanded=_is_asking(before)):
-        corpus = choose(model)
+    with st.expander("Measure again or on other sentences", expanded=_is_expanded(shipped)):
+        corpus = chosen(model)
         run_all = st.container()
     if corpus is None:
         return
-    asked = {name: computation(model, corpus, name) for name in FINDINGS}
-    who = visitor.current_id()
-    standings = {name: computation_service().status(what.key, who) for name, what in asked.items()}
-    done = [name for name, now in standings.items() if now.status == "done"]
+    computations = {name: finding_computation(model, corpus, name) for name in FINDINGS}
+    visitor_id = visitor.known()
+    statuses = {
+        name: computing().status(computation.key, visitor_id)
+        for name, computation in computations.items()
+    }
+    done = [name for name, status in statuses.items() if status.status == "done"]
     with run_all:
-        _all(model, asked, standings, done)
-    live = any(now.live for now in standings.values())
-    fragment(_watched, "findings-watch", POLL_SECONDS if live else None)(asked, done, live)
-    results = {name: _result(model, name, now, before.get(name)) for name, now in standings.items()}
+        _run_controls(model, computations, statuses, done)
+    live = any(status.live for status in statuses.values())
+    fragment(_watch, "findings-watch", EVERY if live else None)(computations, done, live)
+    results = {
+        name: _latest_result(model, name, status, shipped.get(name))
+        for name, status in statuses.items()
+    }
     with summary:
-        _summary([one for one in results.values() if one])
+        _summary([result for result in results.values() if result])
     with st.container(key="findings", gap="small"):
-        _heads()
+        _column_titles()
         for name, published in FINDINGS.items():
-            _row(published, standings[name], results[name])
-            if state.page_view().finding == name:
+            _row(published, statuses[name], results[name])
+            if state.here().finding == name:
                 with st.container(border=True):
-                    _card(model, corpus, published, before.get(name))
+                    _card(model, corpus, published, shipped.get(name))
     st.caption(
         "The dashed line is a threshold, the smallest effect that would matter; the bar is the 95% "
         "interval of the effect. A claim **holds** if the interval lies on the shaded side of the "
         "threshold, and is **refuted** if it lies on the other side. If the interval contains the "
-        "threshold, the claim is **not shown**; more sentences may decide. Results are the latest "
-        "of this server, or else those shipped with the checkpoint."
+        "threshold, the claim is **not shown**; more sentences may decide. The table shows the "
+        "latest results of this server, or those shipped with the checkpoint."
     )
 
 
-def _is_asking(before: Mapping[str, KeptFinding]) -> bool:
-    """Whether the visitor has chosen sentences, or nothing is known about this checkpoint."""
-    return not before or state.view().corpus != ""
+def _is_expanded(shipped: Mapping[str, KeptFinding]) -> bool:
+    """Return whether the visitor has chosen sentences, or the checkpoint has no shipped results."""
+    return not shipped or state.view().corpus != ""
 
 
-def _summary(found: list[FindingResult]) -> None:
-    """How many claims got which verdict, and a switch for the figures."""
-    counts = Counter(one.values["verdict"] for one in found)
+def _summary(results: list[FindingResult]) -> None:
+    """Draw the number of claims for each verdict, and a toggle for the figures."""
+    counts = Counter(result.values["verdict"] for result in results)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         for word in verdicts.BADGES:
             if counts[word]:
@@ -93,33 +99,37 @@ def _summary(found: list[FindingResult]) -> None:
         st.toggle("Show figures", key=FIGURES)
 
 
-def _all(
+def _run_controls(
     model: Model,
-    asked: Mapping[str, Computation],
-    standings: Mapping[str, ComputationStatus],
+    computations: Mapping[str, Computation],
+    statuses: Mapping[str, ComputationStatus],
     done: list[str],
 ) -> None:
-    """Draw a button for all findings that are left, and all verdicts as a file."""
-    who = visitor.current_id()
-    mine = [look.key for look in standings.values() if look.live and look.is_requester]
-    left = [name for name, now in standings.items() if now.status != "done" and not now.live]
-    minutes = max(1, round(sum(FINDINGS[name].minutes for name in left)))
+    """Draw a button for all remaining findings, and a download of all verdicts."""
+    visitor_id = visitor.known()
+    own_keys = [look.key for look in statuses.values() if look.live and look.is_requester]
+    remaining = [
+        name for name, status in statuses.items() if status.status != "done" and not status.live
+    ]
+    minutes = max(1, round(sum(FINDINGS[name].minutes for name in remaining)))
     with st.container(horizontal=True, vertical_alignment="center"):
-        if left:
+        if remaining:
             st.button(
-                "Run all" if len(left) == len(FINDINGS) else f"Run the remaining {len(left)}",
+                "Run all"
+                if len(remaining) == len(FINDINGS)
+                else f"Run the remaining {len(remaining)}",
                 key="run-all",
                 type="primary",
                 icon=":material/playlist_play:",
                 help=f"Takes about {minutes} minutes on one core for the bundled checkpoint. You "
                 "can leave the page meanwhile.",
-                on_click=_ask,
-                args=([asked[name] for name in left],),
+                on_click=_submit,
+                args=([computations[name] for name in remaining],),
             )
-        if len(mine) > 1:
-            frame.callback_button("Cancel all", "close", _cancel, mine, who, key="cancel-all")
+        if len(own_keys) > 1:
+            frame.press("Cancel all", "close", _cancel, own_keys, visitor_id, key="cancel-all")
         if done:
-            keys = [asked[name].key for name in done]
+            keys = [computations[name].key for name in done]
             tables.csv(
                 "All verdicts (.csv)", lambda: _verdicts(keys), file_name("findings", model.name)
             )
@@ -129,31 +139,37 @@ def _all(
     show_refusal("findings")
 
 
-def _watched(asked: Mapping[str, Computation], done: list[str], live: bool) -> None:
-    """Show the progress of the running measurement; redraw the page when one has ended."""
-    who = visitor.current_id()
-    now = {name: computation_service().status(what.key, who) for name, what in asked.items()}
-    ended = [name for name, one in now.items() if one.status == "done"]
-    if ended != done or live != any(one.live for one in now.values()):
-        state.rerun_page()
-    for name, one in now.items():
-        if one.status == "running" and name != state.page_view().finding:  # its card says it
+def _watch(computations: Mapping[str, Computation], done: list[str], live: bool) -> None:
+    """Show the progress of the running measurement; rerun the page when it has ended."""
+    visitor_id = visitor.known()
+    statuses = {
+        name: computing().status(computation.key, visitor_id)
+        for name, computation in computations.items()
+    }
+    finished = [name for name, status in statuses.items() if status.status == "done"]
+    if finished != done or live != any(status.live for status in statuses.values()):
+        state.start_anew()
+    for name, status in statuses.items():
+        if (
+            status.status == "running" and name != state.here().finding
+        ):  # its card shows the progress
             st.caption(frame.plain(FINDINGS[name].claim))
-            progress(one)
+            progress(status)
 
 
-def _ask(wanted: list[Computation]) -> None:
-    who, where = visitor.current_id(), visitor.address_hash()
-    for what in wanted:
+def _submit(computations: list[Computation]) -> None:
+    visitor_id, address = visitor.known(), visitor.address()
+    for computation in computations:
         if not attempt(
-            "findings", partial(computation_service().submit, what, visitor=who, address=where)
+            "findings",
+            partial(computing().submit, computation, visitor=visitor_id, address=address),
         ):
             return
 
 
-def _cancel(keys: list[str], who: str) -> None:
-    for key in reversed(keys):  # those that wait first, so that none of them begins
-        computation_service().cancel(key, who)
+def _cancel(keys: list[str], visitor_id: str) -> None:
+    for key in reversed(keys):  # waiting ones first, so that none of them starts
+        computing().cancel(key, visitor_id)
 
 
 def _verdicts(keys: list[str]) -> pd.DataFrame:
@@ -162,7 +178,7 @@ def _verdicts(keys: list[str]) -> pd.DataFrame:
     return pd.DataFrame([computation_service().result(key) for key in keys])[names]
 
 
-def _heads() -> None:
+def _column_titles() -> None:
     """Draw the column titles; a phone, where columns are stacked, hides them."""
     with st.container(key="findings-head"):
         for name, column in zip(
@@ -173,10 +189,10 @@ def _heads() -> None:
 
 @dataclass(frozen=True)
 class FindingResult:
-    """A result as it is shown.
+    """A finding's result for display.
 
     Attributes:
-        values: as `Finding.to_dict` has it.
+        values: as returned by `Finding.to_dict`.
         about: when and over which sentences it was measured.
     """
 
@@ -184,38 +200,38 @@ class FindingResult:
     about: str
 
 
-def _result(
-    model: Model, name: str, now: ComputationStatus, before: KeptFinding | None
+def _latest_result(
+    model: Model, name: str, status: ComputationStatus, shipped: KeptFinding | None
 ) -> FindingResult | None:
     """Return the latest result of this server, else the one shipped with the checkpoint."""
-    last = computation_service().latest(subject(model, name))
-    if now.status == "done" and not (last and last.key == now.key):
-        found = computation_service().result(now.key)  # from before the latest one was noted
-        return FindingResult(found, measured_over(found))
+    last = computing().latest(subject(model, name))
+    if status.status == "done" and not (last and last.key == status.key):
+        values = computing().result(status.key)  # not yet stored as the latest
+        return FindingResult(values, measured_over(values))
     if last and last.result:
         return FindingResult(last.result, measured_over(last.result, last.when))
-    if before:
-        over = measured_over(before.result, before.when)
-        return FindingResult(before.result, f"Shipped with the app: {over}")
+    if shipped:
+        measured = measured_over(shipped.result, shipped.when)
+        return FindingResult(shipped.result, f"Shipped with the app: {measured}")
     return None
 
 
-def _row(published: Published, now: ComputationStatus, result: FindingResult | None) -> None:
-    """Draw one finding: verdict, claim and picture, and the figures if they are wanted."""
-    opened = state.page_view().finding == published.name
+def _row(published: Published, status: ComputationStatus, result: FindingResult | None) -> None:
+    """Draw one finding: verdict, claim and picture, and the figures if they are switched on."""
+    opened = state.here().finding == published.name
     with st.container(key=f"finding-{published.name}"):
         verdict, claim, effect = st.columns(list(COLUMNS.values()), gap="medium")
         with claim:
             _claim(published)
-        if now.live:
-            verdict.caption("waiting …" if now.status == "waiting" else "measuring …")
-        elif now.status == "failed":
-            verdict.caption("failed; open it for the reason")
+        if status.live:
+            verdict.caption("waiting …" if status.status == "waiting" else "measuring …")
+        elif status.status == "failed":
+            verdict.caption("failed; click the claim for the reason")
         elif result is None:
             verdict.caption("not measured yet")
         if result is None:
             return
-        if not now.live and now.status != "failed":
+        if not status.live and status.status != "failed":
             with verdict:
                 verdicts.badge(result.values["verdict"])
         with effect:
@@ -238,16 +254,16 @@ def _claim(published: Published) -> None:
     st.caption(published.source)
 
 
-def _figures(found: Mapping[str, Any]) -> str:
-    """The effect with its interval, and what the claim needs; or why there is none."""
-    if found["value"] is None:
-        return frame.plain(found["reason"])
-    unit = found["unit"] if found["unit"].startswith("%") else f" {found['unit']}"
-    needs = "<" if found["needs"] == "below" else ">"
+def _figures(values: Mapping[str, Any]) -> str:
+    """Return the effect with its interval and the claim's threshold, or why there is none."""
+    if values["value"] is None:
+        return frame.plain(values["reason"])
+    unit = values["unit"] if values["unit"].startswith("%") else f" {values['unit']}"
+    needs = "<" if values["needs"] == "below" else ">"
     return (
-        f"**{text(found['value'])}{frame.plain(unit)}** "
-        f"({text(found['low'])} to {text(found['high'])}); the claim needs "
-        f"{frame.plain(needs)} {text(found['floor'])}. {frame.plain(_capital(found['effect']))}."
+        f"**{text(values['value'])}{frame.plain(unit)}** "
+        f"({text(values['low'])} to {text(values['high'])}); the claim needs "
+        f"{frame.plain(needs)} {text(values['floor'])}. {frame.plain(_capital(values['effect']))}."
     )
 
 
@@ -256,78 +272,79 @@ def _capital(words: str) -> str:
 
 
 def subject(model: Model, name: str) -> str:
-    """What all questions are about that put this model to the finding, over whatever sentences."""
+    """Return the key under which the latest result of this finding and model is stored."""
     return f"finding-{name} {model.hash}"
 
 
-def computation(model: Model, corpus: Corpus, name: str) -> Computation:
-    """What is computed to put this model to the finding.
+def finding_computation(model: Model, corpus: Corpus, name: str) -> Computation:
+    """Return the computation that tests the finding on this model.
 
-    What a visitor brought stays between the two: its name and its figures are nobody else's.
+    A visitor's own sentences get no shared subject, so nobody else sees their name or figures.
     """
     own = state.view().corpus == "upload"
-    found = computation_for(model, corpus, f"finding-{name}")
-    return found if own else replace(found, subject=subject(model, name))
+    computation = question(model, corpus, f"finding-{name}")
+    return computation if own else replace(computation, subject=subject(model, name))
 
 
-def measured_over(found: Mapping[str, Any], when: float = 0) -> str:
-    """How many sentences of what, and on which day if that is known: seconds since 1970, or 0."""
-    many, name = found["measured"], frame.plain(found["corpus"]["name"])
-    over = f"{many:,} sentence{'' if many == 1 else 's'} of {name}"
+def measured_over(values: Mapping[str, Any], when: float = 0) -> str:
+    """Return the number of sentences and the corpus, after the date of `when` (seconds since 1970)
+    unless it is 0."""
+    count, name = values["measured"], frame.plain(values["corpus"]["name"])
+    sentences = f"{count:,} sentence{'' if count == 1 else 's'} of {name}"
     if not when:
-        return over
+        return sentences
     at = time.gmtime(when)
-    return f"{at.tm_mday} {time.strftime('%b %Y', at)}, {over}"
+    return f"{at.tm_mday} {time.strftime('%b %Y', at)}, {sentences}"
 
 
-def _card(model: Model, corpus: Corpus, published: Published, before: KeptFinding | None) -> None:
-    """Draw it over the chosen sentences, with a way to run it.
+def _card(model: Model, corpus: Corpus, published: Published, shipped: KeptFinding | None) -> None:
+    """Draw the finding's rule and its result on the chosen sentences, with a button to run it.
 
     Args:
-        before: what the checkpoint brings; shown until it has been run over these sentences.
+        shipped: the checkpoint's result, shown until the finding has run on these sentences.
     """
     st.markdown(f"**Rule.** {frame.plain(published.rule)}")
-    what = computation(model, corpus, published.name)
+    computation = finding_computation(model, corpus, published.name)
     n = min(len(corpus), published.most)
     seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
-    if computation_service().status(what.key).status != "done":
-        if before:
-            _brought(before)
+    if computing().status(computation.key).status != "done":
+        if shipped:
+            _shipped_verdict(shipped)
         st.caption(f"{n} sentences; takes about {seconds} seconds for the checkpoint en-fr")
-    found = computed(what, button="Run")
-    if found is not None:
-        _verdict(model, published, what.key, found)
+    values = computed(computation, button="Run")
+    if values is not None:
+        _measured_verdict(model, published, computation.key, values)
 
 
-def _brought(before: KeptFinding) -> None:
-    """The verdict that came with the app, and how it was reached; its picture takes a run."""
-    found = before.result
+def _shipped_verdict(shipped: KeptFinding) -> None:
+    """Draw the shipped verdict and its reason; the chart needs a run."""
+    values = shipped.result
     with st.container(horizontal=True, vertical_alignment="center"):
-        verdicts.badge(found["verdict"])
-        st.caption(f"Shipped with the app: {measured_over(found, before.when)}.", width="content")
-    if found["value"] is not None:
-        verdicts.effect(found)
-    st.markdown(frame.plain(exact.display_text(found["reason"])))
+        verdicts.badge(values["verdict"])
+        st.caption(f"Shipped with the app: {measured_over(values, shipped.when)}.", width="content")
+    if values["value"] is not None:
+        verdicts.effect(values)
+    st.markdown(frame.plain(exact.display_text(values["reason"])))
 
 
 @cached()
 def _picture(key: str, name: str, dark: bool, exactly: bool, _table: pd.DataFrame) -> go.Figure:
-    return drawn(_table, FINDINGS[name].chart, dark=dark)
+    return draw_effects(_table, FINDINGS[name].chart, dark=dark)
 
 
-def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]) -> None:
-    tested = found["verdict"] != "can't be tested here"
-    beside, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
-    with beside:
-        verdicts.badge(found["verdict"])
+def _measured_verdict(model: Model, published: Published, key: str, values: dict[str, Any]) -> None:
+    tested = values["verdict"] != "can't be tested here"
+    details, picture = st.columns([2, 3], gap="large") if tested else (st.container(), None)
+    with details:
+        verdicts.badge(values["verdict"])
         if tested:
-            verdicts.effect(found)
-        st.markdown(frame.plain(exact.display_text(found["reason"])))
+            verdicts.effect(values)
+        st.markdown(frame.plain(exact.display_text(values["reason"])))
     if picture is None:
         return
-    table = pd.DataFrame(found["table"])
-    with beside:
-        st.caption(f"{found['measured']} sentences. Correction: {found['correction']}.")
+    table = pd.DataFrame(values["table"])
+    with details:
+        st.caption(f"{values['measured']} sentences. Correction: {values['correction']}.")
         tables.csv("Figures (.csv)", lambda: table, file_name(published.name, model.name))
     with picture:
         named = table.map(lambda cell: exact.display_text(cell) if isinstance(cell, str) else cell)
@@ -337,17 +354,17 @@ def _verdict(model: Model, published: Published, key: str, found: dict[str, Any]
     if not exact.is_on():
         return
     with st.expander("The same from the shell and from Python"):
-        _programs(str(models.public_path(model.name)), published.name)
+        _code_examples(str(models.written(model.name)), published.name)
 
 
-def _programs(folder: str, name: str) -> None:
-    brought = state.view().corpus == "upload"
-    given = " --corpus yours.tsv" if brought else ""
-    st.code(f"python -m transformer analyse {folder} --what finding-{name}{given} --json", "bash")
-    corpus = 'Corpus.read("yours.tsv")' if brought else "corpus_for(folder, translator.vocabulary)"
+def _code_examples(folder: str, name: str) -> None:
+    uploaded = state.view().corpus == "upload"
+    option = " --corpus yours.tsv" if uploaded else ""
+    st.code(f"python -m transformer analyse {folder} --what finding-{name}{option} --json", "bash")
+    corpus = 'Corpus.read("yours.tsv")' if uploaded else "corpus_for(folder, translator.vocabulary)"
     st.code(
         f"""from transformer import Translator
-from transformer.analysis.corpora import {"Corpus" if brought else "corpus_for"}
+from transformer.analysis.corpora import {"Corpus" if uploaded else "corpus_for"}
 from transformer.analysis.findings import FINDINGS
 
 folder = {folder!r}

@@ -1,7 +1,7 @@
-"""The first picture: a field, and below it the translation, written word by word while one types.
+"""The home page's text field with the translation below it, updated while the visitor types.
 
-What is typed becomes the session's sentence once the model can read it. A word that the visitor
-takes in place of the model's begins a translation of this page alone.
+Typed text becomes the session's sentence if the model can read it. A forced word changes the
+translation on this page only.
 """
 
 from __future__ import annotations
@@ -30,27 +30,26 @@ from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.lessons.course import LESSONS
 
 Rivals = tuple[tuple[Rival, ...], ...]
-LEAD = "A model translates what you type. Watch where it looks for every word."
-"""What the page says of it."""
+LEAD = "A model translates what you type. See which words it attends to at every step."
 KEY = "glance"
-_ASKED, _LOOK = "glance_asked", "glance_look"
-LOOKED = "pages/attention.py"
-"""Where the head that is drawn stands among all the others."""
-LONGEST = 20_000
-"""Letters that are counted into pieces at all: some hundred times what anybody types."""
+_REQUEST_KEY, _OPEN_HEAD_KEY = "glance_asked", "glance_look"
+HEAD_PAGE = "pages/attention.py"
+"""The page that a click on the drawn head opens."""
+MAX_CHARACTERS = 20_000
+"""Longer text is rejected before tokenization, which takes time."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What the browser asked for last.
+class TranslationRequest:
+    """The browser's last request.
 
     Attributes:
-        text: what stands in the field; number: of the asking, which the answer repeats.
-        prefix: pieces that the translation begins with, because the visitor took a word.
-        rivals: whether the words that came close are wanted too. They take as long as all else, so
-            the picture comes before them.
-        problem: why `text` is not translated; then the session keeps its sentence.
-        visit: of the page: what was asked on another is over; model: that was looked at.
+        text: the text in the field; number: of the request, which the answer repeats.
+        prefix: token ids that the translation must begin with, as the visitor forced a word.
+        rivals: whether to compute alternatives too. They take as long as everything else, so
+            the translation is drawn without them first.
+        problem: why `text` cannot be translated; the session then keeps its sentence.
+        visit, model: for which the request was made; it is outdated after either changes.
     """
 
     text: str
@@ -63,38 +62,40 @@ class Wish:
 
 
 def show(model: Model) -> None:
-    """The field and the picture, or a sentence that says why there is none.
+    """Draw the field and the translation, or the reason why there is none.
 
-    A fragment: what is typed draws this anew and not the whole page, which takes as long again.
+    A fragment: a rerun of the whole page for every typed letter would take twice as long.
     """
-    fragment(_drawn, "glance")(model)
+    fragment(_draw, "glance")(model)
 
 
-def _drawn(model: Model) -> None:
-    if st.session_state.pop(_LOOK, False):
-        st.switch_page(LOOKED, query_params=state.params(LOOKED))
-    following.lead_to_page(HOME)  # a class follows what its teacher types
-    asked = _asked()
-    with cancelled_by(RerunCancellation()):
-        data = _picture(model, asked)
+def _draw(model: Model) -> None:
+    if st.session_state.pop(_OPEN_HEAD_KEY, False):
+        st.switch_page(HEAD_PAGE, query_params=state.params(HEAD_PAGE))
+    following.lead(HOME)  # students who follow see what the teacher types
+    request = _current_request()
+    with cancelled_by(WhileWanted()):
+        data = _picture(model, request)
     controls.target_language(model)
     views.component("glance")(
         key=KEY,
-        data=shown(model, asked, state.view().model, data),
-        on_choice_change=lambda: _take(model),
+        data=component_data(model, request, state.view().model, data),
+        on_choice_change=lambda: _handle_choice(model),
     )
 
 
-def shown(model: Model, asked: Wish, name: str, picture: dict[str, Any]) -> dict[str, Any]:
-    """All that `glance.js` takes: the `picture`, and what stands around it. `name` is the model's
-    in the address."""
+def component_data(
+    model: Model, request: TranslationRequest, name: str, picture: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the data of `glance.js`: `picture` and the texts around it. `name` is the model's in
+    the address."""
     about = model.about
     return {
-        "number": asked.number,
+        "number": request.number,
         "problem": "",
-        "typed": asked.text,
-        "prefix": list(asked.prefix),
-        "known": asked.rivals,
+        "typed": request.text,
+        "prefix": list(request.prefix),
+        "known": request.rivals,
         "unknown": _unknown(model, picture["text"]),
         "reads": about.source,
         "writes": about.target,
@@ -108,64 +109,67 @@ def shown(model: Model, asked: Wish, name: str, picture: dict[str, Any]) -> dict
     }
 
 
-def _picture(model: Model, asked: Wish) -> dict[str, Any]:
-    """The session's sentence as it is drawn; the problem with the one in the field, if any."""
+def _picture(model: Model, request: TranslationRequest) -> dict[str, Any]:
+    """Return the translation of the session's sentence, and the problem with the typed text."""
     data: dict[str, Any] = {"text": state.view().text}
-    problem = {"problem": asked.problem} if asked.problem else {}
+    problem = {"problem": request.problem} if request.problem else {}
     try:
-        reading = trace_cache.greedy(model, data["text"], asked.prefix)
+        cached = trace_cache.greedy(model, data["text"], request.prefix)
         rivals: Rivals = ()
-        if asked.rivals:
-            rivals = _rivals(model.hash, data["text"], asked.prefix, model, reading)
-        data |= glance_data(reading.trace, rivals, len(asked.prefix), model.aligner)
+        if request.rivals:
+            rivals = _cached_alternatives(model.hash, data["text"], request.prefix, model, cached)
+        data |= glance_data(cached.trace, rivals, len(request.prefix), model.aligner)
     except ValueError as error:
         problem = problem or {"problem": frame.as_sentence(error)}
     return data | problem
 
 
-def _asked() -> Wish:
-    """What was asked for last, as far as it is still true: the sentence may be another by now."""
-    text, now = state.view().text, (state.visit(), state.view().model)
-    asked: Wish = st.session_state.get(_ASKED, Wish(text))
-    over = (asked.visit, asked.model) != now or (asked.text != text and not asked.problem)
-    return Wish(text) if over else asked
+def _current_request() -> TranslationRequest:
+    """Return the last request, or a new one if the page, the model or the sentence has changed."""
+    text, current = state.view().text, (state.visit(), state.view().model)
+    request: TranslationRequest = st.session_state.get(_REQUEST_KEY, TranslationRequest(text))
+    outdated = (request.visit, request.model) != current or (
+        request.text != text and not request.problem
+    )
+    return TranslationRequest(text) if outdated else request
 
 
-def _take(model: Model) -> None:
-    """The browser asks: `text`, perhaps `prefix` and `rivals`; or for the head to `look` into."""
+def _handle_choice(model: Model) -> None:
+    """Handle a message of the browser: `text` with `prefix` and `rivals`, or `look`, a head to
+    open."""
     try:
-        # A KeyError where the visitor has left the page since: it is heard after it is gone.
-        told: Mapping[str, Any] = st.session_state[KEY]["choice"]
-        if "look" in told:
-            layer, head = map(int, told["look"])
-            to = model.aligner.weights_to if model.aligner else "output"
-            state.change(LOOKED, kind="cross", layer=layer, head=head, word_row=to)
-            st.session_state[_LOOK] = True
+        # A KeyError if the visitor has left the page: the message may arrive later.
+        choice: Mapping[str, Any] = st.session_state[KEY]["choice"]
+        if "look" in choice:
+            layer, head = map(int, choice["look"])
+            word_row = model.aligner.weights_to if model.aligner else "output"
+            state.change(HEAD_PAGE, kind="cross", layer=layer, head=head, word_row=word_row)
+            st.session_state[_OPEN_HEAD_KEY] = True
             return
-        asked = Wish(
-            text=str(told["text"]),
-            number=int(told["number"]),
-            prefix=tuple(int(one) for one in told.get("prefix", ())),
-            rivals=bool(told.get("rivals")),
+        request = TranslationRequest(
+            text=str(choice["text"]),
+            number=int(choice["number"]),
+            prefix=tuple(int(token_id) for token_id in choice.get("prefix", ())),
+            rivals=bool(choice.get("rivals")),
             visit=state.visit(),
             model=state.view().model,
         )
     except (KeyError, TypeError, ValueError):
         return
-    problem = _problem(model, asked.text)
-    if not problem and asked.text != state.view().text:
-        state.change(text=asked.text)
-    st.session_state[_ASKED] = replace(asked, problem=problem)
+    problem = _problem(model, request.text)
+    if not problem and request.text != state.view().text:
+        state.change(text=request.text)
+    st.session_state[_REQUEST_KEY] = replace(request, problem=problem)
 
 
 def _problem(model: Model, text: str) -> str:
-    """Why nobody would translate this, as a sentence; "" if somebody would."""
+    """Return why this text cannot be translated, as a sentence; "" if it can."""
     if is_blank(text):
-        return "Type a few words, and watch them being translated."
+        return "Type a few words to translate."
     if model.about.languages and not any(sign.isalnum() for sign in text):
-        return "These are signs alone; type a word."
-    if len(text) > LONGEST:
-        return f"That is {len(text):,} letters long; a sentence or two is what this page is for."
+        return "The text contains only symbols; type a word."
+    if len(text) > MAX_CHARACTERS:
+        return f"The text has {len(text):,} characters; type at most {MAX_CHARACTERS:,}."
     try:
         model.translator.check(text)
     except ValueError as error:
@@ -173,33 +177,33 @@ def _problem(model: Model, text: str) -> str:
     return ""
 
 
-@cached()
-def _rivals(
-    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _reading: CachedTrace
+@remembered()
+def _cached_alternatives(
+    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _reading: Reading
 ) -> Rivals:
     return rival_words(_model.translator, _reading.trace.translation)
 
 
 def _unknown(model: Model, text: str) -> list[str]:
-    """Words that the model has no pieces for."""
+    """Return up to five words with characters that are not in the vocabulary."""
     vocabulary = model.translator.vocabulary
     words = dict.fromkeys(text.split())
     return [word for word in words if vocabulary.unk_id in vocabulary.encode(word)][:5]
 
 
-def show_rooms() -> None:
+def page_cards() -> None:
     with st.container(horizontal=True, key="rooms"):
-        for file, one in PAGES.items():
-            if not one.link_text:
+        for file, page in PAGES.items():
+            if not page.way:
                 continue
             with st.container(border=True, gap="xsmall", key=f"room-{path(file)}"):
-                _room_picture(path(file))(key=f"picture-{path(file)}", data={})
+                _card_picture(path(file))(key=f"picture-{path(file)}", data={})
                 # Its link covers the whole card: `frame.css`.
-                frame.page_link(file, one.link_text)
-                st.caption(one.summary.format(lessons=len(LESSONS)))
+                frame.link(file, page.way)
+                st.caption(page.what.format(lessons=len(LESSONS)))
 
 
 @cache
-def _room_picture(name: str) -> Callable[..., Any]:
-    """What mounts the picture: HTML of a page may hold none that is drawn."""
+def _card_picture(name: str) -> Callable[..., Any]:
+    """Return the component that draws the picture; Streamlit's own HTML removes SVG."""
     return st.components.v2.component(f"heads_up.room-{name}", html=room_picture(name), css=STYLE)

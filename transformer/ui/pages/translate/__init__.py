@@ -9,10 +9,10 @@ from transformer.ui.address import View, explorer_field
 
 @dataclass(frozen=True)
 class Translate(View):
-    """What is looked at on this page.
+    """Address fields of the page.
 
     Attributes:
-        force: a step and the piece that the visitor took there, as in `figures.state`.
+        force: a step and the token forced there, as in `figures.state`.
     """
 
     force: str = explorer_field("force")

@@ -23,109 +23,110 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import exact, frame, views
 
-TOP = 0.9
-"""A piece outside the fewest that have this much probability together is from the tail: the share
-that Holtzman et al. 2020 (https://arxiv.org/abs/1904.09751) draw from, from memory."""
+TAIL_THRESHOLD = 0.9
+"""Top-p beyond which a sampled token counts as from the tail: a common p of nucleus sampling
+(Holtzman et al. 2020, https://arxiv.org/abs/1904.09751, from memory)."""
 _ATTENTION = "pages/attention.py"
-_OF, _WHERE = "forced_of", "looked_at"
+_FORCED_FOR_KEY, _OPEN_ATTENTION_KEY = "forced_of", "looked_at"
 
 
-def show(model: Model) -> CachedTrace | None:
-    """The translation; None, with what to do, where the visitor is to write one and has not."""
+def show(model: Model) -> Reading | None:
+    """Draw the translation. Return None, after a hint, if forced decoding has no text yet."""
     view = state.view(Translate)
     if view.method == "forced" and is_blank(view.target):
         st.info("Write your own translation below to see how probable the model finds it.")
         return None
-    reading = _with_the_piece(model, view, trace_cache.read(model, view))
-    views.translation(reading, model.about.writes)
-    return reading
+    cached = _with_forced_token(model, view, trace_cache.read(model, view))
+    views.translation(cached, model.about.writes)
+    return cached
 
 
-def steps(model: Model, reading: CachedTrace) -> None:
-    """The table of decoding steps. Each candidate can be taken, and each step leads to where the
-    model looked."""
+def steps(model: Model, cached: Reading) -> None:
+    """Draw the table of decoding steps. A click on a candidate forces it; a click on a step opens
+    its attention."""
     view = state.view(Translate)
-    what = "token" if exact.is_on() else "word"
-    st.caption(f"Click another {what} to continue the translation from it.{_compared()}")
+    unit = "token" if exact.on() else "word"
+    st.caption(f"Click another {unit} to continue the translation from it.{_percentage_note()}")
     forced = int(view.force.split(":")[0]) if view.force else -1
-    drawn = tails(model, reading) if view.method == "sample" else {}
-    data = _table(model, reading.trace, forced, drawn)
-    views.component("translation")(key="steps", data=data, on_choice_change=lambda: _chosen(model))
-    if st.session_state.pop(_WHERE, False):
+    tail_steps = tails(model, cached) if view.method == "sample" else {}
+    data = _table(model, cached.trace, forced, tail_steps)
+    views.component("translation")(
+        key="steps", data=data, on_choice_change=lambda: _handle_choice(model)
+    )
+    if st.session_state.pop(_OPEN_ATTENTION_KEY, False):
         st.switch_page(_ATTENTION, query_params=state.params(_ATTENTION))
 
 
-def _compared() -> str:
-    """What the percentages of whole words are."""
-    if exact.is_on():
+def _percentage_note() -> str:
+    """Return the explanation of the percentages of whole words; "" if tokens are shown."""
+    if exact.on():
         return ""
     return (
-        " Percentages compare tokens, for the model chooses tokens: each is the probability of the "
-        "first token in which a word differs from the one taken. Turn on **Show tokens** to see "
-        "every token."
+        " The model chooses tokens, so each percentage is the probability of the first token in "
+        "which a word differs from the chosen one. Turn on **Show tokens** to see every token."
     )
 
 
-def _table(model: Model, trace: Trace, forced: int, drawn: dict[int, float]) -> dict[str, Any]:
-    """Of pieces, or of whole words with those that came close."""
+def _table(model: Model, trace: Trace, forced: int, tail_steps: dict[int, float]) -> dict[str, Any]:
+    """Return the table's data by token, or by whole word with its alternatives."""
     pieces = trace.translation.steps
-    if exact.is_on():
-        return steps_data(pieces, live=True, forced=forced, tails=drawn)
-    glance = glance_data(trace, _rivals(model, trace))
+    if exact.on():
+        return steps_data(pieces, live=True, forced=forced, tails=tail_steps)
+    glance = glance_data(trace, _cached_alternatives(model, trace))
     numbers = words(trace.predicted_tokens)
-    return word_steps(glance, pieces, numbers, live=True, forced=forced, tails=drawn)
+    return word_steps(glance, pieces, numbers, live=True, forced=forced, tails=tail_steps)
 
 
-@cached()
-def _rivals(model: Model, trace: Trace) -> tuple[tuple[Rival, ...], ...]:
+@remembered()
+def _cached_alternatives(model: Model, trace: Trace) -> tuple[tuple[Rival, ...], ...]:
     return rival_words(model.translator, trace.translation)
 
 
-def tails(model: Model, reading: CachedTrace) -> dict[int, float]:
-    """The steps that took a piece from the tail, with the probability of all that were more
-    probable, by the model's own probabilities, whatever the temperature was."""
-    trace = trace_cache.sites(model, reading, ["hook_logits"])
+def tails(model: Model, cached: Reading) -> dict[int, float]:
+    """Return the steps that sampled a token from the tail, with the total probability of all more
+    probable tokens, from the model's probabilities at temperature 1."""
+    trace = trace_cache.sites(model, cached, ["hook_logits"])
     ids = torch.tensor(trace.predicted_ids)
     before = mass_above(torch.tensor(trace["hook_logits"]), ids).tolist()
-    return {step: share for step, share in enumerate(before) if share >= TOP}
+    return {step: share for step, share in enumerate(before) if share >= TAIL_THRESHOLD}
 
 
-def _with_the_piece(model: Model, view: Translate, reading: CachedTrace) -> CachedTrace:
-    """The reading with the piece that the visitor took, with the way back; a piece that was taken
-    in another sentence is let go of."""
-    text, force = st.session_state.get(_OF, (view.text, ""))
+def _with_forced_token(model: Model, view: Translate, cached: Reading) -> Reading:
+    """Return the trace with the forced token, after drawing an undo button. A token that was forced
+    in another sentence is removed."""
+    text, force = st.session_state.get(_FORCED_FOR_KEY, (view.text, ""))
     if view.force and view.force == force and view.text != text:
         state.set_fields(force="")
         view = state.view(Translate)
-    st.session_state[_OF] = view.text, view.force
+    st.session_state[_FORCED_FOR_KEY] = view.text, view.force
     if not view.force:
-        return reading
+        return cached
     try:
-        altered = trace_cache.with_forced_token(model, view, reading, view.force)
+        altered = trace_cache.altered(model, view, cached, view.force)
     except ValueError as error:
         st.warning(frame.plain(f"That token cannot be forced: {error}"))
-        state.set_fields(force="")
-        return reading
+        state.normalise(force="")
+        return cached
     step = int(view.force.split(":")[0])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             f"You changed step {step + 1}. The model's own translation: "
-            f"**{frame.plain(reading.trace.text)}**"
+            f"**{frame.plain(cached.trace.text)}**"
         )
         frame.state_button("Undo", "", {"force": ""})
     return altered
 
 
-def _chosen(model: Model) -> None:
-    """The browser tells of a candidate that is taken, or of a step whose attention is asked for."""
-    told = st.session_state["steps"]["choice"]
-    step = int(told["step"])
-    if "id" in told:
-        state.change(force=f"{step}:{int(told['id'])}")
+def _handle_choice(model: Model) -> None:
+    """Handle a click on a candidate or on a step's attention; a callback."""
+    choice = st.session_state["steps"]["choice"]
+    step = int(choice["step"])
+    if "id" in choice:
+        state.change(force=f"{step}:{int(choice['id'])}")
         return
     force = state.view(Translate).force
-    # The aligner may look a token up in the next row, which has read it.
+    # The aligner may use the next row, whose input is this token.
     row = step + int(model.aligner is not None and model.aligner.weights_to == "input")
     look = {"view": "heads", "kind": "cross", "layer": -1, "head": -1, "tokens": f"q{row}"}
     state.change(_ATTENTION, **look, heads="", combine="one", pin="", force=force, step=step)
-    st.session_state[_WHERE] = True
+    st.session_state[_OPEN_ATTENTION_KEY] = True

@@ -1,4 +1,4 @@
-"""How much of the source's relevance the cross-attention on the page accounts for."""
+"""Correlation of the page's cross-attention with the relevance of source tokens."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ HELP = (
 )
 
 
-def show(model: Model, reading: CachedTrace) -> None:
-    """Draw one line below the explorer, for cross-attention and a sentence of usual length."""
+def show(model: Model, cached: Reading) -> None:
+    """Draw one line below the explorer, for cross-attention of a sentence of 3 to 40 tokens."""
     view = state.view(Attention)
-    if view.kind != "cross" or view.lesson or not 3 <= len(reading.trace.src_ids) <= MAX_SOURCE:
+    if view.kind != "cross" or view.lesson or not 3 <= len(cached.trace.src_ids) <= MAX_SOURCE:
         return
-    now = first_look(reading, view.explorer(), model.aligner)
-    layer = min(int(now["layer"]), reading.trace.n_layers - 1)
-    head = min(int(now["head"]), reading.trace.n_heads - 1)
-    explained = _explained(model, reading.trace)
-    own, mean = float(explained.heads[layer, head]), explained.mean
-    if math.isnan(own) or math.isnan(mean):
+    explorer_state = first_look(cached, view.explorer(), model.aligner)
+    layer = min(int(explorer_state["layer"]), cached.trace.n_layers - 1)
+    head = min(int(explorer_state["head"]), cached.trace.n_heads - 1)
+    explained = _cached_relevance(model, cached.trace)
+    head_value, mean = float(explained.heads[layer, head]), explained.mean
+    if math.isnan(head_value) or math.isnan(mean):
         return
     low, high = PUBLISHED
     st.caption(
         "Correlation of attention with the relevance of source tokens for the next output token: "
-        f"{_signed(own)} for this head, {_signed(mean)} for the mean of all cross-attention "
+        f"{_signed(head_value)} for this head, {_signed(mean)} for the mean of all cross-attention "
         f"heads. In published speech models the mean reaches {low} to {high} (Papi et al. 2025).",
         help=HELP,
     )
@@ -53,6 +53,6 @@ def _signed(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-@cached()
-def _explained(model: Model, trace: Trace) -> ExplainedRelevance:
+@remembered()
+def _cached_relevance(model: Model, trace: Trace) -> ExplainedRelevance:
     return explained_relevance(model.translator, trace)
