@@ -131,7 +131,7 @@ def test_bad_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
     field = page.get_by_label("Your sentence, in English")
     for text, said in (
         ("", "Type a few words"),
-        ("🎉🎉", "These are signs alone; type a word."),
+        ("🎉🎉", "The text contains only symbols; type a word."),
         ("word " * 1000, "at most 512 can be translated at once"),
     ):
         field.fill(text)

@@ -78,7 +78,7 @@ def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model
     for text, told in (
         ("", "Type a few words"),
         (" \u200b", "Type a few words"),
-        ("?! …", "signs alone"),
+        ("?! …", "only symbols"),
         ("the lamp " * 400, "at most 512"),
         ("x" * 30_000, "30,000 letters"),
     ):

@@ -53,8 +53,8 @@ export function keepOffline(root = "") {
 // Why nobody would translate this, as a sentence; "" if somebody would. The model itself counts the pieces.
 /** @param {string} text */
 export function problemOf(text) {
-  if (!text.trim()) return "Type a few words, and watch them being translated.";
-  if (!/[\p{L}\p{N}]/u.test(text)) return "These are signs alone; type a word.";
-  if (text.length > 20_000) return `That is ${text.length.toLocaleString("en")} letters long; a sentence or two is what this page is for.`;
+  if (!text.trim()) return "Type a few words to translate.";
+  if (!/[\p{L}\p{N}]/u.test(text)) return "The text contains only symbols; type a word.";
+  if (text.length > 20_000) return `The text has ${text.length.toLocaleString("en")} characters; type at most 20,000.`;
   return "";
 }
