@@ -80,7 +80,7 @@ def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model
         (" \u200b", "Type a few words"),
         ("?! …", "only symbols"),
         ("the lamp " * 400, "at most 512"),
-        ("x" * 30_000, "30,000 letters"),
+        ("x" * 30_000, "30,000 characters"),
     ):
         assert told in ask(model, text=text, number=4).problem
         assert state.view().text == TEXT
