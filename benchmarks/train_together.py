@@ -18,7 +18,7 @@ from transformer.jobs import Jobs, Limits
 from transformer.jobs.limits import cores
 from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
-from transformer.ui.pages.classroom.runs import seeds_for
+from transformer.ui.pages.classroom.runs import seed_count
 
 WANTED = 180.0
 """Seconds from Train together until everybody has one."""
@@ -28,7 +28,7 @@ def measure(race: str, students: int, workers: int, folder: Path) -> tuple[float
     """Seconds until the first student had a trained model, until all had one, and until the end."""
     limits = Limits(workers=workers, queued=500, runs_per_visitor=500)
     visitors = [f"student {number}" for number in range(students)]
-    seeds = range(1, seeds_for(race, students) + 1)
+    seeds = range(1, seed_count(race, students) + 1)
     with Jobs(folder, limits) as jobs:
         jobs.start()
         while jobs.warm_workers() < workers:
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--race", choices=list(RACES), default="heads")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     asked = parser.parse_args()
-    count = seeds_for(asked.race, asked.students) * len(RACES[asked.race].entries)
+    count = seed_count(asked.race, asked.students) * len(RACES[asked.race].entries)
     print(f"{cores()} cores; {asked.students} students, {count} runs of the race {asked.race!r}")
     ends = []
     for workers in asked.workers:

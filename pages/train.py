@@ -12,22 +12,22 @@ from transformer.ui.widgets import frame
 from transformer.ui.widgets.races import one_race, start
 
 with page.page_without_model("pages/train.py"):
-    owner, view, now = visitor.ensure_id(), state.view(Train), draft.now()
-    if refused := draft.refused():
-        st.warning(frame.plain(refused))
+    owner, view, current_draft = visitor.owner(), state.view(Train), draft.current()
+    if error := draft.pop_error():
+        st.warning(frame.plain(error))
     if view.run:
-        run_page.run(view.run, owner)
+        run_page.show(view.run, owner)
     elif view.race:
         one_race.show(live_jobs.jobs(), owner, view.race)
-    elif now:
-        setup.form(now)
+    elif current_draft:
+        setup.form(current_draft)
     else:
         frame.lead_text(
             "Click **Train**: a small Transformer trains on this machine, and within seconds you "
             "see its loss fall and its heads form patterns."
         )
-        places = ideas.cards()
-        ideas.shipped()
-        ideas.listed(owner)
+        cost_slots = ideas.cards()
+        ideas.shipped_runs()
+        ideas.run_list(owner)
         start.section(live_jobs.jobs(), owner)
-        ideas.measure(places)
+        ideas.fill_costs(cost_slots)

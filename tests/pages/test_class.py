@@ -286,11 +286,13 @@ def test_the_picture_is_as_large_as_its_code() -> None:
     """A code of version v has 4v + 17 modules a side (ISO/IEC 18004), and four of quiet around."""
     link = "http://192.168.1.20:8501/class?code=K7FA2P"
     made = Image.open(io.BytesIO(membership.qr_code(link)))
-    side, rest = divmod(made.width, membership.SCALE)
+    side, rest = divmod(made.width, membership.QR_MODULE_PIXELS)
     assert (made.width, rest, (side - 8 - 17) % 4) == (made.height, 0, 0)
     grey = made.convert("L")
-    assert {grey.getpixel((at, at)) for at in range(4 * membership.SCALE)} == {255}
-    assert grey.getpixel((4 * membership.SCALE, 4 * membership.SCALE)) == 0  # the finder's corner
+    assert {grey.getpixel((at, at)) for at in range(4 * membership.QR_MODULE_PIXELS)} == {255}
+    assert (
+        grey.getpixel((4 * membership.QR_MODULE_PIXELS, 4 * membership.QR_MODULE_PIXELS)) == 0
+    )  # the finder's corner
 
 
 def test_the_token_of_a_start_is_made_once_and_told(

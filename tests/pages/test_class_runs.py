@@ -25,7 +25,7 @@ from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
 from transformer.training.recipe import PAIRS_FILE, make_run_config
-from transformer.ui.pages.classroom.runs import seeds_for
+from transformer.ui.pages.classroom.runs import seed_count
 from transformer.ui.shell.class_news import message
 
 __all__ = ["token"]  # a fixture
@@ -139,7 +139,7 @@ def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybo
 def test_everybody_has_a_run_of_the_race_and_it_has_enough_for_a_verdict(
     race: str, members: int
 ) -> None:
-    seeds, entries = seeds_for(race, members), len(RACES[race].entries)
+    seeds, entries = seed_count(race, members), len(RACES[race].entries)
     assert seeds >= ENOUGH
     assert seeds * entries >= members
     assert seeds == ENOUGH or (seeds - 1) * entries < members

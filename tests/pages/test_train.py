@@ -75,7 +75,7 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
 
 
 def test_the_french_idea_watches_adjectives_after_their_noun_and_before_it() -> None:
-    found = ideas.config_of(next(idea for idea in ideas.IDEAS if idea.task == "french")).probes
+    found = ideas.run_config(next(idea for idea in ideas.IDEAS if idea.task == "french")).probes
     links = {e.src: dict(e.alignment or ()) for e in TASKS["french"].pairs(400, seed=11)}
     places = [[links[src][n] for n in range(len(src.split()))] for src, _ in found]
     in_order = [where == sorted(where) for where in places]
@@ -91,7 +91,7 @@ def test_the_race_of_the_front_door_is_the_one_of_scores(
     assert not jobs.runs()
     object.__setattr__(jobs.limits, "runs_per_visitor", 100)
     app.button("start-idea-race").click().run()
-    race = RACES[ideas.RACE]
+    race = RACES[ideas.RACE_NAME]
     assert len(jobs.runs()) == len(race.entries) * len(race.seeds)
     assert app.query_params["race"]
     app = visit(PAGE)

@@ -63,11 +63,11 @@ def test_what_the_form_says_once_more_when_it_is_closed_does_not_open_it(
     """As a slow browser does, with its first look at the run."""
     said: dict[str, Any] = {"task-1": "copy"}
     monkeypatch.setattr(st, "session_state", said)
-    setup._another("task-1")
-    assert draft.now() is None
-    draft.begin("reverse")
-    setup._another("task-1")
-    assert said["draft"] == draft.Draft("copy", turn=2)
+    setup._change_task("task-1")
+    assert draft.current() is None
+    draft.open_form("reverse")
+    setup._change_task("task-1")
+    assert said["draft"] == draft.Draft("copy", number=2)
 
 
 def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
@@ -181,17 +181,17 @@ def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
         decode_text("cat\tchat".encode("utf-16-le"), "a.tsv")
     for separator in ",;":
         rows = "".join(f'"one{separator} {n}"{separator}un {n}\n' for n in range(20))
-        assert own_pairs.parsed(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")
+        assert own_pairs.parse_own_pairs(rows, "a.csv", 5000)[3] == (f"one{separator} 3", "un 3")
     with pytest.raises(ValueError, match="row 2 has an empty source"):
-        own_pairs.parsed("a,b\n,c\n", "a.csv", 5000)
+        own_pairs.parse_own_pairs("a,b\n,c\n", "a.csv", 5000)
     for rows, row in (("a,b\nc\n", "row 2 has 1 cell;"), ("a,b,c\nd,e\n", "row 1 has 3 cells;")):
         with pytest.raises(ValueError, match=rf"a\.csv, {row} every row needs two"):
-            own_pairs.parsed(rows, "a.csv", 5000)
+            own_pairs.parse_own_pairs(rows, "a.csv", 5000)
         with pytest.raises(
             ValueError, match="has no pairs that can be"
         ):  # any text may hold commas
-            own_pairs.parsed(rows, "The text", 5000)
-    assert own_pairs.parsed(own_pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
+            own_pairs.parse_own_pairs(rows, "The text", 5000)
+    assert own_pairs.parse_own_pairs(own_pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
 
 
 def lines_of(form: str) -> str:
@@ -211,7 +211,7 @@ def lines_of(form: str) -> str:
     ],
 )
 def test_pairs_are_read_in_every_layout_that_people_paste(text: str, layout: str) -> None:
-    found, said = own_pairs.read(text, "The text", 5000)
+    found, said = own_pairs.read_with_layout(text, "The text", 5000)
     assert found[-30:] == PAIRS
     assert len(found) == 30 + text.startswith("| en")
     assert said.startswith(layout)
@@ -226,7 +226,7 @@ def test_a_line_that_does_not_fit_its_layout_is_named() -> None:
         (lines_of("{}\n{}\n") + "cat\n", "there are 61"),
     ):
         with pytest.raises(ValueError, match=words):
-            own_pairs.read(text, "The text", 5000)
+            own_pairs.read_with_layout(text, "The text", 5000)
 
 
 def test_few_pairs_get_few_steps_and_a_chosen_number_stays(visit: Visit, jobs: Jobs) -> None:

@@ -125,7 +125,7 @@ def test_figures_examples_and_status_are_those_of_the_folder(visit: Visit, jobs:
     figures = {metric.label: metric.value for metric in app.metric}
     assert figures["Loss"] == "1.000"
     assert figures["Validation loss"] == "1.250"
-    assert figures["Sequences right"] == "50 %"
+    assert figures["Sequence accuracy"] == "50 %"
     assert figures["Tokens per second"] == "200"
     assert "Step 2, about 4 s left" in told(app)
     assert "<td>a b c</td><td>c b a</td><td></td><td>wrong</td>" in told(app)
@@ -134,13 +134,13 @@ def test_figures_examples_and_status_are_those_of_the_folder(visit: Visit, jobs:
 def test_measures_of_few_held_out_pairs_say_so_and_a_bleu_of_nothing_is_not_shown(
     visit: Visit, jobs: Jobs
 ) -> None:
-    """A run of an earlier version has "BLEU 0.0" beside "Sequences right 100 %"."""
+    """A run of an earlier version has "BLEU 0.0" beside "Sequence accuracy 100 %"."""
     name = put(jobs)
     path = stand(jobs, name, "finished")
     line = {"step": 2, "valid_loss": 0.1, "sequence_accuracy": 1.0, "bleu": 0.0, "sequences": 1}
     (path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n")
     app = visit(PAGE, run=name)
-    assert [metric.label for metric in app.metric] == ["Validation loss", "Sequences right"]
+    assert [metric.label for metric in app.metric] == ["Validation loss", "Sequence accuracy"]
     assert "Measured on 1 held-out pair: too few" in told(app)
     more = put(jobs)
     longer = {**line, "bleu": 31.2, "sequences": 90}

@@ -84,7 +84,7 @@ def test_run_on_the_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]
 
 
 def test_bleu_needs_a_reference_of_four_words(tmp_path: Path) -> None:
-    """One held-out pair of two words once gave "Sequences right 100 %" beside "BLEU 0.0"."""
+    """One held-out pair of two words once gave "Sequence accuracy 100 %" beside "BLEU 0.0"."""
     run = make_run(tmp_path, None, steps=2)
     rows = "".join(f"cat {n}\tchat {n}\n" for n in range(20))
     (tmp_path / "pairs.tsv").write_text(rows, encoding="utf-8")

@@ -59,12 +59,14 @@ def test_one_run_is_started_and_looked_at(jobs: Jobs) -> None:
 def test_another_is_started_instead_of_the_one_that_is_looked_at(jobs: Jobs) -> None:
     state.change(run="there already")
     for _ in range(2):
-        draft.submit(ideas.config_of(ideas.IDEAS[0]), {}, instead="there already")
+        draft.submit(ideas.run_config(ideas.IDEAS[0]), {}, shown_run="there already")
     assert jobs.names == ["there already", "run-1"]
     assert state.view(Train).run == "run-1"
 
 
-@pytest.mark.parametrize("begin", [ideas._race, lambda: start._start(Jobs(), "heads", "ann", 1)])  # type: ignore[arg-type]
+@pytest.mark.parametrize(
+    "begin", [ideas._start_race, lambda: start._start(Jobs(), "heads", "ann", 1)]
+)  # type: ignore[arg-type]
 def test_one_race_is_started(jobs: Jobs, begin: Any) -> None:
     for _ in range(2):
         begin()

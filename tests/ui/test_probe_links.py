@@ -66,7 +66,7 @@ def test_the_film_of_a_run_that_reverses_everything_names_its_heads() -> None:
     path = RUNS / "toy-reverse"
     steps = tuple((step, "") for step in JobFolder(path).snapshots())
     header, parts = unpack(
-        curves._data.__wrapped__(  # type: ignore[attr-defined]
+        curves._film_data.__wrapped__(  # type: ignore[attr-defined]
             str(path), steps, False, False, True
         )
     )

@@ -219,7 +219,8 @@ def _view(ready: PreparedLesson) -> str:
 
 LIVE_TITLE = "Heads Up: see attention"
 LIVE_LEAD = (
-    "A model translates what you type, in your browser. See which words it attends to at every step."
+    "A model translates what you type, in your browser. "
+    "See which words it attends to at every step."
 )
 MODELS = "models"
 NOT_PRECACHED = (MODELS, "films", "views")

@@ -9,10 +9,10 @@ from transformer.ui.address import View, field
 
 @dataclass(frozen=True)
 class Class(View):
-    """What a link into a class carries.
+    """Address fields of the page.
 
     Attributes:
-        code: of the class, until it is joined.
+        code: of the class in an invitation link; removed after joining.
     """
 
     code: str = field(form=(r"[A-Za-z0-9 -]{0,12}", 'a class\'s code, like "K7F A2P"'))

@@ -1,4 +1,4 @@
-"""Join a class or open one; the page of its students and the page of its teacher."""
+"""Forms to join or open a class, and the pages of its students and its teacher."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _join(code: str) -> None:
 def _open() -> None:
     st.markdown(
         "You need the teacher token of this server: `teacher_token` in limits.toml or, if that is "
-        "empty, the one that the console shows when the app starts."
+        "empty, the token that the app prints to its console at startup."
     )
     with st.form("class-open", border=False):
         token = st.text_input("Token", type="password", max_chars=200, autocomplete="off")
@@ -66,27 +66,29 @@ def _open() -> None:
     state.rerun_page()
 
 
-def student(room: Classroom) -> None:
-    me = room.member(visitor.current_id())
-    teacher = frame.plain(live_classes.teacher_name(room))
-    called = f" as **{frame.plain(me.label)}**" if me else ""
-    frame.lead_text(f"You are in the class of **{teacher}**{called}.")
-    begins = f"{teacher[:1].upper()}{teacher[1:]}"
-    if room.lead is not None:
+def student(classroom: Classroom) -> None:
+    me = classroom.member(visitor.known())
+    teacher = frame.plain(live_classes.called(classroom))
+    student_name = f" as **{frame.plain(me.label)}**" if me else ""
+    frame.lead(f"You are in the class of **{teacher}**{student_name}.")
+    capitalized_teacher = f"{teacher[:1].upper()}{teacher[1:]}"
+    if classroom.lead is not None:
         st.markdown(
-            f"{begins} is leading. If you navigate by yourself you stop following; **Follow "
-            f"again** returns you to {teacher}'s view."
+            f"{capitalized_teacher} is leading. If you open another page yourself, you stop "
+            f"following. **Follow again** returns you to {teacher}'s view."
         )
-        st.button("Follow again", key="class-back", type="primary", on_click=following.follow_again)
-    elif room.leads:
-        st.markdown(f"{begins} is leading. As soon as {teacher} opens a page, it opens here too.")
+        st.button("Follow again", key="class-back", type="primary", on_click=following.come_back)
+    elif classroom.leads:
+        st.markdown(
+            f"{capitalized_teacher} is leading. Every page that {teacher} opens will open here too."
+        )
     else:
         st.markdown(
-            f"{begins} is not leading at the moment, so you can explore the app on your own. When "
-            f"{teacher} leads again, your page follows."
+            f"{capitalized_teacher} is not leading at the moment, so you can explore the app on "
+            f"your own. When {teacher} leads again, your page follows."
         )
-        frame.page_link(HOME, "Explore the app →")
-    runs.of_student(room)
+        frame.link(HOME, "Explore the app →")
+    runs.student_runs(classroom)
     st.button(
         "Leave the class",
         key="class-leave",
@@ -95,31 +97,31 @@ def student(room: Classroom) -> None:
     st.caption(PRIVACY)
 
 
-EVERY = 2.0
+REFRESH_SECONDS = 2.0
 """Seconds between two reruns of the list of students."""
-SCALE = 8
+QR_MODULE_PIXELS = 8
 """Pixels of one module of the QR code."""
 
 
-def teacher(room: Classroom) -> None:
+def teacher(classroom: Classroom) -> None:
     """Draw what the class sees on the projector while students join, and the controls."""
-    link, alone = _link(room.code)
+    link, local_only = _link(classroom.code)
     short = urlsplit(link)
-    invite, there = st.columns([2, 3], gap="large")
-    with invite:
+    invite_column, members_column = st.columns([2, 3], gap="large")
+    with invite_column:
         st.markdown(f"Open **{frame.plain(short.netloc + short.path)}** and enter the code")
         with st.container(key="class-code"):
-            st.markdown(show_code(room.code))
+            st.markdown(show_code(classroom.code))
         st.image(qr_code(link), width=240, alt=f"QR code for {link}")
         st.caption(frame.plain(link))
-        if alone:
+        if local_only:
             st.warning(
                 "Only this machine can open that address. To let students connect, start the app "
                 "with `--server.address 0.0.0.0`."
             )
-    with there:
-        fragment(_members, "class-members", EVERY)(room)
-        if room.leads:
+    with members_column:
+        fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
+        if classroom.leads:
             st.markdown(
                 "You are leading: every page, sentence and head that you open is shown to the "
                 "students who follow. In **Lessons** the class answers together, and you decide "
@@ -137,33 +139,33 @@ def teacher(room: Classroom) -> None:
                 type="primary",
                 on_click=lambda: live_classes.classes().end(visitor.current_id()),
             )
-    runs.show(room)
+    runs.show(classroom)
 
 
-def _members(room: Classroom) -> None:
-    members = room.members()
+def _members(classroom: Classroom) -> None:
+    members = classroom.members()
     if not members:
         st.header("No students yet")
         return
     st.header(f"{len(members)} joined")
-    st.markdown(" · ".join(frame.plain(one.label) for one in members))
+    st.markdown(" · ".join(frame.plain(member.label) for member in members))
 
 
 def qr_code(link: str) -> bytes:
-    """The link as a QR code: PNG, dark on white in every theme, with its quiet zone."""
+    """Return a PNG of the link's QR code: dark on white in every theme, with its quiet zone."""
     out = io.BytesIO()
-    segno.make_qr(link, error="m").save(out, kind="png", scale=SCALE, border=4)
+    segno.make_qr(link, error="m").save(out, kind="png", scale=QR_MODULE_PIXELS, border=4)
     return out.getvalue()
 
 
 def _link(code: str) -> tuple[str, bool]:
-    """The address of this class for students, and whether only this machine can open it."""
-    here = urlsplit(st.context.url or "http://localhost:8501/class")
-    host, port = here.hostname or "", here.port
-    alone = host in LOCAL_NAMES
+    """Return the class's link for students, and whether only this machine can open it."""
+    page_url = urlsplit(st.context.url or "http://localhost:8501/class")
+    host, port = page_url.hostname or "", page_url.port
+    local_only = host in LOCAL_NAMES
     bound = str(st.get_option("server.address") or ANY_ADDRESS[0])
-    if alone and bound in ANY_ADDRESS and (room := network_address()):
-        host, alone = room, False
-    named = f"[{host}]" if ":" in host else host
-    place = f"{named}:{port}" if port else named
-    return urlunsplit((here.scheme, place, here.path, f"code={code}", "")), alone
+    if local_only and bound in ANY_ADDRESS and (network_host := network_address()):
+        host, local_only = network_host, False
+    bracketed_host = f"[{host}]" if ":" in host else host
+    netloc = f"{bracketed_host}:{port}" if port else bracketed_host
+    return urlunsplit((page_url.scheme, netloc, page_url.path, f"code={code}", "")), local_only

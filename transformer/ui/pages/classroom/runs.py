@@ -1,4 +1,4 @@
-"""A class's training runs: listed by first names, a race of the whole class, and the wall."""
+"""A class's training runs: their cards for the projector, and a race of the whole class."""
 
 from __future__ import annotations
 
@@ -25,58 +25,64 @@ from transformer.ui.widgets import frame, metrics_tail, quantities, views
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 
-EVERY = 2.0
+REFRESH_SECONDS = 2.0
 """Seconds between two reruns."""
-ORDER = ("running", "queued", "paused", "finished", "failed", "cancelled")
+STATUS_ORDER = ("running", "queued", "paused", "finished", "failed", "cancelled")
 TRAIN = "pages/train.py"
-KEY, _OPEN = "wall", "wall_open"
-PICTURE = "0.cross"
-"""Of a snapshot: the cross-attention of the first probe."""
+WALL_KEY, _OPEN_RUN_KEY = "wall", "wall_open"
+PROBE_TENSOR = "0.cross"
+"""A snapshot's tensor on the cards: the cross-attention of the first probe."""
 Picture = tuple[npt.NDArray[np.floating], str]
-NONE: Picture = np.empty((0, 0)), ""
-_RACE, _TOGETHER = "class-race", "class-together"
+NO_PICTURE: Picture = np.empty((0, 0)), ""
+_RACE_KEY, _POPOVER_KEY = "class-race", "class-together"
 
 
-def show(room: Classroom) -> None:
-    offer(room)
-    fragment(_runs, "class-runs", EVERY)(room)
+def show(classroom: Classroom) -> None:
+    race_controls(classroom)
+    fragment(_runs, "class-runs", REFRESH_SECONDS)(classroom)
 
 
-def of_class(room: Classroom) -> list[tuple[str, RunInfo]]:
-    """The runs that students may show, each with the names of those whose it is: those that learn
-    first, then the line, then what is over. Raises JobError."""
-    names = {one.visitor: one.label for one in room.members()}
-    found = [
-        (", ".join(names[one] for one in info.holders if one in names), info)
+def class_runs(classroom: Classroom) -> list[tuple[str, RunInfo]]:
+    """Return the shared runs of all students, each with its owners' names, sorted by status: first
+    running, then queued, then ended. Raises JobError."""
+    names = {member.visitor: member.label for member in classroom.members()}
+    named_runs = [
+        (", ".join(names[member] for member in info.holders if member in names), info)
         for info in live_jobs.jobs().runs()
-        if any(one in names for one in info.holders) and info.shared
+        if any(member in names for member in info.holders) and info.shared
     ]
     return sorted(
-        found,
-        key=lambda one: (ORDER.index(one[1].status), one[1].queue_position or 0, -one[1].turn),
+        named_runs,
+        key=lambda member: (
+            STATUS_ORDER.index(member[1].status),
+            member[1].queue_position or 0,
+            -member[1].turn,
+        ),
     )
 
 
-def _runs(room: Classroom) -> None:
-    found = of_class(room)
-    if not found:
+def _runs(classroom: Classroom) -> None:
+    named_runs = class_runs(classroom)
+    if not named_runs:
         st.caption("Your students' training runs appear here, by first name.")
         return
     st.header("Training runs of the class")
-    wall(found)
-    waiting = [info for _, info in found if info.status == "queued"]
+    wall(named_runs)
+    waiting = [info for _, info in named_runs if info.status == "queued"]
     if waiting:
         with st.popover(f"Clear the queue ({len(waiting)})", icon=":material/clear_all:"):
             st.markdown("This stops all waiting runs. Students can start them again.")
-            st.button("Stop the waiting runs", key="class-clear", on_click=_clear, args=(room,))
-    show_refusal("class-runs")
+            st.button(
+                "Stop the waiting runs", key="class-clear", on_click=_clear, args=(classroom,)
+            )
+    refusal("class-runs")
 
 
-def _clear(room: Classroom) -> None:
+def _clear(classroom: Classroom) -> None:
     """Stop the class's waiting runs; those that train already continue."""
 
     def clear() -> None:
-        for _, info in of_class(room):
+        for _, info in class_runs(classroom):
             if info.status == "queued":
                 with suppress(JobError):  # it has just begun, or its student has stopped it
                     live_jobs.jobs().control(info.name, info.owner, command="stop", for_all=True)
@@ -84,25 +90,27 @@ def _clear(room: Classroom) -> None:
     attempt("class-runs", clear)
 
 
-def wall(found: list[tuple[str, RunInfo]]) -> None:
-    """All these runs, each with the names of those whose it is; in a fragment."""
-    if st.session_state.pop(_OPEN, False):
+def wall(named_runs: list[tuple[str, RunInfo]]) -> None:
+    """Draw a card for each run with its owners' names; to be called in a fragment."""
+    if st.session_state.pop(_OPEN_RUN_KEY, False):
         st.switch_page(TRAIN, query_params=state.params(TRAIN))
     cards = []
-    for who, info in found:
+    for student_names, info in named_runs:
         with suppress(JobError):  # deleted meanwhile
-            cards.append(_card(who, info, live_jobs.jobs().folder(info.name)))
-    names = {info.name for _, info in found}
-    views.component("wall")(key=KEY, data=wall_data(cards), on_choice_change=lambda: _open(names))
+            cards.append(_card(student_names, info, live_jobs.jobs().folder(info.name)))
+    names = {info.name for _, info in named_runs}
+    views.component("wall")(
+        key=WALL_KEY, data=wall_data(cards), on_choice_change=lambda: _open(names)
+    )
 
 
-def _card(who: str, info: RunInfo, folder: JobFolder) -> Card:
+def _card(student_names: str, info: RunInfo, folder: JobFolder) -> Card:
     lines = metrics_tail.metrics(folder)
     steps = folder.snapshots()
-    weights, head = _picture(str(folder.path), steps[-1]) if steps else NONE
+    weights, head = _picture(str(folder.path), steps[-1]) if steps else NO_PICTURE
     return Card(
         name=info.name,
-        who=who,
+        who=student_names,
         title=info.title,
         status=info.status
         if info.queue_position is None
@@ -118,83 +126,81 @@ def _card(who: str, info: RunInfo, folder: JobFolder) -> Card:
 
 @cached()
 def _picture(path: str, step: int) -> Picture:
-    """The clearest head of the cross-attention at this step, and what it is called."""
-    weights = JobFolder(Path(path)).snapshot(step).get(PICTURE)
+    """Return the weights and the name of the strongest cross-attention head at this step."""
+    weights = JobFolder(Path(path)).snapshot(step).get(PROBE_TENSOR)
     if weights is None or not weights.size:
-        return NONE
+        return NO_PICTURE
     layer, head = clearest_head(weights)
     name = f"Cross-attention, layer {layer + 1}, head {head + 1}"
     return np.minimum(weights[layer, head], 1.0), name
 
 
 def _open(names: set[str]) -> None:
-    """The browser asks for a run of the wall, to look at it by itself."""
+    """Open the run whose card was clicked; a callback."""
     with suppress(KeyError, TypeError):
-        name = st.session_state[KEY]["choice"]["open"]
+        name = st.session_state[WALL_KEY]["choice"]["open"]
         if name in names:
             state.change(TRAIN, run=name, race="")
-            st.session_state[_OPEN] = True
+            st.session_state[_OPEN_RUN_KEY] = True
 
 
-def offer(room: Classroom) -> None:
-    """For the teacher: start a race, or open the one that was started last."""
-    members = room.members()
+def race_controls(classroom: Classroom) -> None:
+    """Draw the teacher's controls: start a race, or open the latest one."""
+    members = classroom.members()
     with st.container(horizontal=True, vertical_alignment="center"):
-        # It covers the wall, so it closes when the race has started: on_change tracks its state.
+        # The popover covers the cards, so it closes when the race starts: on_change tracks it.
         with st.popover(
-            "Train together", icon=":material/sports_score:", key=_TOGETHER, on_change="rerun"
+            "Train together", icon=":material/sports_score:", key=_POPOVER_KEY, on_change="rerun"
         ):
             st.markdown(
-                "A race of the whole class: every student trains one setting with a seed of their "
-                "own, and the results are compared in one table."
+                "A race of the whole class: every student trains one setting with their own seed. "
+                "One table compares the results."
             )
             name = st.selectbox(
                 "Race",
                 list(RACES),
                 format_func=lambda name: RACES[name].title,
-                key=_RACE,
+                key=_RACE_KEY,
                 label_visibility="collapsed",
             )
-            race, seeds = RACES[name], seeds_for(name, len(members))
+            race, seeds = RACES[name], seed_count(name, len(members))
             minutes = race.minutes * seeds / len(race.seeds)
             st.write(race.question)
             st.caption(
                 f"{len(race.entries)} settings × {seeds} seeds, about "
                 f"{quantities.duration(60 * minutes)} on two idle cores"
             )
-            frame.callback_button(
-                "Start the race", "", _begin, room, key="class-begin-race", type="primary"
+            frame.press(
+                "Start the race", "", _start_race, classroom, key="class-begin-race", type="primary"
             )
-        if room.race:
-            frame.page_link(TRAIN, "The race of the class →", race=room.race, run="")
-    show_refusal(_RACE)
+        if classroom.race:
+            frame.link(TRAIN, "The race of the class →", race=classroom.race, run="")
+    refusal(_RACE_KEY)
 
 
-def of_student(room: Classroom) -> None:
-    """For a student: the class's race, and their own runs in it."""
-    if not room.race:
+def student_runs(classroom: Classroom) -> None:
+    """Draw links to the class's race and to the student's own runs in it."""
+    if not classroom.race:
         return
     st.markdown("**Your class is training together.**")
     try:
-        mine = [run for run in race_runs(live_jobs.jobs(), room.race)
-                if run.info.held_by(visitor.current_id())]  # fmt: skip
+        own_runs = [run for run in race_runs(live_jobs.jobs(), classroom.race)
+                if run.info.held_by(visitor.known())]  # fmt: skip
     except JobError:
         return
-    frame.page_link(TRAIN, "The race of the class →", race=room.race, run="")
-    for run in mine:
-        frame.page_link(
-            TRAIN, f"Your run: {frame.plain(run.info.title)} →", run=run.info.name, race=""
-        )
+    frame.link(TRAIN, "The race of the class →", race=classroom.race, run="")
+    for run in own_runs:
+        frame.link(TRAIN, f"Your run: {frame.plain(run.info.title)} →", run=run.info.name, race="")
 
 
-def seeds_for(race: str, members: int) -> int:
-    """The number of seeds that gives every student a run, and the race a verdict."""
+def seed_count(race: str, members: int) -> int:
+    """Return the number of seeds that is enough for a verdict and gives every student a run."""
     return max(ENOUGH, -(-members // len(RACES[race].entries)))
 
 
-def _begin(room: Classroom) -> None:
-    name, students = st.session_state[_RACE], [one.visitor for one in room.members()]
-    seeds = range(1, seeds_for(name, len(students)) + 1)
+def _start_race(classroom: Classroom) -> None:
+    name, students = st.session_state[_RACE_KEY], [member.visitor for member in classroom.members()]
+    seeds = range(1, seed_count(name, len(students)) + 1)
 
     def begin() -> None:
         if not students:
@@ -203,11 +209,18 @@ def _begin(room: Classroom) -> None:
         race = submit_race(
             jobs, name, visitor.current_id(), seeds, address=visitor.address_hash(), owners=students
         )
-        first: dict[str, str] = {}
+        first_run: dict[str, str] = {}
         for run in race_runs(jobs, race):
-            for one in run.info.holders:
-                first.setdefault(one, run.info.name)
-        room.begin_race(race, {one: first[one] for one in students if one in first})
+            for visitor_id in run.info.holders:
+                first_run.setdefault(visitor_id, run.info.name)
+        classroom.begin_race(
+            race,
+            {
+                visitor_id: first_run[visitor_id]
+                for visitor_id in students
+                if visitor_id in first_run
+            },
+        )
 
-    if attempt(_RACE, begin):
-        st.session_state[_TOGETHER] = False
+    if attempt(_RACE_KEY, begin):
+        st.session_state[_POPOVER_KEY] = False

@@ -1,4 +1,4 @@
-"""The Train page: ideas, the form, a run during and after training, the list of runs."""
+"""The Train page: example runs, the form, the page of a run, and the list of runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformer.ui.address import View, field
 
 @dataclass(frozen=True)
 class Train(View):
-    """Their names; "" is none."""
+    """Address fields of the page: the name of the open run or race; "" is none."""
 
     run: str = field()
     race: str = field()

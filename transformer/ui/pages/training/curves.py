@@ -1,4 +1,4 @@
-"""The curves of runs, the film of their heads as it grew, and Adam's moments."""
+"""Training curves, the film of a run's heads, and Adam's moments."""
 
 from __future__ import annotations
 
@@ -24,82 +24,89 @@ from transformer.ui.widgets import exact
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
 
-FIRST = ("loss", "sequence_accuracy")
-"""What the two charts show until something else is chosen."""
-HEIGHT = 200
-"""Pixels of a chart."""
+DEFAULT_QUANTITIES = ("loss", "sequence_accuracy")
+"""Quantities that the two charts show by default."""
+CHART_HEIGHT = 200
+"""In pixels."""
 _LABELS = {
     "loss": "Loss",
     "smoothed_loss": "Loss with label smoothing",
     "perplexity": "Perplexity",
-    "token_accuracy": "Tokens right",
-    "sequence_accuracy": "Sequences right",
+    "token_accuracy": "Token accuracy",
+    "sequence_accuracy": "Sequence accuracy",
     "bleu": "BLEU",
-    "aer": "Alignment error",
+    "aer": "Alignment error rate",
     "learning_rate": "Learning rate",
     "gradient_norm": "Gradient norm",
     "tokens_per_second": "Tokens per second",
 }
-WHILE_LIVE = 12
-"""Steps of the film while the run learns; once it has ended the film has all of them."""
+LIVE_FRAMES = 12
+"""Frames of the film while the run trains; afterwards the film has all of them."""
 _film, _moments = component("film"), component("moments")
 
 
-def curve(runs: Mapping[str, list[dict[str, Any]]], key: str, place: int = 0) -> None:
+def curve(runs: Mapping[str, list[dict[str, Any]]], key: str, index: int = 0) -> None:
     """Draw one quantity of the runs over their steps.
 
     Args:
-        place: of the chart on the page, 0 or 1, each with a quantity of its own.
+        index: of the chart on the page, 0 or 1; each has its own quantity.
     """
-    what = st.selectbox(
-        f"Quantity of chart {place + 1}",
+    quantity = st.selectbox(
+        f"Quantity of chart {index + 1}",
         list(QUANTITIES),
-        index=list(QUANTITIES).index(_firsts(runs)[place]),
+        index=list(QUANTITIES).index(_initial_quantities(runs)[index]),
         format_func=lambda name: _LABELS.get(name, name),
         label_visibility="collapsed",
-        key=f"curve-{place}-{key}",
+        key=f"curve-{index}-{key}",
     )
-    figure = curves(runs, what, dark=dark())
-    figure.update_layout(height=HEIGHT, margin={"t": 8, "b": 36})
-    chart(figure, f"chart-{place}-{key}")
+    figure = curves(runs, quantity, dark=dark())
+    figure.update_layout(height=CHART_HEIGHT, margin={"t": 8, "b": 36})
+    chart(figure, f"chart-{index}-{key}")
 
 
-def _firsts(runs: Mapping[str, list[dict[str, Any]]]) -> list[str]:
-    """The quantities that the charts show first: `FIRST`, or those that the runs have, as early
-    saves have no lines of single steps."""
+def _initial_quantities(runs: Mapping[str, list[dict[str, Any]]]) -> list[str]:
+    """Return the initial quantities: `DEFAULT_QUANTITIES`, or others if the runs lack these, as
+    runs of early versions recorded only evaluations."""
     names = {name for lines in runs.values() for line in lines for name in line}
     if "loss" in names or not names:
-        return list(FIRST)
-    there = [name for name, q in QUANTITIES.items() if names & {*q.training, q.valid}]
-    wanted = [*(name for name in FIRST if name in there), *there, *FIRST]
-    return list(dict.fromkeys(wanted))[: len(FIRST)]
+        return list(DEFAULT_QUANTITIES)
+    available = [name for name, q in QUANTITIES.items() if names & {*q.training, q.valid}]
+    candidates = [
+        *(name for name in DEFAULT_QUANTITIES if name in available),
+        *available,
+        *DEFAULT_QUANTITIES,
+    ]
+    return list(dict.fromkeys(candidates))[: len(DEFAULT_QUANTITIES)]
 
 
 def heads(
     folder: JobFolder, lines: list[dict[str, Any]], *, live: bool, play: bool = False
 ) -> None:
-    """Show the film of the heads at its last picture.
+    """Show the film of the heads at its last frame.
 
     Args:
-        live: whether the run still learns; the film then has fewer pictures and follows the run.
-        play: whether the film starts from its first picture by itself.
+        live: whether the run still trains; the film then has fewer frames and follows the run.
+        play: whether the film plays from its first frame automatically.
     """
     steps = folder.snapshots()
     if not steps:
         st.caption("The first picture of the heads appears before the first training step.")
         return
     if live:
-        steps = sorted({*film_steps(steps, WHILE_LIVE - 1), steps[-1]})
+        steps = sorted({*film_steps(steps, LIVE_FRAMES - 1), steps[-1]})
     notes = {line["step"]: f"loss {line['loss']:.2f}" for line in lines if "loss" in line}
-    noted = tuple((step, notes.get(step, "")) for step in steps)
-    _film(key=f"film-{folder.name}", data=_data(str(folder.path), noted, live, play, exact.is_on()))
+    annotated_steps = tuple((step, notes.get(step, "")) for step in steps)
+    _film(
+        key=f"film-{folder.name}",
+        data=_film_data(str(folder.path), annotated_steps, live, play, exact.on()),
+    )
 
 
-@cached()
-def _data(
+@remembered()
+def _film_data(
     path: str, steps: tuple[tuple[int, str], ...], live: bool, play: bool, exactly: bool
 ) -> bytes:
-    """The film of these steps with their notes, made once for all sessions."""
+    """Return the film of these steps with their captions, shared by all sessions."""
     folder = JobFolder(Path(path))
     frames = {step: folder.snapshot(step) for step, _ in steps}
     labels = folder.labels()
@@ -123,11 +130,11 @@ def moments(folder: JobFolder) -> None:
 
 
 CHOSEN_PROBES = {"french": (400, 11)}
-"""By task, the number of examples and the seed from which the app chooses a run's probes."""
+"""By task, the number of examples and the seed of the pool from which the app chooses probes."""
 
 
 def probe_links(folder: JobFolder, labels: Sequence[Mapping[str, Sequence[str]]]) -> list[Links]:
-    """Return the alignment of each probe, empty where the task defines none.
+    """Return the alignment of each probe, empty if the task defines none.
 
     Source and target positions count tokens; in our tasks a token is a symbol or a word.
     """
@@ -138,26 +145,26 @@ def probe_links(folder: JobFolder, labels: Sequence[Mapping[str, Sequence[str]]]
     if not isinstance(config, TaskRun) or config.task not in TASKS:
         return []
     options = tuple(sorted(config.options.items()))
-    found = []
+    alignments = []
     for label in labels:
         source, target = (
             " ".join(token.removeprefix("▁") for token in label[side][:-1])
             for side in ("src", "predicted")
         )
-        known = _chosen_links(config.task).get((source, target))
-        if known is None and not (config.probes and config.task in CHOSEN_PROBES):
-            known = _held_out_links(config.task, options, config.training.seed).get(
+        alignment = _chosen_links(config.task).get((source, target))
+        if alignment is None and not (config.probes and config.task in CHOSEN_PROBES):
+            alignment = _held_out_links(config.task, options, config.training.seed).get(
                 (source, target)
             )
-        found.append(known or ())
-    return found
+        alignments.append(alignment or ())
+    return alignments
 
 
 @lru_cache(maxsize=8)
 def _chosen_links(task: str) -> Mapping[tuple[str, str], Links]:
     count, seed = CHOSEN_PROBES.get(task, (0, 0))
     examples = TASKS[task].pairs(count, seed) if count else []
-    return {(one.src, one.tgt): one.alignment or () for one in examples}
+    return {(example.src, example.tgt): example.alignment or () for example in examples}
 
 
 @lru_cache(maxsize=32)
@@ -165,11 +172,11 @@ def _held_out_links(
     task: str, options: tuple[tuple[str, int], ...], seed: int
 ) -> Mapping[tuple[str, str], Links]:
     """Alignments of the held-out examples; a run draws them from its options and seed."""
-    chosen = dict(options)
-    own = {name: value for name, value in chosen.items() if name not in DEFAULT_TASK_SIZES}
+    values = dict(options)
+    task_options = {name: value for name, value in values.items() if name not in DEFAULT_TASK_SIZES}
     try:
-        n_train, n_valid = task_sizes(TASKS[task], chosen)
-        _, examples = split(TASKS[task], n_train, n_valid, seed, **own)
+        n_train, n_valid = task_sizes(TASKS[task], values)
+        _, examples = split(TASKS[task], n_train, n_valid, seed, **task_options)
     except ValueError:  # a config of another version
         return {}
-    return {(one.src, one.tgt): one.alignment or () for one in examples}
+    return {(example.src, example.tgt): example.alignment or () for example in examples}

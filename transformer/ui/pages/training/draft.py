@@ -22,47 +22,50 @@ from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
 
-_DRAFT, _REFUSED = "draft", "train-refused"
+_DRAFT_KEY, _ERROR_KEY = "draft", "train-refused"
 PRESET = "tiny"
-EACH = 2  # with an adjective after its noun, and with one before it
+PROBES_PER_ORDER = 2  # probes with the adjective after its noun, and as many with it before
 
 
 @dataclass
 class Draft:
-    """A task ("" is pairs of one's own), what differs from its defaults, and the pairs.
+    """The form's values.
 
-    `text` is what was pasted. `chosen` holds settings and the task's options by name; `turn`
-    counts drafts, so that widgets of an earlier one are others.
+    Attributes:
+        task: "" for the visitor's own sentence pairs.
+        number: of this draft in the session, a part of widget keys.
+        overrides: settings and task options, by name, that differ from their defaults.
+        text: the pasted text; pairs: read from it or from an uploaded file.
     """
 
     task: str
-    turn: int = 0
+    number: int = 0
     title: str = ""
-    chosen: dict[str, Any] = field(default_factory=dict)
+    overrides: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     pairs: own.Pairs = field(default_factory=list)
 
 
-def now() -> Draft | None:
-    found: Draft | None = st.session_state.get(_DRAFT)
-    return found
+def current() -> Draft | None:
+    current_draft: Draft | None = st.session_state.get(_DRAFT_KEY)
+    return current_draft
 
 
-def begin(task: str) -> None:
+def open_form(task: str) -> None:
     """Open the form on a task with its defaults; for callbacks."""
-    before = now()
-    st.session_state[_DRAFT] = Draft(task, turn=before.turn + 1 if before else 1)
-    st.session_state.pop(_REFUSED, None)
+    previous = current()
+    st.session_state[_DRAFT_KEY] = Draft(task, number=previous.number + 1 if previous else 1)
+    st.session_state.pop(_ERROR_KEY, None)
 
 
-def close() -> None:
-    """Back to the front door; for callbacks."""
-    st.session_state.pop(_DRAFT, None)
-    st.session_state.pop(_REFUSED, None)
+def close_form() -> None:
+    """Close the form; for callbacks."""
+    st.session_state.pop(_DRAFT_KEY, None)
+    st.session_state.pop(_ERROR_KEY, None)
 
 
 def default(draft: Draft, name: str) -> Any:
-    """What a setting has if nobody touches it."""
+    """Return a setting's default."""
     if draft.task and name in TASKS[draft.task].options:
         return TASKS[draft.task].options[name].default
     if name == "steps" and not draft.task and draft.pairs:
@@ -79,40 +82,40 @@ def default(draft: Draft, name: str) -> Any:
 
 
 def value(draft: Draft, name: str) -> Any:
-    return draft.chosen.get(name, default(draft, name))
+    return draft.overrides.get(name, default(draft, name))
 
 
 def refit_steps(draft: Draft) -> None:
-    """After other pairs: the number of steps that suits them, unless the user has chosen one."""
-    key = f"set-{draft.turn}-steps"
-    if "steps" not in draft.chosen and key in st.session_state:
+    """Set the number of steps that suits new pairs, unless the user has chosen one."""
+    key = f"set-{draft.number}-steps"
+    if "steps" not in draft.overrides and key in st.session_state:
         st.session_state[key] = default(draft, "steps")
 
 
 def bound(draft: Draft, name: str) -> dict[str, Any]:
-    """Arguments that tie a widget to a setting."""
-    key = f"set-{draft.turn}-{name}"
+    """Return the widget arguments that bind it to a setting."""
+    key = f"set-{draft.number}-{name}"
     if key not in st.session_state:
         st.session_state[key] = value(draft, name)
-    return {"key": key, "on_change": _take, "args": (draft, name, key)}
+    return {"key": key, "on_change": _store_value, "args": (draft, name, key)}
 
 
-def back(draft: Draft, *names: str) -> None:
-    """These settings as they were at first; for callbacks."""
+def reset(draft: Draft, *names: str) -> None:
+    """Reset these settings to their defaults; for callbacks."""
     for name in names:
-        draft.chosen.pop(name, None)
-        key = f"set-{draft.turn}-{name}"
+        draft.overrides.pop(name, None)
+        key = f"set-{draft.number}-{name}"
         if key in st.session_state:
             st.session_state[key] = default(draft, name)
 
 
-def _take(draft: Draft, name: str, key: str) -> None:
-    chosen = st.session_state[key]
-    if chosen is None or chosen == default(draft, name):
-        draft.chosen.pop(name, None)
+def _store_value(draft: Draft, name: str, key: str) -> None:
+    new_value = st.session_state[key]
+    if new_value is None or new_value == default(draft, name):
+        draft.overrides.pop(name, None)
     else:
-        draft.chosen[name] = chosen
-    if chosen is None:
+        draft.overrides[name] = new_value
+    if new_value is None:
         st.session_state[key] = default(draft, name)
 
 
@@ -120,22 +123,22 @@ def config(draft: Draft) -> TrainingRun:
     """Return the run that the form describes.
 
     Raises:
-        ValueError: for values that do not go together, or go past the operator's limits.
+        ValueError: for incompatible values, or values above the operator's limits.
     """
     options = TASKS[draft.task].options if draft.task else {}
-    settings = {k: v for k, v in draft.chosen.items() if k not in {*options, "inspect"}}
-    found = make_run_config(
+    settings = {k: v for k, v in draft.overrides.items() if k not in {*options, "inspect"}}
+    run = make_run_config(
         draft.task or None,
         preset=PRESET,
         settings={"steps": default(draft, "steps"), **settings},
-        options={k: v for k, v in draft.chosen.items() if k in options},
+        options={k: v for k, v in draft.overrides.items() if k in options},
         title=draft.title.strip() or title(draft),
         inspect=value(draft, "inspect"),
-        probes=probes(draft.task) if draft.chosen.get("level", 3) == 3 else (),
+        probes=probes(draft.task) if draft.overrides.get("level", 3) == 3 else (),
     )
     if not draft.task and not draft.pairs:
         raise ValueError("Add sentence pairs first: paste them or upload a file.")
-    return live_jobs.jobs().limits.check_run(found, files(draft))
+    return live_jobs.jobs().limits.check_run(run, files(draft))
 
 
 def title(draft: Draft) -> str:
@@ -143,57 +146,60 @@ def title(draft: Draft) -> str:
 
 
 def files(draft: Draft) -> dict[str, bytes]:
-    """What lies beside the run's config.json."""
+    """Return the files to store next to the run's config.json."""
     return {} if draft.task else {PAIRS_FILE: own.tsv(draft.pairs)}
 
 
-def submit(wanted: TrainingRun, beside: Mapping[str, bytes], instead: str = "") -> None:
-    """Queue a run and show its page, or keep the sentence that says why not; for callbacks.
+def submit(config: TrainingRun, run_files: Mapping[str, bytes], shown_run: str = "") -> None:
+    """Queue a run and show its page, or keep the error; for callbacks.
 
     Args:
-        instead: the run that the page shows now; a click that comes twice is ignored.
+        shown_run: the run on the page, so that the second click of a double click is ignored.
     """
-    if state.page_view().run != instead:
-        return  # pressed twice
-    who, where, first = visitor.current_id(), visitor.address_hash(), live_classes.is_teacher()
+    if state.here().run != shown_run:
+        return  # a double click
+    visitor_id, address, first = visitor.known(), visitor.address(), live_classes.is_teacher()
     jobs = live_jobs.jobs()
     try:
-        state.change(run=jobs.submit(wanted, who, beside, address=where, first=first, reuse=True))
+        state.change(
+            run=jobs.submit(config, visitor_id, run_files, address=address, first=first, reuse=True)
+        )
     except JobError as error:
-        refuse(error)
+        set_error(error)
         return
-    close()
+    close_form()
 
 
-def refuse(error: JobError) -> None:
-    """Keep the sentence that says why nothing began; for callbacks."""
-    st.session_state[_REFUSED] = frame.as_sentence(error)
+def set_error(error: JobError) -> None:
+    """Keep the reason why no run started, for the next rerun; for callbacks."""
+    st.session_state[_ERROR_KEY] = frame.sentence(error)
 
 
-def refused() -> str:
-    """Why the last click on Train began nothing; said once."""
-    found: str = st.session_state.pop(_REFUSED, "")
-    return found
+def pop_error() -> str:
+    """Return why the last click on Train started no run, and forget it."""
+    error: str = st.session_state.pop(_ERROR_KEY, "")
+    return error
 
 
 @lru_cache
 def probes(task: str) -> tuple[tuple[str, str], ...]:
-    """Sentences whose attention shows what the task is about; for most, those that the run
-    chooses for itself will do. For French, the shortest with an adjective, every word of which
-    comes from one word: two where it moves behind its noun, two where it stays before it."""
+    """Return pairs whose attention shows the task; () leaves the choice to the run.
+
+    For French these are the shortest examples with an adjective and a one-to-one alignment: two in
+    which the adjective moves behind its noun, and two in which it stays before it."""
     if task != "french":
         return ()
-    before = {name: adjective.before for name, adjective in words.ADJECTIVES.items()}
-    found: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
+    precedes_noun = {name: adjective.before for name, adjective in words.ADJECTIVES.items()}
+    by_order: dict[bool, list[tuple[str, str]]] = {True: [], False: []}
     for example in TASKS["french"].pairs(*CHOSEN_PROBES["french"]):
-        place = dict(example.alignment or ())
+        target_index = dict(example.alignment or ())
         source = example.src.split()
-        if not len(place) == len(example.alignment or ()) == len(source):
+        if not len(target_index) == len(example.alignment or ()) == len(source):
             continue
-        for at in (n for n, word in enumerate(source[:-1]) if word in before):
-            moved = place[at] - place[at + 1] == 1
-            if moved != before[source[at]]:
-                found[moved].append((example.src, example.tgt))
-    for pairs in found.values():
+        for index in (n for n, word in enumerate(source[:-1]) if word in precedes_noun):
+            moved = target_index[index] - target_index[index + 1] == 1
+            if moved != precedes_noun[source[index]]:
+                by_order[moved].append((example.src, example.tgt))
+    for pairs in by_order.values():
         pairs.sort(key=lambda pair: (len(pair[0].split()), pair))
-    return (*found[True][:EACH], *found[False][:EACH])
+    return (*by_order[True][:PROBES_PER_ORDER], *by_order[False][:PROBES_PER_ORDER])

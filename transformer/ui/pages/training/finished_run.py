@@ -20,15 +20,15 @@ from transformer.ui.widgets import frame, metrics_tail
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.tables import download
 
-MOST = 6
-"""Other runs whose curves may be drawn beside this one's."""
+MAX_COMPARED = 6
+"""Other runs whose curves a chart may show."""
 
 
-def kept(info: RunInfo, owner: str) -> None:
-    mine = info.held_by(owner)
+def actions(info: RunInfo, owner: str) -> None:
+    is_owner = info.held_by(owner)
     with st.container(horizontal=True, vertical_alignment="center"):
-        _onward(info)
-        if mine and info.status in ("failed", "cancelled"):
+        _model_links(info)
+        if is_owner and info.status in ("failed", "cancelled"):
             st.button(
                 "Resume",
                 type="primary",
@@ -39,10 +39,10 @@ def kept(info: RunInfo, owner: str) -> None:
             )
         _download(info)
         if info.shipped:
-            _again(info)
-        elif not mine:
+            _train_similar(info)
+        elif not is_owner:
             st.caption("Someone else's run. Only its owner can control it.")
-        if mine and info.kind == "pairs":
+        if is_owner and info.kind == "pairs":
             key = f"shared-{info.name}"
             st.session_state.setdefault(key, info.shared)
             st.toggle(
@@ -54,13 +54,13 @@ def kept(info: RunInfo, owner: str) -> None:
                 args=(info.name, owner, key),
             )
         another_seed(info)
-        if mine:
-            leaving(info, owner)
-    show_refusal("control")
+        if is_owner:
+            remove_controls(info, owner)
+    refusal("control")
 
 
-def leaving(info: RunInfo, owner: str) -> None:
-    """Be rid of one's own run; where others have it too, of one's part in it."""
+def remove_controls(info: RunInfo, owner: str) -> None:
+    """Draw the button that deletes a run, or if others share it, removes it from one's runs."""
     if len(info.holders) > 1:
         st.button(
             "Remove from my runs",
@@ -77,7 +77,7 @@ def leaving(info: RunInfo, owner: str) -> None:
 
 
 def another_seed(info: RunInfo) -> None:
-    """The same again with other random numbers: what is asked for again as it is, is this run."""
+    """Draw the button that repeats a run with another seed; the same seed would return this run."""
     if info.shipped or info.race or info.task not in TASKS:
         return
     st.button(
@@ -91,39 +91,39 @@ def another_seed(info: RunInfo) -> None:
 
 def _another_seed(name: str) -> None:
     try:
-        found = live_jobs.jobs().folder(name).config()
-    except (JobError, RunError):  # gone meanwhile
+        config = live_jobs.jobs().folder(name).config()
+    except (JobError, RunError):  # deleted meanwhile
         return
-    if isinstance(found, TaskRun):
-        seed = found.training.seed + 1
-        title = f"{re.sub(', seed [0-9]+', '', found.title)}, seed {seed}"
-        training = replace(found.training, seed=seed)
-        draft.submit(replace(found, training=training, title=title), {}, instead=name)
+    if isinstance(config, TaskRun):
+        seed = config.training.seed + 1
+        title = f"{re.sub(', seed [0-9]+', '', config.title)}, seed {seed}"
+        training = replace(config.training, seed=seed)
+        draft.submit(replace(config, training=training, title=title), {}, shown_run=name)
 
 
-def _again(info: RunInfo) -> None:
-    """A run that came with the app: nobody controls it, and everybody can train another."""
+def _train_similar(info: RunInfo) -> None:
+    """Draw what a shipped run offers: everybody can train a similar one, nobody controls it."""
     if info.task in TASKS:
-        frame.callback_button(
-            "Train a similar one", "model_training", _begin, info.task, key="train-again"
+        frame.press(
+            "Train a similar one", "model_training", _open_form, info.task, key="train-again"
         )
     st.caption("Included with the app.")
 
 
-def _begin(task: str) -> None:
-    draft.begin(task)
+def _open_form(task: str) -> None:
+    draft.open_form(task)
     state.change(run="", race="")
 
 
-def _onward(info: RunInfo) -> None:
-    """Links to the other pages with this run's model and a sentence that it knows."""
+def _model_links(info: RunInfo) -> None:
+    """Draw links to other pages with this run's model and one of its example sentences."""
     if info.layer:
         st.caption(
             "This model labels positions and does not translate, so other pages cannot use it."
         )
         return
     folders = models.checkpoints()
-    name = _model_of(info)
+    name = _model_name(info)
     if name not in folders:
         if info.shipped:
             st.caption("Its checkpoint is not installed here.")
@@ -131,9 +131,9 @@ def _onward(info: RunInfo) -> None:
             st.caption("It ended before its first save, so there is no model.")
         return
     examples = about(folders[name]).examples
-    given: dict[str, Any] = {"model": name, "text": examples[0] if examples else ""}
-    given |= {"method": "greedy", "target": "", "other": "", "other_model": ""}
-    look: dict[str, Any] = {
+    model_fields: dict[str, Any] = {"model": name, "text": examples[0] if examples else ""}
+    model_fields |= {"method": "greedy", "target": "", "other": "", "other_model": ""}
+    cleared_fields: dict[str, Any] = {
         "layer": -1,
         "head": -1,
         "heads": "",
@@ -142,43 +142,45 @@ def _onward(info: RunInfo) -> None:
         "row": -1,
         "column": -1,
     }
-    frame.page_button("pages/translate.py", "Translate with it", "translate", **given)
-    frame.page_button("pages/attention.py", "Explore its heads", "visibility", **given, **look)
+    frame.go("pages/translate.py", "Translate with it", "translate", **model_fields)
+    frame.go(
+        "pages/attention.py", "Explore its heads", "visibility", **model_fields, **cleared_fields
+    )
 
 
-def _model_of(info: RunInfo) -> str:
-    """The model that came of it, by the name that it has on other pages."""
+def _model_name(info: RunInfo) -> str:
+    """Return the name that the run's model has on other pages."""
     path = live_jobs.jobs().folder(info.name).checkpoint_path
     return info.name if path.name == "checkpoint" else path.name
 
 
-def others(info: RunInfo) -> dict[str, str]:
-    """The other runs there are, name to label."""
-    every = (*live_jobs.runs(), *live_jobs.jobs().shipped())
-    return {one.name: f"{one.title} ({one.name})" for one in every if one.name != info.name}
+def other_runs(info: RunInfo) -> dict[str, str]:
+    """Return the labels of all other runs by name."""
+    all_runs = (*live_jobs.runs(), *live_jobs.jobs().shipped())
+    return {run.name: f"{run.title} ({run.name})" for run in all_runs if run.name != info.name}
 
 
-def compared(
-    info: RunInfo, lines: list[dict[str, Any]], others: dict[str, str]
+def metrics_to_compare(
+    info: RunInfo, lines: list[dict[str, Any]], labels: dict[str, str]
 ) -> dict[str, list[dict[str, Any]]]:
-    """The metrics of this run and of those chosen in `compare`, by label."""
-    shown = {f"{info.title} ({info.name})": lines}
+    """Return the metrics of this run and of those selected in `compare_control`, by label."""
+    metrics = {f"{info.title} ({info.name})": lines}
     for name in st.session_state.get(f"beside-{info.name}", []):
         try:
-            shown[others[name]] = metrics_tail.metrics(live_jobs.jobs().folder(name))
+            metrics[labels[name]] = metrics_tail.metrics(live_jobs.jobs().folder(name))
         except (JobError, KeyError):  # deleted meanwhile
             continue
-    return shown
+    return metrics
 
 
-def compare(info: RunInfo, others: dict[str, str]) -> None:
+def compare_control(info: RunInfo, labels: dict[str, str]) -> None:
     """Let the visitor choose other runs for the charts."""
-    if others:
+    if labels:
         st.multiselect(
             "Compare with other runs",
-            list(others),
-            format_func=lambda name: others.get(name, name),
-            max_selections=MOST,
+            list(labels),
+            format_func=lambda name: labels.get(name, name),
+            max_selections=MAX_COMPARED,
             placeholder="Choose runs",
             key=f"beside-{info.name}",
         )
@@ -207,13 +209,13 @@ def _resume(name: str, owner: str) -> None:
 
 
 def _delete(name: str, owner: str) -> None:
-    if state.page_view().run != name:
-        return  # pressed twice
-    mine = name in {info.name for info in live_jobs.jobs().runs(owner)}
-    if mine and not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):
+    if state.here().run != name:
+        return  # a double click
+    is_holder = name in {info.name for info in live_jobs.jobs().runs(owner)}
+    if is_holder and not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):
         return
     view = state.view()
-    gone = {"model": "", "text": type(view)().text} if view.model == name else {}
+    cleared_fields = {"model": "", "text": type(view)().text} if view.model == name else {}
     if view.other_model == name:
-        gone["other_model"] = ""
-    state.change(run="", **gone)
+        cleared_fields["other_model"] = ""
+    state.change(run="", **cleared_fields)

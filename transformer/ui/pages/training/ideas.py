@@ -22,17 +22,17 @@ from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, quantities, run_facts
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
-RACE = "scores"
-"""The race of the front door."""
-OTHERS = 30
-"""Most runs of others that are listed."""
-TOY = "toy-"
-"""What the names of the tasks' runs begin with that came with the app; then the task's name."""
+RACE_NAME = "scores"
+"""The race on the last card but one."""
+MAX_OTHER_RUNS = 30
+"""In the list of other visitors' runs."""
+SHIPPED_PREFIX = "toy-"
+"""Of the names of shipped runs; the task's name follows."""
 
 
 @dataclass(frozen=True)
 class Idea:
-    """A run that a card describes; with no task the form opens, for pairs of one's own."""
+    """An example run on a card."""
 
     title: str
     text: str
@@ -74,15 +74,15 @@ IDEAS = (
 
 
 def cards() -> list[tuple[Any, TrainingRun]]:
-    """Draw the cards; returns a container for each one's cost, for `measure` to fill."""
-    places = []
+    """Draw the cards. Return each one's container for its cost, for `fill_costs`, and its run."""
+    cost_slots = []
     columns = [*st.columns(3), *st.columns(3)]
     for column, idea in zip(columns, IDEAS, strict=False):
         with column, st.container(border=True, key=f"idea-{idea.task}"):
             st.markdown(f"**{idea.icon} {idea.title}**")
             st.write(idea.text)
-            config = config_of(idea)
-            places.append((st.container(), config))
+            config = run_config(idea)
+            cost_slots.append((st.container(), config))
             with st.container(horizontal=True):
                 frame.callback_button(
                     f"Train: {idea.task}",
@@ -96,14 +96,14 @@ def cards() -> list[tuple[Any, TrainingRun]]:
                     f"Change settings: {idea.task}",
                     key=f"change-{idea.task}",
                     type="tertiary",
-                    on_click=draft.begin,
+                    on_click=draft.open_form,
                     args=(idea.task,),
                 )
-            if trained := of_task(idea.task):
-                frame.page_link(
+            if shipped_run := shipped_run_of(idea.task):
+                frame.link(
                     "pages/train.py",
                     f"Open a trained one: {idea.task} →",
-                    run=trained.name,
+                    run=shipped_run.name,
                     race="",
                 )
     with columns[4], st.container(border=True, key="idea-race"):
@@ -116,7 +116,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
         frame.callback_button(
             "Start the race: scaled against additive",
             "play_arrow",
-            _race,
+            _start_race,
             key="start-idea-race",
             type="primary",
         )
@@ -130,29 +130,29 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             "Add your own sentence pairs",
             key="change-own",
             type="primary",
-            on_click=draft.begin,
+            on_click=draft.open_form,
             args=("",),
         )
-    return places
+    return cost_slots
 
 
-def measure(places: list[tuple[Any, TrainingRun]]) -> None:
-    """Fill in the cost of each card, as a separate process measures it."""
-    live = any(live_jobs.time_estimate(config) is None for _, config in places)
-    fragment(_filled, "idea-costs", POLL_SECONDS if live else None)(places, live)
+def fill_costs(cost_slots: list[tuple[Any, TrainingRun]]) -> None:
+    """Fill in the cost of each card once a separate process has measured it."""
+    live = any(live_jobs.estimated(config) is None for _, config in cost_slots)
+    fragment(_fill_cost_slots, "idea-costs", EVERY if live else None)(cost_slots, live)
 
 
-def _filled(places: list[tuple[Any, TrainingRun]], live: bool) -> None:
-    found = [live_jobs.time_estimate(config) for _, config in places]
-    if live and None not in found:
-        state.rerun_page()
-    for (place, config), one in zip(places, found, strict=True):
+def _fill_cost_slots(cost_slots: list[tuple[Any, TrainingRun]], live: bool) -> None:
+    estimates = [live_jobs.estimated(config) for _, config in cost_slots]
+    if live and None not in estimates:
+        state.start_anew()
+    for (slot, config), estimate in zip(cost_slots, estimates, strict=True):
         count = count_parameters(config.model)
-        about = f"{quantities.weights(count)} weights, {config.training.steps:,} steps"
-        place.caption(f"{about}, {quantities.format_estimate(one)}")
+        size = f"{quantities.weights(count)} weights, {config.training.steps:,} steps"
+        slot.caption(f"{size}, {quantities.estimated(estimate)}")
 
 
-def config_of(idea: Idea) -> TrainingRun:
+def run_config(idea: Idea) -> TrainingRun:
     return make_run_config(
         idea.task,
         settings=idea.settings,
@@ -162,45 +162,45 @@ def config_of(idea: Idea) -> TrainingRun:
 
 
 def _race_cost() -> str:
-    race = RACES[RACE]
+    race = RACES[RACE_NAME]
     runs = len(race.entries) * len(race.seeds)
     return f"{runs} runs, about {quantities.duration(60 * race.minutes)} on two idle cores"
 
 
-def _race() -> None:
-    if state.page_view().race:
-        return  # pressed twice
-    who, where = visitor.current_id(), visitor.address_hash()
+def _start_race() -> None:
+    if state.here().race:
+        return  # a double click
+    visitor_id, address = visitor.known(), visitor.address()
     try:
-        state.change(race=submit_race(live_jobs.jobs(), RACE, who, address=where))
+        state.change(race=submit_race(live_jobs.jobs(), RACE_NAME, visitor_id, address=address))
     except JobError as error:
-        draft.refuse(error)
+        draft.set_error(error)
 
 
 def _start(idea: Idea) -> None:
-    draft.submit(config_of(idea), {})
+    draft.submit(run_config(idea), {})
 
 
-def listed(owner: str) -> None:
-    """List one's own runs and those of others, with a link to each."""
-    infos = [info for info in live_jobs.runs() if info.race is None]  # those have a list
-    mine = [info for info in infos if info.held_by(owner)]
-    others = [info for info in infos if not info.held_by(owner)]
+def run_list(owner: str) -> None:
+    """List the visitor's own runs and those of others, with a link to each."""
+    infos = [info for info in live_jobs.runs() if info.race is None]  # races are listed separately
+    own_runs = [info for info in infos if info.held_by(owner)]
+    other_runs = [info for info in infos if not info.held_by(owner)]
     st.header("Your runs")
-    if not mine:
+    if not own_runs:
         st.info("You have no runs yet. Click **Train** on one of the cards above.")
-    for info in mine:
+    for info in own_runs:
         _row(info)
-    if others:
+    if other_runs:
         st.header("Other visitors' runs")
         st.caption("You can open them. Only their owners can control them.")
-        for info in others[:OTHERS]:
+        for info in other_runs[:MAX_OTHER_RUNS]:
             _row(info)
-        if len(others) > OTHERS:
-            st.caption(f"… and {len(others) - OTHERS} older ones.")
+        if len(other_runs) > MAX_OTHER_RUNS:
+            st.caption(f"… and {len(other_runs) - MAX_OTHER_RUNS} older ones.")
 
 
-def shipped() -> None:
+def shipped_runs() -> None:
     """List the runs included with the app, with a link to each."""
     infos = live_jobs.jobs().shipped()
     if not infos:
@@ -210,9 +210,9 @@ def shipped() -> None:
         "Runs included with the app. Open one for its curves and the film of its heads, or choose "
         "it as the model on another page."
     )
-    order = [f"{TOY}{task}" for task in TASKS]
-    places = {name: place for place, name in enumerate(order)}
-    for info in sorted(infos, key=lambda one: (places.get(one.name, -1), one.name)):
+    order = [f"{SHIPPED_PREFIX}{task}" for task in TASKS]
+    positions = {name: position for position, name in enumerate(order)}
+    for info in sorted(infos, key=lambda run: (positions.get(run.name, -1), run.name)):
         with st.container(horizontal=True, vertical_alignment="center", key=f"row-{info.name}"):
             frame.page_link(
                 "pages/train.py", f"**{frame.plain(info.title)}**", run=info.name, race=""
@@ -220,9 +220,12 @@ def shipped() -> None:
             st.caption(" · ".join(run_facts.facts(info)))
 
 
-def of_task(task: str) -> RunInfo | None:
-    """The run of this task that came with the app, if there is one."""
-    return next((one for one in live_jobs.jobs().shipped() if one.name == f"{TOY}{task}"), None)
+def shipped_run_of(task: str) -> RunInfo | None:
+    """Return the shipped run of this task, if there is one."""
+    return next(
+        (info for info in live_jobs.jobs().shipped() if info.name == f"{SHIPPED_PREFIX}{task}"),
+        None,
+    )
 
 
 def _row(info: RunInfo) -> None:

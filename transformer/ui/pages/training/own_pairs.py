@@ -11,54 +11,53 @@ from transformer.text.corpus import parse_pairs
 from transformer.text.visible import is_blank
 from transformer.training.estimate import PIECES_PER_WORD
 
-FEWEST = 20
-"""Pairs needed: with fewer there is nothing to learn from and nothing to validate on."""
-_RULE = re.compile(r"[\s|:+-]+")
+MIN_PAIRS = 20
+"""With fewer there is nothing to learn from and nothing to validate on."""
+_TABLE_RULE = re.compile(r"[\s|:+-]+")
 """A line between the head and the rows of a Markdown table."""
 
 Pairs = list[tuple[str, str]]
 
 
 EPOCHS, MIN_STEPS, MAX_STEPS = 60, 300, 3000
-"""How often a run reads its pairs, unless that takes too few or too many steps."""
+"""Passes over the pairs, and the bounds of the number of steps that they give."""
 
 
 def fitting_steps(pairs: Pairs, batch_tokens: int) -> int:
-    """The number of training steps that suits so many pairs, a multiple of 100."""
+    """Return the default number of training steps for these pairs, a multiple of 100."""
     words = sum(len(src.split()) + len(tgt.split()) for src, tgt in pairs)
-    tokens = PIECES_PER_WORD * words + 2 * len(pairs)  # and an end mark a side
+    tokens = PIECES_PER_WORD * words + 2 * len(pairs)  # with an end token on each side
     steps = 100 * round(EPOCHS * tokens / batch_tokens / 100)
     return min(MAX_STEPS, max(MIN_STEPS, steps))
 
 
-def parsed(text: str, name: str, most: int) -> Pairs:
-    """Return the pairs of a text as `read` does, without its layout."""
-    return read(text, name, most)[0]
+def parse_own_pairs(text: str, name: str, max_bytes: int) -> Pairs:
+    """Return the pairs of a text without the layout's name; see `read_with_layout`."""
+    return read_with_layout(text, name, max_bytes)[0]
 
 
-def read(text: str, name: str, most: int) -> tuple[Pairs, str]:
-    """Read pairs from text in any of these layouts, and say which it was.
+def read_with_layout(text: str, name: str, max_bytes: int) -> tuple[Pairs, str]:
+    """Return the pairs of a text and the name of its layout.
 
-    A tab between source and target; a vertical bar; commas or semicolons where every line has two
-    cells; two columns, separated by two or more spaces; or a source and its target on alternating
-    lines. White space within a side counts as one space.
+    The layouts are: a tab between source and target; a vertical bar; commas or semicolons, with two
+    cells on every line; two columns, separated by two or more spaces; a source and its target on
+    alternating lines. White space within a side counts as one space.
 
     Args:
         name: of the text in error messages.
-        most: bytes.
 
     Raises:
-        ValueError: for an empty side, no known layout, too much or too little text.
+        ValueError: for an empty side, an unknown layout, too many bytes or too few pairs.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
-    if size > most:
-        raise ValueError(f"{name} has {size:,} bytes; this app allows at most {most:,}.")
+    if size > max_bytes:
+        raise ValueError(f"{name} has {size:,} bytes; this app allows at most {max_bytes:,}.")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     pairs, layout = _pairs(text, lines, name)
     pairs = [(" ".join(src.split()), " ".join(tgt.split())) for src, tgt in pairs]
-    if len(pairs) < FEWEST:
+    if len(pairs) < MIN_PAIRS:
         raise ValueError(
-            f"{name} has {len(pairs)} pairs; at least {FEWEST} are needed, some of them for "
+            f"{name} has {len(pairs)} pairs; at least {MIN_PAIRS} are needed, some of them for "
             "validation."
         )
     return pairs, layout
@@ -69,35 +68,35 @@ def tsv(pairs: Pairs) -> bytes:
 
 
 def _pairs(text: str, lines: list[str], name: str) -> tuple[Pairs, str]:
-    """The pairs as they are written, and their layout. Raises ValueError."""
-    filled = [(number, line) for number, line in enumerate(lines, 1) if not is_blank(line)]
+    """Return the pairs with their white space, and the layout. Raises ValueError."""
+    nonblank_lines = [(number, line) for number, line in enumerate(lines, 1) if not is_blank(line)]
     if "\t" in text:
         return list(parse_pairs(lines, name)), "a tab between source and target"
-    if (found := _split(filled, _bar_cells, name)) is not None:
-        return found, "a vertical bar between source and target"
-    if (found := _cells(text, name)) is not None:
-        return found, "comma-separated or semicolon-separated values"
-    if (found := _split(filled, _column_cells, name)) is not None:
-        return found, "two columns"
-    if len(filled) % 2 == 0 and len(filled) >= 2 * FEWEST:
-        texts = [line for _, line in filled]
+    if (pairs := _split_lines(nonblank_lines, _bar_cells, name)) is not None:
+        return pairs, "a vertical bar between source and target"
+    if (pairs := _csv_pairs(text, name)) is not None:
+        return pairs, "comma-separated or semicolon-separated values"
+    if (pairs := _split_lines(nonblank_lines, _column_cells, name)) is not None:
+        return pairs, "two columns"
+    if len(nonblank_lines) % 2 == 0 and len(nonblank_lines) >= 2 * MIN_PAIRS:
+        texts = [line for _, line in nonblank_lines]
         return list(zip(texts[::2], texts[1::2], strict=True)), (
             "alternating lines: a source, then its target"
         )
     raise ValueError(
         f"{name} has no pairs that can be recognised. Put source and target on one line with a "
         "tab, a vertical bar or at least two spaces between them, or on alternating lines, which "
-        f"must be an even number of lines; there are {len(filled)}."
+        f"must be an even number of lines; there are {len(nonblank_lines)}."
     )
 
 
-def _split(
+def _split_lines(
     lines: list[tuple[int, str]], cells: Callable[[str], list[str]], name: str
 ) -> Pairs | None:
-    """Two cells a line; None if most lines have another number of them.
+    """Return two cells per line, or None if most lines have another number.
 
     Raises:
-        ValueError: for an empty cell, and for a line that is not like most others.
+        ValueError: for an empty cell, or if a few lines have another number.
     """
     rows = [(number, cells(line)) for number, line in lines]
     rows = [(number, row) for number, row in rows if row]
@@ -116,8 +115,8 @@ def _split(
 
 
 def _bar_cells(line: str) -> list[str]:
-    """The cells between vertical bars; none for the rule of a Markdown table."""
-    if "|" in line and _RULE.fullmatch(line):
+    """Return the cells between vertical bars; none for the rule of a Markdown table."""
+    if "|" in line and _TABLE_RULE.fullmatch(line):
         return []
     cells = line.split("|")
     framed = len(cells) > 2 and is_blank(cells[0]) and is_blank(cells[-1])
@@ -128,11 +127,11 @@ def _column_cells(line: str) -> list[str]:
     return re.split(r"\s{2,}", line.strip())
 
 
-def _cells(text: str, name: str) -> Pairs | None:
-    """Two cells a line, by the separator that gives two on each; None if none does.
+def _csv_pairs(text: str, name: str) -> Pairs | None:
+    """Return two cells per line with the separator that gives two everywhere, or None.
 
     Raises:
-        ValueError: for an empty cell, and for a .csv file of which only some rows have two.
+        ValueError: for an empty cell, or for a .csv file in which only some rows have two.
     """
     ragged = ""
     for separator in ",;":

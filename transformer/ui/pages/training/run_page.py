@@ -1,4 +1,4 @@
-"""The page of one run: its status and controls, its heads, its curves and what it writes."""
+"""The page of one run: its status and controls, its heads, curves and outputs."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.run import RunError
 from transformer.ui import state
-from transformer.ui.pages.training import curves, finished_run, ideas, knobs
+from transformer.ui.pages.training import curves, finished_run, ideas, quick_settings
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, metrics_tail, quantities, run_facts
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import fragment
 
-EVERY = 1.0
+REFRESH_SECONDS = 1.0
 """Seconds between two reruns while a run trains."""
-SOON = 0.4
-"""Seconds between two reruns until there is something to see."""
+FIRST_REFRESH_SECONDS = 0.4
+"""Seconds between two reruns until the first metrics are there."""
 FEW_SEQUENCES = 20
-"""Held-out pairs below which their measures come with a warning."""
+"""Below this number of held-out pairs the page warns about their scores."""
 
 
-def run(name: str, owner: str) -> None:
+def show(name: str, owner: str) -> None:
     """Draw the page of this run."""
     with st.container(horizontal=True, vertical_alignment="center", key="run-head"):
         frame.page_link("pages/train.py", "← All runs", run="", race="")
@@ -50,18 +50,20 @@ def run(name: str, owner: str) -> None:
             _status(info, [])
     if not live:
         _failed(info)
-        finished_run.kept(info, owner)
-    knobs.show(info, owner)
-    others = finished_run.others(info)
-    begun = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
-    soon = info.status != "paused" and not begun and info.queue_position in (None, 1)
-    every = (SOON if soon else EVERY) if live else None
-    fragment(_watched, "watched", every)(name, owner, live, soon, others)
+        finished_run.actions(info, owner)
+    quick_settings.show(info, owner)
+    other_runs = finished_run.other_runs(info)
+    has_metrics = bool(metrics_tail.metrics(live_jobs.jobs().folder(name)))
+    starts_soon = info.status != "paused" and not has_metrics and info.queue_position in (None, 1)
+    every = (FIRST_REFRESH_SECONDS if starts_soon else REFRESH_SECONDS) if live else None
+    fragment(_watched, "watched", every)(name, owner, live, starts_soon, other_runs)
 
 
-def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, str]) -> None:
-    """Draw what changes while the run trains. Rerun the whole page when the first figures are
-    there, and when the run has ended."""
+def _watched(
+    name: str, owner: str, live: bool, starts_soon: bool, other_runs: dict[str, str]
+) -> None:
+    """Draw what changes during training. Rerun the whole page when the first metrics are there and
+    when the run has ended."""
     try:
         info = live_jobs.run_info(name)
         folder = live_jobs.jobs().folder(name)
@@ -70,39 +72,39 @@ def _watched(name: str, owner: str, live: bool, soon: bool, others: dict[str, st
     if info.live != live or state.page_view().run != name:
         state.rerun_page()
     lines = metrics_tail.metrics(folder)
-    if soon and lines:
-        state.rerun_page()
+    if starts_soon and lines:
+        state.start_anew()
     if live:
         with st.container(horizontal=True, vertical_alignment="center", key="run-status"):
             _status(info, lines)
             _controls(info, owner)
         show_refusal("control")
         st.progress(info.progress or 0.0)
-        _waits(info)
-    shown = finished_run.compared(info, lines, others)
+        _queue_notes(info)
+    metrics = finished_run.metrics_to_compare(info, lines, other_runs)
     if info.layer:  # a tagger, which has no heads of a translator
-        left, right = st.columns(2)
+        left_column, right_column = st.columns(2)
     else:
-        _look_for(info)
-        left, right = st.columns([13, 9], gap="medium")
-        with left:
+        _expected_pattern(info)
+        left_column, right_column = st.columns([13, 9], gap="medium")
+        with left_column:
             _heads(info, folder, lines, live)
-    with right:
-        curves.curve(shown, info.name)
+    with right_column:
+        curves.curve(metrics, info.name)
         _examples(folder)
-    with left if info.layer else right:
-        curves.curve(shown, info.name, 1)
-    finished_run.compare(info, others)
+    with left_column if info.layer else right_column:
+        curves.curve(metrics, info.name, 1)
+    finished_run.compare_control(info, other_runs)
     _figures(info, lines)
-    _made_with(folder)
+    _provenance(folder)
     if not info.layer:
         curves.moments(folder)
 
 
 def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: bool) -> None:
-    """The film of the run's heads; while it waits in the queue, that of a finished run of the
-    same task."""
-    recorded = ideas.of_task(info.task) if info.status == "queued" else None
+    """Draw the film of the run's heads, or while it is queued that of a finished run of the same
+    task."""
+    recorded = ideas.shipped_run_of(info.task) if info.status == "queued" else None
     if recorded is None or folder.snapshots():
         curves.heads(folder, lines, live=live)
         return
@@ -110,11 +112,11 @@ def _heads(info: RunInfo, folder: JobFolder, lines: list[dict[str, Any]], live: 
         "While your run waits, this film shows how the heads of a finished run of the same task "
         "changed during training."
     )
-    there = live_jobs.jobs().folder(recorded.name)
-    curves.heads(there, metrics_tail.metrics(there), live=False, play=True)
+    recorded_folder = live_jobs.jobs().folder(recorded.name)
+    curves.heads(recorded_folder, metrics_tail.metrics(recorded_folder), live=False, play=True)
 
 
-def _look_for(info: RunInfo) -> None:
+def _expected_pattern(info: RunInfo) -> None:
     if info.task in TASKS:
         about = (
             "Each small picture is one head: diffuse before training, a clear pattern once the "
@@ -125,13 +127,13 @@ def _look_for(info: RunInfo) -> None:
 
 
 def _status(info: RunInfo, lines: list[dict[str, Any]]) -> None:
-    """The badge of a run's status and a sentence about it."""
+    """Draw the badge of the run's status and a sentence about it."""
     run_facts.badge(info)
     st.caption(frame.plain(_sentence(info, lines)), width="content")
 
 
-def _waits(info: RunInfo) -> None:
-    """What to know while a run waits in the queue."""
+def _queue_notes(info: RunInfo) -> None:
+    """Draw a link to another run and any startup error while this run is queued."""
     if info.status != "queued":
         return
     meanwhile(info)
@@ -146,25 +148,25 @@ def _failed(info: RunInfo) -> None:
 
 def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
-        before = f"{frame.as_sentence(info.reason)} " if info.step and info.reason else ""
-        return f"{before}{queue_position(info)}"
+        reason = f"{frame.sentence(info.reason)} " if info.step and info.reason else ""
+        return f"{reason}{queue_position(info)}"
     if info.status == "running" and not lines:
         return "Preparing the text, the vocabulary and the model."
     if info.status == "running":
         if info.pending_command:
             return f"Will {info.pending_command} after this step and save."
-        left = info.seconds_left
+        seconds = info.seconds_left
         return f"Step {info.step:,}" + (
-            f", about {quantities.duration(left)} left" if left is not None else ""
+            f", about {quantities.duration(seconds)} left" if seconds is not None else ""
         )
     return frame.as_sentence(info.reason) if info.status != "failed" else f"At step {info.step:,}."
 
 
 def _controls(info: RunInfo, owner: str) -> None:
-    teaches = any(live_classes.teaches(one) for one in info.holders)
+    teaches = any(live_classes.teaches(holder) for holder in info.holders)
     if teaches:
         st.caption("A run of your class: you may pause, resume and stop it.", width="content")
-        owner = info.owner  # on whose behalf a teacher acts
+        owner = info.owner  # the teacher acts for the owner
     elif not info.held_by(owner):
         st.caption("Someone else's run. Only its owner can control it.", width="content")
         return
@@ -174,7 +176,7 @@ def _controls(info: RunInfo, owner: str) -> None:
             width="content",
         )
         finished_run.another_seed(info)
-        finished_run.leaving(info, owner)
+        finished_run.remove_controls(info, owner)
         return
     if info.status == "paused" or info.pending_command == "pause":
         _button("Resume", "play_arrow", info, owner, resume=True)
@@ -188,45 +190,47 @@ def _controls(info: RunInfo, owner: str) -> None:
         _factor(info, owner)
 
 
-def _button(label: str, icon: str, info: RunInfo, owner: str, **wish: Any) -> None:
+def _button(label: str, icon: str, info: RunInfo, owner: str, **command: Any) -> None:
     st.button(
         label,
         key=f"{label}-{info.name}",
         icon=f":material/{icon}:",
-        on_click=_wish,
+        on_click=_send_command,
         args=(info.name, owner),
-        kwargs=wish,
+        kwargs=command,
     )
 
 
 def _factor(info: RunInfo, owner: str) -> None:
-    """Multiply the learning rate of a run while it trains."""
+    """Draw the factor by which the learning rate is multiplied during training."""
     key = f"factor-{info.name}"
-    now = live_jobs.jobs().folder(info.name).control().learning_rate_factor
+    current = live_jobs.jobs().folder(info.name).control().learning_rate_factor
     with st.popover("Learning rate ×", icon=":material/speed:"):
         st.select_slider(
             "Learning rate × (without a restart)",
-            FACTORS,
-            min(FACTORS, key=lambda factor: abs(factor - now)),
+            LEARNING_RATE_FACTORS,
+            min(LEARNING_RATE_FACTORS, key=lambda factor: abs(factor - current)),
             key=key,
             width=260,
-            on_change=_faster,
+            on_change=_set_factor,
             args=(info.name, owner, key),
         )
 
 
-def _faster(name: str, owner: str, key: str) -> None:
-    """Set another factor, unless the run has ended: the browser may report the slider once more
-    after it has gone."""
+def _set_factor(name: str, owner: str, key: str) -> None:
+    """Set another factor, unless the run has ended: the browser may report the removed slider once
+    more."""
     with suppress(JobError):
-        if live_jobs.run_info(name).live:
-            _wish(name, owner, learning_rate_factor=st.session_state[key])
+        if live_jobs.look(name).live:
+            _send_command(name, owner, learning_rate_factor=st.session_state[key])
 
 
-FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
+LEARNING_RATE_FACTORS = (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 10.0)
 
 
-def _wish(name: str, owner: str, resume: bool = False, first: bool = False, **wish: Any) -> None:
+def _send_command(
+    name: str, owner: str, resume: bool = False, first: bool = False, **command: Any
+) -> None:
     jobs = live_jobs.jobs()
     if resume:
         attempt("control", partial(jobs.resume, name, owner))
@@ -234,15 +238,15 @@ def _wish(name: str, owner: str, resume: bool = False, first: bool = False, **wi
         attempt("control", partial(jobs.prioritize, name, owner))
     else:
         for_all = live_classes.teaches(owner)
-        attempt("control", partial(jobs.control, name, owner, for_all=for_all, **wish))
+        attempt("control", partial(jobs.control, name, owner, for_all=for_all, **command))
 
 
 def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
-    shown: list[tuple[str, str, str]] = []
+    metrics: list[tuple[str, str, str]] = []
 
-    def add(label: str, value: Any, written: str, about: str = "") -> None:
+    def add(label: str, value: Any, formatted: str, description: str = "") -> None:
         if value is not None:
-            shown.append((label, written, about))
+            metrics.append((label, formatted, description))
 
     def newest(name: str) -> Any:
         return metrics_tail.newest(lines, name)
@@ -251,107 +255,110 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     add("Loss", loss, f"{loss or 0:.3f}")
     add("Validation loss", valid, f"{valid or 0:.3f}", "on held-out pairs")
     of = f", of {count:,} held-out pairs" if count else ""
-    for label, name, about in (
-        ("Tokens right", "token_accuracy", "given the correct previous tokens"),
-        ("Sequences right", "sequence_accuracy", f"whole outputs, decoded freely{of}"),
+    for label, name, description in (
+        ("Token accuracy", "token_accuracy", "given the correct previous tokens"),
+        ("Sequence accuracy", "sequence_accuracy", f"whole outputs, decoded freely{of}"),
     ):
         value = newest(name)
-        add(label, value, quantities.percent(value or 0.0), about)
+        add(label, value, quantities.percent(value or 0.0), description)
     bleu, aer = newest("bleu"), newest("aer")
-    if not (bleu == 0 and newest("sequence_accuracy") == 1):  # of references without four words
+    if not (bleu == 0 and newest("sequence_accuracy") == 1):  # references under four words
         add("BLEU", bleu, f"{bleu or 0:.1f}")
-    add("Alignment error", aer, quantities.percent(aer or 0.0))
+    add("Alignment error rate", aer, quantities.percent(aer or 0.0))
     if info.status == "running":
         rate, speed = newest("learning_rate"), metrics_tail.speed(lines)
         add("Learning rate", rate, f"{rate or 0:.2g}")
         add("Tokens per second", speed, f"{speed or 0:,.0f}", "source and target")
-    if shown:
+    if metrics:
         with st.container(horizontal=True, key="figures"):
-            for label, written, about in shown:
-                st.metric(label, written, help=tip(label) or about or None, width="content")
+            for label, formatted, description in metrics:
+                st.metric(label, formatted, help=tip(label) or description or None, width="content")
     if count and count < FEW_SEQUENCES:
         pairs = "1 held-out pair" if count == 1 else f"{count} held-out pairs"
-        st.caption(f"Measured on {pairs}: too few to judge the model by.")
+        st.caption(f"Measured on {pairs}: too few for reliable scores.")
 
 
-def _made_with(folder: JobFolder) -> None:
+def _provenance(folder: JobFolder) -> None:
     with suppress(RunError):
         training = getattr(folder.config(), "training", None)
         seed = training.seed if training else "?"
-        if said := quantities.reproducibility_note(folder.state(), seed):
-            st.caption(frame.plain(said))
+        if provenance := quantities.made_with(folder.state(), seed):
+            st.caption(frame.plain(provenance))
 
 
 def _examples(folder: JobFolder) -> None:
-    """The model's outputs for a few held-out pairs, as of the newest evaluation."""
-    looks = folder.examples()
-    if not looks:
+    """Draw the model's outputs for a few held-out pairs at the latest evaluation."""
+    evaluations = folder.examples()
+    if not evaluations:
         st.caption("Outputs for a few held-out examples appear here during training.")
         return
-    look = looks[-1]
+    latest = evaluations[-1]
     rows = "".join(
-        f"<tr><td>{escape(one['src'])}</td><td>{escape(one['tgt'])}</td>"
-        f"<td>{escape(one['output'])}</td><td>{'right' if one['right'] else 'wrong'}</td></tr>"
-        for one in look["examples"]
+        f"<tr><td>{escape(example['src'])}</td><td>{escape(example['tgt'])}</td>"
+        f"<td>{escape(example['output'])}</td>"
+        f"<td>{'right' if example['right'] else 'wrong'}</td></tr>"
+        for example in latest["examples"]
     )
-    heads = "".join(
+    headings = "".join(
         f'<th scope="col">{head}</th>' for head in ("Source", "Reference", "Output", "")
     )
     st.html(
-        f'<table class="hu-table hu-compact"><caption><b>What it writes</b>: held-out examples at '
-        f"step {look['step']:,}</caption>"
-        f"<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"
+        f'<table class="hu-table hu-compact"><caption><b>Outputs</b>: held-out examples at '
+        f"step {latest['step']:,}</caption>"
+        f"<thead><tr>{headings}</tr></thead><tbody>{rows}</tbody></table>"
     )
 
 
-LOOKED_FOR = 1.0
-"""Seconds for which all sessions share one reading of all runs, as a class waits together."""
+CACHE_SECONDS = 1.0
+"""Seconds for which all sessions share one list of runs, as a whole class may be waiting."""
 
 
-class Lookout:
-    """All runs of this server, read once for everybody who waits, and what those in line take."""
+class RunOverview:
+    """The list of this server's runs and the duration of queued ones, shared by all sessions."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._until, self._infos = 0.0, tuple[RunInfo, ...]()
-        self._takes: dict[str, float] = {}  # by a run's name, once it is known
+        self._durations: dict[str, float] = {}  # seconds by run, once estimated
 
     def infos(self) -> tuple[RunInfo, ...]:
-        """As they stood a second ago at most. Raises JobError."""
+        """Return all runs, at most a second old. Raises JobError."""
         with self._lock:
             if time.monotonic() >= self._until:
                 self._infos = tuple(live_jobs.jobs().runs())
-                waiting = {one.name for one in self._infos if one.queue_position is not None}
-                known = {name: self._takes.get(name) or _takes(name) for name in waiting}
-                self._takes = {name: seconds for name, seconds in known.items() if seconds}
-                self._until = time.monotonic() + LOOKED_FOR
+                waiting = {show.name for show in self._infos if show.queue_position is not None}
+                durations = {
+                    name: self._durations.get(name) or _estimated_seconds(name) for name in waiting
+                }
+                self._durations = {name: seconds for name, seconds in durations.items() if seconds}
+                self._until = time.monotonic() + CACHE_SECONDS
             return self._infos
 
-    def until_turn(self, place: int) -> float | None:
-        """Seconds until the run at this place begins; None where that is not known."""
+    def seconds_until_start(self, position: int) -> float | None:
+        """Return the seconds until the run at this queue position starts; None if unknown."""
         infos = self.infos()
-        before = sorted(
-            (one.queue_position, one.name)
-            for one in infos
-            if one.queue_position is not None and one.queue_position < place
+        ahead = sorted(
+            (show.queue_position, show.name)
+            for show in infos
+            if show.queue_position is not None and show.queue_position < position
         )
-        left = [one.seconds_left for one in infos if one.status == "running"]
-        takes = [self._takes.get(name) for _, name in before]
-        return seconds_until_turn(left, takes, live_jobs.jobs().limits.processes)
+        remaining = [show.seconds_left for show in infos if show.status == "running"]
+        durations = [self._durations.get(name) for _, name in ahead]
+        return seconds_until_turn(remaining, durations, live_jobs.jobs().limits.processes)
 
 
-def lookout() -> Lookout:
-    """The one of this server's folder of runs."""
-    return services.shared_service(_made, str(runs_folder()))
+def run_overview() -> RunOverview:
+    """Return the shared overview of the current folder of runs."""
+    return services.shared_service(_new_overview, str(runs_folder()))
 
 
-def _made(_: str) -> Lookout:
-    return Lookout()
+def _new_overview(_: str) -> RunOverview:
+    return RunOverview()
 
 
 def queue_position(info: RunInfo) -> str:
-    """A sentence or two about the run's position and when it will start."""
-    seconds = lookout().until_turn(info.queue_position or 1)
+    """Return a sentence or two about the run's queue position and its start."""
+    seconds = run_overview().seconds_until_start(info.queue_position or 1)
     when = f"Starts in about {quantities.duration(seconds)}." if seconds else ""
     if info.queue_position == 1:
         return f"First in the queue. {when or 'It starts as soon as a worker is free.'}"
@@ -361,27 +368,25 @@ def queue_position(info: RunInfo) -> str:
 
 
 def meanwhile(info: RunInfo) -> None:
-    """Link to a run that trains now: of the same task if there is one, else the furthest one."""
+    """Draw a link to a running run, preferring the same task and then the most advanced one."""
     running = [
-        one
-        for one in lookout().infos()
-        if one.status == "running"
-        and one.name != info.name
-        and one.visible_to(visitor.current_id())
+        show
+        for show in run_overview().infos()
+        if show.status == "running" and show.name != info.name and show.visible_to(visitor.known())
     ]
     if running:
-        best = max(running, key=lambda one: (one.task == info.task, one.progress or 0.0))
+        best = max(running, key=lambda run: (run.task == info.task, run.progress or 0.0))
         title = frame.plain(best.title)
         frame.page_link(
             "pages/train.py", f"Meanwhile, watch **{title}** train →", run=best.name, race=""
         )
 
 
-def _takes(name: str) -> float | None:
-    """Seconds of a whole run, as they are measured beside the server; None until they are."""
+def _estimated_seconds(name: str) -> float | None:
+    """Return the estimated seconds of a whole run; None until a separate process has measured."""
     with suppress(JobError, RunError, ValueError):
         config = live_jobs.jobs().folder(name).config()
         if isinstance(config, TrainingRun):
-            found = live_jobs.time_estimate(config)
-            return found.seconds if isinstance(found, Estimate) else None
+            estimate = live_jobs.estimated(config)
+            return estimate.seconds if isinstance(estimate, Estimate) else None
     return None

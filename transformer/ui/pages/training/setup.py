@@ -25,7 +25,7 @@ from transformer.ui.services.uploads import decode_text
 from transformer.ui.widgets import frame, quantities
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
-OWN = "Your own sentences"
+OWN_LABEL = "Your own sentences"
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Number:
     name: str
     label: str
     help: str
-    least: float
-    greatest: float
+    minimum: float
+    maximum: float
     step: float = 1
     format: str | None = None
 
@@ -101,12 +101,12 @@ TRAINING: tuple[Setting, ...] = (
         {"fp32": "float32", "bf16": "bfloat16", "auto": "fastest on this machine"},
     ),
 )
-PIECES = Number(
+VOCABULARY_SIZE = Number(
     "vocab_size", "Vocabulary", "Number of subword tokens to learn from your text.", 32, 8000, 100
 )
 
 
-_PARTS = {
+_MATRIX_LABELS = {
     "self_attn.w_qkv": "self-attention, queries first",
     "self_attn.w_o": "self-attention, output",
     "cross_attn.w_qkv": "cross-attention, queries first",
@@ -116,237 +116,244 @@ _PARTS = {
 }
 
 
-def form(now: Draft) -> None:
-    """The whole form, and what the run would cost if nothing is wrong with it."""
-    st.button("Back to Train", icon=":material/arrow_back:", type="tertiary", on_click=draft.close)
-    left, right = st.columns([2, 3], gap="large")
-    with right:  # first, for the button waits for what is chosen here
-        if not now.task:
-            _own_pairs(now)
-        own = _own_settings(now)
-        if own:
-            _group("The task", now, own)
-        _group("The model", now, MODEL)
-        _group("The training", now, (*TRAINING, _matrix(now)))
-    with left:
-        _task(now)
-        _go(now)
+def form(current: Draft) -> None:
+    """Draw the form, and the run's cost or what is wrong with its values."""
+    st.button(
+        "Back to Train", icon=":material/arrow_back:", type="tertiary", on_click=draft.close_form
+    )
+    summary_column, settings_column = st.columns([2, 3], gap="large")
+    with settings_column:  # drawn first, as the button depends on it
+        if not current.task:
+            _own_pairs(current)
+        task_settings = _own_settings(current)
+        if task_settings:
+            _group("The task", current, task_settings)
+        _group("The model", current, MODEL)
+        _group("The training", current, (*TRAINING, _matrix(current)))
+    with summary_column:
+        _task_choice(current)
+        _train_button(current)
 
 
-def _another(key: str) -> None:
-    """Another task, unless the form is closed: on a slow machine the browser says once more what
-    its widgets were, with the first look at the run that came of it."""
-    if draft.now() is not None:
-        draft.begin(st.session_state[key])
+def _change_task(key: str) -> None:
+    """Change the task, unless the form is closed: a slow browser may report the form's widgets once
+    more when it shows the new run."""
+    if draft.current() is not None:
+        draft.open_form(st.session_state[key])
 
 
-def _task(now: Draft) -> None:
+def _task_choice(current: Draft) -> None:
     names = [*TASKS, ""]
-    key = f"task-{now.turn}"
+    key = f"task-{current.number}"
     st.selectbox(
         "Task",
         names,
-        index=names.index(now.task),
-        format_func=lambda name: TASKS[name].title if name else OWN,
+        index=names.index(current.task),
+        format_func=lambda name: TASKS[name].title if name else OWN_LABEL,
         key=key,
-        on_change=_another,
+        on_change=_change_task,
         args=(key,),
     )
-    if now.task:
-        task = TASKS[now.task]
+    if current.task:
+        task = TASKS[current.task]
         st.write(task.explanation)
         example = task.pairs(1, seed=5)[0]
         st.markdown(f"`{example.src}` → `{example.tgt}`")
         st.info(f"**What to look for.** {task.look_for}", icon=":material/visibility:")
     else:
         st.write(
-            "The model learns to write the target when it reads the source. Any pairs of text will "
-            "do: two languages, questions and answers, words and their plurals. A few hundred "
+            "The model learns to generate the target from the source. You can use any pairs of "
+            "text: two languages, questions and answers, words and their plurals. A few hundred "
             "short pairs give a first result; thousands give a better one."
         )
 
 
-def _own_settings(now: Draft) -> tuple[Setting, ...]:
-    if not now.task:
-        return (PIECES,)
-    task = TASKS[now.task]
+def _own_settings(current: Draft) -> tuple[Setting, ...]:
+    if not current.task:
+        return (VOCABULARY_SIZE,)
+    task = TASKS[current.task]
     return tuple(
         Number(name, name.replace("_", " ").capitalize(), task.meanings.get(name, ""), low, high)
         for name, (low, high, _) in task.options.items()
     )
 
 
-def _matrix(now: Draft) -> Choice:
+def _matrix(current: Draft) -> Choice:
     names = {"embedding.weight": "Token embedding"}
-    for layer in range(draft.value(now, "n_layers")):
+    for layer in range(draft.value(current, "n_layers")):
         for stack in ("decoder", "encoder"):
-            for part, label in _PARTS.items():
+            for part, label in _MATRIX_LABELS.items():
                 if stack == "decoder" or not part.startswith("cross"):
                     names[f"{stack}.layers.{layer}.{part}"] = (
                         f"{stack.capitalize()} {layer}, {label}"
                     )
-    if draft.value(now, "inspect") not in names:
-        draft.back(now, "inspect")
+    if draft.value(current, "inspect") not in names:
+        draft.reset(current, "inspect")
     return Choice("inspect", "Matrix to watch", "The page shows its Adam updates in full.", names)
 
 
-def _group(title: str, now: Draft, settings: tuple[Setting, ...]) -> None:
+def _group(title: str, current: Draft, settings: tuple[Setting, ...]) -> None:
     st.markdown(f"**{title}**")
-    for start in range(0, len(settings), 3):  # row by row, so that rows stay rows
+    for start in range(0, len(settings), 3):  # row by row, so that the widgets of a row align
         for column, setting in zip(st.columns(3), settings[start : start + 3], strict=False):
             with column:
-                _widget(now, setting)
+                _widget(current, setting)
 
 
-def _widget(now: Draft, setting: Setting) -> None:
-    bound = draft.bound(now, setting.name)
-    first = draft.default(now, setting.name)
+def _widget(current: Draft, setting: Setting) -> None:
+    arguments = draft.bound(current, setting.name)
+    default_value = draft.default(current, setting.name)
     if isinstance(setting, Choice):
         st.selectbox(
             setting.label,
             list(setting.labels),
             format_func=lambda name: setting.labels[name],
             help=tip(setting.label) or setting.help,
-            **bound,
+            **arguments,
         )
-        shown = setting.labels[first]
+        default_label = setting.labels[default_value]
     else:
-        kind = type(first)
+        kind = type(default_value)
         st.number_input(
             setting.label,
-            kind(setting.least),
-            kind(setting.greatest),
+            kind(setting.minimum),
+            kind(setting.maximum),
             step=kind(setting.step),
             format=setting.format,
             help=tip(setting.label) or setting.help or None,
-            **bound,
+            **arguments,
         )
-        shown = f"{first:g}" if isinstance(first, float) else f"{first:,}"
-    if setting.name in now.chosen:
+        default_label = (
+            f"{default_value:g}" if isinstance(default_value, float) else f"{default_value:,}"
+        )
+    if setting.name in current.overrides:
         st.button(
-            f"Reset to {shown}",
-            key=f"back-{now.turn}-{setting.name}",
+            f"Reset to {default_label}",
+            key=f"back-{current.number}-{setting.name}",
             type="tertiary",
             icon=":material/undo:",
-            on_click=draft.back,
-            args=(now, setting.name),
+            on_click=draft.reset,
+            args=(current, setting.name),
         )
 
 
-def _go(now: Draft) -> None:
-    """The button, and beside it either what the run would cost or why it cannot begin."""
-    key = f"title-{now.turn}"
-    whose = (
-        "Other visitors can see it." if now.task else "Only you can see it until you share the run."
+def _train_button(current: Draft) -> None:
+    """Draw the Train button, and the run's cost or why it cannot start."""
+    key = f"title-{current.number}"
+    visibility = (
+        "Other visitors can see it."
+        if current.task
+        else "Only you can see it until you share the run."
     )
-    now.title = st.text_input(
-        "Name of the run", placeholder=draft.title(now), key=key, help=whose, max_chars=100
+    current.title = st.text_input(
+        "Name of the run", placeholder=draft.title(current), key=key, help=visibility, max_chars=100
     )[:100]
     config, problem = None, ""
     try:
-        config = draft.config(now)
+        config = draft.config(current)
     except ValueError as error:
         problem = frame.as_sentence(error)
     with st.container(horizontal=True, vertical_alignment="center"):
-        frame.callback_button(
-            "Train", "play_arrow", _submit, now, type="primary", disabled=config is None
+        frame.press(
+            "Train", "play_arrow", _submit, current, type="primary", disabled=config is None
         )
-        if now.chosen:
+        if current.overrides:
             st.button(
                 "Reset all settings",
                 type="tertiary",
                 icon=":material/undo:",
-                on_click=draft.back,
-                args=(now, *now.chosen),
+                on_click=draft.reset,
+                args=(current, *current.overrides),
             )
     if problem:
         st.warning(frame.plain(problem))
     elif config:
-        pairs = tuple(now.pairs[:SAMPLE_PAIRS])
-        live = live_jobs.time_estimate(config, pairs) is None
-        fragment(_cost, "cost", POLL_SECONDS if live else None)(config, pairs, live)
+        pairs = tuple(current.pairs[:SAMPLE_PAIRS])
+        live = live_jobs.estimated(config, pairs) is None
+        fragment(_cost, "cost", EVERY if live else None)(config, pairs, live)
 
 
 def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -> None:
-    """What the run would cost; how long is measured beside the server, and looked for meanwhile."""
-    found = live_jobs.time_estimate(config, pairs)
-    if live and found is not None:
-        state.rerun_page()
+    """Draw the run's cost; rerun the page once a separate process has measured its duration."""
+    estimate = live_jobs.estimated(config, pairs)
+    if live and estimate is not None:
+        state.start_anew()
     count = count_parameters(config.model)
     steps = config.training.steps
-    time = quantities.format_estimate(found)
-    if isinstance(found, Estimate):
-        most = 60 * live_jobs.jobs().limits.minutes
-        time = f"about **{quantities.duration(found.seconds)}** here"
-        if found.seconds >= most:
+    time = quantities.estimated(estimate)
+    if isinstance(estimate, Estimate):
+        limit = 60 * live_jobs.jobs().limits.minutes
+        time = f"about **{quantities.duration(estimate.seconds)}** here"
+        if estimate.seconds >= limit:
             time += ", the limit here: it will end before its last step"
         if waiting := sum(info.status == "queued" for info in live_jobs.jobs().runs()):
             time += f", after {waiting} other run{'s' if waiting > 1 else ''} in the queue"
-    elif isinstance(found, str):
-        time = frame.plain(found)
+    elif isinstance(estimate, str):
+        time = frame.plain(estimate)
     st.caption(f"**{quantities.weights(count)}** weights · **{steps:,}** steps · {time}")
 
 
-def _submit(now: Draft) -> None:
-    draft.submit(draft.config(now), draft.files(now))
+def _submit(current: Draft) -> None:
+    draft.submit(draft.config(current), draft.files(current))
 
 
-SHOWN = 6
+PREVIEW_ROWS = 6
 EXAMPLE = "one cat\tun chat\ntwo cats\tdeux chats\n…"
 
 
-def _own_pairs(now: Draft) -> None:
-    """Draw the widgets for the text and put its pairs into the draft, or say what is wrong."""
-    most = live_jobs.jobs().limits.upload_bytes
+def _own_pairs(current: Draft) -> None:
+    """Draw the widgets for the pairs and put them into the draft, or show what is wrong."""
+    max_bytes = live_jobs.jobs().limits.upload_bytes
     st.markdown("**Your pairs**")
     st.caption(
         "Only you and the operator of this server can see your pairs, the run and its model, until "
         "you share the run on its page."
     )
-    now.text = st.text_area(
+    current.text = st.text_area(
         "Paste one pair per line: source, a tab, target",
-        now.text,
+        current.text,
         placeholder=EXAMPLE,
         height=150,
-        key=f"pasted-{now.turn}",
+        key=f"pasted-{current.number}",
         help="Also accepted: a vertical bar or two or more spaces between source and target, "
         "comma-separated values, or a source and its target on alternating lines.",
     )
     file = st.file_uploader(
-        "Or upload a .tsv, .csv or .txt file in UTF-8",  # its size stands in the field itself
+        "Or upload a .tsv, .csv or .txt file in UTF-8",  # Streamlit adds the maximum size
         type=["tsv", "csv", "txt"],
-        max_upload_size=max(1, math.ceil(most / 1e6)),
-        key=f"uploaded-{now.turn}",
+        max_upload_size=max(1, math.ceil(max_bytes / 1e6)),
+        key=f"uploaded-{current.number}",
     )
     layout = ""
     try:
         if file is not None:
-            if file.size > most:
+            if file.size > max_bytes:
                 raise ValueError(
-                    f"{file.name} has {file.size:,} bytes; this app allows at most {most:,}."
+                    f"{file.name} has {file.size:,} bytes; this app allows at most {max_bytes:,}."
                 )
-            text = decode_text(file.getvalue(), file.name)
-            now.pairs, layout = own.read(text, file.name, most)
-        elif not is_blank(now.text):
-            now.pairs, layout = own.read(now.text, "The text", most)
+            text = decoded(file.getvalue(), file.name)
+            current.pairs, layout = own.read_with_layout(text, file.name, max_bytes)
+        elif not is_blank(current.text):
+            current.pairs, layout = own.read_with_layout(current.text, "The text", max_bytes)
         else:
-            now.pairs = []
+            current.pairs = []
     except ValueError as error:
-        now.pairs = []
-        st.warning(frame.plain(frame.as_sentence(error)))
-    draft.refit_steps(now)
-    if now.pairs:
-        _preview(now.pairs, layout)
+        current.pairs = []
+        st.warning(frame.plain(frame.sentence(error)))
+    draft.refit_steps(current)
+    if current.pairs:
+        _preview(current.pairs, layout)
 
 
-def _preview(found: own.Pairs, layout: str) -> None:
-    aside = min(MAX_HOLDOUT_PAIRS, 1 + (len(found) - 1) // HOLDOUT_INTERVAL)
+def _preview(pairs: own.Pairs, layout: str) -> None:
+    held_out = min(MAX_HOLDOUT_PAIRS, 1 + (len(pairs) - 1) // HOLDOUT_INTERVAL)
     st.caption(
-        f"{len(found):,} pairs ({layout}), {aside:,} of them held out for validation. The first "
-        f"{min(SHOWN, len(found))}:"
+        f"{len(pairs):,} pairs ({layout}), {held_out:,} of them held out for validation. The first "
+        f"{min(PREVIEW_ROWS, len(pairs))}:"
     )
     rows = "".join(
-        f"<tr><td>{escape(src)}</td><td>{escape(tgt)}</td></tr>" for src, tgt in found[:SHOWN]
+        f"<tr><td>{escape(src)}</td><td>{escape(tgt)}</td></tr>"
+        for src, tgt in pairs[:PREVIEW_ROWS]
     )
     st.html(
         '<table class="hu-table"><thead><tr><th scope="col">Source</th>'

@@ -34,7 +34,7 @@ POLL_SECONDS = 2.0
 CURVES = {
     "loss": "Training loss",
     "valid_loss": "Validation loss",
-    "accuracy": "Sequences right",
+    "accuracy": "Sequence accuracy",
 }
 STEPS_PER_POINT = 10
 """Steps whose training loss is drawn as one."""
@@ -225,7 +225,7 @@ def _run_status(run: RaceRun | None) -> str:
 
 def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
     """Each measure over the finished seeds: a row an entry."""
-    heads = ["Setting", "Seeds", "Validation loss", "Sequences right", "Steps to 95 % right"]
+    heads = ["Setting", "Seeds", "Validation loss", "Sequence accuracy", "Steps to 95 %"]
     rows = [
         [
             str(entry),

@@ -12,7 +12,7 @@ from tests.pages.train_visits import OTHER, PAGE, put, stand
 from transformer.jobs import Jobs
 from transformer.run_config import INSPECT, PairsRun, TaskRun
 from transformer.training.recipe import PAIRS_FILE, make_run_config
-from transformer.ui.pages.training.knobs import KNOBS, with_value
+from transformer.ui.pages.training.quick_settings import QUICK_SETTINGS, with_value
 
 
 def knob(app: AppTest, label: str) -> Any:
@@ -27,7 +27,7 @@ def begun(visit: Visit) -> tuple[AppTest, str]:
 
 def test_another_value_replaces_an_unfinished_run_of_ones_own(visit: Visit, jobs: Jobs) -> None:
     app, name = begun(visit)
-    assert [knob(app, one.label).label for one in KNOBS]
+    assert [knob(app, one.label).label for one in QUICK_SETTINGS]
     knob(app, "Heads").select(8).run()
     assert not messages(app)
     (run,) = jobs.runs()

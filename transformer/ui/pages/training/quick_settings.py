@@ -1,4 +1,4 @@
-"""Settings on a run's page: choosing another value starts the training again with it."""
+"""Settings on a run's page: changing one restarts the training with the new value."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.ui.widgets.callbacks import attempt, show_refusal
 
 
 @dataclass(frozen=True)
-class Knob:
+class QuickSetting:
     """A setting of the model or of the training, with the values that the page offers."""
 
     name: str
@@ -30,40 +30,48 @@ class Knob:
     values: Sequence[Any]
 
 
-KNOBS = (
-    Knob("n_layers", "Layers", (1, 2, 3, 4)),
-    Knob("n_heads", "Heads", (1, 2, 4, 8)),
-    Knob("d_model", "d_model", (16, 32, 64, 128)),
-    Knob("learning_rate", "Learning rate", (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016)),
-    Knob("positions", "Positions", ("sinusoidal", "learned", "none")),
-    Knob("score", "Score function", ("scaled_dot", "dot", "additive")),
+QUICK_SETTINGS = (
+    QuickSetting("n_layers", "Layers", (1, 2, 3, 4)),
+    QuickSetting("n_heads", "Heads", (1, 2, 4, 8)),
+    QuickSetting("d_model", "d_model", (16, 32, 64, 128)),
+    QuickSetting("learning_rate", "Learning rate", (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016)),
+    QuickSetting("positions", "Positions", ("sinusoidal", "learned", "none")),
+    QuickSetting("score", "Score function", ("scaled_dot", "dot", "additive")),
 )
-_NAMES = {"n_layers": "layers", "n_heads": "heads", "learning_rate": "learning rate"}
-_CHOICES = {one.name: one.labels for one in setup.MODEL if isinstance(one, setup.Choice)}
-_HELP = "Choosing another value starts the training again with it."
+_TITLE_NAMES = {"n_layers": "layers", "n_heads": "heads", "learning_rate": "learning rate"}
+_VALUE_LABELS = {
+    setting.name: setting.labels for setting in setup.MODEL if isinstance(setting, setup.Choice)
+}
+_HELP = "Changing it restarts the training with the new value."
 
 
 def show(info: RunInfo, owner: str) -> None:
-    """Draw the settings of a run that this visitor can train again; nothing for others."""
+    """Draw the settings of a run that this visitor may restart; nothing for other runs."""
     config = _config(info, owner)
     if config is None:
         return
-    for knob, column in zip(KNOBS, st.columns(len(KNOBS), gap="small"), strict=True):
-        now = _value(config, knob.name)
-        values = sorted({*knob.values, now}) if isinstance(now, int | float) else knob.values
-        labels = _CHOICES.get(knob.name, {})
-        key = f"knob-{info.name}-{knob.name}"
-        about = " ".join(filter(None, (tip(knob.label), _HELP)))
+    for setting, column in zip(
+        QUICK_SETTINGS, st.columns(len(QUICK_SETTINGS), gap="small"), strict=True
+    ):
+        current = _value(config, setting.name)
+        values = (
+            sorted({*setting.values, current})
+            if isinstance(current, int | float)
+            else setting.values
+        )
+        labels = _VALUE_LABELS.get(setting.name, {})
+        key = f"knob-{info.name}-{setting.name}"
+        tooltip = " ".join(filter(None, (tip(setting.label), _HELP)))
         with column:
             st.selectbox(
-                knob.label,
+                setting.label,
                 values,
-                index=list(values).index(now),
+                index=list(values).index(current),
                 format_func=functools.partial(_label, labels),
-                help=about,
+                help=tooltip,
                 key=key,
                 on_change=_restart,
-                args=(info.name, owner, knob.name, key),
+                args=(info.name, owner, setting.name, key),
             )
     show_refusal("knob")
 
@@ -73,16 +81,16 @@ def _label(labels: Mapping[Any, str], value: Any) -> str:
 
 
 def _config(info: RunInfo, owner: str) -> TaskRun | PairsRun | None:
-    """The run's settings, if training it again is this visitor's to do."""
+    """Return the run's settings if this visitor may restart it."""
     if info.race is not None:
         return None
     try:
-        found = live_jobs.jobs().folder(info.name).config()
+        config = live_jobs.jobs().folder(info.name).config()
     except (JobError, RunError):
         return None
-    if isinstance(found, PairsRun):
-        return found if info.held_by(owner) else None
-    return found if isinstance(found, TaskRun) else None
+    if isinstance(config, PairsRun):
+        return config if info.held_by(owner) else None
+    return config if isinstance(config, TaskRun) else None
 
 
 def _value(config: TaskRun | PairsRun, name: str) -> Any:
@@ -91,15 +99,15 @@ def _value(config: TaskRun | PairsRun, name: str) -> Any:
 
 
 def _restart(run: str, owner: str, name: str, key: str) -> None:
-    """Train this run again with another value of one setting. One's own unfinished run is
-    discarded, as in TensorFlow Playground; a paused or ended one stays."""
-    if state.page_view().run != run:
-        return  # the browser reports the widget of a run that was left once more
+    """Restart this run with another value of one setting. As in TensorFlow Playground, this
+    discards the visitor's own running or queued run; a paused or ended one stays."""
+    if state.here().run != run:
+        return  # the browser may report the widget of the previous run once more
     jobs = live_jobs.jobs()
     try:
         info = live_jobs.run_info(run)
     except JobError as error:
-        draft.refuse(error)
+        draft.set_error(error)
         return
     config = _config(info, owner)
     if config is None or _value(config, name) == st.session_state[key]:
@@ -108,16 +116,16 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
     def restart() -> None:
         try:
             changed = with_value(config, name, st.session_state[key])
-            beside = _files(config, run)
-            jobs.limits.check_run(changed, beside)
+            files = _files(config, run)
+            jobs.limits.check_run(changed, files)
         except (ValueError, OSError) as error:
             raise JobError(str(error)) from error
-        new = jobs.submit(
-            changed, visitor.current_id(), beside, address=visitor.address_hash(), reuse=True
+        new_run = jobs.submit(
+            changed, visitor.known(), files, address=visitor.address(), reuse=True
         )
-        state.change(run=new)
-        alone = info.holders == (owner,)
-        if alone and info.status in ("queued", "running") and new != run:
+        state.change(run=new_run)
+        only_holder = info.holders == (owner,)
+        if only_holder and info.status in ("queued", "running") and new_run != run:
             attempt("control", lambda: jobs.delete(run, owner))
 
     if not attempt("knob", restart):
@@ -125,10 +133,10 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
 
 
 def with_value(config: TaskRun | PairsRun, name: str, value: Any) -> TaskRun | PairsRun:
-    """The same run with another value of one setting, which its title names.
+    """Return the run with another value of one setting, and the value in its title.
 
     Raises:
-        ValueError: for a value that does not go with the others.
+        ValueError: for a value that is incompatible with the others.
     """
     if hasattr(config.training, name):
         changed: TaskRun | PairsRun = replace(
@@ -142,14 +150,14 @@ def with_value(config: TaskRun | PairsRun, name: str, value: Any) -> TaskRun | P
     layer = re.search(r"\.layers\.(\d+)\.", changed.inspect)
     if layer and int(layer[1]) >= changed.model.n_layers:
         changed = replace(changed, inspect=INSPECT)
-    label = _NAMES.get(name, name)
-    shown = _CHOICES.get(name, {}).get(value, value)
+    label = _TITLE_NAMES.get(name, name)
+    value_label = _VALUE_LABELS.get(name, {}).get(value, value)
     base = re.sub(rf", {re.escape(label)} [^,]*", "", config.title)
-    return replace(changed, title=f"{base}, {label} {shown}"[:100])
+    return replace(changed, title=f"{base}, {label} {value_label}"[:100])
 
 
 def _files(config: TaskRun | PairsRun, run: str) -> dict[str, bytes]:
-    """The pairs that lie beside a run's config.json."""
+    """Return the file of pairs that is stored next to a run's config.json."""
     if isinstance(config, TaskRun):
         return {}
     return {config.pairs: (live_jobs.jobs().folder(run).path / config.pairs).read_bytes()}
