@@ -62,13 +62,13 @@ def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
     assert view(student).code == ""
     assert sign(student)["text"] == "In the class of Ms Curie"
     # The teacher leads and has opened no page yet; students once read "Nobody leads yet".
-    assert "Ms Curie is leading. As soon as Ms Curie opens a page" in text(student)
+    assert "Ms Curie is leading. Every page that Ms Curie opens" in text(student)
     press(teacher, "Stop leading")
     assert "Ms Curie is not leading at the moment" in text(again(student))
     assert message(room, student.session_state["visitor"])["leads"] is False
     press(teacher, "class-lead-here")
     assert message(room, student.session_state["visitor"])["leads"] is True
-    assert "Ms Curie is leading. As soon as" in text(again(student))
+    assert "Ms Curie is leading. Every page" in text(again(student))
     again(teacher)
     assert "1 joined" in text(teacher)
     assert "Zoë" in text(teacher)
