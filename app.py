@@ -24,7 +24,7 @@ def home() -> None:
         lessons.go(lessons.LESSONS[0].name, "What is it doing? Begin here →", "begin", primary=True)
         st.header("Where to go from here")
         glance.page_cards()
-        frame.link(CLASS, "In a classroom? Join its class, or open one →")
+        frame.page_link(CLASS, "In a classroom? Join its class, or open one →")
 
 
 if __name__ == "__main__":  # the page's script, run for every visit and click

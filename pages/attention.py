@@ -26,12 +26,12 @@ def _checkpoint(model: Model) -> None:
                 comparison.controls(model)
             with st.popover("Open trace"):
                 trace_files.controls()
-    cached = trace_cache.read(model, state.view())
-    translated.markdown(f"**{frame.plain(cached.trace.text)}**")
-    second, versus = comparison.load_second(model, cached)
-    explorer.show(model, cached, second, versus)
-    relevance.show(model, cached)
-    explorer.export_buttons(model, cached, second, versus)
+    cached_trace = trace_cache.read(model, state.view())
+    translated.markdown(f"**{frame.plain(cached_trace.trace.text)}**")
+    second, versus = comparison.load_second(model, cached_trace)
+    explorer.show(model, cached_trace, second, versus)
+    relevance.show(model, cached_trace)
+    explorer.export_buttons(model, cached_trace, second, versus)
 
 
 with page.page("pages/attention.py") as model:

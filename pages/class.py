@@ -9,7 +9,7 @@ from transformer.ui.shell.registry import CLASS
 
 with page.page_without_model(CLASS):
     live_classes.classes()  # reports an invalid limits.toml and ends the rerun
-    classroom = live_classes.mine()
+    classroom = live_classes.current_class()
     if classroom is None:
         membership.join_or_open()
     elif live_classes.is_teacher():

@@ -23,5 +23,5 @@ with page.page("pages/inside.py") as model:
     with sentence_column:
         controls.sentence(model)
     with section_column:
-        controls.one_of("section")
+        controls.button_row("section")
     SECTIONS[state.view(Inside).section](model)

@@ -51,7 +51,7 @@ with page.page("pages/positions.py") as model:
         on_change=open_first_topic,
     )
     if len(TABS[tab]) > 1:
-        controls.one_of("topic", labelled=False, options=TABS[tab])
+        controls.button_row("topic", labelled=False, options=TABS[tab])
     if state.view(Positions).topic in TOPICS_WITH_SENTENCE:
         controls.sentence(model)
     TOPICS[state.view(Positions).topic](model)

@@ -12,7 +12,7 @@ from transformer.ui.widgets import frame
 from transformer.ui.widgets.races import one_race, start
 
 with page.page_without_model("pages/train.py"):
-    owner, view, current_draft = visitor.owner(), state.view(Train), draft.current()
+    owner, view, current_draft = visitor.ensure_id(), state.view(Train), draft.current()
     if error := draft.pop_error():
         st.warning(frame.plain(error))
     if view.run:

@@ -13,8 +13,8 @@ with page.page("pages/translate.py") as model:
     with sentence_column:
         controls.sentence(model)
     with result_column:
-        cached = result.show(model)
-    controls.method(model)
-    if cached is not None:
-        result.steps(model, cached)
-        frame.link("pages/attention.py", "Show the attention →")
+        cached_trace = result.show(model)
+    controls.decoding_method(model)
+    if cached_trace is not None:
+        result.steps(model, cached_trace)
+        frame.page_link("pages/attention.py", "Show the attention →")

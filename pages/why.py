@@ -17,5 +17,5 @@ PARTS = {
 }
 
 with page.page_without_model("pages/why.py"):
-    controls.one_of("part", labelled=False)
+    controls.button_row("part", labelled=False)
     PARTS[state.view(Why).part]()

@@ -29,8 +29,8 @@ from transformer.training.estimate import workload
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.attention.trace_files import read_trace_file
 from transformer.ui.pages.training.own_pairs import parse_own_pairs
-from transformer.ui.services.uploads import decoded
-from transformer.ui.shell.registry import PAGES, made, values_of
+from transformer.ui.services.uploads import decode_text
+from transformer.ui.shell.registry import PAGES, make_view, parse_params
 from transformer.ui.widgets.frame import plain
 from transformer.ui.widgets.story import story
 
@@ -41,7 +41,7 @@ def texts(chance: random.Random, folder: Path) -> None:
     lines = "\n".join([brought] * chance.choice((1, 25)))
     raw = lines.encode("utf-8", "surrogatepass")
     for use in (
-        lambda: workload(make_run_config(), parse_own_pairs(decoded(raw, "x"), "x", 100_000)),
+        lambda: workload(make_run_config(), parse_own_pairs(decode_text(raw, "x"), "x", 100_000)),
         lambda: Corpus.of_lines(lines.split("\n"), "x"),
     ):
         try:

@@ -19,8 +19,8 @@ from transformer.text.corpus import read_pairs
 from transformer.training.estimate import workload
 from transformer.training.recipe import PAIRS_FILE, make_run_config
 from transformer.ui.pages.training.own_pairs import parse_own_pairs, tsv
-from transformer.ui.services.uploads import decoded
-from transformer.ui.widgets.corpus import BYTES, taken
+from transformer.ui.services.uploads import decode_text
+from transformer.ui.widgets.corpus import MAX_UPLOAD_BYTES, corpus_of_upload
 
 MOST = 100_000  # bytes of pairs: what the limit is does not matter here
 PATIENCE = 5.0  # seconds of a processor that one use of a file may take
@@ -96,8 +96,8 @@ def opened(folder: Path) -> Iterator[Attack]:
 
 def train(jobs: Jobs, raw: bytes, name: str) -> None:
     """As the page does: read, estimated, put in line with the pairs as the run keeps them."""
-    assert BYTES >= MOST
-    pairs = parse_own_pairs(decoded(raw, name), name, MOST)
+    assert MAX_UPLOAD_BYTES >= MOST
+    pairs = parse_own_pairs(decode_text(raw, name), name, MOST)
     config = make_run_config()
     assert workload(config, pairs).n_src > 0
     run = jobs.submit(config, "ann", {PAIRS_FILE: tsv(pairs)})

@@ -19,7 +19,7 @@ from transformer.figures.state import DEFAULTS
 from transformer.jobs import services
 from transformer.ui.address import View
 from transformer.ui.pages.attention import trace_files
-from transformer.ui.services.trace_cache import Reading
+from transformer.ui.services.trace_cache import CachedTrace
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
@@ -194,7 +194,7 @@ def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
     given = Trace.from_weights(["a", "b", "c"], encoder=weights)
     app = visit("pages/attention.py")
     services.shared_service(trace_files.OpenedTraces).put(
-        (app.session_state["visitor"], "0" * 16), Reading(given, "x")
+        (app.session_state["visitor"], "0" * 16), CachedTrace(given, "x")
     )
     app.query_params.update({"trace": "0" * 16, "layer": "8", "head": "11", "kind": "encoder"})
     app.run()

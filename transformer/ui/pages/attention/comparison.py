@@ -74,18 +74,18 @@ def suggested_text(model: Model) -> str:
     return changed or next((text for text in model.about.examples if text != here), "")
 
 
-def load_second(model: Model, cached: Reading) -> tuple[Reading | None, str]:
+def load_second(model: Model, cached_trace: CachedTrace) -> tuple[CachedTrace | None, str]:
     """Return the trace to compare with and its kind, the last two arguments of `explorer.show`.
     If the comparison fails, show a warning; the page still shows the first trace."""
     view = state.view(Attention)
     compared = bool(not is_blank(view.other) or view.other_model)
     try:
         if view.force and not (compared and view.view == "compare"):
-            return trace_cache.altered(model, view, cached, view.force), "force"
+            return trace_cache.with_forced_token(model, view, cached_trace, view.force), "force"
         if compared:
-            return trace_cache.other(_other_model(model), view), "other"
+            return trace_cache.comparison(_other_model(model), view), "other"
         if view.view == "compare" and (text := suggested_text(model)):
-            return trace_cache.other(model, replace(view, other=text)), "other"
+            return trace_cache.comparison(model, replace(view, other=text)), "other"
     except (OSError, ValueError) as error:
         st.warning(frame.plain(f"The comparison failed: {error}"))
         return None, "refused"

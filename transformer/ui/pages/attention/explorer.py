@@ -25,24 +25,27 @@ from transformer.ui.widgets.tables import download
 
 
 def show(
-    model: Model | None, cached: Reading, second: Reading | None = None, versus: str = ""
+    model: Model | None,
+    cached_trace: CachedTrace,
+    second: CachedTrace | None = None,
+    versus: str = "",
 ) -> None:
     """Draw the explorer. The browser redraws a choice at once; the next rerun sends missing layers.
 
     Args:
-        model: the model of `cached`; None for an opened trace file, which has all tensors.
+        model: the model of `cached_trace`; None for an opened trace file, which has all tensors.
         second: the trace to compare with; `versus` is its kind, as in `figures.explorer_data`.
     """
     aligner = model.aligner if model else None
-    explorer_state = first_look(cached, state.view(Attention).explorer(), aligner)
-    both_sides = [cached] if second is None else [cached, second]
+    explorer_state = first_look(cached_trace, state.view(Attention).explorer(), aligner)
+    both_sides = [cached_trace] if second is None else [cached_trace, second]
     parts = [
         part
         for number, item in enumerate(both_sides)
-        for part in prefixed(item.side.layers(_needed_layers(explorer_state, cached)), number)
+        for part in prefixed(item.side.layers(_needed_layers(explorer_state, cached_trace)), number)
     ]
     if explorer_state["view"] == "query-key":
-        parts += _vector_parts(model, cached, explorer_state)
+        parts += _vector_parts(model, cached_trace, explorer_state)
     # Keep the state with which the page was opened: Streamlit does not resend unchanged data.
     if st.session_state.get("opened", (None,))[0] != state.visit():
         st.session_state["opened"] = (state.visit(), explorer_state)
@@ -56,16 +59,18 @@ def show(
         versus=versus,
         names=side_names(model, versus) if model else (),
         # In a lesson the story would give the answer away.
-        story=[] if state.view().lesson else story(cached, aligner),
+        story=[] if state.view().lesson else story(cached_trace, aligner),
         exact=int(explorer_state["exact"]),
     )
     views.explorer(key="explorer", data=data, on_state_change=_save_explorer_state)
 
 
-def _needed_layers(explorer_state: State, cached: Reading) -> list[int]:
+def _needed_layers(explorer_state: State, cached_trace: CachedTrace) -> list[int]:
     """Return the layers to send: those of the selected head and of all heads that are switched on,
     and in the decoding view those of the strongest head of each kind."""
-    strongest = cached.side.doc["clearest"].values() if explorer_state["view"] == "decoding" else ()
+    strongest = (
+        cached_trace.side.doc["clearest"].values() if explorer_state["view"] == "decoding" else ()
+    )
     clearest = [layer for layer, _ in strongest]
     on = [
         head for head in str(explorer_state["heads"]).split(",") if "." in head
@@ -73,13 +78,15 @@ def _needed_layers(explorer_state: State, cached: Reading) -> list[int]:
     return [int(explorer_state["layer"]), *clearest, *(int(head.split(".")[0]) for head in on)]
 
 
-def _vector_parts(model: Model | None, cached: Reading, explorer_state: State) -> list[Part]:
-    layer = min(int(explorer_state["layer"]), cached.trace.n_layers - 1)
-    head = min(int(explorer_state["head"]), cached.trace.n_heads - 1)
+def _vector_parts(
+    model: Model | None, cached_trace: CachedTrace, explorer_state: State
+) -> list[Part]:
+    layer = min(int(explorer_state["layer"]), cached_trace.trace.n_layers - 1)
+    head = min(int(explorer_state["head"]), cached_trace.trace.n_heads - 1)
     kind = str(explorer_state["kind"])
     if model is None:
-        return prefixed(vectors_of(cached.trace, kind, layer, head), 0)
-    return prefixed(trace_cache.vectors(model, cached, kind, layer, head), 0)
+        return prefixed(vectors_of(cached_trace.trace, kind, layer, head), 0)
+    return prefixed(trace_cache.vectors(model, cached_trace, kind, layer, head), 0)
 
 
 def _save_explorer_state() -> None:
@@ -97,47 +104,47 @@ def _save_explorer_state() -> None:
 
 
 def export_buttons(
-    model: Model, cached: Reading, second: Reading | None = None, versus: str = ""
+    model: Model, cached_trace: CachedTrace, second: CachedTrace | None = None, versus: str = ""
 ) -> None:
     """Draw the export buttons; a click builds the file. `second` and `versus` as in `show`."""
-    name = file_name("attention", model.name, cached.trace.source)
+    name = file_name("attention", model.name, cached_trace.trace.source)
     with st.container(horizontal=True, vertical_alignment="center"):
         download(
             "Export as web page (.html)",
-            _page_builder(model, cached, second, versus),
+            _page_builder(model, cached_trace, second, versus),
             f"{name}.html",
             about="One file with all heads that opens without this app and without a network.",
         )
         download(
             "Export all tensors (.npz)",
-            _npz_builder(model, cached),
+            _npz_builder(model, cached_trace),
             f"{name}.npz",
             about="For Python: open it with `Trace.load_npz(file)`, or with NumPy alone.",
         )
 
 
 def _page_builder(
-    model: Model, cached: Reading, second: Reading | None, versus: str
+    model: Model, cached_trace: CachedTrace, second: CachedTrace | None, versus: str
 ) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
-    explorer_state = first_look(cached, state.view(Attention).explorer(), model.aligner)
-    notices = story(cached, model.aligner)
+    explorer_state = first_look(cached_trace, state.view(Attention).explorer(), model.aligner)
+    notices = story(cached_trace, model.aligner)
     titles = ("",) if second is None else comparison.side_names(model, versus) or ("A", "B")
 
     def build_page() -> str:
-        sides = [ExplorerData(trace_cache.whole(model, cached), titles[0], model.name)]
+        sides = [ExplorerData(trace_cache.full_trace(model, cached_trace), titles[0], model.name)]
         if second is not None:
             sides.append(ExplorerData(second.trace, titles[1]))
-        return explorer_page(sides, explorer_state, cached.trace.source, notices)
+        return explorer_page(sides, explorer_state, cached_trace.trace.source, notices)
 
     return build_page
 
 
-def _npz_builder(model: Model, cached: Reading) -> Callable[[], bytes]:
+def _npz_builder(model: Model, cached_trace: CachedTrace) -> Callable[[], bytes]:
     def build_file() -> bytes:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "trace.npz"
-            trace_cache.whole(model, cached).save_npz(path)
+            trace_cache.full_trace(model, cached_trace).save_npz(path)
             return path.read_bytes()
 
     return build_file

@@ -28,15 +28,19 @@ HELP = (
 )
 
 
-def show(model: Model, cached: Reading) -> None:
+def show(model: Model, cached_trace: CachedTrace) -> None:
     """Draw one line below the explorer, for cross-attention of a sentence of 3 to 40 tokens."""
     view = state.view(Attention)
-    if view.kind != "cross" or view.lesson or not 3 <= len(cached.trace.src_ids) <= MAX_SOURCE:
+    if (
+        view.kind != "cross"
+        or view.lesson
+        or not 3 <= len(cached_trace.trace.src_ids) <= MAX_SOURCE
+    ):
         return
-    explorer_state = first_look(cached, view.explorer(), model.aligner)
-    layer = min(int(explorer_state["layer"]), cached.trace.n_layers - 1)
-    head = min(int(explorer_state["head"]), cached.trace.n_heads - 1)
-    explained = _cached_relevance(model, cached.trace)
+    explorer_state = first_look(cached_trace, view.explorer(), model.aligner)
+    layer = min(int(explorer_state["layer"]), cached_trace.trace.n_layers - 1)
+    head = min(int(explorer_state["head"]), cached_trace.trace.n_heads - 1)
+    explained = _cached_relevance(model, cached_trace.trace)
     head_value, mean = float(explained.heads[layer, head]), explained.mean
     if math.isnan(head_value) or math.isnan(mean):
         return
@@ -53,6 +57,6 @@ def _signed(value: float) -> str:
     return f"{value:.2f}".replace("-", "−")
 
 
-@remembered()
+@cached()
 def _cached_relevance(model: Model, trace: Trace) -> ExplainedRelevance:
     return explained_relevance(model.translator, trace)

@@ -31,11 +31,11 @@ MAX_NAME_CHARACTERS = 80
 _ERROR_KEY = "trace-refused"
 
 
-class OpenedTraces(Kept[Reading]):
+class OpenedTraces(SizedCache[CachedTrace]):
     """Opened traces by visitor and trace id, so that they survive a reload and work in all tabs."""
 
     def __init__(self) -> None:
-        super().__init__(MAX_CACHE_BYTES, lambda cached: cached.size)
+        super().__init__(MAX_CACHE_BYTES, lambda cached_trace: cached_trace.size)
 
 
 def file_field(label: str, name: str) -> None:
@@ -47,7 +47,7 @@ def file_field(label: str, name: str) -> None:
         max_upload_size=MAX_FILE_BYTES // 1_000_000,
         key=key,
         on_change=_open_file,
-        args=(key, name, visitor.owner()),
+        args=(key, name, visitor.ensure_id()),
     )
 
 
@@ -63,29 +63,33 @@ def controls() -> None:
 
 def show() -> None:
     view = state.view(Attention)
-    cached = _find_trace(view.trace)
+    cached_trace = _find_trace(view.trace)
     with st.container(horizontal=True, vertical_alignment="center"):
-        frame.press("Back to the checkpoint", "arrow_back", _switch_trace, "")
+        frame.callback_button("Back to the checkpoint", "arrow_back", _switch_trace, "")
         with st.popover("Open another trace"):
             file_field("Trace file (.npz)", "trace")
-        if cached is not None:
+        if cached_trace is not None:
             with st.popover("Compare"):
                 file_field("Second trace file (.npz)", "other_trace")
-                frame.turn("Stop comparing", "", {"other_trace": ""}, disabled=not view.other_trace)
+                frame.state_button(
+                    "Stop comparing", "", {"other_trace": ""}, disabled=not view.other_trace
+                )
     _show_error()
-    if cached is None:
+    if cached_trace is None:
         st.warning(
             "The trace of this link is not available. Links do not contain traces, and the server "
             "keeps one only for the browser that opened it, while there is memory. Open the file "
             "again, or go back to the checkpoint."
         )
         return
-    _show_trace(cached, view.other_trace)
+    _show_trace(cached_trace, view.other_trace)
 
 
-def _show_trace(cached: Reading, second_id: str) -> None:
-    trace = cached.trace
-    title = f"**{frame.plain(cached.model)}** · {trace.n_layers} layers of {trace.n_heads} heads"
+def _show_trace(cached_trace: CachedTrace, second_id: str) -> None:
+    trace = cached_trace.trace
+    title = (
+        f"**{frame.plain(cached_trace.model)}** · {trace.n_layers} layers of {trace.n_heads} heads"
+    )
     st.markdown(f"{title}  \n{frame.plain(trace.source)} → **{frame.plain(trace.text)}**")
     st.caption(
         "A trace contains no model, so you cannot force words, switch off heads or translate "
@@ -100,30 +104,33 @@ def _show_trace(cached: Reading, second_id: str) -> None:
     if state.view(Attention).force:
         state.set_fields(force="")
         st.warning("You cannot force another word in a trace: that needs the model.")
-    explorer.show(None, cached, second, "other" if second else "")
+    explorer.show(None, cached_trace, second, "other" if second else "")
     download(
         "Export as web page (.html)",
-        _page_builder(cached, second),
-        f"{file_name('attention', cached.model, trace.source)}.html",
+        _page_builder(cached_trace, second),
+        f"{file_name('attention', cached_trace.model, trace.source)}.html",
         about="One file with all heads that opens without this app and without a network.",
     )
 
 
-def _page_builder(cached: Reading, second: Reading | None) -> Callable[[], str]:
+def _page_builder(cached_trace: CachedTrace, second: CachedTrace | None) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
-    explorer_state, notices = first_look(cached, state.view(Attention).explorer()), story(cached)
+    explorer_state, notices = (
+        first_look(cached_trace, state.view(Attention).explorer()),
+        story(cached_trace),
+    )
 
     def build_page() -> str:
-        sides = [ExplorerData(cached.trace, "A" if second else "", cached.model)]
+        sides = [ExplorerData(cached_trace.trace, "A" if second else "", cached_trace.model)]
         if second is not None:
             sides.append(ExplorerData(second.trace, "B", second.model))
-        return explorer_page(sides, explorer_state, cached.trace.source, notices)
+        return explorer_page(sides, explorer_state, cached_trace.trace.source, notices)
 
     return build_page
 
 
-def _find_trace(name: str) -> Reading | None:
-    return services.shared_service(OpenedTraces).get((visitor.owner(), name)) if name else None
+def _find_trace(name: str) -> CachedTrace | None:
+    return services.shared_service(OpenedTraces).get((visitor.ensure_id(), name)) if name else None
 
 
 def _open_file(key: str, field_name: str, owner: str) -> None:
@@ -133,20 +140,20 @@ def _open_file(key: str, field_name: str, owner: str) -> None:
         return
     content = file.getvalue()
     try:
-        cached = read_trace_file(content, file.name)
+        cached_trace = read_trace_file(content, file.name)
     except ValueError as error:
         st.session_state[_ERROR_KEY] = str(error)
         return
     st.session_state.pop(_ERROR_KEY, None)
     name = hashlib.blake2b(content, digest_size=8).hexdigest()
-    services.shared_service(OpenedTraces).put((owner, name), cached)
+    services.shared_service(OpenedTraces).put((owner, name), cached_trace)
     if field_name == "trace":
         _switch_trace(trace=name)
     else:
         state.change(other_trace=name)
 
 
-def read_trace_file(content: bytes, file_name_given: str) -> Reading:
+def read_trace_file(content: bytes, file_name_given: str) -> CachedTrace:
     """Return the trace in a file's bytes, named after the file without its folder.
 
     Raises:
@@ -155,9 +162,11 @@ def read_trace_file(content: bytes, file_name_given: str) -> Reading:
     display_name = PurePosixPath(file_name_given.replace("\\", "/")).name.replace("\0", "")[
         :MAX_NAME_CHARACTERS
     ]
-    cached = Reading(open_trace(content), "a trace" if is_blank(display_name) else display_name)
-    _ = cached.side.doc  # raises here if the explorer cannot show it
-    return cached
+    cached_trace = CachedTrace(
+        open_trace(content), "a trace" if is_blank(display_name) else display_name
+    )
+    _ = cached_trace.side.doc  # raises here if the explorer cannot show it
+    return cached_trace
 
 
 def _switch_trace(trace: str) -> None:
@@ -176,4 +185,4 @@ def _switch_trace(trace: str) -> None:
 
 def _show_error() -> None:
     if refused := st.session_state.pop(_ERROR_KEY, ""):
-        st.warning(frame.plain(frame.sentence(refused)))
+        st.warning(frame.plain(frame.as_sentence(refused)))

@@ -67,17 +67,17 @@ def _open() -> None:
 
 
 def student(classroom: Classroom) -> None:
-    me = classroom.member(visitor.known())
-    teacher = frame.plain(live_classes.called(classroom))
+    me = classroom.member(visitor.current_id())
+    teacher = frame.plain(live_classes.teacher_name(classroom))
     student_name = f" as **{frame.plain(me.label)}**" if me else ""
-    frame.lead(f"You are in the class of **{teacher}**{student_name}.")
+    frame.lead_text(f"You are in the class of **{teacher}**{student_name}.")
     capitalized_teacher = f"{teacher[:1].upper()}{teacher[1:]}"
     if classroom.lead is not None:
         st.markdown(
             f"{capitalized_teacher} is leading. If you open another page yourself, you stop "
             f"following. **Follow again** returns you to {teacher}'s view."
         )
-        st.button("Follow again", key="class-back", type="primary", on_click=following.come_back)
+        st.button("Follow again", key="class-back", type="primary", on_click=following.follow_again)
     elif classroom.leads:
         st.markdown(
             f"{capitalized_teacher} is leading. Every page that {teacher} opens will open here too."
@@ -87,7 +87,7 @@ def student(classroom: Classroom) -> None:
             f"{capitalized_teacher} is not leading at the moment, so you can explore the app on "
             f"your own. When {teacher} leads again, your page follows."
         )
-        frame.link(HOME, "Explore the app →")
+        frame.page_link(HOME, "Explore the app →")
     runs.student_runs(classroom)
     st.button(
         "Leave the class",

@@ -75,7 +75,7 @@ def _runs(classroom: Classroom) -> None:
             st.button(
                 "Stop the waiting runs", key="class-clear", on_click=_clear, args=(classroom,)
             )
-    refusal("class-runs")
+    show_refusal("class-runs")
 
 
 def _clear(classroom: Classroom) -> None:
@@ -170,12 +170,12 @@ def race_controls(classroom: Classroom) -> None:
                 f"{len(race.entries)} settings × {seeds} seeds, about "
                 f"{quantities.duration(60 * minutes)} on two idle cores"
             )
-            frame.press(
+            frame.callback_button(
                 "Start the race", "", _start_race, classroom, key="class-begin-race", type="primary"
             )
         if classroom.race:
-            frame.link(TRAIN, "The race of the class →", race=classroom.race, run="")
-    refusal(_RACE_KEY)
+            frame.page_link(TRAIN, "The race of the class →", race=classroom.race, run="")
+    show_refusal(_RACE_KEY)
 
 
 def student_runs(classroom: Classroom) -> None:
@@ -185,12 +185,14 @@ def student_runs(classroom: Classroom) -> None:
     st.markdown("**Your class is training together.**")
     try:
         own_runs = [run for run in race_runs(live_jobs.jobs(), classroom.race)
-                if run.info.held_by(visitor.known())]  # fmt: skip
+                if run.info.held_by(visitor.current_id())]  # fmt: skip
     except JobError:
         return
-    frame.link(TRAIN, "The race of the class →", race=classroom.race, run="")
+    frame.page_link(TRAIN, "The race of the class →", race=classroom.race, run="")
     for run in own_runs:
-        frame.link(TRAIN, f"Your run: {frame.plain(run.info.title)} →", run=run.info.name, race="")
+        frame.page_link(
+            TRAIN, f"Your run: {frame.plain(run.info.title)} →", run=run.info.name, race=""
+        )
 
 
 def seed_count(race: str, members: int) -> int:

@@ -46,21 +46,21 @@ def show(model: Model) -> None:
     shipped = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
     summary = st.container()
     with st.expander("Measure again or on other sentences", expanded=_is_expanded(shipped)):
-        corpus = chosen(model)
+        corpus = choose(model)
         run_all = st.container()
     if corpus is None:
         return
     computations = {name: finding_computation(model, corpus, name) for name in FINDINGS}
-    visitor_id = visitor.known()
+    visitor_id = visitor.current_id()
     statuses = {
-        name: computing().status(computation.key, visitor_id)
+        name: computation_service().status(computation.key, visitor_id)
         for name, computation in computations.items()
     }
     done = [name for name, status in statuses.items() if status.status == "done"]
     with run_all:
         _run_controls(model, computations, statuses, done)
     live = any(status.live for status in statuses.values())
-    fragment(_watch, "findings-watch", EVERY if live else None)(computations, done, live)
+    fragment(_watch, "findings-watch", POLL_SECONDS if live else None)(computations, done, live)
     results = {
         name: _latest_result(model, name, status, shipped.get(name))
         for name, status in statuses.items()
@@ -71,7 +71,7 @@ def show(model: Model) -> None:
         _column_titles()
         for name, published in FINDINGS.items():
             _row(published, statuses[name], results[name])
-            if state.here().finding == name:
+            if state.page_view().finding == name:
                 with st.container(border=True):
                     _card(model, corpus, published, shipped.get(name))
     st.caption(
@@ -106,7 +106,7 @@ def _run_controls(
     done: list[str],
 ) -> None:
     """Draw a button for all remaining findings, and a download of all verdicts."""
-    visitor_id = visitor.known()
+    visitor_id = visitor.current_id()
     own_keys = [look.key for look in statuses.values() if look.live and look.is_requester]
     remaining = [
         name for name, status in statuses.items() if status.status != "done" and not status.live
@@ -127,7 +127,9 @@ def _run_controls(
                 args=([computations[name] for name in remaining],),
             )
         if len(own_keys) > 1:
-            frame.press("Cancel all", "close", _cancel, own_keys, visitor_id, key="cancel-all")
+            frame.callback_button(
+                "Cancel all", "close", _cancel, own_keys, visitor_id, key="cancel-all"
+            )
         if done:
             keys = [computations[name].key for name in done]
             tables.csv(
@@ -141,35 +143,35 @@ def _run_controls(
 
 def _watch(computations: Mapping[str, Computation], done: list[str], live: bool) -> None:
     """Show the progress of the running measurement; rerun the page when it has ended."""
-    visitor_id = visitor.known()
+    visitor_id = visitor.current_id()
     statuses = {
-        name: computing().status(computation.key, visitor_id)
+        name: computation_service().status(computation.key, visitor_id)
         for name, computation in computations.items()
     }
     finished = [name for name, status in statuses.items() if status.status == "done"]
     if finished != done or live != any(status.live for status in statuses.values()):
-        state.start_anew()
+        state.rerun_page()
     for name, status in statuses.items():
         if (
-            status.status == "running" and name != state.here().finding
+            status.status == "running" and name != state.page_view().finding
         ):  # its card shows the progress
             st.caption(frame.plain(FINDINGS[name].claim))
             progress(status)
 
 
 def _submit(computations: list[Computation]) -> None:
-    visitor_id, address = visitor.known(), visitor.address()
+    visitor_id, address = visitor.current_id(), visitor.address_hash()
     for computation in computations:
         if not attempt(
             "findings",
-            partial(computing().submit, computation, visitor=visitor_id, address=address),
+            partial(computation_service().submit, computation, visitor=visitor_id, address=address),
         ):
             return
 
 
 def _cancel(keys: list[str], visitor_id: str) -> None:
     for key in reversed(keys):  # waiting ones first, so that none of them starts
-        computing().cancel(key, visitor_id)
+        computation_service().cancel(key, visitor_id)
 
 
 def _verdicts(keys: list[str]) -> pd.DataFrame:
@@ -204,9 +206,9 @@ def _latest_result(
     model: Model, name: str, status: ComputationStatus, shipped: KeptFinding | None
 ) -> FindingResult | None:
     """Return the latest result of this server, else the one shipped with the checkpoint."""
-    last = computing().latest(subject(model, name))
+    last = computation_service().latest(subject(model, name))
     if status.status == "done" and not (last and last.key == status.key):
-        values = computing().result(status.key)  # not yet stored as the latest
+        values = computation_service().result(status.key)  # not yet stored as the latest
         return FindingResult(values, measured_over(values))
     if last and last.result:
         return FindingResult(last.result, measured_over(last.result, last.when))
@@ -218,7 +220,7 @@ def _latest_result(
 
 def _row(published: Published, status: ComputationStatus, result: FindingResult | None) -> None:
     """Draw one finding: verdict, claim and picture, and the figures if they are switched on."""
-    opened = state.here().finding == published.name
+    opened = state.page_view().finding == published.name
     with st.container(key=f"finding-{published.name}"):
         verdict, claim, effect = st.columns(list(COLUMNS.values()), gap="medium")
         with claim:
@@ -282,7 +284,7 @@ def finding_computation(model: Model, corpus: Corpus, name: str) -> Computation:
     A visitor's own sentences get no shared subject, so nobody else sees their name or figures.
     """
     own = state.view().corpus == "upload"
-    computation = question(model, corpus, f"finding-{name}")
+    computation = computation_for(model, corpus, f"finding-{name}")
     return computation if own else replace(computation, subject=subject(model, name))
 
 
@@ -307,7 +309,7 @@ def _card(model: Model, corpus: Corpus, published: Published, shipped: KeptFindi
     computation = finding_computation(model, corpus, published.name)
     n = min(len(corpus), published.most)
     seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
-    if computing().status(computation.key).status != "done":
+    if computation_service().status(computation.key).status != "done":
         if shipped:
             _shipped_verdict(shipped)
         st.caption(f"{n} sentences; takes about {seconds} seconds for the checkpoint en-fr")
@@ -354,7 +356,7 @@ def _measured_verdict(model: Model, published: Published, key: str, values: dict
     if not exact.is_on():
         return
     with st.expander("The same from the shell and from Python"):
-        _code_examples(str(models.written(model.name)), published.name)
+        _code_examples(str(models.public_path(model.name)), published.name)
 
 
 def _code_examples(folder: str, name: str) -> None:

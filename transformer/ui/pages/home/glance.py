@@ -72,9 +72,9 @@ def show(model: Model) -> None:
 def _draw(model: Model) -> None:
     if st.session_state.pop(_OPEN_HEAD_KEY, False):
         st.switch_page(HEAD_PAGE, query_params=state.params(HEAD_PAGE))
-    following.lead(HOME)  # students who follow see what the teacher types
+    following.lead_to_page(HOME)  # students who follow see what the teacher types
     request = _current_request()
-    with cancelled_by(WhileWanted()):
+    with cancelled_by(RerunCancellation()):
         data = _picture(model, request)
     controls.target_language(model)
     views.component("glance")(
@@ -114,11 +114,13 @@ def _picture(model: Model, request: TranslationRequest) -> dict[str, Any]:
     data: dict[str, Any] = {"text": state.view().text}
     problem = {"problem": request.problem} if request.problem else {}
     try:
-        cached = trace_cache.greedy(model, data["text"], request.prefix)
+        cached_trace = trace_cache.greedy(model, data["text"], request.prefix)
         rivals: Rivals = ()
         if request.rivals:
-            rivals = _cached_alternatives(model.hash, data["text"], request.prefix, model, cached)
-        data |= glance_data(cached.trace, rivals, len(request.prefix), model.aligner)
+            rivals = _cached_alternatives(
+                model.hash, data["text"], request.prefix, model, cached_trace
+            )
+        data |= glance_data(cached_trace.trace, rivals, len(request.prefix), model.aligner)
     except ValueError as error:
         problem = problem or {"problem": frame.as_sentence(error)}
     return data | problem
@@ -177,9 +179,9 @@ def _problem(model: Model, text: str) -> str:
     return ""
 
 
-@remembered()
+@cached()
 def _cached_alternatives(
-    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _reading: Reading
+    digest: str, text: str, prefix: tuple[int, ...], _model: Model, _reading: CachedTrace
 ) -> Rivals:
     return rival_words(_model.translator, _reading.trace.translation)
 
@@ -194,13 +196,13 @@ def _unknown(model: Model, text: str) -> list[str]:
 def page_cards() -> None:
     with st.container(horizontal=True, key="rooms"):
         for file, page in PAGES.items():
-            if not page.way:
+            if not page.link_text:
                 continue
             with st.container(border=True, gap="xsmall", key=f"room-{path(file)}"):
                 _card_picture(path(file))(key=f"picture-{path(file)}", data={})
                 # Its link covers the whole card: `frame.css`.
-                frame.link(file, page.way)
-                st.caption(page.what.format(lessons=len(LESSONS)))
+                frame.page_link(file, page.link_text)
+                st.caption(page.summary.format(lessons=len(LESSONS)))
 
 
 @cache

@@ -98,11 +98,11 @@ def heads(
     annotated_steps = tuple((step, notes.get(step, "")) for step in steps)
     _film(
         key=f"film-{folder.name}",
-        data=_film_data(str(folder.path), annotated_steps, live, play, exact.on()),
+        data=_film_data(str(folder.path), annotated_steps, live, play, exact.is_on()),
     )
 
 
-@remembered()
+@cached()
 def _film_data(
     path: str, steps: tuple[tuple[int, str], ...], live: bool, play: bool, exactly: bool
 ) -> bytes:

@@ -156,9 +156,13 @@ def submit(config: TrainingRun, run_files: Mapping[str, bytes], shown_run: str =
     Args:
         shown_run: the run on the page, so that the second click of a double click is ignored.
     """
-    if state.here().run != shown_run:
+    if state.page_view().run != shown_run:
         return  # a double click
-    visitor_id, address, first = visitor.known(), visitor.address(), live_classes.is_teacher()
+    visitor_id, address, first = (
+        visitor.current_id(),
+        visitor.address_hash(),
+        live_classes.is_teacher(),
+    )
     jobs = live_jobs.jobs()
     try:
         state.change(
@@ -172,7 +176,7 @@ def submit(config: TrainingRun, run_files: Mapping[str, bytes], shown_run: str =
 
 def set_error(error: JobError) -> None:
     """Keep the reason why no run started, for the next rerun; for callbacks."""
-    st.session_state[_ERROR_KEY] = frame.sentence(error)
+    st.session_state[_ERROR_KEY] = frame.as_sentence(error)
 
 
 def pop_error() -> str:

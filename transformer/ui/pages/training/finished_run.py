@@ -56,7 +56,7 @@ def actions(info: RunInfo, owner: str) -> None:
         another_seed(info)
         if is_owner:
             remove_controls(info, owner)
-    refusal("control")
+    show_refusal("control")
 
 
 def remove_controls(info: RunInfo, owner: str) -> None:
@@ -104,7 +104,7 @@ def _another_seed(name: str) -> None:
 def _train_similar(info: RunInfo) -> None:
     """Draw what a shipped run offers: everybody can train a similar one, nobody controls it."""
     if info.task in TASKS:
-        frame.press(
+        frame.callback_button(
             "Train a similar one", "model_training", _open_form, info.task, key="train-again"
         )
     st.caption("Included with the app.")
@@ -142,8 +142,8 @@ def _model_links(info: RunInfo) -> None:
         "row": -1,
         "column": -1,
     }
-    frame.go("pages/translate.py", "Translate with it", "translate", **model_fields)
-    frame.go(
+    frame.page_button("pages/translate.py", "Translate with it", "translate", **model_fields)
+    frame.page_button(
         "pages/attention.py", "Explore its heads", "visibility", **model_fields, **cleared_fields
     )
 
@@ -209,7 +209,7 @@ def _resume(name: str, owner: str) -> None:
 
 
 def _delete(name: str, owner: str) -> None:
-    if state.here().run != name:
+    if state.page_view().run != name:
         return  # a double click
     is_holder = name in {info.name for info in live_jobs.jobs().runs(owner)}
     if is_holder and not attempt("control", lambda: live_jobs.jobs().delete(name, owner)):

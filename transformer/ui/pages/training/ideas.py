@@ -100,7 +100,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
                     args=(idea.task,),
                 )
             if shipped_run := shipped_run_of(idea.task):
-                frame.link(
+                frame.page_link(
                     "pages/train.py",
                     f"Open a trained one: {idea.task} →",
                     run=shipped_run.name,
@@ -138,18 +138,18 @@ def cards() -> list[tuple[Any, TrainingRun]]:
 
 def fill_costs(cost_slots: list[tuple[Any, TrainingRun]]) -> None:
     """Fill in the cost of each card once a separate process has measured it."""
-    live = any(live_jobs.estimated(config) is None for _, config in cost_slots)
-    fragment(_fill_cost_slots, "idea-costs", EVERY if live else None)(cost_slots, live)
+    live = any(live_jobs.time_estimate(config) is None for _, config in cost_slots)
+    fragment(_fill_cost_slots, "idea-costs", POLL_SECONDS if live else None)(cost_slots, live)
 
 
 def _fill_cost_slots(cost_slots: list[tuple[Any, TrainingRun]], live: bool) -> None:
-    estimates = [live_jobs.estimated(config) for _, config in cost_slots]
+    estimates = [live_jobs.time_estimate(config) for _, config in cost_slots]
     if live and None not in estimates:
-        state.start_anew()
+        state.rerun_page()
     for (slot, config), estimate in zip(cost_slots, estimates, strict=True):
         count = count_parameters(config.model)
         size = f"{quantities.weights(count)} weights, {config.training.steps:,} steps"
-        slot.caption(f"{size}, {quantities.estimated(estimate)}")
+        slot.caption(f"{size}, {quantities.format_estimate(estimate)}")
 
 
 def run_config(idea: Idea) -> TrainingRun:
@@ -168,9 +168,9 @@ def _race_cost() -> str:
 
 
 def _start_race() -> None:
-    if state.here().race:
+    if state.page_view().race:
         return  # a double click
-    visitor_id, address = visitor.known(), visitor.address()
+    visitor_id, address = visitor.current_id(), visitor.address_hash()
     try:
         state.change(race=submit_race(live_jobs.jobs(), RACE_NAME, visitor_id, address=address))
     except JobError as error:

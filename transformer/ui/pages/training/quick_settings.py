@@ -101,7 +101,7 @@ def _value(config: TaskRun | PairsRun, name: str) -> Any:
 def _restart(run: str, owner: str, name: str, key: str) -> None:
     """Restart this run with another value of one setting. As in TensorFlow Playground, this
     discards the visitor's own running or queued run; a paused or ended one stays."""
-    if state.here().run != run:
+    if state.page_view().run != run:
         return  # the browser may report the widget of the previous run once more
     jobs = live_jobs.jobs()
     try:
@@ -121,7 +121,7 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
         except (ValueError, OSError) as error:
             raise JobError(str(error)) from error
         new_run = jobs.submit(
-            changed, visitor.known(), files, address=visitor.address(), reuse=True
+            changed, visitor.current_id(), files, address=visitor.address_hash(), reuse=True
         )
         state.change(run=new_run)
         only_holder = info.holders == (owner,)

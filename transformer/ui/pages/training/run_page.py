@@ -73,7 +73,7 @@ def _watched(
         state.rerun_page()
     lines = metrics_tail.metrics(folder)
     if starts_soon and lines:
-        state.start_anew()
+        state.rerun_page()
     if live:
         with st.container(horizontal=True, vertical_alignment="center", key="run-status"):
             _status(info, lines)
@@ -148,7 +148,7 @@ def _failed(info: RunInfo) -> None:
 
 def _sentence(info: RunInfo, lines: list[dict[str, Any]]) -> str:
     if info.status == "queued":
-        reason = f"{frame.sentence(info.reason)} " if info.step and info.reason else ""
+        reason = f"{frame.as_sentence(info.reason)} " if info.step and info.reason else ""
         return f"{reason}{queue_position(info)}"
     if info.status == "running" and not lines:
         return "Preparing the text, the vocabulary and the model."
@@ -221,7 +221,7 @@ def _set_factor(name: str, owner: str, key: str) -> None:
     """Set another factor, unless the run has ended: the browser may report the removed slider once
     more."""
     with suppress(JobError):
-        if live_jobs.look(name).live:
+        if live_jobs.run_info(name).live:
             _send_command(name, owner, learning_rate_factor=st.session_state[key])
 
 
@@ -282,7 +282,7 @@ def _provenance(folder: JobFolder) -> None:
     with suppress(RunError):
         training = getattr(folder.config(), "training", None)
         seed = training.seed if training else "?"
-        if provenance := quantities.made_with(folder.state(), seed):
+        if provenance := quantities.reproducibility_note(folder.state(), seed):
             st.caption(frame.plain(provenance))
 
 
@@ -372,7 +372,9 @@ def meanwhile(info: RunInfo) -> None:
     running = [
         show
         for show in run_overview().infos()
-        if show.status == "running" and show.name != info.name and show.visible_to(visitor.known())
+        if show.status == "running"
+        and show.name != info.name
+        and show.visible_to(visitor.current_id())
     ]
     if running:
         best = max(running, key=lambda run: (run.task == info.task, run.progress or 0.0))
@@ -387,6 +389,6 @@ def _estimated_seconds(name: str) -> float | None:
     with suppress(JobError, RunError, ValueError):
         config = live_jobs.jobs().folder(name).config()
         if isinstance(config, TrainingRun):
-            estimate = live_jobs.estimated(config)
+            estimate = live_jobs.time_estimate(config)
             return estimate.seconds if isinstance(estimate, Estimate) else None
     return None

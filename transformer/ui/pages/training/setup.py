@@ -254,7 +254,7 @@ def _train_button(current: Draft) -> None:
     except ValueError as error:
         problem = frame.as_sentence(error)
     with st.container(horizontal=True, vertical_alignment="center"):
-        frame.press(
+        frame.callback_button(
             "Train", "play_arrow", _submit, current, type="primary", disabled=config is None
         )
         if current.overrides:
@@ -269,18 +269,18 @@ def _train_button(current: Draft) -> None:
         st.warning(frame.plain(problem))
     elif config:
         pairs = tuple(current.pairs[:SAMPLE_PAIRS])
-        live = live_jobs.estimated(config, pairs) is None
-        fragment(_cost, "cost", EVERY if live else None)(config, pairs, live)
+        live = live_jobs.time_estimate(config, pairs) is None
+        fragment(_cost, "cost", POLL_SECONDS if live else None)(config, pairs, live)
 
 
 def _cost(config: TrainingRun, pairs: tuple[tuple[str, str], ...], live: bool) -> None:
     """Draw the run's cost; rerun the page once a separate process has measured its duration."""
-    estimate = live_jobs.estimated(config, pairs)
+    estimate = live_jobs.time_estimate(config, pairs)
     if live and estimate is not None:
-        state.start_anew()
+        state.rerun_page()
     count = count_parameters(config.model)
     steps = config.training.steps
-    time = quantities.estimated(estimate)
+    time = quantities.format_estimate(estimate)
     if isinstance(estimate, Estimate):
         limit = 60 * live_jobs.jobs().limits.minutes
         time = f"about **{quantities.duration(estimate.seconds)}** here"
@@ -331,7 +331,7 @@ def _own_pairs(current: Draft) -> None:
                 raise ValueError(
                     f"{file.name} has {file.size:,} bytes; this app allows at most {max_bytes:,}."
                 )
-            text = decoded(file.getvalue(), file.name)
+            text = decode_text(file.getvalue(), file.name)
             current.pairs, layout = own.read_with_layout(text, file.name, max_bytes)
         elif not is_blank(current.text):
             current.pairs, layout = own.read_with_layout(current.text, "The text", max_bytes)
@@ -339,7 +339,7 @@ def _own_pairs(current: Draft) -> None:
             current.pairs = []
     except ValueError as error:
         current.pairs = []
-        st.warning(frame.plain(frame.sentence(error)))
+        st.warning(frame.plain(frame.as_sentence(error)))
     draft.refit_steps(current)
     if current.pairs:
         _preview(current.pairs, layout)

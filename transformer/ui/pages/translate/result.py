@@ -30,26 +30,26 @@ _ATTENTION = "pages/attention.py"
 _FORCED_FOR_KEY, _OPEN_ATTENTION_KEY = "forced_of", "looked_at"
 
 
-def show(model: Model) -> Reading | None:
+def show(model: Model) -> CachedTrace | None:
     """Draw the translation. Return None, after a hint, if forced decoding has no text yet."""
     view = state.view(Translate)
     if view.method == "forced" and is_blank(view.target):
         st.info("Write your own translation below to see how probable the model finds it.")
         return None
-    cached = _with_forced_token(model, view, trace_cache.read(model, view))
-    views.translation(cached, model.about.writes)
-    return cached
+    cached_trace = _with_forced_token(model, view, trace_cache.read(model, view))
+    views.translation(cached_trace, model.about.writes)
+    return cached_trace
 
 
-def steps(model: Model, cached: Reading) -> None:
+def steps(model: Model, cached_trace: CachedTrace) -> None:
     """Draw the table of decoding steps. A click on a candidate forces it; a click on a step opens
     its attention."""
     view = state.view(Translate)
-    unit = "token" if exact.on() else "word"
+    unit = "token" if exact.is_on() else "word"
     st.caption(f"Click another {unit} to continue the translation from it.{_percentage_note()}")
     forced = int(view.force.split(":")[0]) if view.force else -1
-    tail_steps = tails(model, cached) if view.method == "sample" else {}
-    data = _table(model, cached.trace, forced, tail_steps)
+    tail_steps = tails(model, cached_trace) if view.method == "sample" else {}
+    data = _table(model, cached_trace.trace, forced, tail_steps)
     views.component("translation")(
         key="steps", data=data, on_choice_change=lambda: _handle_choice(model)
     )
@@ -59,7 +59,7 @@ def steps(model: Model, cached: Reading) -> None:
 
 def _percentage_note() -> str:
     """Return the explanation of the percentages of whole words; "" if tokens are shown."""
-    if exact.on():
+    if exact.is_on():
         return ""
     return (
         " The model chooses tokens, so each percentage is the probability of the first token in "
@@ -70,28 +70,28 @@ def _percentage_note() -> str:
 def _table(model: Model, trace: Trace, forced: int, tail_steps: dict[int, float]) -> dict[str, Any]:
     """Return the table's data by token, or by whole word with its alternatives."""
     pieces = trace.translation.steps
-    if exact.on():
+    if exact.is_on():
         return steps_data(pieces, live=True, forced=forced, tails=tail_steps)
     glance = glance_data(trace, _cached_alternatives(model, trace))
     numbers = words(trace.predicted_tokens)
     return word_steps(glance, pieces, numbers, live=True, forced=forced, tails=tail_steps)
 
 
-@remembered()
+@cached()
 def _cached_alternatives(model: Model, trace: Trace) -> tuple[tuple[Rival, ...], ...]:
     return rival_words(model.translator, trace.translation)
 
 
-def tails(model: Model, cached: Reading) -> dict[int, float]:
+def tails(model: Model, cached_trace: CachedTrace) -> dict[int, float]:
     """Return the steps that sampled a token from the tail, with the total probability of all more
     probable tokens, from the model's probabilities at temperature 1."""
-    trace = trace_cache.sites(model, cached, ["hook_logits"])
+    trace = trace_cache.sites(model, cached_trace, ["hook_logits"])
     ids = torch.tensor(trace.predicted_ids)
     before = mass_above(torch.tensor(trace["hook_logits"]), ids).tolist()
     return {step: share for step, share in enumerate(before) if share >= TAIL_THRESHOLD}
 
 
-def _with_forced_token(model: Model, view: Translate, cached: Reading) -> Reading:
+def _with_forced_token(model: Model, view: Translate, cached_trace: CachedTrace) -> CachedTrace:
     """Return the trace with the forced token, after drawing an undo button. A token that was forced
     in another sentence is removed."""
     text, force = st.session_state.get(_FORCED_FOR_KEY, (view.text, ""))
@@ -100,18 +100,18 @@ def _with_forced_token(model: Model, view: Translate, cached: Reading) -> Readin
         view = state.view(Translate)
     st.session_state[_FORCED_FOR_KEY] = view.text, view.force
     if not view.force:
-        return cached
+        return cached_trace
     try:
-        altered = trace_cache.altered(model, view, cached, view.force)
+        altered = trace_cache.with_forced_token(model, view, cached_trace, view.force)
     except ValueError as error:
         st.warning(frame.plain(f"That token cannot be forced: {error}"))
-        state.normalise(force="")
-        return cached
+        state.set_fields(force="")
+        return cached_trace
     step = int(view.force.split(":")[0])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(
             f"You changed step {step + 1}. The model's own translation: "
-            f"**{frame.plain(cached.trace.text)}**"
+            f"**{frame.plain(cached_trace.trace.text)}**"
         )
         frame.state_button("Undo", "", {"force": ""})
     return altered
