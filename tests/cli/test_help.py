@@ -12,8 +12,8 @@ import pytest
 
 from tests.cli.conftest import Shell
 from transformer import __version__
-from transformer.cli import COMMANDS, FILES, heads_up
-from transformer.cli.train import NOT_OURS, attribute_texts
+from transformer.cli import COMMANDS, MODULE_NAMES, heads_up
+from transformer.cli.train import NOT_OPTIONS, attribute_texts
 from transformer.config import ModelConfig, TrainingConfig
 
 
@@ -56,7 +56,7 @@ def test_help_of_the_server_is_ours(shell: Shell) -> None:
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "serve"])
 def test_every_option_is_described(command: str) -> None:
     parser = argparse.ArgumentParser()
-    import_module(f"transformer.cli.{FILES.get(command, command)}").add_arguments(parser)
+    import_module(f"transformer.cli.{MODULE_NAMES.get(command, command)}").add_arguments(parser)
     assert [one.dest for one in parser._actions if not one.help] == []
     parser.format_help()  # a per cent sign in a text would be taken for a format
 
@@ -67,7 +67,7 @@ def test_help_of_train_has_the_text_and_the_default_of_every_field(
 ) -> None:
     out = " ".join(shell("train", "--help").out.split())
     for field in fields(config):
-        if field.name not in NOT_OURS:
+        if field.name not in NOT_OPTIONS:
             assert f"--{field.name.replace('_', '-')} " in out
             text = attribute_texts(config)[field.name]
             assert text.split(" (")[0].split("-")[0].split("; ")[0].rstrip(".") in out, field.name

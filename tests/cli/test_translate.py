@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Shell, refused
 from transformer import Trace, Translator
-from transformer.cli.options import result
+from transformer.cli.options import print_result
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "The baker sells bread."
@@ -131,8 +131,8 @@ def test_results_are_as_they_are_but_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
-    result(json.dumps({"text": ACTS}, ensure_ascii=False))
-    result(f"role,{ACTS}\n\tnext", end="")
+    print_result(json.dumps({"text": ACTS}, ensure_ascii=False))
+    print_result(f"role,{ACTS}\n\tnext", end="")
     out, _ = capsys.readouterr()
     first, rest = out.split("\n", 1)
     assert json.loads(first) == {"text": ACTS}  # JSON stays JSON

@@ -31,10 +31,10 @@ COMMANDS = {
     "export": "write a checkpoint as a folder that transformers opens",
     "site": "write the course and its views as a site that needs no server",
 }
-LONGEST = 1000
+MAX_ERROR_LENGTH = 1000
 """Letters of an error: the system repeats a name that is too long for it."""
 # Not a name that a file can have and be imported by.
-FILES = {"import": "import_model", "export": "export_model"}
+MODULE_NAMES = {"import": "import_model", "export": "export_model"}
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "python -m transformer") -> int:
@@ -46,11 +46,11 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
     arguments = sys.argv[1:] if arguments is None else arguments
     command = arguments[0] if arguments else None
     # All options of `serve` but --help are Streamlit's.
-    ours = arguments
+    to_parse = arguments
     if command == "serve":
-        ours = ["serve", *(["--help"] if {"-h", "--help"} & {*arguments} else [])]
+        to_parse = ["serve", *(["--help"] if {"-h", "--help"} & {*arguments} else [])]
     settings = argparse.Namespace(settings=arguments[1:])
-    options = _parser(command, program).parse_args(ours, settings)
+    options = _parser(command, program).parse_args(to_parse, settings)
     run: Command = options.run_command
     try:
         return run(options)
@@ -61,12 +61,14 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        said = "there is not enough memory for it" if out_of_memory(error) else _sentence(error)
-        log(f"error: {said if len(said) <= LONGEST else said[:LONGEST] + '…'}")
+        message = "there is not enough memory for it" if out_of_memory(error) else _message(error)
+        if len(message) > MAX_ERROR_LENGTH:
+            message = message[:MAX_ERROR_LENGTH] + "…"
+        log(f"error: {message}")
         return 1
 
 
-def _sentence(error: Exception) -> str:
+def _message(error: Exception) -> str:
     """Return what an error says; the system's own name the file first and no number."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{escape_controls(str(error.filename))} cannot be used: {error.strerror}"
@@ -94,10 +96,12 @@ def _parser(command: str | None, program: str) -> argparse.ArgumentParser:
     parser = _Parser(prog=program, description="Translate, train, measure and look into models.")
     parser.add_argument("--version", action="version", version=f"Heads Up {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for name, what in COMMANDS.items():
-        added = commands.add_parser(name, help=what, description=f"{what[0].upper()}{what[1:]}.")
+    for name, description in COMMANDS.items():
+        subparser = commands.add_parser(
+            name, help=description, description=f"{description[0].upper()}{description[1:]}."
+        )
         if name == command:
-            module = import_module(f"{__name__}.{FILES.get(name, name)}")
-            module.add_arguments(added)
-            added.set_defaults(run_command=module.run)
+            module = import_module(f"{__name__}.{MODULE_NAMES.get(name, name)}")
+            module.add_arguments(subparser)
+            subparser.set_defaults(run_command=module.run)
     return parser

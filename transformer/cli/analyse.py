@@ -10,7 +10,7 @@ from transformer.analysis.corpora import NAMES, Corpus, corpus_for
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.findings.beside_checkpoint import keep
 from transformer.analysis.reports import OPTIONS, REPORTS, report
-from transformer.cli.options import add_checkpoint, add_device, check_output, result
+from transformer.cli.options import add_checkpoint, add_device, check_output, print_result
 from transformer.inference import Translator
 from transformer.text.files import atomic_path
 from transformer.training.console import progress_bar
@@ -49,35 +49,39 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError(f"--sentences must be at least 1, not {options.sentences}")
     if options.links and (not options.corpus or options.corpus in NAMES):
         raise ValueError("--links needs the --corpus, a file, whose links they are")
-    asked: dict[str, Any] = {"bleu": True} if options.bleu else {}
+    report_options: dict[str, Any] = {"bleu": True} if options.bleu else {}
     if options.heads is not None:
-        asked["heads"] = options.heads
-    for name in asked:
-        fitting = [what for what, known in OPTIONS.items() if name in known]
-        if options.what not in fitting:
-            raise ValueError(f"--{name} is for --what {' or '.join(fitting)}, not {options.what}")
+        report_options["heads"] = options.heads
+    for name in report_options:
+        valid_reports = [
+            report_name for report_name, accepted in OPTIONS.items() if name in accepted
+        ]
+        if options.what not in valid_reports:
+            raise ValueError(
+                f"--{name} is for --what {' or '.join(valid_reports)}, not {options.what}"
+            )
     if options.keep and options.what != "findings":
         raise ValueError(f"--keep is for --what findings, not {options.what}")
     check_output(options.output)
-    given = None
+    own_corpus = None
     if options.corpus is not None:
-        given = Corpus.named(options.corpus) or Corpus.read(options.corpus, options.links)
+        own_corpus = Corpus.named(options.corpus) or Corpus.read(options.corpus, options.links)
     translator = Translator.load(options.checkpoint, options.device)
-    corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
+    corpus = own_corpus or corpus_for(options.checkpoint, translator.vocabulary)
     if options.sentences is not None:
         corpus = corpus.first(options.sentences)
     with progress_bar() as progress:
-        found = report(translator, corpus, options.what, asked, progress)
+        analysis = report(translator, corpus, options.what, report_options, progress)
     if options.keep:
-        about = found.to_dict()
-        keep(options.checkpoint, about["corpus"], about["findings"], FINDINGS)
+        content = analysis.to_dict()
+        keep(options.checkpoint, content["corpus"], content["findings"], FINDINGS)
     if options.json:
-        text = json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps(analysis.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:
-        text = found.table.to_csv(index=False, lineterminator="\n")
+        text = analysis.table.to_csv(index=False, lineterminator="\n")
     if options.output:
         with atomic_path(options.output) as temporary:
             temporary.write_text(text, encoding="utf-8")
     else:
-        result(text, end="")
+        print_result(text, end="")
     return 0

@@ -12,7 +12,7 @@ from transformer.cli.options import (
     check_output,
     check_pairs,
     decoding_options,
-    result,
+    print_result,
 )
 from transformer.inference import Translator
 from transformer.text import read_references
@@ -65,10 +65,10 @@ def run(options: argparse.Namespace) -> int:
         with atomic_path(options.output) as temporary:
             temporary.write_text("".join(f"{text}\n" for text in hypotheses), encoding="utf-8")
     if options.json:
-        result(json.dumps({**scores.to_dict(), "decoding": decoding}, indent=2))
+        print_result(json.dumps({**scores.to_dict(), "decoding": decoding}, indent=2))
     else:
-        result(f"BLEU {scores.bleu:.2f}  {scores.bleu_signature}")
-        result(f"chrF {scores.chrf:.2f}  {scores.chrf_signature}")
-        result(f"{scores.sentences} sentences, {scores.references} references, {decoding}")
-        result(f"{scores.tokens / scores.seconds:,.0f} tokens/s, {scores.seconds:.1f} s")
+        print_result(f"BLEU {scores.bleu:.2f}  {scores.bleu_signature}")
+        print_result(f"chrF {scores.chrf:.2f}  {scores.chrf_signature}")
+        print_result(f"{scores.sentences} sentences, {scores.references} references, {decoding}")
+        print_result(f"{scores.tokens / scores.seconds:,.0f} tokens/s, {scores.seconds:.1f} s")
     return 0

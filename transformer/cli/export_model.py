@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from transformer.cli.options import add_checkpoint, result
+from transformer.cli.options import add_checkpoint, print_result
 from transformer.exchange import export_marian
 
 
@@ -16,5 +16,5 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     export_marian(options.checkpoint, options.out)
-    result(f"{options.out}: open it with MarianMTModel.from_pretrained({options.out!r})")
+    print_result(f"{options.out}: open it with MarianMTModel.from_pretrained({options.out!r})")
     return 0

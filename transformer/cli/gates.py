@@ -10,7 +10,7 @@ from pathlib import Path
 from transformer.analysis.corpora import Corpus, corpus_for
 from transformer.analysis.interventions.switching import KINDS
 from transformer.checkpoint import load_languages, save_checkpoint
-from transformer.cli.options import add_checkpoint, add_device, result
+from transformer.cli.options import add_checkpoint, add_device, print_result
 from transformer.inference import Translator
 from transformer.languages import front_matter
 from transformer.training.console import progress_bar
@@ -41,13 +41,13 @@ def run(options: argparse.Namespace) -> int:
     if target.exists():
         raise ValueError(f"{target} exists already; name a new folder")
     languages = load_languages(options.checkpoint)
-    given = None
+    own_corpus = None
     if options.corpus is not None:
-        given = Corpus.named(options.corpus) or Corpus.read(options.corpus)
+        own_corpus = Corpus.named(options.corpus) or Corpus.read(options.corpus)
     translator = Translator.load(options.checkpoint, options.device)
-    corpus = given or corpus_for(options.checkpoint, translator.vocabulary)
+    corpus = own_corpus or corpus_for(options.checkpoint, translator.vocabulary)
     with progress_bar() as progress:
-        found = learn_gates(
+        learned = learn_gates(
             translator,
             corpus,
             penalty=options.penalty,
@@ -58,29 +58,29 @@ def run(options: argparse.Namespace) -> int:
             progress=progress,
         )
     card = (front_matter(languages) if languages else "") + _card(
-        options, found, len(corpus.sentences)
+        options, learned, len(corpus.sentences)
     )
-    save_checkpoint(target, found.translator.model, found.translator.vocabulary, card)
+    save_checkpoint(target, learned.translator.model, learned.translator.vocabulary, card)
     if options.json:
-        result(json.dumps(found.to_frame().to_dict("records"), indent=2))
+        print_result(json.dumps(learned.to_frame().to_dict("records"), indent=2))
     else:
-        result(_told(found))
+        print_result(_summary(learned))
     return 0
 
 
-def _told(found: LearnedGates) -> str:
-    there, left = (
-        Counter(kind for kind, _, _ in heads) for heads in (found.heads, found.survivors)
+def _summary(learned: LearnedGates) -> str:
+    all_heads, survivors = (
+        Counter(kind for kind, _, _ in heads) for heads in (learned.heads, learned.survivors)
     )
-    kinds = ", ".join(f"{kind} {left[kind]} of {there[kind]}" for kind in KINDS)
-    return f"{len(found.survivors)} of {len(found.heads)} heads stay: {kinds}"
+    kinds = ", ".join(f"{kind} {survivors[kind]} of {all_heads[kind]}" for kind in KINDS)
+    return f"{len(learned.survivors)} of {len(learned.heads)} heads stay: {kinds}"
 
 
-def _card(options: argparse.Namespace, found: LearnedGates, sentences: int) -> str:
+def _card(options: argparse.Namespace, learned: LearnedGates, sentences: int) -> str:
     return (
         "# Model card\n\n"
         f"{Path(options.checkpoint).name} with learned gates on its heads (Voita et al. 2019): "
         f"penalty {options.penalty:g}, {options.steps} steps over {sentences} sentences, weights' "
         f"learning rate {options.weight_rate:g}, seed {options.seed}"
-        f"{', rounded to 0 or 1' if options.round else ''}. {_told(found)}.\n"
+        f"{', rounded to 0 or 1' if options.round else ''}. {_summary(learned)}.\n"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from transformer.cli.options import result
+from transformer.cli.options import print_result
 from transformer.exchange import import_folder
 from transformer.languages import checked
 
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace) -> int:
     config = import_folder(
         options.folder, options.out, languages=languages, pickled=options.read_bin
     )
-    result(
+    print_result(
         f"{options.out}: {config.n_layers} layers of {config.d_model}, {config.n_heads} heads, "
         f"{config.vocab_size:,} pieces"
     )

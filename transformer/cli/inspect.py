@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint, load_languages
-from transformer.cli.options import add_checkpoint, result
+from transformer.cli.options import add_checkpoint, print_result
 from transformer.languages import called
 
 
@@ -33,14 +33,14 @@ def run(options: argparse.Namespace) -> int:
         "hash": checkpoint_hash(folder),
     }
     if options.hooks:
-        result("\n".join(model.hook_names))
+        print_result("\n".join(model.hook_names))
     elif options.json:
-        result(json.dumps(facts, indent=2))
+        print_result(json.dumps(facts, indent=2))
     else:
         facts["languages"] = " to ".join(map(called, languages)) if languages else "not said"
         width = max(map(len, facts))
         for name, value in facts.items():
-            result(
+            print_result(
                 f"{name:<{width}}  {value:,}" if type(value) is int else f"{name:<{width}}  {value}"
             )
     return 0

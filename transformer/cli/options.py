@@ -39,9 +39,9 @@ def check_output(path: str | None) -> None:
         raise ValueError(f"{path} cannot be written: there is no folder {Path(path).parent}")
 
 
-def add_pairs(parser: argparse.ArgumentParser, name: str, what: str) -> None:
+def add_pairs(parser: argparse.ArgumentParser, name: str, purpose: str) -> None:
     """`name`, or an option `--name`: a table, or two parallel files."""
-    parser.add_argument(name, nargs="+", metavar="FILE", help=f"{what}: {PAIRS}")
+    parser.add_argument(name, nargs="+", metavar="FILE", help=f"{purpose}: {PAIRS}")
 
 
 def check_pairs(files: list[str] | None) -> None:
@@ -83,7 +83,7 @@ def decoding_options(options: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(options, name) for name in names if getattr(options, name) is not None}
 
 
-def result(text: str, end: str = "\n") -> None:
+def print_result(text: str, end: str = "\n") -> None:
     """To standard output, at once. On a terminal nothing of it steers the terminal; a file or
     another program gets it as it is."""
     print(escape_controls(text) if sys.stdout.isatty() else text, end=end, flush=True)

@@ -26,7 +26,7 @@ from transformer.training.run import RunFolder
 from transformer.training.train_folder import train_run
 
 # Ids are the vocabulary's, and what only models of others have is not trained here.
-NOT_OURS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *OF_OTHERS}
+NOT_OPTIONS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *OF_OTHERS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--start-from",
         metavar="CHECKPOINT",
-        type=lambda given: str(find_checkpoint(given)),
+        type=lambda checkpoint: str(find_checkpoint(checkpoint)),
         help="begin with the weights of this checkpoint, a folder or a name, with its shape and, "
         "without --vocab-size, its vocabulary",
     )
@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "model",
         f"The preset, or the checkpoint of --start-from, gives {sizes}.",
     )
-    _add_fields(shape, ModelConfig, skip=NOT_OURS)
+    _add_fields(shape, ModelConfig, skip=NOT_OPTIONS)
     training = parser.add_argument_group(
         "training", "The defaults are those for files; a task has defaults of its own."
     )
@@ -121,7 +121,7 @@ def attribute_texts(described: type) -> dict[str, str]:
     return {name: " ".join(text.split()) for names, text in entries for name in names.split(", ")}
 
 
-def _given(
+def _set_options(
     options: argparse.Namespace, config: type[ModelConfig] | type[TrainingConfig]
 ) -> dict[str, Any]:
     names = [field.name for field in fields(config)]
@@ -137,32 +137,43 @@ def run(options: argparse.Namespace) -> int:
         raise ValueError("--option is for a task; give one with --task")
     check_pairs(options.train)
     check_pairs(options.valid)
-    asked = FilesRun(
+    run_config = FilesRun(
         train=tuple(options.train),
         valid=tuple(options.valid) if options.valid else None,
-        added=dict(map(_added, options.add)),
+        added=dict(map(_added_table, options.add)),
         start_from=options.start_from,
         max_pieces=MAX_PIECES if options.max_pieces is None else options.max_pieces,
         model=_model_config(options),
-        training=TrainingConfig.from_dict(_given(options, TrainingConfig)),
+        training=TrainingConfig.from_dict(_set_options(options, TrainingConfig)),
         device=options.device,
         languages=checked(options.languages) if options.languages else None,
     )
-    own_pieces = options.start_from is not None and options.vocab_size is not None
-    return train_command(options.run, asked, learn_vocabulary=own_pieces, probes=options.probes)
+    new_vocabulary = options.start_from is not None and options.vocab_size is not None
+    return train_command(
+        options.run, run_config, learn_vocabulary=new_vocabulary, probes=options.probes
+    )
 
 
 def _train_task(options: argparse.Namespace) -> int:
     """Write the run's config as the page would, and train it."""
-    own = ("train", "valid", "add", "probes", "start_from", "vocab_size", "max_pieces", "languages")
-    for name in own:
+    file_options = (
+        "train",
+        "valid",
+        "add",
+        "probes",
+        "start_from",
+        "vocab_size",
+        "max_pieces",
+        "languages",
+    )
+    for name in file_options:
         if getattr(options, name):
-            what = "files" if name == "train" else f"--{name.replace('_', '-')}"
-            raise ValueError(f"a task makes its own text: leave {what} out, or --task")
+            option = "files" if name == "train" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"a task makes its own text: leave {option} out, or --task")
     config = make_run_config(
         options.task,
         preset=options.preset or "tiny",
-        settings=_given(options, ModelConfig) | _given(options, TrainingConfig),
+        settings=_set_options(options, ModelConfig) | _set_options(options, TrainingConfig),
         options=dict(map(_option, options.option)),
         device=options.device,
     )
@@ -183,7 +194,7 @@ def _option(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
-def _added(text: str) -> tuple[str, float]:
+def _added_table(text: str) -> tuple[str, float]:
     table, equals, weight = text.rpartition("=")
     try:
         times = float(weight) if equals else 1.0
@@ -195,7 +206,7 @@ def _added(text: str) -> tuple[str, float]:
 
 
 def _model_config(options: argparse.Namespace) -> ModelConfig:
-    shape = _given(options, ModelConfig)
+    shape = _set_options(options, ModelConfig)
     if options.start_from is None:
         size = shape.pop("vocab_size", 8000)
         return ModelConfig.preset(options.preset or "small", vocab_size=size, **shape)

@@ -15,7 +15,7 @@ from transformer.cli.options import (
     add_decoding,
     check_output,
     decoding_options,
-    result,
+    print_result,
 )
 from transformer.inference import Decoding, Trace, Translation, Translator
 from transformer.text.files import atomic_path
@@ -74,7 +74,7 @@ def _translate_lines(
             if reason is None:
                 _show(next(translations), as_json)
                 continue
-            result("")
+            print_result("")
             if reason:
                 refused += 1
                 log(f"error: standard input, line {read + number + 1}: {reason}")
@@ -116,6 +116,6 @@ def _save_trace(trace: Trace, path: Path) -> None:
 
 def _show(translation: Translation, as_json: bool) -> None:
     if as_json:
-        result(json.dumps(translation.to_dict(), ensure_ascii=False))
+        print_result(json.dumps(translation.to_dict(), ensure_ascii=False))
     else:
-        result(translation.text)
+        print_result(translation.text)

@@ -27,7 +27,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.files import new_folder
 
-MOST = 512
+MAX_OUTPUT_LENGTH = 512
 """Longest output that its generation_config.json asks for, `</s>` counted."""
 
 
@@ -35,7 +35,7 @@ def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -
     """Write a checkpoint as a Marian folder, with its card; see `write_marian`."""
     path = Path(folder)
     languages = load_languages(path)
-    write_marian(*load_checkpoint(path), out, read_card(path), languages, called=str(path))
+    write_marian(*load_checkpoint(path), out, read_card(path), languages, model_name=str(path))
 
 
 def write_marian(
@@ -46,7 +46,7 @@ def write_marian(
     languages: Languages | None = None,
     licence: str | None = None,
     *,
-    called: str = "the model",
+    model_name: str = "the model",
 ) -> None:
     """Write config.json, model.safetensors, the vocabulary's files and the card.
 
@@ -62,67 +62,80 @@ def write_marian(
         ValueError: as `model_card`.
     """
     target = Path(out)
-    _check(called, model.config)
+    _check(model_name, model.config)
     if target.exists():
         raise CheckpointError(f"{target} is there already; give a folder that is not")
     sides = zip(("source_lang", "target_lang"), languages or (), strict=False)
-    tokenizer = {"tokenizer_class": "MarianTokenizer", "model_max_length": MOST, **dict(sides)}
-    written = model_card(
+    tokenizer = {
+        "tokenizer_class": "MarianTokenizer",
+        "model_max_length": MAX_OUTPUT_LENGTH,
+        **dict(sides),
+    }
+    new_card = model_card(
         card, model.config, library=LIBRARIES["marian"], languages=languages, licence=licence
     )
     contents = {
         "config.json": _json(_config(model.config)),
         "generation_config.json": _json(_generation(model.config)),
-        WEIGHTS: save(_theirs(model), metadata={"format": "pt"}),
+        WEIGHTS: save(_marian_weights(model), metadata={"format": "pt"}),
         **_vocabulary(vocabulary, model.config),
         "tokenizer_config.json": _json(tokenizer),
-        CARD: written.encode(),
+        CARD: new_card.encode(),
     }
-    with new_folder(target) as made:
+    with new_folder(target) as folder:
         for name, content in contents.items():
-            (made / name).write_bytes(content)
+            (folder / name).write_bytes(content)
 
 
-def _check(called: str, config: ModelConfig) -> None:
-    for name, wanted in (("score", "scaled_dot"), ("positions", "sinusoidal")):
-        has = getattr(config, name)
-        if has != wanted:
+def _check(model_name: str, config: ModelConfig) -> None:
+    for name, required in (("score", "scaled_dot"), ("positions", "sinusoidal")):
+        value = getattr(config, name)
+        if value != required:
             raise CheckpointError(
-                f"{called} cannot be a Marian model: its {name} is {has!r}, Marian's is {wanted!r}"
+                f"{model_name} cannot be a Marian model: its {name} is {value!r}, Marian's "
+                f"is {required!r}"
             )
 
 
-def _theirs(model: Transformer) -> dict[str, Tensor]:
+def _marian_weights(model: Transformer) -> dict[str, Tensor]:
     """Our weights under their names, in their order of channels."""
     config = model.config
-    ours = {name: weight.detach().cpu().float() for name, weight in model.named_parameters()}
+    weights_by_name = {
+        name: weight.detach().cpu().float() for name, weight in model.named_parameters()
+    }
     if not config.biases:
         d = config.d_model
-        for name in [name for name in ours if name.endswith(("w_qkv", "w_o"))]:
+        for name in [name for name in weights_by_name if name.endswith(("w_qkv", "w_o"))]:
             path, _, end = name.rpartition("w_")
-            ours[f"{path}b_{end}"] = torch.zeros(3 * d if end == "qkv" else d)
-    moved = names.reordered(ours, names.theirs_of_ours(config.d_model).argsort())
-    kept = _kept_ids(config)
-    table = moved["embedding.weight"][kept]
+            weights_by_name[f"{path}b_{end}"] = torch.zeros(3 * d if end == "qkv" else d)
+    reordered = names.reorder_channels(
+        weights_by_name, names.marian_channels(config.d_model).argsort()
+    )
+    exported_ids = _exported_ids(config)
+    table = reordered["embedding.weight"][exported_ids]
     table[-1] = 0  # of <pad>
-    bias = moved.get("output_bias", torch.zeros(config.vocab_size))[kept]
-    weights = {names.TABLE: table, names.BIAS: bias[None], **names.split(moved, config.n_layers)}
-    start = moved["embedding.weight"][config.bos_id] * config.embedding_scale
+    bias = reordered.get("output_bias", torch.zeros(config.vocab_size))[exported_ids]
+    weights = {
+        names.TABLE: table,
+        names.BIAS: bias[None],
+        **names.to_marian(reordered, config.n_layers),
+    }
+    start = reordered["embedding.weight"][config.bos_id] * config.embedding_scale
     if start.any():
-        positions = names.marian_positions(_positions(config), config.d_model)
+        positions = names.marian_positions(_n_positions(config), config.d_model)
         positions[0] += start
         weights[names.DECODER_POSITIONS] = positions
     return weights
 
 
-def _kept_ids(config: ModelConfig) -> list[int]:
+def _exported_ids(config: ModelConfig) -> list[int]:
     """Our ids in the order of the folder's: all but `<s>`, and `<pad>` last."""
     special = (config.bos_id, config.pad_id)
     return [id for id in range(config.vocab_size) if id not in special] + [config.pad_id]
 
 
-def _positions(config: ModelConfig) -> int:
-    return max(2 * MOST, config.max_len)
+def _n_positions(config: ModelConfig) -> int:
+    return max(2 * MAX_OUTPUT_LENGTH, config.max_len)
 
 
 def _config(config: ModelConfig) -> dict[str, Any]:
@@ -132,13 +145,13 @@ def _config(config: ModelConfig) -> dict[str, Any]:
         "architectures": ["MarianMTModel"],
         "model_type": "marian",
         "is_encoder_decoder": True,
-        "vocab_size": len(_kept_ids(config)),
-        "decoder_vocab_size": len(_kept_ids(config)),
+        "vocab_size": len(_exported_ids(config)),
+        "decoder_vocab_size": len(_exported_ids(config)),
         "d_model": config.d_model,
         **{f"{stack}_{name}": size for stack in stacks for name, size in sizes.items()},
         "activation_function": config.activation,
         "dropout": config.dropout,
-        "max_position_embeddings": _positions(config),
+        "max_position_embeddings": _n_positions(config),
         "scale_embedding": config.scale_embedding,
         "share_encoder_decoder_embeddings": True,
         "tie_word_embeddings": True,
@@ -147,8 +160,8 @@ def _config(config: ModelConfig) -> dict[str, Any]:
 
 
 def _ids(config: ModelConfig) -> dict[str, Any]:
-    kept = _kept_ids(config)
-    pad, eos = kept.index(config.pad_id), kept.index(config.eos_id)
+    exported_ids = _exported_ids(config)
+    pad, eos = exported_ids.index(config.pad_id), exported_ids.index(config.eos_id)
     return {
         "pad_token_id": pad,
         "eos_token_id": eos,
@@ -158,20 +171,25 @@ def _ids(config: ModelConfig) -> dict[str, Any]:
 
 
 def _generation(config: ModelConfig) -> dict[str, Any]:
-    kept = _kept_ids(config)
-    barred = [[kept.index(config.pad_id)], [kept.index(config.unk_id)]]
-    return {**_ids(config), "bad_words_ids": barred, "max_length": MOST, "num_beams": 1}
+    exported_ids = _exported_ids(config)
+    forbidden = [[exported_ids.index(config.pad_id)], [exported_ids.index(config.unk_id)]]
+    return {
+        **_ids(config),
+        "bad_words_ids": forbidden,
+        "max_length": MAX_OUTPUT_LENGTH,
+        "num_beams": 1,
+    }
 
 
 def _vocabulary(vocabulary: Vocabulary, config: ModelConfig) -> dict[str, bytes]:
     """source.spm, target.spm and vocab.json; one model serves both sides where there is one."""
-    pieces = vocabulary.tokens(_kept_ids(config))
+    pieces = vocabulary.tokens(_exported_ids(config))
     if len(set(pieces)) < len(pieces):
         raise CheckpointError(f"only {len(set(pieces))} of its {len(pieces)} pieces differ")
     pair = vocabulary.pair
     source, target = (vocabulary.to_bytes(),) * 2 if pair is None else pair.files
-    listed = {piece: id for id, piece in enumerate(pieces)}
-    return {"source.spm": source, "target.spm": target, "vocab.json": _json(listed)}
+    ids = {piece: id for id, piece in enumerate(pieces)}
+    return {"source.spm": source, "target.spm": target, "vocab.json": _json(ids)}
 
 
 def _json(values: dict[str, Any]) -> bytes:

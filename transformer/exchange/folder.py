@@ -22,7 +22,7 @@ WEIGHTS, PICKLED, SHARDED = (
 )
 
 
-def there(folder: Path, name: str) -> Path:
+def require_file(folder: Path, name: str) -> Path:
     """Raises CheckpointError, with what the folder holds, if there is no such file."""
     if not folder.is_dir():
         raise CheckpointError(
@@ -39,14 +39,14 @@ def there(folder: Path, name: str) -> Path:
 def read_json(path: Path) -> dict[str, Any]:
     """Raises CheckpointError unless the file holds a JSON object."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError as error:
         raise CheckpointError(f"{path} is nested too deeply") from error
     except (OSError, ValueError) as error:
         raise CheckpointError(f"{path} is cut off or is no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise CheckpointError(f"{path} must hold a JSON object, not {type(found).__name__}")
-    return found
+    if not isinstance(content, dict):
+        raise CheckpointError(f"{path} must hold a JSON object, not {type(content).__name__}")
+    return content
 
 
 def optional_json(folder: Path, name: str) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def read_weights(folder: Path, *, pickled: bool = False) -> dict[str, Tensor]:
             f"{folder} has its weights in several files; write one, by save_pretrained with "
             "max_shard_size='100GB'"
         )
-    path = there(folder, WEIGHTS)
+    path = require_file(folder, WEIGHTS)
     with open_weights(path) as file:
         kinds = {name: file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
         for name, kind in kinds.items():
@@ -90,44 +90,44 @@ def read_weights(folder: Path, *, pickled: bool = False) -> dict[str, Tensor]:
 
 def _read_pickled(path: Path) -> dict[str, Tensor]:
     try:
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        tensors = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, OSError, EOFError, ValueError) as error:
         raise CheckpointError(
             f"{path} is cut off, or is no file of weights alone ({type(error).__name__})"
         ) from error
-    if not isinstance(found, dict) or not all(isinstance(t, Tensor) for t in found.values()):
+    if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) for t in tensors.values()):
         raise CheckpointError(f"{path} must hold tensors by name, and nothing else")
-    return {name: tensor.float() for name, tensor in found.items()}
+    return {name: tensor.float() for name, tensor in tensors.items()}
 
 
 _LICENCE = re.compile(r"^license\s*:\s*['\"]?([\w.+-]{1,64})['\"]?\s*$", re.MULTILINE)
 _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 
 
-def imported_card(path: Path, said: Mapping[str, Any], languages: Languages | None) -> str:
+def imported_card(path: Path, marian_config: Mapping[str, Any], languages: Languages | None) -> str:
     """Front matter of ours, where the model is from, and the card that it came with.
 
     Args:
         said: its config.json, which may name where it was published.
     """
-    theirs = read_card(path)
-    licence = _LICENCE.search(theirs)
-    known = languages or _languages(path, theirs)
-    head = front_matter(known).removesuffix("---\n\n") if known else "---\n"
+    original_card = read_card(path)
+    licence = _LICENCE.search(original_card)
+    codes = languages or _languages(path, original_card)
+    front = front_matter(codes).removesuffix("---\n\n") if codes else "---\n"
     if licence:
-        head += f"license: {licence[1]}\n"
-    name = said.get("_name_or_path")
-    named = isinstance(name, str) and _REPOSITORY.fullmatch(name)
+        front += f"license: {licence[1]}\n"
+    name = marian_config.get("_name_or_path")
+    published = isinstance(name, str) and _REPOSITORY.fullmatch(name)
     lines = [
         f"# {_model_name(path)}",
         "A Marian model, imported by `python -m transformer import`. Its numbers are those of "
-        f"{f'`{name}`' if named else 'the folder it came from'}; nothing was trained here.",
+        f"{f'`{name}`' if published else 'the folder it came from'}; nothing was trained here.",
         f"Licence: {licence[1]}, as its card says." if licence else "Its card names no licence.",
     ]
-    body = _body(theirs)
+    body = _body(original_card)
     if body:
         lines += ["## The card it came with", body]
-    return f"{head}---\n\n" + "\n\n".join(lines) + "\n"
+    return f"{front}---\n\n" + "\n\n".join(lines) + "\n"
 
 
 def _model_name(folder: Path) -> str:
@@ -139,22 +139,22 @@ def _model_name(folder: Path) -> str:
 def _body(card: str) -> str:
     """A card without its front matter."""
     parts = re.split(r"^---\s*$", card, maxsplit=2, flags=re.MULTILINE)
-    whole = len(parts) == 3 and not parts[0].strip()
-    return (parts[2] if whole else card).strip()
+    has_front_matter = len(parts) == 3 and not parts[0].strip()
+    return (parts[2] if has_front_matter else card).strip()
 
 
 def _languages(path: Path, card: str) -> Languages | None:
     """By the card, by its tokenizer, or by the end of the folder's name: "opus-mt-en-fr"."""
-    said = optional_json(path, "tokenizer_config.json")
-    ways: tuple[Callable[[], Languages | None], ...] = (
+    tokenizer = optional_json(path, "tokenizer_config.json")
+    sources: tuple[Callable[[], Languages | None], ...] = (
         lambda: of_card(card),
-        lambda: checked([said["source_lang"], said["target_lang"]]),
+        lambda: checked([tokenizer["source_lang"], tokenizer["target_lang"]]),
         lambda: of_name("-".join(_model_name(path).split("-")[-2:])),
     )
-    for find in ways:
+    for read_source in sources:
         try:
-            if found := find():
-                return found
+            if codes := read_source():
+                return codes
         except (ValueError, KeyError):  # many languages, or none
             continue
     return None

@@ -13,14 +13,20 @@ from torch import Tensor
 from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import names
-from transformer.exchange.folder import imported_card, optional_json, read_json, read_weights, there
+from transformer.exchange.folder import (
+    imported_card,
+    optional_json,
+    read_json,
+    read_weights,
+    require_file,
+)
 from transformer.exchange.marian_config import check, model_config
 from transformer.languages import Languages
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.text.pair_pieces import END, PAD, START, UNKNOWN, PairPieces
 
-NEVER = -1000.0
+START_BIAS = -1000.0
 """Output bias of a start that their vocabulary has not: e^-1000 is 0, so no share goes to it."""
 ROUNDING = 1e-2
 """Sinusoids that are stored in bfloat16 are 0.004 off."""
@@ -65,30 +71,32 @@ def read_marian(
         CheckpointError: what is missing, cut off or does not fit, in one sentence.
     """
     path = Path(folder)
-    said = read_json(there(path, "config.json"))
-    wishes = optional_json(path, "generation_config.json")
-    if wishes.get(START_ID) is not None:  # `generate` takes it from here
-        said[START_ID] = wishes[START_ID]
+    marian_config = read_json(require_file(path, "config.json"))
+    generation = optional_json(path, "generation_config.json")
+    if generation.get(START_ID) is not None:  # `generate` takes it from here
+        marian_config[START_ID] = generation[START_ID]
     try:
-        check(said)
-        listed = _pieces(path, said)
-        start = _start(said, listed)
-        if listed[start] == START:  # a row of its own: an export by an earlier version
-            config = model_config(said, len(listed), start, listed.index(UNKNOWN))
-            weights = _ours(read_weights(path, pickled=pickled), config, None)
+        check(marian_config)
+        piece_list = _pieces(path, marian_config)
+        start = _start_id(marian_config, piece_list)
+        if piece_list[start] == START:  # a row of its own: an export by an earlier version
+            config = model_config(marian_config, len(piece_list), start, piece_list.index(UNKNOWN))
+            weights = _our_weights(read_weights(path, pickled=pickled), config, None)
         else:
-            listed.append(START)
-            config = model_config(said, len(listed), len(listed) - 1, listed.index(UNKNOWN))
-            weights = _ours(read_weights(path, pickled=pickled), config, start)
-        files = [there(path, f"{side}.spm").read_bytes() for side in ("source", "target")]
-        pieces = PairPieces(files[0], files[1], listed, config.bos_id)
+            piece_list.append(START)
+            config = model_config(
+                marian_config, len(piece_list), len(piece_list) - 1, piece_list.index(UNKNOWN)
+            )
+            weights = _our_weights(read_weights(path, pickled=pickled), config, start)
+        files = [require_file(path, f"{side}.spm").read_bytes() for side in ("source", "target")]
+        pieces = PairPieces(files[0], files[1], piece_list, config.bos_id)
         with torch.random.fork_rng(devices=[]):
             model = Transformer(config)
         model.load_state_dict(weights)
     except ValueError as error:  # a CheckpointError is one
         raise CheckpointError(f"{path} cannot be imported: {error}") from error
     vocabulary = Vocabulary.from_bytes(pieces.to_bytes())
-    card = imported_card(path, said, languages)
+    card = imported_card(path, marian_config, languages)
     return ImportedModel(model.eval().requires_grad_(False), vocabulary, card)
 
 
@@ -100,37 +108,41 @@ def is_marian(folder: Path) -> bool:
         return False
 
 
-def _pieces(path: Path, said: Mapping[str, Any]) -> list[str]:
+def _pieces(path: Path, marian_config: Mapping[str, Any]) -> list[str]:
     """The pieces by id. Raises CheckpointError unless they are those that the config speaks of."""
-    found = read_json(there(path, "vocab.json"))
-    ids = list(found.values())
+    ids_by_piece = read_json(require_file(path, "vocab.json"))
+    ids = list(ids_by_piece.values())
     if not all(type(id) is int for id in ids) or sorted(ids) != list(range(len(ids))):
         raise CheckpointError(f"the {len(ids)} ids of its vocab.json are not 0 to {len(ids) - 1}")
-    if len(ids) != said.get("vocab_size"):
+    if len(ids) != marian_config.get("vocab_size"):
         raise CheckpointError(
-            f"its vocab.json has {len(ids)} pieces, its config.json {said.get('vocab_size')!r}"
+            f"its vocab.json has {len(ids)} pieces, its config.json "
+            f"{marian_config.get('vocab_size')!r}"
         )
     for piece, name in ((PAD, "pad_token_id"), (END, "eos_token_id"), (UNKNOWN, None)):
-        if piece not in found:
+        if piece not in ids_by_piece:
             raise CheckpointError(f"its vocab.json has no {piece}")
-        if name and found[piece] != said.get(name):
+        if name and ids_by_piece[piece] != marian_config.get(name):
             raise CheckpointError(
-                f"its vocab.json has {piece} as {found[piece]}, its config.json {said.get(name)!r}"
+                f"its vocab.json has {piece} as {ids_by_piece[piece]}, its config.json "
+                f"{marian_config.get(name)!r}"
             )
-    return sorted(found, key=found.__getitem__)
+    return sorted(ids_by_piece, key=ids_by_piece.__getitem__)
 
 
-def _start(said: Mapping[str, Any], listed: Sequence[str]) -> int:
+def _start_id(marian_config: Mapping[str, Any], piece_list: Sequence[str]) -> int:
     """What the decoder reads first: of Marian the padding. Raises CheckpointError if it is none."""
-    start = said.get(START_ID, said.get("pad_token_id"))
-    if type(start) is not int or not 0 <= start < len(listed):
+    start = marian_config.get(START_ID, marian_config.get("pad_token_id"))
+    if type(start) is not int or not 0 <= start < len(piece_list):
         raise CheckpointError(
-            f"its decoder starts with piece {start!r} of a vocabulary of {len(listed)}"
+            f"its decoder starts with piece {start!r} of a vocabulary of {len(piece_list)}"
         )
     return start
 
 
-def _ours(weights: dict[str, Tensor], config: ModelConfig, start: int | None) -> dict[str, Tensor]:
+def _our_weights(
+    weights: dict[str, Tensor], config: ModelConfig, start: int | None
+) -> dict[str, Tensor]:
     """Their weights under our names, in our order of channels; the row of `start` once more, as the
     last, unless it is None."""
     size = config.vocab_size - (start is not None)
@@ -141,41 +153,41 @@ def _ours(weights: dict[str, Tensor], config: ModelConfig, start: int | None) ->
             f"{(size, config.d_model)}"
         )
     try:
-        found = names.joined(weights, config.n_layers)
+        ours = names.from_marian(weights, config.n_layers)
     except KeyError as error:
         raise CheckpointError(f"its weights lack {error.args[0]}") from error
     except RuntimeError as error:
         raise CheckpointError(f"its weights are of sizes that do not fit: {error}") from error
-    _check_rest(weights, config)
+    _check_other_weights(weights, config)
     bias = weights.get(names.BIAS, torch.zeros(size)).flatten()
     if start is not None:
         row = table[start] + _start_at_position_0(weights, config) / config.embedding_scale
         table = torch.cat([table, row[None]])
-        bias = torch.cat([bias, bias.new_tensor([NEVER])])
-    found |= {"embedding.weight": table, "output_bias": bias}
-    order = names.theirs_of_ours(config.d_model)
-    _check_shapes(found, config)
-    return names.reordered(found, order)
+        bias = torch.cat([bias, bias.new_tensor([START_BIAS])])
+    ours |= {"embedding.weight": table, "output_bias": bias}
+    order = names.marian_channels(config.d_model)
+    _check_shapes(ours, config)
+    return names.reorder_channels(ours, order)
 
 
 def _table(weights: Mapping[str, Tensor]) -> Tensor:
     """The one table of embeddings, whatever its file calls it."""
-    there = [name for name in (names.TABLE, *names.TIED) if name in weights]
-    if not there:
+    stored = [name for name in (names.TABLE, *names.TIED) if name in weights]
+    if not stored:
         raise CheckpointError(f"its weights lack {names.TABLE}")
-    table = weights[there[0]]
-    for name in there[1:]:
+    table = weights[stored[0]]
+    for name in stored[1:]:
         if not torch.equal(weights[name], table):
             raise CheckpointError(
-                f"its {there[0]} and its {name} are not the same table; here one serves source, "
+                f"its {stored[0]} and its {name} are not the same table; here one serves source, "
                 "target and output"
             )
     return table
 
 
-def _check_rest(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
+def _check_other_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
     """Raises CheckpointError for a weight that ours has not, or for positions that are not ours."""
-    layers = {part for parts in names.every(config.n_layers).values() for part in parts}
+    layers = {part for parts in names.weight_names(config.n_layers).values() for part in parts}
     for name, weight in weights.items():
         if names.POSITIONS.fullmatch(name):
             _check_positions(name, weight, config)
@@ -197,9 +209,9 @@ def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
     if list(weight.shape) != shape:
         raise CheckpointError(f"its {name} is {tuple(weight.shape)}, not {tuple(shape)}")
     first = int(name == names.DECODER_POSITIONS)  # its row 0 may hold the vector of the start too
-    apart = (weight - names.marian_positions(*shape))[first:].abs().max()
-    if not apart < ROUNDING:
-        raise CheckpointError(f"its {name} is up to {float(apart):.2g} off the sinusoids")
+    difference = (weight - names.marian_positions(*shape))[first:].abs().max()
+    if not difference < ROUNDING:
+        raise CheckpointError(f"its {name} is up to {float(difference):.2g} off the sinusoids")
 
 
 def _check_shapes(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
@@ -208,11 +220,11 @@ def _check_shapes(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
     ends = {"w_qkv": [3 * d, d], "b_qkv": [3 * d], "w_o": [d, d], "w_1.weight": [d_ff, d]}
     ends |= {"w_1.bias": [d_ff], "w_2.weight": [d, d_ff], "output_bias": [config.vocab_size]}
     for name, weight in weights.items():
-        wanted = next((shape for end, shape in ends.items() if name.endswith(end)), None)
-        if wanted is None and name != "embedding.weight":
-            wanted = [d]
-        if wanted is not None and list(weight.shape) != wanted:
+        expected = next((shape for end, shape in ends.items() if name.endswith(end)), None)
+        if expected is None and name != "embedding.weight":
+            expected = [d]
+        if expected is not None and list(weight.shape) != expected:
             raise CheckpointError(
                 f"its {name} would be {tuple(weight.shape)}, its config.json asks for "
-                f"{tuple(wanted)}"
+                f"{tuple(expected)}"
             )

@@ -10,25 +10,27 @@ from transformer.config import ModelConfig
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
 """What `transformers` calls them, and we."""
-SAME = (
+EQUAL_SIZES = (
     ("encoder_layers", "decoder_layers"),
     ("encoder_attention_heads", "decoder_attention_heads"),
     ("encoder_ffn_dim", "decoder_ffn_dim"),
 )
 """Sizes of both stacks that are one size here."""
-_BEFORE = "its LayerNorm before each sublayer and not after the sum"
-LACKS = {
+_PRE_NORM = "its LayerNorm before each sublayer and not after the sum"
+MISSING_FEATURES = {
     "bart": "a LayerNorm on the embeddings, learned positions counted from 2 and pieces of bytes",
-    "mbart": f"{_BEFORE}, one on the embeddings and learned positions that count from 2",
-    "m2m_100": f"{_BEFORE} and positions that count from 2",
-    "t5": f"{_BEFORE}, of another kind, and positions as a bias of the scores",
+    "mbart": f"{_PRE_NORM}, one on the embeddings and learned positions that count from 2",
+    "m2m_100": f"{_PRE_NORM} and positions that count from 2",
+    "t5": f"{_PRE_NORM}, of another kind, and positions as a bias of the scores",
 }
 """What models of other types have and ours has not, by their code in `transformers` 5.23."""
-MUST = {"share_encoder_decoder_embeddings": True, "tie_word_embeddings": True}
+REQUIRED = {"share_encoder_decoder_embeddings": True, "tie_word_embeddings": True}
 """What another value of these would mean is another model than ours; left out, it is so."""
 
 
-def model_config(said: Mapping[str, Any], vocab_size: int, start: int, unk_id: int) -> ModelConfig:
+def model_config(
+    config: Mapping[str, Any], vocab_size: int, start: int, unk_id: int
+) -> ModelConfig:
     """Our config.
 
     Args:
@@ -40,62 +42,66 @@ def model_config(said: Mapping[str, Any], vocab_size: int, start: int, unk_id: i
     Raises:
         CheckpointError: for a model that ours is not, with both values.
     """
-    check(said)
+    check(config)
     try:
-        found = ModelConfig(
+        ours = ModelConfig(
             vocab_size=vocab_size,
-            d_model=said["d_model"],
-            n_layers=said["encoder_layers"],
-            n_heads=said["encoder_attention_heads"],
-            d_ff=said["encoder_ffn_dim"],
-            dropout=said.get("dropout", 0.1),
-            max_len=said.get("max_position_embeddings", 512),
-            pad_id=said["pad_token_id"],
+            d_model=config["d_model"],
+            n_layers=config["encoder_layers"],
+            n_heads=config["encoder_attention_heads"],
+            d_ff=config["encoder_ffn_dim"],
+            dropout=config.get("dropout", 0.1),
+            max_len=config.get("max_position_embeddings", 512),
+            pad_id=config["pad_token_id"],
             bos_id=start,
-            eos_id=said["eos_token_id"],
+            eos_id=config["eos_token_id"],
             unk_id=unk_id,
             biases=True,
-            activation=ACTIVATIONS[said["activation_function"]],  # type: ignore[arg-type]
+            activation=ACTIVATIONS[config["activation_function"]],  # type: ignore[arg-type]
             output_bias=True,
-            scale_embedding=said.get("scale_embedding", False),
+            scale_embedding=config.get("scale_embedding", False),
         )
     except KeyError as error:
         raise CheckpointError(f"its config.json says nothing of {error.args[0]}") from error
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"its config.json does not fit: {error}") from error
-    if found.max_len * found.d_model > MOST_PLACES:  # sinusoids: no file has as many numbers
+    if ours.max_len * ours.d_model > MOST_PLACES:  # sinusoids: no file has as many numbers
         raise CheckpointError(
-            f"its config.json asks for {found.max_len:,} positions of {found.d_model:,}; all "
+            f"its config.json asks for {ours.max_len:,} positions of {ours.d_model:,}; all "
             f"together may be {MOST_PLACES:,} numbers"
         )
-    return found
+    return ours
 
 
-def check(said: Mapping[str, Any]) -> None:
+def check(config: Mapping[str, Any]) -> None:
     """Raises CheckpointError for what ours is not."""
-    kind = said.get("model_type")
+    kind = config.get("model_type")
     if kind != "marian":
-        why = f", which has {LACKS[kind]}" if isinstance(kind, str) and kind in LACKS else ""
+        why = (
+            f", which has {MISSING_FEATURES[kind]}"
+            if isinstance(kind, str) and kind in MISSING_FEATURES
+            else ""
+        )
         raise CheckpointError(f"it is a model of type {kind!r}{why}; 'marian' can be imported")
-    for name, value in MUST.items():
-        if said.get(name, value) is not value:
+    for name, value in REQUIRED.items():
+        if config.get(name, value) is not value:
             raise CheckpointError(
-                f"its {name} is {said[name]!r}; it must be {value}, for one table serves source, "
+                f"its {name} is {config[name]!r}; it must be {value}, for one table serves source, "
                 "target and output here"
             )
-    for one, other in SAME:
-        if said.get(one) != said.get(other):
+    for encoder_key, decoder_key in EQUAL_SIZES:
+        if config.get(encoder_key) != config.get(decoder_key):
             raise CheckpointError(
-                f"its {one} is {said.get(one)!r} and its {other} {said.get(other)!r}; here both "
-                "stacks are alike"
+                f"its {encoder_key} is {config.get(encoder_key)!r} and its {decoder_key} "
+                f"{config.get(decoder_key)!r}; here both stacks have the same sizes"
             )
-    size, other_size = said.get("vocab_size"), said.get("decoder_vocab_size")
+    size, other_size = config.get("vocab_size"), config.get("decoder_vocab_size")
     if other_size not in (None, size):
         raise CheckpointError(
             f"it has {size!r} pieces for the source and {other_size!r} for the target; here one "
             "vocabulary serves both"
         )
-    activation = said.get("activation_function")
+    activation = config.get("activation_function")
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise CheckpointError(
             f"its activation is {activation!r}; it must be one of {', '.join(ACTIVATIONS)}"

@@ -55,10 +55,13 @@ def model_card(
         lines.append(front_matter(languages).splitlines()[1] + "\n")
     lines.append(f"license: {licence}\n")
     block = _BLOCK.match(card)
-    written = {"library_name", "pipeline_tag", "language", "license"}
-    kept = [m[0] for m in _ENTRY.finditer(block[1]) if m[1] not in written] if block else []
+    replaced = {"library_name", "pipeline_tag", "language", "license"}
+    other_entries = (
+        [m[0] for m in _ENTRY.finditer(block[1]) if m[1] not in replaced] if block else []
+    )
     text = (card[block.end() :] if block else card).strip()
-    return f"---\n{''.join([*lines, *kept])}---\n\n{text or _text(config, languages, licence)}\n"
+    text = text or _text(config, languages, licence)
+    return f"---\n{''.join([*lines, *other_entries])}---\n\n{text}\n"
 
 
 def _text(config: ModelConfig, languages: Languages | None, licence: str) -> str:

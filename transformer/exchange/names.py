@@ -56,7 +56,7 @@ def layer_names(decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
             yield f"{ours}.{kind}", (f"{theirs}.{kind}",)
 
 
-def every(n_layers: int) -> dict[str, tuple[str, ...]]:
+def weight_names(n_layers: int) -> dict[str, tuple[str, ...]]:
     """Our name of every weight within the layers, and theirs, in the order of being stacked."""
     return {
         f"{ours}.{end}": tuple(f"{theirs}.{part}" for part in parts)
@@ -65,19 +65,19 @@ def every(n_layers: int) -> dict[str, tuple[str, ...]]:
     }
 
 
-def joined(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
+def from_marian(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
     """Weights of the layers under our names. Raises KeyError for one that is not there."""
     return {
         ours: torch.cat([weights[part] for part in theirs])
-        for ours, theirs in every(n_layers).items()
+        for ours, theirs in weight_names(n_layers).items()
     }
 
 
-def split(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
-    """The inverse of `joined`."""
+def to_marian(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
+    """The inverse of `from_marian`."""
     return {
         part: piece.contiguous()
-        for ours, theirs in every(n_layers).items()
+        for ours, theirs in weight_names(n_layers).items()
         for part, piece in zip(theirs, weights[ours].chunk(len(theirs)), strict=True)
     }
 
@@ -96,21 +96,25 @@ RESIDUAL = {
 """Ends of our names of weights, and which dimension of each runs over the residual channels."""
 
 
-def theirs_of_ours(d_model: int) -> Int[Tensor, " d_model"]:
+def marian_channels(d_model: int) -> Int[Tensor, " d_model"]:
     """For each of our channels the place that Marian gives it."""
-    places = torch.arange(d_model)
-    return places // 2 + (places % 2) * ((d_model + 1) // 2)
+    channels = torch.arange(d_model)
+    return channels // 2 + (channels % 2) * ((d_model + 1) // 2)
 
 
 def marian_positions(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
     """The sinusoids in Marian's order of channels."""
-    return sinusoidal(length, d_model)[:, theirs_of_ours(d_model).argsort()]
+    return sinusoidal(length, d_model)[:, marian_channels(d_model).argsort()]
 
 
-def reordered(weights: dict[str, Tensor], order: Int[Tensor, " d_model"]) -> dict[str, Tensor]:
+def reorder_channels(
+    weights: dict[str, Tensor], order: Int[Tensor, " d_model"]
+) -> dict[str, Tensor]:
     """Each weight, under our names, with its residual channels taken in this order."""
-    found = {}
+    reordered_weights = {}
     for name, weight in weights.items():
         dimension = next((dim for end, dim in RESIDUAL.items() if name.endswith(end)), None)
-        found[name] = weight if dimension is None else weight.index_select(dimension, order)
-    return found
+        reordered_weights[name] = (
+            weight if dimension is None else weight.index_select(dimension, order)
+        )
+    return reordered_weights

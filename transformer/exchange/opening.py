@@ -37,9 +37,9 @@ def resolve_folder(path: str | os.PathLike[str], revision: str | None = None) ->
     try:
         client = hub(f"loading {name} from the Hugging Face hub")
     except ImportError as error:
-        known = ", ".join(named_checkpoints()) or "none"
+        names = ", ".join(named_checkpoints()) or "none"
         raise ImportError(
-            f"there is no folder {name}, and {error}; these can be loaded by name: {known}"
+            f"there is no folder {name}, and {error}; these can be loaded by name: {names}"
         ) from error
     downloaded: Path = client.download(name, revision)
     return downloaded

@@ -48,8 +48,8 @@ def save_pretrained(
             identifier.
     """
     if format not in get_args(FolderFormat):
-        known = " or ".join(map(repr, get_args(FolderFormat)))
-        raise ValueError(f"format must be {known}, not {format!r}{near(format, LIBRARIES)}")
+        valid_formats = " or ".join(map(repr, get_args(FolderFormat)))
+        raise ValueError(f"format must be {valid_formats}, not {format!r}{near(format, LIBRARIES)}")
     card, codes = "", None
     if loaded_from is not None:
         card, codes = _card_and_languages(loaded_from)
@@ -58,10 +58,10 @@ def save_pretrained(
     if format == "marian":
         write_marian(model, vocabulary, out, card, codes, licence)
         return
-    written = model_card(
+    new_card = model_card(
         card, model.config, library=LIBRARIES[format], languages=codes, licence=licence
     )
-    save_checkpoint(out, model, vocabulary, written)
+    save_checkpoint(out, model, vocabulary, new_card)
 
 
 def push_to_hub(
