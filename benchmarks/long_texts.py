@@ -24,7 +24,7 @@ from benchmarks.memory import ROOT
 from transformer.figures.views import EXPLORER
 from transformer.jobs import services
 from transformer.ui.pages.inside import SECTIONS
-from transformer.ui.pages.lab import LABS
+from transformer.ui.pages.lab import EXPERIMENTS
 from transformer.ui.pages.positions import TOPICS
 from transformer.ui.services import memory_cache, trace_cache
 from transformer.ui.shell.registry import HOME
@@ -38,7 +38,7 @@ PARTS: list[tuple[str, dict[str, str]]] = [
     ("pages/translate.py", {"method": "sample"}),
     *(("pages/attention.py", {"view": view}) for view in EXPLORER),
     ("pages/attention.py", {"view": "compare", "force": "1:100"}),
-    *(("pages/lab.py", {"lab": lab}) for lab in LABS),
+    *(("pages/lab.py", {"lab": lab}) for lab in EXPERIMENTS),
     ("pages/lab.py", {"lab": "switch", "off": "c5,e3.2", "paint": "c5.1.1:0x70"}),
     ("pages/lab.py", {"lab": "switch", "away": "0,3"}),
     *(("pages/lab.py", {"lab": "sweep", "swept": what, "other": "{other}"})

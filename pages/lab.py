@@ -29,6 +29,6 @@ PARTS = {
 }
 
 with page.page("pages/lab.py") as model:
-    state.set_fields(lab=state.view(Lab).part)
+    state.set_fields(lab=state.view(Lab).experiment)
     menu.show()
     PARTS[state.view(Lab).lab](model)

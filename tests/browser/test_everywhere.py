@@ -15,7 +15,7 @@ from tests.browser.conftest import NewPage, Windows
 from tests.browser.opened import place_of
 from tests.browser.visited import findings, wait_for_address
 from transformer.figures.views import EXPLORER
-from transformer.ui.pages.lab import LABS
+from transformer.ui.pages.lab import EXPERIMENTS
 from transformer.ui.shell.registry import PAGES
 
 LETTERS = "(node) => parseFloat(getComputedStyle(node).fontSize)"
@@ -165,7 +165,7 @@ def test_an_old_address_with_the_fields_of_all_pages_still_reaches_them(
 NAMED = [
     *PLACES,
     "attention?view=heads&pin=s2",
-    *(f"lab?lab={part}" for part in LABS),
+    *(f"lab?lab={part}" for part in EXPERIMENTS),
     *(f"inside?box={box}" for box in ("encoder.embed.sum", "decoder.cross_attn.softmax")),
     "why?part=scores",
     "train?run=toy-reverse",

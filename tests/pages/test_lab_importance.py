@@ -18,7 +18,7 @@ from transformer.analysis.findings.finding import spread
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.importance.pruning import random_order
 from transformer.analysis.interventions.switching import switched_off
-from transformer.ui.pages.lab.pruning import LONGER
+from transformer.ui.pages.lab.pruning import MAX_EXTRA_TOKENS
 
 TEXT = "The baker hides books."
 N = 10
@@ -81,7 +81,7 @@ def test_a_button_takes_away_as_many_as_change_the_translation(
     def said(kind: str, gone: int) -> str:
         order = [(row["kind"], row["layer"], row["head"]) for row in rising if row["kind"] == kind]
         hooks = switched_off(translator.model.config, order[:gone])
-        most = len(whole.ids) + LONGER
+        most = len(whole.ids) + MAX_EXTRA_TOKENS
         return translator.translate(TEXT, hooks=hooks, candidates=1, max_len=most).text
 
     broken = 0
@@ -144,7 +144,7 @@ def test_pruned_heads_are_those_of_the_address(visit: Visit, translator: Transla
     order = random_order(kinds, 4)
     gone = [h for h in order if h[0] == "cross"]
     gone += [h for h in order if h[0] == "encoder"][:3]
-    most = len(translator.translate(TEXT, candidates=1).ids) + LONGER
+    most = len(translator.translate(TEXT, candidates=1).ids) + MAX_EXTRA_TOKENS
     found = translator.translate(TEXT, hooks=switched_off(config, gone), max_len=most)
     wanted = found.text if found.finished else f"{found.text} …"
     plain = re.sub(r"\\(.)", r"\1", texts(app))

@@ -20,7 +20,7 @@ from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.text import Vocabulary
-from transformer.ui.pages.lab import DOTS, SWEPT
+from transformer.ui.pages.lab import PATCHED_ACTIVATIONS, POINT_COLOURS
 
 PAGE = "pages/lab.py"
 PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}
@@ -59,7 +59,7 @@ def test_it_is_measured_once_and_shown_in_four_ways(
     assert not charts(app)
     measure(app, PATCH)
     assert not messages(app)
-    for part in SWEPT:
+    for part in PATCHED_ACTIVATIONS:
         # A visit of its own, as after a reload: what was measured is still there.
         app = visit(PAGE, heard, **PAIR, swept=part)
         assert view(app).swept == part
@@ -135,7 +135,7 @@ def test_a_map_is_kept_coloured_and_looked_into(visit: Visit, translator: Transl
     assert not messages(app)
     assert {one["name"] for one in figure(app)["data"]} == {"query", "key"}
     assert "Click a disc" in told(app)
-    for dots in DOTS:
+    for dots in POINT_COLOURS:
         app = visit(PAGE, **HEAD, dots=dots, exact="1")  # as after a reload
         drawn = figure(app)
         assert "of the variance" in drawn["layout"]["xaxis"]["title"]["text"]

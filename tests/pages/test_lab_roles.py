@@ -25,7 +25,7 @@ from transformer.jobs.results import FAILED
 from transformer.measures import MEASURES
 from transformer.text.files import write_json
 from transformer.training.recipe import make_run_config
-from transformer.ui.pages.lab import COLOURS
+from transformer.ui.pages.lab import GRID_MEASURES
 from transformer.ui.pages.lab.roles import said
 
 PAGE = "pages/lab.py"
@@ -159,9 +159,10 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     written = told(app)
     assert "Encoder self-attention, layer 1, head 3: " in written
     for name, value in card["measures"].items():
-        if name in COLOURS and value is not None:
+        if name in GRID_MEASURES and value is not None:
             even = said(name, measured["chance"]["encoder"].get(name))
-            row = f">{html.escape(COLOURS[name])}</th><td>{said(name, value)}</td><td>{even}</td>"
+            label = html.escape(GRID_MEASURES[name])
+            row = f">{label}</th><td>{said(name, value)}</td><td>{even}</td>"
             assert row in written
     bars = charts(app)[0]["data"][0]
     total = sum(rows for _, rows in measured["offsets"][at])

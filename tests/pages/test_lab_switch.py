@@ -21,7 +21,7 @@ from transformer.figures.packing import unpack
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads
 from transformer.ui.address import EXAMPLES
-from transformer.ui.pages.lab import MEANS, switch, switch_changes
+from transformer.ui.pages.lab import ABLATIONS, switch, switch_changes
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.
@@ -81,7 +81,7 @@ def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
     assert "Nothing is changed" in said(app)
 
 
-@pytest.mark.parametrize("means", MEANS)
+@pytest.mark.parametrize("means", ABLATIONS)
 def test_heads_that_are_off(visit: Visit, translator: Translator, means: str) -> None:
     own = means != "zero"
     app = opened(visit, off="e1.2,c1", means=means, method="forced" if own else "greedy")

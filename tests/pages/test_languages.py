@@ -21,7 +21,7 @@ from transformer.model import Transformer
 from transformer.text import Vocabulary
 from transformer.ui.about import PARALLEL_EXAMPLES, about
 from transformer.ui.pages.inside import SECTIONS
-from transformer.ui.pages.lab import BESIDE, LABS
+from transformer.ui.pages.lab import CELL_PAIRS, EXPERIMENTS
 from transformer.ui.pages.positions import TOPICS
 from transformer.ui.shell.registry import HOME, PAGES
 
@@ -38,8 +38,8 @@ ADDRESSES = [
     *(("pages/inside.py", {"section": section}) for section in SECTIONS),
     *(("pages/inside.py", {"box": box}) for box in STOPS),
     *(("pages/positions.py", {"topic": topic}) for topic in TOPICS),
-    *(("pages/lab.py", {"lab": lab}) for lab in LABS),
-    *(("pages/lab.py", {"lab": "moves", "beside": beside}) for beside in BESIDE),
+    *(("pages/lab.py", {"lab": lab}) for lab in EXPERIMENTS),
+    *(("pages/lab.py", {"lab": "moves", "beside": beside}) for beside in CELL_PAIRS),
     ("pages/why.py", {"part": "scores"}),
 ]
 

@@ -1,4 +1,4 @@
-"""The Heads lab page: what heads do, what weights move, and what happens without them."""
+"""The Heads lab page: experiments on what heads do and what changes without them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from transformer.measures import MEASURES
 from transformer.ui.address import View, field
 
-LABS = {
+EXPERIMENTS = {
     "matter": "Pruning",
     "switch": "Switch off heads",
     "sweep": "Activation patching",
@@ -17,7 +17,7 @@ LABS = {
     "align": "Word alignment",
     "dataset": "Export a dataset",
 }
-BESIDE = {
+CELL_PAIRS = {
     "weight-norm": "Weight | norm",
     "weight-gradient": "Weight | gradient",
     "weight-product": "Weight | gradient × weight",
@@ -25,101 +25,106 @@ BESIDE = {
     "norm-product": "Norm | gradient × weight",
     "gradient-product": "Gradient | gradient × weight",
 }
-MEANS = {
+ABLATIONS = {
     "zero": "Zero ablation",
     "uniform": "Uniform attention",
     "mean": "Mean ablation",
 }
-GONE = {"hidden": "Masked: no head can attend to them", "cut": "Removed: later tokens move up"}
-BLANK = {"cell": "Selected cell", "all": "All cells of the head"}
-ORDERS = {
+REMOVAL_METHODS = {
+    "hidden": "Masked: no head can attend to them",
+    "cut": "Removed: later tokens move up",
+}
+BLANK_SCOPES = {"cell": "Selected cell", "all": "All cells of the head"}
+PRUNING_ORDERS = {
     "sentence": "Least important first, by sentences",
     "position": "Least important first, by positions",
     "random": "Random",
 }
-SWEPT = {
+PATCHED_ACTIVATIONS = {
     "stream": "Residual stream",
     "attention": "Attention outputs",
     "ffn": "Feed-forward outputs",
     "heads": "Heads",
 }
-DOTS = {"side": "Query or key", "position": "Position", "kind": "Kind of token"}
-BY = {"weights": "by weights", "norms": "by norms"}
-TO = {"output": "at the predicting position", "input": "at the reading position"}
-COLOURS = {one.name: one.label for one in MEASURES.values()}
-_HEAD, _WEIGHT = r"[edc]\d{1,3}(\.\d{1,3})?", r"\d{1,4}x(100|[1-9]\d?)"
-_NUMBERS = r"(\d{1,4}(,\d{1,4})*)?"
-_PAINT = rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT}(,{_WEIGHT})*)?"
-_LINK = r"\d{1,3}[-p]\d{1,3}"
-OFF = (
-    rf"({_HEAD}(,{_HEAD})*)?",
+POINT_COLOURS = {"side": "Query or key", "position": "Position", "kind": "Kind of token"}
+SCORE_LABELS = {"weights": "by weights", "norms": "by norms"}
+ROW_LABELS = {"output": "at the predicting position", "input": "at the reading position"}
+GRID_MEASURES = {measure.name: measure.label for measure in MEASURES.values()}
+_HEAD_PATTERN, _WEIGHT_PATTERN = r"[edc]\d{1,3}(\.\d{1,3})?", r"\d{1,4}x(100|[1-9]\d?)"
+_NUMBERS_PATTERN = r"(\d{1,4}(,\d{1,4})*)?"
+_PAINT_PATTERN = rf"([edc]\d{{1,3}}\.\d{{1,3}}\.\d{{1,4}}:{_WEIGHT_PATTERN}(,{_WEIGHT_PATTERN})*)?"
+_LINK_PATTERN = r"\d{1,3}[-p]\d{1,3}"
+HEADS_FORM = (
+    rf"({_HEAD_PATTERN}(,{_HEAD_PATTERN})*)?",
     'e, d or c and layer.head or a layer, with commas, like "e3.2,c5"',
 )
-PAINT = (_PAINT, 'a head, a row, then keys and weights from 1 to 100, like "c5.1.3:0x70,4x30"')
-AWAY = (_NUMBERS, 'positions with commas, like "0,3"')
-PATCH = (
-    rf"([a-z_.\d]{{1,60}}:{_NUMBERS}:{_NUMBERS})?",
-    'a site and positions here and there, like "encoder.hook_memory:1:1"',
+PAINT_FORM = (
+    _PAINT_PATTERN,
+    'a head, a row, then keys and weights from 1 to 100, like "c5.1.3:0x70,4x30"',
 )
-POINT = (
+POSITIONS_FORM = (_NUMBERS_PATTERN, 'positions with commas, like "0,3"')
+PATCH_FORM = (
+    rf"([a-z_.\d]{{1,60}}:{_NUMBERS_PATTERN}:{_NUMBERS_PATTERN})?",
+    'a site, positions of this sentence and of the other, like "encoder.hook_memory:1:1"',
+)
+POINT_FORM = (
     r"([qk]\d{1,4}\.\d{1,4})?",
     'q for a query or k for a key, a sentence and a position, like "q12.3"',
 )
-LINKS = (
-    rf"({_LINK}(,{_LINK})*)?",
+LINKS_FORM = (
+    rf"({_LINK_PATTERN}(,{_LINK_PATTERN})*)?",
     'a source word and a target word with a hyphen, with commas, like "0-0,1-2"',
 )
 
 
 @dataclass(frozen=True)
 class Lab(View):
-    """A part of the lab, and what is changed in it.
+    """Address fields of the page.
 
     Attributes:
-        lab: the part; "" is the first, or the switches where the address says what they change.
-        beside: the two pictures of a head that stand side by side.
-        against: the id of a token that might have stood in the place of the one asked about, one
-            of its step's candidates; -1 is none.
-        off: heads that are switched off, by kind, layer and head; means: what that does to them.
-        paint: a row of one head with the weights of its keys.
-        away: source tokens taken away; gone: whether they are hidden or cut out.
+        lab: the experiment; "" is the first, or "switch" if the address changes heads or tokens.
+        beside: the two measures of one head's cells that are shown side by side.
+        against: the id of a candidate of the selected step to contrast its token with; -1 is none.
+        off: heads that are switched off, by kind, layer and head; means: the kind of ablation.
+        paint: a row of one head with attention weights for its keys.
+        away: source tokens that are removed; gone: whether they are masked or cut out.
         patch: a site whose activations at some positions come from the sentence `other`.
-        swept: which activations are put in, of all that were.
-        blank: one chosen cell, or all of the head.
-        less_encoder, less_decoder, less_cross: how many heads of each kind are pruned; pruned:
-            which go first, the least important or by chance (`seed`).
+        swept: the kind of activations that activation patching replaces one at a time.
+        blank: whether to set the selected cell or all cells of the head to 0.
+        less_encoder, less_decoder, less_cross: number of pruned heads of each kind; pruned: the
+            pruning order, by importance or random (`seed`).
         colour: the measure that a grid of all heads shows.
-        dots: what the colours of queries and keys stand for; point: the one that is looked at.
-        traced: heads whose weights go into a dataset.
-        by, to: how words are aligned, as in `alignment.leaderboard`; links: gold links of the
-            visitor's own.
+        dots: what the colours of queries and keys mean; point: the selected query or key.
+        traced: heads whose weights a dataset includes.
+        by, to: scores and row of the alignment, as in `alignment.leaderboard`; links: the
+            visitor's own gold links.
     """
 
-    lab: str = field("", "Experiment", choices={"": "Default", **LABS})
-    beside: str = field("weight-norm", "Side by side", choices=BESIDE)
+    lab: str = field("", "Experiment", choices={"": "Default", **EXPERIMENTS})
+    beside: str = field("weight-norm", "Side by side", choices=CELL_PAIRS)
     against: int = field(-1, "Compare with token", bounds=(-1, 2**31 - 1))
-    off: str = field(form=OFF)
-    means: str = field("zero", "Ablation", choices=MEANS)
-    paint: str = field(form=PAINT)
-    away: str = field(form=AWAY)
-    gone: str = field("hidden", "Method", choices=GONE)
-    patch: str = field(form=PATCH)
-    swept: str = field("stream", "Patch activations", choices=SWEPT)
-    blank: str = field("cell", "Blank", choices=BLANK)
+    off: str = field(form=HEADS_FORM)
+    means: str = field("zero", "Ablation", choices=ABLATIONS)
+    paint: str = field(form=PAINT_FORM)
+    away: str = field(form=POSITIONS_FORM)
+    gone: str = field("hidden", "Method", choices=REMOVAL_METHODS)
+    patch: str = field(form=PATCH_FORM)
+    swept: str = field("stream", "Patch activations", choices=PATCHED_ACTIVATIONS)
+    blank: str = field("cell", "Blank", choices=BLANK_SCOPES)
     less_encoder: int = field(0, bounds=(0, 4096))
     less_decoder: int = field(0, bounds=(0, 4096))
     less_cross: int = field(0, bounds=(0, 4096))
-    pruned: str = field("sentence", "Pruning order", choices=ORDERS)
-    colour: str = field("entropy", "Coloured by", choices=COLOURS)
-    dots: str = field("side", "Coloured by", choices=DOTS)
-    point: str = field(form=POINT)
-    traced: str = field(form=OFF)
-    by: str = field("weights", "Scores", choices=BY)
-    to: str = field("output", "Row", choices=TO)
-    links: str = field(form=LINKS)
+    pruned: str = field("sentence", "Pruning order", choices=PRUNING_ORDERS)
+    colour: str = field("entropy", "Coloured by", choices=GRID_MEASURES)
+    dots: str = field("side", "Coloured by", choices=POINT_COLOURS)
+    point: str = field(form=POINT_FORM)
+    traced: str = field(form=HEADS_FORM)
+    by: str = field("weights", "Scores", choices=SCORE_LABELS)
+    to: str = field("output", "Row", choices=ROW_LABELS)
+    links: str = field(form=LINKS_FORM)
 
     @property
-    def part(self) -> str:
-        """The part that is looked at, one of `LABS`."""
+    def experiment(self) -> str:
+        """Return the current experiment, one of `EXPERIMENTS`."""
         changed = self.off or self.paint or self.away or self.patch
-        return self.lab or ("switch" if changed else next(iter(LABS)))
+        return self.lab or ("switch" if changed else next(iter(EXPERIMENTS)))

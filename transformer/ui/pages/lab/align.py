@@ -15,7 +15,7 @@ from transformer.figures.glossary import tip
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import BY, TO, Lab, align_sentence
+from transformer.ui.pages.lab import ROW_LABELS, SCORE_LABELS, Lab, align_sentence
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import computed, corpus, exact, frame, own_sentences, tables
@@ -35,57 +35,62 @@ def show(model: Model) -> None:
     )
     align_sentence.open_aligner(model)
     texts = corpus.choose(model)
-    found = None
+    leaderboard = None
     if texts is not None and texts.n_gold:
-        found = computed.measured_or_preview(model, texts, "alignment", about=ABOUT, linked=True)
+        leaderboard = computed.measured_or_preview(
+            model, texts, "alignment", about=ABOUT, linked=True
+        )
     elif texts is not None:
         st.info(
             "These sentences have no gold links, so heads cannot be scored over them. "
             f"{own_sentences.with_links(model)} You can add links for one sentence below."
         )
-    if texts is not None and found is not None:
-        _board(model, found, texts)
-    _by_people(model)
-    align_sentence.show(model, texts, found)
+    if texts is not None and leaderboard is not None:
+        _leaderboard(model, leaderboard, texts)
+    _published_gold(model)
+    align_sentence.show(model, texts, leaderboard)
 
 
-def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
-    table = pd.DataFrame(found["table"])
+def _leaderboard(model: Model, leaderboard: Mapping[str, Any], texts: Corpus) -> None:
+    table = pd.DataFrame(leaderboard["table"])
     heads, layers = (table[table["aligner"] == name] for name in ("head", "layer"))
     best, layer = heads.iloc[0], layers.iloc[0]
     view = state.view(Lab)
-    unasked = st.session_state.pop(align_sentence.UNASKED, None) == align_sentence.drawn(view)
-    # A head of another kind was chosen elsewhere, and is another.
-    if unasked or view.layer < 0 or view.head < 0 or view.kind != "cross":
-        place = {"layer": int(best["layer"]), "head": int(best["head"])}
-        state.set_fields(**place, kind="cross", by=best["by"], to=best["to"])
+    chosen_by_default = st.session_state.pop(
+        align_sentence.DEFAULT_HEAD_KEY, None
+    ) == align_sentence.selected_row(view)
+    # A head of another kind, selected on another page, is not an aligner.
+    if chosen_by_default or view.layer < 0 or view.head < 0 or view.kind != "cross":
+        best_head = {"layer": int(best["layer"]), "head": int(best["head"])}
+        state.set_fields(**best_head, kind="cross", by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
-    told = {
+    agreements = {
         f"Best head: {exact.head(int(best['layer']), int(best['head']))}": best["aer"],
         f"Best layer, mean of its heads: {exact.number(int(layer['layer']))}": layer["aer"],
-        "IBM model 1": rates.get("model 1"),  # results of before have none
+        "IBM model 1": rates.get("model 1"),  # older results have none
         "IBM model 1, diagonal prior": rates["statistical"],
         "Diagonal": rates["diagonal"],
         "Random": rates["chance"],
     }
     with st.container(horizontal=True, key="figures"):
-        for name, rate in told.items():
+        for name, rate in agreements.items():
             if rate is None:
                 continue
             st.metric(name, f"{100 * (1 - rate):.1f} %", width="content", help=tip("AER"))
-    left_out = len(found["left_out"])
+    left_out = len(leaderboard["left_out"])
     st.caption(
         "Agreement with the gold links: 100 % minus the alignment error rate (AER, Och and Ney "
         "2003). Each target word is linked to the source word with the highest score, over "
-        f"{found['counted']:,} sentences with gold links"
+        f"{leaderboard['counted']:,} sentences with gold links"
         + (
             f"; {left_out:,} were left out because their spelling differs from their links. "
             if left_out
             else ". "
         )
-        + f"IBM model 1, alone and with a diagonal prior, trained on {found['taught']:,} pairs "
+        + f"IBM model 1, alone and with a diagonal prior, trained on {leaderboard['taught']:,} "
+        "pairs "
         "without their links. "
-        f"The best head is read {BY[best['by']]}, {TO[best['to']]}."
+        f"The best head is read {SCORE_LABELS[best['by']]}, {ROW_LABELS[best['to']]}."
     )
     if texts.target == "fr" and view.corpus != "linked" and not model.about.kind:
         st.caption(
@@ -93,7 +98,7 @@ def _board(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
             "languages. **Hand-aligned** has real sentences with more reordering."
         )
     _grids(model, heads)
-    _drawn(heads)
+    _selected_head(heads)
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
     tables.csv("The leaderboard (.csv)", lambda: table, file_name("aligners", model.name))
@@ -113,17 +118,25 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
     view = state.view(Lab)
     grids = []
     for by, to in WAYS:
-        own = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])
-        rates = own["aer"].to_numpy(dtype=np.float64).reshape(model.n_layers, model.n_heads)
-        marks = [[f"{100 * (1 - rate):.0f}" for rate in line] for line in rates]
-        told = [
+        scores = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])
+        rates = scores["aer"].to_numpy(dtype=np.float64).reshape(model.n_layers, model.n_heads)
+        marks = [[f"{100 * (1 - rate):.0f}" for rate in layer_rates] for layer_rates in rates]
+        hover = [
             [
-                f"{exact.head(at, head).capitalize()}: {100 * (1 - rate):.1f} % agreement"
-                for head, rate in enumerate(line)
+                f"{exact.head(layer, head).capitalize()}: {100 * (1 - rate):.1f} % agreement"
+                for head, rate in enumerate(layer_rates)
             ]
-            for at, line in enumerate(rates)
+            for layer, layer_rates in enumerate(rates)
         ]
-        grids.append(Grid(f"{by}-{to}", f"{BY[by]}, {TO[to]}".capitalize(), 1 - rates, marks, told))
+        grids.append(
+            Grid(
+                f"{by}-{to}",
+                f"{SCORE_LABELS[by]}, {ROW_LABELS[to]}".capitalize(),
+                1 - rates,
+                marks,
+                hover,
+            )
+        )
     data = headgrid_data(
         grids,
         low=0.0,
@@ -134,24 +147,24 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         large=view.size == "large",
         exact=exact.is_on(),
     )
-    _grid(key="aligners", data=data, on_choice_change=_taken)
+    _grid(key="aligners", data=data, on_choice_change=_select_cell)
 
 
-def _drawn(heads: pd.DataFrame) -> None:
-    """Say which head is shown below, with a button for the best one."""
+def _selected_head(heads: pd.DataFrame) -> None:
+    """Show which head is used below, with a button for the best one."""
     view, best = state.view(Lab), heads.iloc[0]
-    lines = heads[(heads["by"] == view.by) & (heads["to"] == view.to)]
-    own = lines[(lines["layer"] == view.layer) & (lines["head"] == view.head)]
-    if own.empty:
+    rows = heads[(heads["by"] == view.by) & (heads["to"] == view.to)]
+    row = rows[(rows["layer"] == view.layer) & (rows["head"] == view.head)]
+    if row.empty:
         return
-    right = 100 * (1 - own.iloc[0]["aer"])
+    agreement = 100 * (1 - row.iloc[0]["aer"])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f"Shown below: **{exact.head(view.layer, view.head)}**, read {BY[view.by]}, "
-            f"{TO[view.to]}: {right:.1f} % agreement.",
+            f"Shown below: **{exact.head(view.layer, view.head)}**, read {SCORE_LABELS[view.by]}, "
+            f"{ROW_LABELS[view.to]}: {agreement:.1f} % agreement.",
             width="content",
         )
-        if int(own.index[0]) != int(heads.index[0]):
+        if int(row.index[0]) != int(heads.index[0]):
             frame.state_button(
                 "Show the best head",
                 "trophy",
@@ -164,35 +177,39 @@ def _drawn(heads: pd.DataFrame) -> None:
             )
 
 
-def _by_people(model: Model) -> None:
-    """What the model's aligner head was measured to do on links made by people."""
+def _published_gold(model: Model) -> None:
+    """Show how the model's aligner head scored on published hand-made links."""
     aligner = model.aligner
     if aligner is None:
         st.caption(
-            "Nobody has measured this model's heads against links made by people. "
-            "`python -m benchmarks.gold_alignments` does, and keeps the best head."
+            "This model's heads have not been evaluated on hand-made links. "
+            "`python -m benchmarks.gold_alignments` evaluates them and stores the best head."
         )
         return
     name = exact.head(aligner.layer, aligner.head)
     for gold in aligner.gold:
-        rates = {
+        error_rates = {
             "the diagonal": gold.baselines["diagonal"],
             "IBM model 1": gold.baselines["model 1"],
             "with a diagonal prior": gold.baselines["statistical"],
         }
-        others = ", ".join(f"{who} {100 * (1 - rate):.1f} %" for who, rate in rates.items())
-        own = 1 - gold.head[f"{aligner.by}-{aligner.to}"]
+        baselines = ", ".join(
+            f"{baseline} {100 * (1 - rate):.1f} %" for baseline, rate in error_rates.items()
+        )
+        agreement = 1 - gold.head[f"{aligner.by}-{aligner.to}"]
         st.caption(
-            f"**On links made by people** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, "
-            f"which are not part of the app) the best head is {name}, read {BY[aligner.by]}, "
-            f"{TO[aligner.to]}: {100 * own:.1f} % agreement (95 %: {100 * (1 - gold.high):.1f} to "
-            f"{100 * (1 - gold.low):.1f}). There {others}. Sentences of ours are short and alike, "
-            "so heads look better on them. Other published aligners, on another corpus "
+            f"**On hand-made links** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, "
+            f"not included in the app) the best head is {name}, read {SCORE_LABELS[aligner.by]}, "
+            f"{ROW_LABELS[aligner.to]}: {100 * agreement:.1f} % agreement (95 %: "
+            f"{100 * (1 - gold.high):.1f} to "
+            f"{100 * (1 - gold.low):.1f}). For comparison: {baselines}. Our own sentences are "
+            "short and "
+            "similar, so heads score better on them. Other published aligners, on another corpus "
             "(Hansards): fast_align 89.5 %, awesome-align 95.9 %."
         )
 
 
-def _taken() -> None:
-    told = st.session_state["aligners"]["choice"]
-    by, to = told["grid"].split("-")
-    state.change(kind="cross", layer=int(told["row"]), head=int(told["column"]), by=by, to=to)
+def _select_cell() -> None:
+    choice = st.session_state["aligners"]["choice"]
+    by, to = choice["grid"].split("-")
+    state.change(kind="cross", layer=int(choice["row"]), head=int(choice["column"]), by=by, to=to)

@@ -1,4 +1,4 @@
-"""One sentence aligned by one head, beside gold links: the corpus's, or the visitor's own."""
+"""One sentence aligned by one head, compared with gold links of the corpus or of the visitor."""
 
 from __future__ import annotations
 
@@ -23,17 +23,21 @@ from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_WORDS = 64
-"""Words of a side: more cannot be drawn so that anybody reads it."""
+"""Of the source or the target: a picture of more words is not readable."""
 
-UNASKED = "align-unasked"
-"""The line that is drawn because nobody has chosen one: the best takes its place once known."""
+DEFAULT_HEAD_KEY = "align-unasked"
+"""Session key of a head that is shown by default and replaced by the best one once it is known."""
 
 
-def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) -> None:
-    """The visitor's sentence or one of the corpus; `found` is the leaderboard, if there is one."""
+def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | None) -> None:
+    """Draw the alignment of the visitor's sentence or of one from the corpus.
+
+    Args:
+        leaderboard: as measured over the corpus, or None.
+    """
     st.header("One sentence")
     controls.sentence(model)
-    _of_corpus(texts)
+    _corpus_sentences(texts)
     if state.view(Lab).method == "forced":
         st.text_input("Translation", live="400ms", **state.bound("target"))
         frame.state_button(
@@ -41,89 +45,103 @@ def show(model: Model, texts: Corpus | None, found: Mapping[str, Any] | None) ->
             "translate",
             {"method": "greedy", "target": "", "links": ""},
         )
-    reading = trace_cache.read(model, state.view(Lab))
-    _choose(model)
+    cached_trace = trace_cache.read(model, state.view(Lab))
+    _head_controls(model)
     view = state.view(Lab)
-    known = _known(texts, reading.trace)
+    corpus_gold = _corpus_gold(texts, cached_trace.trace)
     by: By = "norms" if view.by == "norms" else "weights"
     to: To = "input" if view.to == "input" else "output"
-    site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", reading.trace
+    site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", cached_trace.trace
     if by == "norms":
-        trace = trace_cache.with_sites(model, reading, [site + "value", site + "heads"])
-    words = None if known is None else (known.source_words, known.target_words)
-    made = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
-    if max(len(made.source), len(made.target)) > MAX_WORDS:
+        trace = trace_cache.with_sites(model, cached_trace, [site + "value", site + "heads"])
+    words = None if corpus_gold is None else (corpus_gold.source_words, corpus_gold.target_words)
+    alignment = aligned(model.translator.model, trace, view.layer, view.head, by, to, words)
+    if max(len(alignment.source), len(alignment.target)) > MAX_WORDS:
         st.info(f"Sentences of more than {MAX_WORDS} words cannot be drawn; choose a shorter one.")
         return
-    _forget_stale_links(trace)
-    gold = _chosen_links(made, known)
-    left, right = st.columns([3, 2], gap="large")
-    with left:
-        _picture(model, made, gold)
-    with right:
-        _show_links(made, gold, known)
-    _shift(made, by, found)
-    _away(model, made, trace, words)
+    _remove_stale_links(trace)
+    gold = _gold_links(alignment, corpus_gold)
+    picture_column, links_column = st.columns([3, 2], gap="large")
+    with picture_column:
+        _picture(model, alignment, gold)
+    with links_column:
+        _show_links(alignment, gold, corpus_gold)
+    _shifted_by_one(alignment, by, leaderboard)
+    _export(model, alignment, trace, words)
 
 
-def drawn(view: Lab) -> tuple[object, ...]:
-    """The line of the leaderboard that is drawn."""
+def selected_row(view: Lab) -> tuple[object, ...]:
+    """Return the fields that identify the selected row of the leaderboard."""
     return view.kind, view.layer, view.head, view.by, view.to
 
 
-def _of_corpus(texts: Corpus | None) -> None:
-    """A way to the corpus's sentences that have gold links."""
-    held = [s for s in texts.sentences if s.gold is not None] if texts is not None else []
-    if not held:
+def _corpus_sentences(texts: Corpus | None) -> None:
+    """Draw a menu of the corpus's sentences with gold links."""
+    gold_sentences = [s for s in texts.sentences if s.gold is not None] if texts is not None else []
+    if not gold_sentences:
         return
     view = state.view(Lab)
-    here = [at for at, s in enumerate(held) if (s.source, s.target) == (view.text, view.target)]
+    current = [
+        index
+        for index, s in enumerate(gold_sentences)
+        if (s.source, s.target) == (view.text, view.target)
+    ]
 
-    def take(at: int) -> None:
-        state.change(text=held[at].source, method="forced", target=held[at].target, links="")
+    def choose(at: int) -> None:
+        state.change(
+            text=gold_sentences[at].source,
+            method="forced",
+            target=gold_sentences[at].target,
+            links="",
+        )
 
     st.selectbox(
-        f"Or one of the {len(held)} sentences with gold links",
-        range(len(held)),
-        format_func=lambda at: held[at].source,
+        f"Or one of the {len(gold_sentences)} sentences with gold links",
+        range(len(gold_sentences)),
+        format_func=lambda index: gold_sentences[index].source,
         placeholder="Choose, or type to search",
-        **controlled("of-corpus", here[0] if here else None, take),
+        **controlled("of-corpus", current[0] if current else None, choose),
     )
 
 
 def open_aligner(model: Model) -> None:
-    """Where no cross head is chosen, choose the aligner head that was measured for this model."""
+    """If no cross-attention head is selected, select the model's aligner head."""
     view, aligner = state.view(Lab), model.aligner
     if aligner and (min(view.layer, view.head) < 0 or view.kind != "cross"):
-        place = {"layer": aligner.layer, "head": aligner.head, "by": aligner.by, "to": aligner.to}
-        state.set_fields(kind="cross", **place)
+        aligner_fields = {
+            "layer": aligner.layer,
+            "head": aligner.head,
+            "by": aligner.by,
+            "to": aligner.to,
+        }
+        state.set_fields(kind="cross", **aligner_fields)
 
 
-def _choose(model: Model) -> None:
-    now = state.view(Lab)
-    if now.layer < 0 or now.head < 0:
-        state.set_fields(layer=max(now.layer, 0), head=max(now.head, 0))
-        st.session_state[UNASKED] = drawn(state.view(Lab))
+def _head_controls(model: Model) -> None:
+    view = state.view(Lab)
+    if view.layer < 0 or view.head < 0:
+        state.set_fields(layer=max(view.layer, 0), head=max(view.head, 0))
+        st.session_state[DEFAULT_HEAD_KEY] = selected_row(state.view(Lab))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.layer_and_head(model)
         controls.button_row("by")
         controls.button_row("to")
 
 
-def _known(texts: Corpus | None, trace: Trace) -> Gold | None:
-    """The gold links of the corpus, if it has this sentence with this translation."""
+def _corpus_gold(texts: Corpus | None, trace: Trace) -> Gold | None:
+    """Return the corpus's gold links of this sentence and translation, if it has them."""
     for sentence in texts.sentences if texts is not None else ():
         if (sentence.source, sentence.target) == (trace.source, trace.text):
             return sentence.gold
     return None
 
 
-def _picture(model: Model, made: Aligned, gold: Gold | None) -> None:
+def _picture(model: Model, aligned: Aligned, gold: Gold | None) -> None:
     figure = alignment(
-        made.source,
-        made.target,
-        made.links(),
-        made.scores[made.to],
+        aligned.source,
+        aligned.target,
+        aligned.links(),
+        aligned.scores[aligned.to],
         sure=None if gold is None else gold.sure,
         possible=() if gold is None else gold.possible,
         names=(model.about.source, model.about.target),
@@ -132,9 +150,9 @@ def _picture(model: Model, made: Aligned, gold: Gold | None) -> None:
     chart(figure, "alignment")
 
 
-def _away(
+def _export(
     model: Model,
-    made: Aligned,
+    alignment: Aligned,
     trace: Trace,
     words: tuple[tuple[str, ...], tuple[str, ...]] | None,
 ) -> None:
@@ -153,9 +171,9 @@ def _away(
         )
         head = exact.in_file(view.layer, view.head)
         name = file_name("alignment", model.name, trace.source, head)
-        tables.csv("This alignment (.csv)", lambda: made.to_frame(), name)
+        tables.csv("This alignment (.csv)", lambda: alignment.to_frame(), name)
     target = "" if view.method == "greedy" else f", target={trace.text!r}"
-    given = "" if words is None else f", gold={words!r}"
+    gold = "" if words is None else f", gold={words!r}"
     exact.python_code(
         "The same from Python",
         f"""from transformer import Translator
@@ -163,14 +181,14 @@ from transformer.analysis.alignment.sentence_alignment import aligned
 
 translator = Translator.load({str(models.public_path(model.name))!r})
 trace = translator.trace({trace.source!r}{target})
-found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{given})
+found = aligned(translator.model, trace, {view.layer}, {view.head}, {view.by!r}, {view.to!r}{gold})
 print(found.links())
 print(found.to_frame())""",
     )
 
 
-def _shift(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
-    """The row that writes a word against the row that reads it."""
+def _shifted_by_one(alignment: Aligned, by: By, leaderboard: Mapping[str, Any] | None) -> None:
+    """Compare the row of a word's predicting position with that of its reading position."""
     st.header("Shifted by one")
     st.markdown(
         "The decoder input is shifted right by one token: the position that **reads** a word "
@@ -179,176 +197,188 @@ def _shift(made: Aligned, by: By, found: Mapping[str, Any] | None) -> None:
         "to be off by one word."
     )
     view = state.view(Lab)
-    now = made.owners[min(view.step, len(made.owners) - 1)]
+    word_index = alignment.owners[min(view.step, len(alignment.owners) - 1)]
     st.selectbox(
         "Word",
-        sorted(set(made.owners)),
-        format_func=lambda j: f"{j}: {made.target[j]}",
+        sorted(set(alignment.owners)),
+        format_func=lambda j: f"{j}: {alignment.target[j]}",
         width=220,
-        **controlled("shift-word", now, lambda j: state.change(step=made.owners.index(j))),
+        **controlled(
+            "shift-word", word_index, lambda j: state.change(step=alignment.owners.index(j))
+        ),
     )
-    word = made.target[now]
-    before = made.target[now - 1] if now else exact.token("<s>")
-    after = made.target[now + 1] if now + 1 < len(made.target) else exact.token("</s>")
+    word = alignment.target[word_index]
+    previous_word = alignment.target[word_index - 1] if word_index else exact.token("<s>")
+    next_word = (
+        alignment.target[word_index + 1]
+        if word_index + 1 < len(alignment.target)
+        else exact.token("</s>")
+    )
     rows = [
-        (f"reads {before}, writes {word}", made.scores["output"][now]),
-        (f"reads {word}, writes {after}", made.scores["input"][now]),
+        (f"reads {previous_word}, writes {word}", alignment.scores["output"][word_index]),
+        (f"reads {word}, writes {next_word}", alignment.scores["input"][word_index]),
     ]
     unit = "attention weight" if by == "weights" else "norm of the contribution, ‖α f(x)‖"
-    chart(two_rows(made.source, rows, unit, dark=dark()), "shift")
-    writes, reads = (made.source[int(values.argmax())] for _, values in rows)
+    chart(two_rows(alignment.source, rows, unit, dark=dark()), "shift")
+    predicting_source, reading_source = (
+        alignment.source[int(values.argmax())] for _, values in rows
+    )
     st.markdown(
         f"For **{frame.plain(word)}**, the predicting position gives most weight to "
-        f"**{frame.plain(writes)}**, the reading position to **{frame.plain(reads)}**."
+        f"**{frame.plain(predicting_source)}**, the reading position to "
+        f"**{frame.plain(reading_source)}**."
     )
-    if found is not None:
-        _over_corpus(found)
+    if leaderboard is not None:
+        _corpus_agreement(leaderboard)
 
 
-def _over_corpus(found: Mapping[str, Any]) -> None:
+def _corpus_agreement(leaderboard: Mapping[str, Any]) -> None:
     view = state.view(Lab)
     agreement = {
         line["to"]: 100 * (1 - line["aer"])
-        for line in found["table"]
+        for line in leaderboard["table"]
         if (line["aligner"], line["by"], line["layer"], line["head"])
         == ("head", view.by, view.layer, view.head)
     }
     better = max(agreement, key=agreement.__getitem__)
-    told = {"output": "the word it is about to write", "input": "the word it has just read"}
+    descriptions = {"output": "the word it is about to write", "input": "the word it has just read"}
     st.markdown(
         f"Over the corpus this head agrees with the gold links in **{agreement['output']:.1f} %** "
         f"at the predicting position and **{agreement['input']:.1f} %** at the reading position: "
-        f"it aligns {told[better]}. Chen et al. (2020, section 3) found that low layers align the "
+        f"it aligns {descriptions[better]}. Chen et al. (2020, section 3) found that low layers "
+        "align the "
         "input word better and higher layers the output word."
     )
 
 
-def _forget_stale_links(trace: Trace) -> None:
-    """Forget the visitor's links once the sentence is another: they count other words."""
-    now = (trace.source, trace.text)
-    before, links = st.session_state.get("links-about", (now, ""))
-    if before != now and links == state.view(Lab).links:
+def _remove_stale_links(trace: Trace) -> None:
+    """Remove the visitor's links once the sentence has changed: they refer to word positions."""
+    current = (trace.source, trace.text)
+    previous, links = st.session_state.get("links-about", (current, ""))
+    if previous != current and links == state.view(Lab).links:
         state.set_fields(links="")
-    st.session_state["links-about"] = (now, state.view(Lab).links)
+    st.session_state["links-about"] = (current, state.view(Lab).links)
 
 
-def _chosen_links(made: Aligned, known: Gold | None) -> Gold | None:
-    """The visitor's links, else those of the corpus; None if there are neither."""
+def _gold_links(alignment: Aligned, corpus_gold: Gold | None) -> Gold | None:
+    """Return the visitor's links, else those of the corpus; None if there are neither."""
     links = state.view(Lab).links
     if not links:
-        return known
+        return corpus_gold
     try:
-        return _gold(made, links.replace(",", " "))
+        return _gold(alignment, links.replace(",", " "))
     except ValueError as error:
         st.warning(frame.plain(f"{frame.as_sentence(error)} Your links are ignored."))
-        return known
+        return corpus_gold
 
 
-def _show_links(made: Aligned, gold: Gold | None, known: Gold | None) -> None:
-    """The agreement, the links as a table, and how to give others."""
+def _show_links(alignment: Aligned, gold: Gold | None, corpus_gold: Gold | None) -> None:
+    """Draw the agreement, the widgets for gold links and a table of all links."""
     if gold is None:
         st.info("This sentence has no gold links yet. Add them below to score the head.")
     else:
         st.metric(
             "Agreement of this head on this sentence",
-            f"{100 * (1 - made.error(gold)):.1f} %",
-            help=_formula(made, gold),
+            f"{100 * (1 - alignment.error(gold)):.1f} %",
+            help=_formula(alignment, gold),
         )
     with st.expander("Your gold links", expanded=gold is None):
-        _click(made, gold)
-        _type(made, gold)
+        _link_pills(alignment, gold)
+        _link_text_field(alignment, gold)
         if state.view(Lab).links:
             st.button(
-                "Restore the links of the corpus" if known is not None else "Remove all",
+                "Restore the links of the corpus" if corpus_gold is not None else "Remove all",
                 on_click=state.change,
                 kwargs={"links": ""},
             )
     with st.expander("Links as a table"):
-        tables.show("One row per target word", ["Target", "Head", "Gold"], _lines(made, gold))
+        tables.show(
+            "One row per target word", ["Target", "Head", "Gold"], _link_table(alignment, gold)
+        )
 
 
-def _formula(made: Aligned, gold: Gold) -> str:
-    found = made.links()
-    sure, possible = len(found & gold.sure), len(found & gold.possible)
+def _formula(alignment: Aligned, gold: Gold) -> str:
+    links = alignment.links()
+    sure, possible = len(links & gold.sure), len(links & gold.possible)
     return (
-        f"1 − AER = (|A∩S| + |A∩P|) / (|A| + |S|) = ({sure} + {possible}) / ({len(found)} + "
+        f"1 − AER = (|A∩S| + |A∩P|) / (|A| + |S|) = ({sure} + {possible}) / ({len(links)} + "
         f"{len(gold.sure)}), with A the head's links, S the sure and P the possible ones."
     )
 
 
-def _gold(made: Aligned, text: str) -> Gold:
+def _gold(alignment: Aligned, text: str) -> Gold:
     sure, possible = parse_links(text)
-    return Gold(made.source, made.target, sure, possible)
+    return Gold(alignment.source, alignment.target, sure, possible)
 
 
-def _written(sure: Collection[Link], possible: Collection[Link]) -> str:
-    """As the address has it."""
+def _links_text(sure: Collection[Link], possible: Collection[Link]) -> str:
+    """Return links in the form of the address field `links`."""
     links = {**dict.fromkeys(possible, "p"), **dict.fromkeys(sure, "-")}
     return ",".join(f"{i}{between}{j}" for (i, j), between in sorted(links.items()))
 
 
-def _click(made: Aligned, gold: Gold | None) -> None:
-    """A target word, and buttons for the source words that it belongs to."""
+def _link_pills(alignment: Aligned, gold: Gold | None) -> None:
+    """Draw a menu of target words, and pills for the source words linked to the selected one."""
     sure = gold.sure if gold is not None else frozenset()
     possible = gold.possible if gold is not None else frozenset()
     word = st.selectbox(
         "Target word",
-        range(len(made.target)),
-        format_func=lambda j: f"{j}: {made.target[j]}",
-        key=f"links-word-{len(made.target)}",
+        range(len(alignment.target)),
+        format_func=lambda j: f"{j}: {alignment.target[j]}",
+        key=f"links-word-{len(alignment.target)}",
     )
-    key = f"links-of-{word}-{hash((made.source, made.target, sure))}"
+    key = f"links-of-{word}-{hash((alignment.source, alignment.target, sure))}"
     if key not in st.session_state:
         st.session_state[key] = sorted(i for i, j in sure if j == word)
 
-    def take() -> None:
-        kept = {link for link in sure if link[1] != word}
-        chosen = {(int(i), int(word)) for i in st.session_state[key]}
-        state.change(links=_written(kept | chosen, possible - sure))
+    def store() -> None:
+        other_links = {link for link in sure if link[1] != word}
+        word_links = {(int(i), int(word)) for i in st.session_state[key]}
+        state.change(links=_links_text(other_links | word_links, possible - sure))
 
     st.pills(
         "Linked source words",
-        range(len(made.source)),
-        format_func=lambda i: f"{i}: {frame.plain(made.source[i])}",
+        range(len(alignment.source)),
+        format_func=lambda i: f"{i}: {frame.plain(alignment.source[i])}",
         selection_mode="multi",
         key=key,
-        on_change=take,
+        on_change=store,
     )
 
 
-def _type(made: Aligned, gold: Gold | None) -> None:
-    now = "" if gold is None else _written(gold.sure, gold.possible).replace(",", " ")
-    key = f"links-typed-{now}"
+def _link_text_field(alignment: Aligned, gold: Gold | None) -> None:
+    typed_links = "" if gold is None else _links_text(gold.sure, gold.possible).replace(",", " ")
+    key = f"links-typed-{typed_links}"
     if key not in st.session_state:
-        st.session_state[key] = now.replace("p", "?")
+        st.session_state[key] = typed_links.replace("p", "?")
 
-    def take() -> None:
+    def store() -> None:
         st.session_state["links-refused"] = ""
         try:
-            typed = _gold(made, st.session_state[key])
+            gold_links = _gold(alignment, st.session_state[key])
         except ValueError as error:
             st.session_state["links-refused"] = frame.as_sentence(error)
         else:
-            state.change(links=_written(typed.sure, typed.possible))
+            state.change(links=_links_text(gold_links.sure, gold_links.possible))
 
     st.text_input(
         "All links as source-target, counted from 0",
         placeholder="0-0 1-2 2?1",
         max_chars=2000,
         key=key,
-        on_change=take,
+        on_change=store,
     )
     if refused := st.session_state.pop("links-refused", ""):
         st.warning(frame.plain(refused))
 
 
-def _lines(made: Aligned, gold: Gold | None) -> list[list[str]]:
-    found = made.links()
+def _link_table(alignment: Aligned, gold: Gold | None) -> list[list[str]]:
+    head_links = alignment.links()
 
-    def named(links: Collection[Link], word: int) -> str:
-        return ", ".join(made.source[i] for i, j in sorted(links) if j == word) or "–"
+    def source_words(links: Collection[Link], word: int) -> str:
+        return ", ".join(alignment.source[i] for i, j in sorted(links) if j == word) or "–"
 
     return [
-        [text, named(found, j), "–" if gold is None else named(gold.possible, j)]
-        for j, text in enumerate(made.target)
+        [text, source_words(head_links, j), "–" if gold is None else source_words(gold.possible, j)]
+        for j, text in enumerate(alignment.target)
     ]

@@ -1,4 +1,4 @@
-"""What each measure of attribution says, and one head: two pictures of it side by side."""
+"""Explanations of the attribution measures, and two measures of one head side by side."""
 
 from __future__ import annotations
 
@@ -24,20 +24,25 @@ from transformer.ui.widgets import controls, exact, frame, tables, views
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """`label` stands in a line with its number, `title` above its picture, `unit` below it."""
+class MeasureExplanation:
+    """The texts of a measure.
+
+    Attributes:
+        title: above its picture; label: within a sentence; unit: below the picture.
+        signed: whether it has negative values.
+    """
 
     title: str
-    what: str
+    description: str
     source: str
-    but: str
+    limitation: str
     label: str = ""
     unit: str = ""
     signed: bool = False
 
 
-CELLS = {
-    "weight": Explanation(
+CELL_MEASURES = {
+    "weight": MeasureExplanation(
         "Weight α",
         "The share of its attention that the query gives to the key. A row sums to 1.",
         "Vaswani et al. 2017, section 3.2.1",
@@ -45,7 +50,7 @@ CELLS = {
         "weight",
         "share of the row",
     ),
-    "norm": Explanation(
+    "norm": MeasureExplanation(
         "Norm ‖α·f(x)‖",
         "The length of the vector that is added: the weight times the key's value, multiplied "
         "by this head's part of $W^O$.",
@@ -54,7 +59,7 @@ CELLS = {
         "norm",
         "length of the vector",
     ),
-    "gradient": Explanation(
+    "gradient": MeasureExplanation(
         "Gradient ∂ log p / ∂α",
         "How the log-probability of the whole translation changes with this weight, in nats: "
         "0.7 nats more doubles a probability.",
@@ -64,7 +69,7 @@ CELLS = {
         "nats for each 1 of weight",
         signed=True,
     ),
-    "product": Explanation(
+    "product": MeasureExplanation(
         "Gradient × weight",
         "An estimate of how much log-probability would be lost if the weight were set to 0.",
         "Compared with attention weights by Serrano & Smith 2019",
@@ -75,8 +80,8 @@ CELLS = {
     ),
 }
 
-TOKENS = {
-    "rollout": Explanation(
+TOKEN_MEASURES = {
+    "rollout": MeasureExplanation(
         "Rollout",
         "The weights of all layers multiplied, with heads averaged and half of each position "
         "kept in every layer for the residual connection.",
@@ -84,14 +89,14 @@ TOKENS = {
         "because the kept half is constant, the source always gets {level:.1%} of every token "
         "($1-0.5^{{{layers}}}$). It shows which tokens matter, not how much the source does.",
     ),
-    "flow": Explanation(
+    "flow": MeasureExplanation(
         "Flow",
         "The maximum flow from a token to this output, with every weight as a capacity.",
         "Abnar & Zuidema 2020, “Attention rollout and attention flow”",
         "{layers} layers offer so many paths that nearly everything gets through: the figures "
         "of all output tokens look alike.",
     ),
-    "alti": Explanation(
+    "alti": MeasureExplanation(
         "ALTI+",
         "How much closer each token's vector brings the output of a layer, including values, "
         "residual connection and LayerNorm, multiplied over the layers.",
@@ -99,7 +104,7 @@ TOKENS = {
         "it ignores the feed-forward networks, and it measures similarity, not the effect on "
         "the prediction.",
     ),
-    "zeroing": Explanation(
+    "zeroing": MeasureExplanation(
         "Value zeroing",
         "How far the output of each layer changes when the value of one token is set to 0, "
         "including the feed-forward network and the residual connection, multiplied over the "
@@ -108,7 +113,7 @@ TOKENS = {
         "if either of two tokens is enough, both seem unimportant; and it does not measure the "
         "effect on the prediction.",
     ),
-    "gradient": Explanation(
+    "gradient": MeasureExplanation(
         "Gradient",
         "How the log-probability of this token depends on each token's embedding: gradient × "
         "embedding. The other colour lowers it.",
@@ -116,7 +121,7 @@ TOKENS = {
         "it holds for small changes only, is noisy, and is small where the model is confident, "
         "because a probability near 1 can hardly change.",
     ),
-    "integrated": Explanation(
+    "integrated": MeasureExplanation(
         "Integrated gradients",
         "The same gradients, integrated along a straight path from a baseline (all word "
         "embeddings 0, positions kept) to this sentence. They sum to the total change.",
@@ -127,79 +132,84 @@ TOKENS = {
 }
 
 
-def piece(token: str) -> str:
+def escaped_token(token: str) -> str:
     return frame.plain(exact.token(token))
 
 
-def explain(measure: Explanation, **numbers: float) -> None:
-    """Below its picture."""
-    but = measure.but.format(**numbers)
-    st.markdown(f"**{measure.title}.** {measure.what}")
-    st.caption(f"{measure.source}.  \n**Limitation:** {but}")
+def explain(measure: MeasureExplanation, **numbers: float) -> None:
+    """Draw the explanation below the measure's picture; `numbers` fill its placeholders."""
+    limitation = measure.limitation.format(**numbers)
+    st.markdown(f"**{measure.title}.** {measure.description}")
+    st.caption(f"{measure.source}.  \n**Limitation:** {limitation}")
 
 
-def show(model: Model, reading: CachedTrace, trace: Trace) -> None:
-    """The chosen head, the ranks of its cells, and the numbers to take away."""
+def show(model: Model, cached_trace: CachedTrace, trace: Trace) -> None:
+    """Draw the selected head by two measures, their rank correlation, and the exports."""
     st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.head(model, reading)
+        controls.head(model, cached_trace)
         st.selectbox(width=250, **state.bound_choice("beside"))
     view = state.view(Lab)
     kind, layer, head = view.kind, view.layer, view.head
-    slopes = _slopes(model, trace)
-    found = contribution(model.translator.model, trace, kind, layer, head, slopes)
-    left, right = state.view(Lab).beside.split("-")
-    _tables(model, trace, found, (left, right))
-    for name, column in zip((left, right), st.columns(2, gap="large"), strict=True):
+    weight_gradients = _cached_gradients(model, trace)
+    values = contribution(model.translator.model, trace, kind, layer, head, weight_gradients)
+    left_measure, right_measure = state.view(Lab).beside.split("-")
+    _tables(model, trace, values, (left_measure, right_measure))
+    for name, column in zip((left_measure, right_measure), st.columns(2, gap="large"), strict=True):
         with column:
-            explain(CELLS[name])
-    _ranks(found, left, right)
-    _parting(model, trace)
-    _ways_on(model, trace, found)
+            explain(CELL_MEASURES[name])
+    _rank_correlation(values, left_measure, right_measure)
+    _largest_disagreement(model, trace)
+    _exports(model, trace, values)
 
 
 @cached("Computing gradients …")
-def _slopes(model: Model, trace: Trace) -> Gradients:
-    """Gradients of the whole translation, by every weight; at most 19 MB each."""
+def _cached_gradients(model: Model, trace: Trace) -> Gradients:
+    """Return the gradients of the translation's log-probability; at most 19 MB each."""
     return gradients(model.translator.model, trace)
 
 
-def _tables(model: Model, trace: Trace, found: Contribution, shown: tuple[str, str]) -> None:
-    told = {name: (CELLS[name], values) for name, values in found.values.items()}
+def _tables(
+    model: Model, trace: Trace, contributions: Contribution, selected: tuple[str, str]
+) -> None:
+    explained = {
+        name: (CELL_MEASURES[name], values) for name, values in contributions.values.items()
+    }
     quantities = [
         CellValues(name, cell.label, cell.title, cell.unit, values, cell.signed)
-        for name, (cell, values) in told.items()
+        for name, (cell, values) in explained.items()
     ]
-    cell = views.cell_of(trace, found.head[0])
-    views.pair("moves", quantities, shown, model, trace, found.head, cell)
+    cell = views.cell_of(trace, contributions.head[0])
+    views.pair("moves", quantities, selected, model, trace, contributions.head, cell)
 
 
-def _ranks(found: Contribution, left: str, right: str) -> None:
-    """How alike two of them put the cells in order."""
-    ranks = found.correlations()
-    cells = int(found.open.sum())
-    names = [CELLS[name].label for name in (left, right)]
-    row, column = found.apart(left, right)
+def _rank_correlation(contributions: Contribution, left: str, right: str) -> None:
+    """Draw the rank correlations of the measures over the head's cells."""
+    ranks = contributions.correlations()
+    cells = int(contributions.open.sum())
+    names = [CELL_MEASURES[name].label for name in (left, right)]
+    row, column = contributions.apart(left, right)
     with st.container(border=True):
         st.markdown(
-            f"Rank correlation of {names[0]} and {names[1]}: **{_said(ranks[left, right])}**"
+            f"Rank correlation of {names[0]} and {names[1]}: "
+            f"**{_rank_description(ranks[left, right])}**"
         )
-        others = [
-            f"{CELLS[a].label} – {CELLS[b].label} {_number(rank)}"
+        other_ranks = [
+            f"{CELL_MEASURES[a].label} – {CELL_MEASURES[b].label} {_number(rank)}"
             for (a, b), rank in ranks.items()
             if (a, b) != (left, right)
         ]
         st.caption(
             f"Spearman's rank correlation over the {cells} cells of this head: 1 is the same "
-            "order, 0 no relation, −1 the reverse order.  \n" + " · ".join(others)
+            "order, 0 no relation, −1 the reverse order.  \n" + " · ".join(other_ranks)
         )
         frame.state_button(
             "Show the cell where the two differ most", "my_location", {"row": row, "column": column}
         )
 
 
-def _parting(model: Model, trace: Trace) -> None:
-    """The head, of all kinds, in which weights and norms agree least, and the way to it."""
+def _largest_disagreement(model: Model, trace: Trace) -> None:
+    """Draw a link to the head of any kind in which weights and norms agree least."""
     table = _agreement(model, trace)
     if table.empty:
         return
@@ -230,41 +240,43 @@ def _agreement(model: Model, trace: Trace) -> pd.DataFrame:
     return agreement(model.translator.model, trace)
 
 
-def _said(rank: float) -> str:
+def _rank_description(rank: float) -> str:
     if math.isnan(rank):
         return "undefined, because one of them is constant"
-    words = {0.9: "almost the same order", 0.5: "a similar order", 0.2: "loosely similar"}
-    words |= {-0.2: "no common order"}
-    fitting = (word for least, word in words.items() if rank >= least)
-    return f"{_number(rank)}, {next(fitting, 'rather the reverse order')}"
+    thresholds = {0.9: "almost the same order", 0.5: "a similar order", 0.2: "loosely similar"}
+    thresholds |= {-0.2: "no common order"}
+    descriptions = (word for minimum, word in thresholds.items() if rank >= minimum)
+    return f"{_number(rank)}, {next(descriptions, 'rather the reverse order')}"
 
 
 def _number(rank: float) -> str:
     return "–" if math.isnan(rank) else f"{rank:.2f}".replace("-", "−")
 
 
-def _ways_on(model: Model, trace: Trace, found: Contribution) -> None:
-    kind, layer, head = found.head
+def _exports(model: Model, trace: Trace, contributions: Contribution) -> None:
+    kind, layer, head = contributions.head
     view = state.view(Lab)
-    chosen = view.row >= 0 and view.column >= 0
+    cell_selected = view.row >= 0 and view.column >= 0
     with st.container(horizontal=True, vertical_alignment="center"):
         frame.page_button(
             "pages/attention.py",
-            "Calculate this cell step by step" if chosen else "Calculate this head step by step",
+            "Calculate this cell step by step"
+            if cell_selected
+            else "Calculate this head step by step",
             "calculate",
             view="query-key",
             layer=layer,
             head=head,
             special="shown",
         )
-        if chosen:
+        if cell_selected:
             frame.state_button("Blank this cell", "backspace", {"lab": "switch"})
         name = file_name("moves", model.name, trace.source, kind, exact.in_file(layer, head))
-        tables.csv("These numbers (.csv)", found.to_frame, name)
+        tables.csv("These numbers (.csv)", contributions.to_frame, name)
     names = ["contribution import contribution", "gradients import gradients"]
     exact.python_code(
         "The same numbers from Python",
-        f"""{opening(model, trace, [f"attribution.{name}" for name in names])}
+        f"""{program_start(model, trace, [f"attribution.{name}" for name in names])}
 slopes = gradients(translator.model, trace)  # of the whole translation's log-probability
 found = contribution(translator.model, trace, {kind!r}, {layer}, {head}, slopes)
 print(found.to_frame())  # one row per cell
@@ -272,10 +284,10 @@ print(found.correlations())""",
     )
 
 
-def opening(model: Model, trace: Trace, names: list[str]) -> str:
-    """The first lines of a program: what it imports, the translator and the trace."""
-    imports = "\n".join(f"from transformer.analysis.{name}" for name in names)
-    # A greedy translation comes about again by itself; any other is given.
+def program_start(model: Model, trace: Trace, modules: list[str]) -> str:
+    """Return the first lines of a Python example: imports, the translator and the trace."""
+    imports = "\n".join(f"from transformer.analysis.{name}" for name in modules)
+    # The example repeats greedy decoding; the ids of any other translation are written out.
     greedy = state.view(Lab).method == "greedy"
     target = "" if greedy else f", target={list(trace.translation.ids)}"
     return f"""from transformer import Translator

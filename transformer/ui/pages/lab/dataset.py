@@ -25,16 +25,16 @@ from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.computed import PREVIEW_LETTERS, computed
 from transformer.ui.widgets.tables import download
 
-HOLDS = {
+CONTENTS = {
     "translations.parquet": "one row per sentence: its translation, score, tokens",
     "steps.parquet": "one row per output token: its probability and the candidates",
     "measures.parquet": "one row per sentence and head: every measure",
     "weights.npz": "the attention weights of the selected heads",
     "about.json": "the model, the options, and a description of each measure",
 }
-PREVIEW = 4
-"""Sentences of the preview."""
-READ = """import zipfile
+PREVIEW_SENTENCES = 4
+"""Translated before the visitor starts the computation."""
+READ_PROGRAM = """import zipfile
 
 import numpy as np
 import pandas as pd
@@ -43,7 +43,7 @@ zipfile.ZipFile({name!r}).extractall("dataset")
 measures = pd.read_parquet("dataset/measures.parquet")
 print(measures.groupby(["kind", "layer", "head"]).entropy.mean())
 """
-WEIGHTS = """
+WEIGHTS_PROGRAM = """
 stored = np.load("dataset/weights.npz")  # every sentence end to end, no padding
 offsets, shapes = stored["{kind}.offsets"], stored["{kind}.shapes"]
 print(stored[{head!r}][offsets[0] : offsets[1]].reshape(shapes[0]))  # the first sentence
@@ -58,76 +58,84 @@ def show(model: Model) -> None:
     texts = corpus.choose(model)
     if texts is None:
         return
-    given = any(sentence.target for sentence in texts.sentences)
-    _how(given)
-    heads = _heads(model)
-    options = {} if given else _searched()
-    what = dataset_computation(models.checkpoints()[model.name], model.hash, texts, heads, options)
-    found = computed(
-        what,
+    translated = any(sentence.target for sentence in texts.sentences)
+    _translation_note(translated)
+    heads = _head_choice(model)
+    options = {} if translated else _decoding_options()
+    computation = dataset_computation(
+        models.checkpoints()[model.name], model.hash, texts, heads, options
+    )
+    dataset = computed(
+        computation,
         button="Trace all sentences",
         about="The checkpoint en-fr takes a few seconds per hundred sentences.",
     )
-    if found is not None:
-        _download(model, texts, heads, what, found)
+    if dataset is not None:
+        _download(model, texts, heads, computation, dataset)
     else:
         _preview(model, texts, heads)
 
 
 def _preview(model: Model, texts: Corpus, heads: str) -> None:
     """Show what the dataset will hold, and its first translations."""
-    files = [(file, holds) for file, holds in HOLDS.items() if heads or file != "weights.npz"]
+    files = [(file, holds) for file, holds in CONTENTS.items() if heads or file != "weights.npz"]
     tables.show("Files of the dataset", ["File", "Contents"], files)
-    short = [each for each in texts.sentences if len(each.source) <= PREVIEW_LETTERS][:PREVIEW]
-    rows = [(each.source, each.target or _translated(model, each.source)) for each in short]
+    short = [sentence for sentence in texts.sentences if len(sentence.source) <= PREVIEW_LETTERS][
+        :PREVIEW_SENTENCES
+    ]
+    rows = [
+        (sentence.source, sentence.target or _cached_translation(model, sentence.source))
+        for sentence in short
+    ]
     tables.show("Preview: the first sentences", ["Sentence", "Translation"], rows)
 
 
 @cached()
-def _translated(model: Model, text: str) -> str:
+def _cached_translation(model: Model, text: str) -> str:
     try:
         return model.translator.translate(text, candidates=1).text
     except ValueError as error:
         return f"({error})"
 
 
-def _how(given: bool) -> None:
-    """Where the translations come from."""
-    if given:
+def _translation_note(translated: bool) -> None:
+    """Draw a note on where the translations come from."""
+    if translated:
         st.caption(
             "These sentences have translations, which are traced as given, with the probability "
             "that the model assigns to them. Without translations, the model translates them."
         )
         return
-    method = _searched()["method"]
-    how = {
+    method = _decoding_options()["method"]
+    descriptions = {
         "greedy": "greedily",
         "beam": f"by beam search with beam size {state.view().beam_size}",
         "sample": f"by sampling with seed {state.view().seed}",
     }
     st.caption(
-        f"The model translates each sentence {how[method]}. Change this on the page Translate."
+        f"The model translates each sentence {descriptions[method]}. To change the decoding "
+        "method, open the Translate page."
     )
 
 
-def _searched() -> dict[str, Any]:
-    """How the session translates; greedily where it forces a translation on one sentence."""
+def _decoding_options() -> dict[str, Any]:
+    """Return the session's decoding options; greedy instead of forced decoding."""
     view = state.view()
     return {"method": "greedy"} if view.method == "forced" else view.decoding()
 
 
-def _heads(model: Model) -> str:
-    """A box for the heads whose weights are kept, whole layers among them; as `--heads` has them.
-    What the model has not is let go of."""
+def _head_choice(model: Model) -> str:
+    """Draw a menu of heads and layers whose weights to include. Return them as in `--heads`.
+    Heads in the address that the model does not have are removed."""
     names: dict[str, str] = {}
     for kind, label in KINDS.items():
         for layer in range(model.n_layers):
-            whole = f"{LETTERS[kind]}{layer}"
-            names[whole] = f"{label}, {exact.layer(layer)}, all heads"
+            layer_code = f"{LETTERS[kind]}{layer}"
+            names[layer_code] = f"{label}, {exact.layer(layer)}, all heads"
             for head in range(model.n_heads):
-                names[f"{whole}.{head}"] = f"{label}, {exact.head(layer, head)}"
-    asked = [one for one in state.view(Lab).traced.split(",") if one in names]
-    state.set_fields(traced=",".join(asked))
+                names[f"{layer_code}.{head}"] = f"{label}, {exact.head(layer, head)}"
+    selected = [code for code in state.view(Lab).traced.split(",") if code in names]
+    state.set_fields(traced=",".join(selected))
     st.multiselect(
         "Include attention weights of",
         list(names),
@@ -135,36 +143,36 @@ def _heads(model: Model) -> str:
         placeholder="None: tables only",
         help=f"Up to {PAGE_BYTES / 1e6:.0f} MB of weights: about 300 sentences of 25 tokens for "
         "all heads of the checkpoint en-fr. Measures always cover all heads.",
-        **controlled("traced", asked, lambda chosen: state.change(traced=",".join(chosen))),
+        **controlled("traced", selected, lambda chosen: state.change(traced=",".join(chosen))),
     )
     return state.view(Lab).traced
 
 
 def _download(
-    model: Model, texts: Corpus, heads: str, what: Computation, found: Mapping[str, Any]
+    model: Model, texts: Corpus, heads: str, computation: Computation, dataset: Mapping[str, Any]
 ) -> None:
-    """What is in it, the way to take it, and how to read it."""
+    """Draw the download button, the contents of the dataset, and Python code to read it."""
     name = f"{file_name('dataset', model.name, texts.name)}.zip"
-    path = computation_service().file(what)
+    path = computation_service().file(computation)
     download(
-        f"Download ({_size(found['bytes'])})",
+        f"Download ({_size(dataset['bytes'])})",
         path.read_bytes,
         name,
         key="dataset",
     )
     rows = [
-        (file, holds, _size(found["files"][file]))
-        for file, holds in HOLDS.items()
-        if file in found["files"]
+        (file, holds, _size(dataset["files"][file]))
+        for file, holds in CONTENTS.items()
+        if file in dataset["files"]
     ]
     tables.show("Files of the dataset", ["File", "Contents", "Size"], rows)
-    shown = "The first sentences" if len(texts) > len(found["first"]) else "The sentences"
-    tables.show(shown, ["Sentence", "Translation"], found["first"])
+    title = "The first sentences" if len(texts) > len(dataset["first"]) else "The sentences"
+    tables.show(title, ["Sentence", "Translation"], dataset["first"])
     chosen = named_heads(model.translator.model.config, heads)
-    code = READ.format(name=name)
+    code = READ_PROGRAM.format(name=name)
     if chosen:
         kind, layer, number = chosen[0]
-        code += WEIGHTS.format(kind=kind, head=f"{LETTERS[kind]}{layer}.{number}")
+        code += WEIGHTS_PROGRAM.format(kind=kind, head=f"{LETTERS[kind]}{layer}.{number}")
     exact.python_code("Read it in Python", code)
 
 

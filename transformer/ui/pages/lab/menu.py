@@ -11,7 +11,7 @@ import streamlit as st
 
 from transformer.figures.rooms import STYLE, lab_picture
 from transformer.ui import state
-from transformer.ui.pages.lab import LABS, Lab
+from transformer.ui.pages.lab import EXPERIMENTS, Lab
 
 
 @dataclass(frozen=True)
@@ -19,13 +19,13 @@ class Group:
     """A group of experiments.
 
     Attributes:
-        name: names its picture, one of `figures.rooms.LAB_PICTURES`.
-        parts: the experiments in it, names of `LABS`.
+        name: of its picture in `figures.rooms.LAB_PICTURES`.
+        parts: names of its experiments in `EXPERIMENTS`.
     """
 
     name: str
     title: str
-    what: str
+    description: str
     parts: tuple[str, ...]
 
 
@@ -45,7 +45,7 @@ GROUPS = (
     Group(
         "corpus",
         "Over many sentences",
-        "What each head does in general, and the numbers as files.",
+        "What each head does across a corpus, and the numbers as files.",
         ("cards", "map", "dataset"),
     ),
 )
@@ -53,23 +53,23 @@ GROUPS = (
 
 def show() -> None:
     """Draw all groups; the current experiment is selected."""
-    current = state.view(Lab).part
+    current = state.view(Lab).experiment
     with st.container(key="lab-groups"):
         for group, column in zip(GROUPS, st.columns(len(GROUPS), gap="small"), strict=True):
             with column, st.container(border=True, gap="xsmall", key=f"lab-group-{group.name}"):
                 _picture(group.name)(key=f"lab-picture-{group.name}", data={})
                 st.markdown(f"**{group.title}**")
-                st.caption(group.what)
-                _choice(group, current)
+                st.caption(group.description)
+                _experiment_choice(group, current)
 
 
-def _choice(group: Group, current: str) -> None:
+def _experiment_choice(group: Group, current: str) -> None:
     key = f"lab-part-{group.name}"
     st.session_state[key] = current if current in group.parts else None
     st.pills(
         group.title,
         group.parts,
-        format_func=LABS.__getitem__,
+        format_func=EXPERIMENTS.__getitem__,
         key=key,
         label_visibility="collapsed",
         on_change=_open,
@@ -78,9 +78,9 @@ def _choice(group: Group, current: str) -> None:
 
 
 def _open(key: str) -> None:
-    """Open the selected experiment; a second click on it selects nothing and changes nothing."""
+    """Open the selected experiment; a second click deselects it and has no effect."""
     part = st.session_state[key]
-    if part is not None and part != state.view(Lab).part:
+    if part is not None and part != state.view(Lab).experiment:
         state.change(lab=part)
 
 

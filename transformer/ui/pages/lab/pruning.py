@@ -13,7 +13,7 @@ from transformer.analysis.findings.finding import apart, spread
 from transformer.analysis.importance.ablation import Ablation, measure_without
 from transformer.analysis.importance.pruning import budgeted, first_change, random_order
 from transformer.analysis.interventions.switching import Head, switched_off
-from transformer.figures.interval_chart import measured as drawn
+from transformer.figures.interval_chart import measured as draw_effects
 from transformer.figures.state import KINDS
 from transformer.inference.results import Translation
 from transformer.measures.chart import Chart
@@ -29,24 +29,24 @@ from transformer.ui.widgets import controls, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
 
-AT_ONCE = 20
-"""Sentences whose loss is measured whenever a slider moves."""
-CURVES = 60
-"""Sentences of the curves and of BLEU."""
-LONGER = 12
-"""Pieces by which a pruned model's translation may be longer; some never come to an end."""
+LIVE_SENTENCES = 20
+"""Their loss is measured whenever a slider moves."""
+CURVE_SENTENCES = 60
+"""For the curves and for BLEU."""
+MAX_EXTRA_TOKENS = 12
+"""By which a pruned model's translation may be longer; some pruned models never stop."""
 CHART = Chart("off", "loss", "heads pruned", "loss (nats per token)", by="order")
-CURVES_NAMES = {"sentence": "by sentences", "position": "by positions", "random": "random"}
+ORDER_NAMES = {"sentence": "by sentences", "position": "by positions", "random": "random"}
 
 
 def show(model: Model, corpus: Corpus, importance: pd.DataFrame) -> None:
-    """The sentence, how many heads of each kind go, and what becomes of it and of the corpus."""
+    """Draw the pruning controls and their effect on the sentence and the corpus."""
     controls.sentence(model)
     order = _order(importance)
-    _find(model, order)
-    chosen = _choose(model, order)
-    _sentence(model, chosen)
-    _corpus(model, corpus, chosen)
+    _find_change_buttons(model, order)
+    chosen = _pruning_controls(model, order)
+    _sentence_result(model, chosen)
+    _corpus_result(model, corpus, chosen)
 
 
 def _order(importance: pd.DataFrame) -> list[Head]:
@@ -57,8 +57,8 @@ def _order(importance: pd.DataFrame) -> list[Head]:
     return random_order(sorted(order), view.seed) if view.pruned == "random" else order
 
 
-def _find(model: Model, order: Sequence[Head]) -> None:
-    """A button for each kind: as many heads of it as change this sentence's translation."""
+def _find_change_buttons(model: Model, order: Sequence[Head]) -> None:
+    """Draw a button per kind that prunes its heads until the sentence's translation changes."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Prune until the translation changes:", width="content")
         for kind, label in KINDS.items():
@@ -67,39 +67,39 @@ def _find(model: Model, order: Sequence[Head]) -> None:
                 key=f"break-{kind}",
                 type="primary" if kind == "cross" else "secondary",
                 icon=":material/search:",
-                on_click=_until_it_breaks,
+                on_click=_prune_until_change,
                 args=(model, order, kind),
             )
 
 
-def _until_it_breaks(model: Model, order: Sequence[Head], kind: str) -> None:
-    """Take away as few heads of this kind alone as change the translation, or all of them."""
-    text, most = state.view(Lab).text, sum(head[0] == kind for head in order)
+def _prune_until_change(model: Model, order: Sequence[Head], kind: str) -> None:
+    """Prune only heads of this kind, as few as change the translation, or all of them."""
+    text, n_heads = state.view(Lab).text, sum(head[0] == kind for head in order)
     try:
-        whole = _translated(model, text, (), None)
+        unpruned = _translated(model, text, (), None)
     except ValueError:
         return  # the page says what is wrong with the text
-    longest = len(whole.ids) + LONGER
+    max_len = len(unpruned.ids) + MAX_EXTRA_TOKENS
 
-    def said(gone: int) -> str:
+    def translate(gone: int) -> str:
         if not gone:
-            return whole.text
-        return _translated(model, text, tuple(budgeted(order, {kind: gone})), longest).text
+            return unpruned.text
+        return _translated(model, text, tuple(budgeted(order, {kind: gone})), max_len).text
 
-    gone = first_change(said, most, model.n_heads)
-    others = {f"less_{one}": 0 for one in KINDS}
-    state.change(**{**others, f"less_{kind}": most if gone is None else gone})
+    pruned = first_change(translate, n_heads, model.n_heads)
+    fields = {f"less_{other_kind}": 0 for other_kind in KINDS}
+    state.change(**{**fields, f"less_{kind}": n_heads if pruned is None else pruned})
 
 
-def _choose(model: Model, order: Sequence[Head]) -> list[Head]:
-    """The heads that go: sliders, and who goes first."""
-    most = model.n_layers * model.n_heads
+def _pruning_controls(model: Model, order: Sequence[Head]) -> list[Head]:
+    """Draw the sliders and the pruning order. Return the pruned heads."""
+    n_heads = model.n_layers * model.n_heads
     names = [f"less_{kind}" for kind in KINDS]
     for name in names:
-        if getattr(state.view(Lab), name) > most:
-            state.set_fields(**{name: most})
+        if getattr(state.view(Lab), name) > n_heads:
+            state.set_fields(**{name: n_heads})
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        column.slider(f"{label}: heads pruned", 0, most, **state.bound(f"less_{kind}"))
+        column.slider(f"{label}: heads pruned", 0, n_heads, **state.bound(f"less_{kind}"))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.button_row(
             "pruned",
@@ -118,112 +118,118 @@ def _choose(model: Model, order: Sequence[Head]) -> list[Head]:
     return budgeted(order, {kind: getattr(view, f"less_{kind}") for kind in KINDS})
 
 
-def _sentence(model: Model, heads: Sequence[Head]) -> None:
-    """The visitor's sentence by the whole model and by the pruned one, both greedily."""
+def _sentence_result(model: Model, heads: Sequence[Head]) -> None:
+    """Draw the sentence's greedy translations by the full and by the pruned model."""
     text = state.view(Lab).text
     try:
-        whole = _translated(model, text, (), None)
+        unpruned = _translated(model, text, (), None)
     except ValueError as error:
         st.warning(frame.plain(frame.as_sentence(error)))
         return
-    pruned = _translated(model, text, tuple(heads), len(whole.ids) + LONGER)
-    left, right = st.columns(2)
-    left.markdown(f"With all heads: **{_said(whole)}**")
-    right.markdown(
-        f"Without {len(heads)} {'head' if len(heads) == 1 else 'heads'}: **{_said(pruned)}**"
+    pruned = _translated(model, text, tuple(heads), len(unpruned.ids) + MAX_EXTRA_TOKENS)
+    left_column, right_column = st.columns(2)
+    left_column.markdown(f"With all heads: **{_translation_text(unpruned)}**")
+    right_column.markdown(
+        f"Without {len(heads)} {'head' if len(heads) == 1 else 'heads'}: "
+        f"**{_translation_text(pruned)}**"
     )
     if heads:
-        same = whole.text == pruned.text
-        right.caption("The translation is unchanged." if same else "The translation has changed.")
+        same = unpruned.text == pruned.text
+        right_column.caption(
+            "The translation is unchanged." if same else "The translation has changed."
+        )
     frame.state_button(
         "Show what changed",
         "toggle_off",
-        {"lab": "switch", "off": written(heads), "means": "zero"},
+        {"lab": "switch", "off": head_codes(heads), "means": "zero"},
         disabled=not heads,
         help="Opens “Switch off heads” with the same heads.",
     )
 
 
 @cached()
-def _translated(model: Model, text: str, heads: tuple[Head, ...], most: int | None) -> Translation:
-    """Raises ValueError for a text that is empty or too long."""
+def _translated(
+    model: Model, text: str, heads: tuple[Head, ...], max_len: int | None
+) -> Translation:
+    """Translate without these heads. Raises ValueError for a text that is empty or too long."""
     hooks = switched_off(model.translator.model.config, heads) if heads else None
-    return model.translator.translate(text, hooks=hooks, candidates=1, max_len=most)
+    return model.translator.translate(text, hooks=hooks, candidates=1, max_len=max_len)
 
 
-def _said(found: Translation) -> str:
-    if is_blank(found.text):
+def _translation_text(translation: Translation) -> str:
+    if is_blank(translation.text):
         return "(empty)"
-    return frame.plain(found.text) + ("" if found.finished else " …")
+    return frame.plain(translation.text) + ("" if translation.finished else " …")
 
 
-def _corpus(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
-    """Loss at once over a few sentences; loss and BLEU over more when asked."""
+def _corpus_result(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
+    """Draw the loss over a few sentences, and loss and BLEU over more after a click."""
     if not heads:
         return
-    few, off = spread(corpus, AT_ONCE), written(heads)
-    turn: trace_cache.NewestRerun = st.session_state.setdefault(
+    sample, codes = spread(corpus, LIVE_SENTENCES), head_codes(heads)
+    newest: trace_cache.NewestRerun = st.session_state.setdefault(
         "prune-turn", trace_cache.NewestRerun()
     )
-    number = turn.draw()
-    with turn.lock:
-        turn.check(number)  # of a slider that is dragged only the last place is measured
-        found = _without(model, few, tuple(heads))
-    change = found.loss_changes[0]
+    number = newest.draw()
+    with newest.lock:
+        newest.check(number)  # while a slider is dragged, only its last value is measured
+        ablation = _cached_ablation(model, sample, tuple(heads))
+    change = ablation.loss_changes[0]
     st.metric(
-        f"Loss over {len(few)} sentences (nats per token)",
-        f"{found.loss + change.value:.3f}",
+        f"Loss over {len(sample)} sentences (nats per token)",
+        f"{ablation.loss + change.value:.3f}",
         f"{change.value:+.3f}",
         delta_color="inverse",
     )
     st.caption(
-        f"{found.loss:.3f} with all heads. The change is {apart(change, 3)} (bootstrap over the "
+        f"{ablation.loss:.3f} with all heads. The change is {apart(change, 3)} (bootstrap over the "
         "sentences)."
     )
-    some = spread(corpus, CURVES)
-    more = measured(
+    larger_sample = spread(corpus, CURVE_SENTENCES)
+    report = measured(
         model,
-        some,
+        larger_sample,
         "without",
-        {"heads": off, "bleu": True},
-        button=f"BLEU over {len(some)} sentences",
+        {"heads": codes, "bleu": True},
+        button=f"BLEU over {len(larger_sample)} sentences",
     )
-    if more is not None:
-        row = more["table"][0]
-        said = (
-            f"Over {len(some)} sentences: BLEU **{row['bleu']:.1f}** instead of "
-            f"{more['bleu']:.1f} (95% of the change: {row['bleu_low']:+.1f} to "
-            f"{row['bleu_high']:+.1f}), loss {row['loss']:.3f} instead of {more['loss']:.3f}."
+    if report is not None:
+        row = report["table"][0]
+        summary = (
+            f"Over {len(larger_sample)} sentences: BLEU **{row['bleu']:.1f}** instead of "
+            f"{report['bleu']:.1f} (95% of the change: {row['bleu_low']:+.1f} to "
+            f"{row['bleu_high']:+.1f}), loss {row['loss']:.3f} instead of {report['loss']:.3f}."
         )
-        st.markdown(said.replace("-", "−"))
+        st.markdown(summary.replace("-", "−"))
 
 
 @cached()
-def _without(model: Model, corpus: Corpus, heads: tuple[Head, ...]) -> Ablation:
+def _cached_ablation(model: Model, corpus: Corpus, heads: tuple[Head, ...]) -> Ablation:
     return measure_without(model.translator, corpus, [heads])
 
 
 def curves(model: Model, corpus: Corpus) -> None:
-    """Every kind pruned alone, held against chance."""
-    some = spread(corpus, CURVES)
+    """Draw the loss as each kind alone is pruned, by importance and in random order."""
+    sample = spread(corpus, CURVE_SENTENCES)
     st.markdown("**Each kind pruned alone, in order of importance and in random order**")
-    found = measured(
+    report = measured(
         model,
-        some,
+        sample,
         "pruning-kinds",
         button="Draw the curves",
-        about=f"Measures the loss over {len(some)} sentences as the heads of one kind are pruned. "
+        about=f"Measures the loss over {len(sample)} sentences as the heads of one kind are "
+        "pruned. "
         "For the checkpoint en-fr this takes about 80 seconds on one core.",
     )
-    if found is None:
+    if report is None:
         return
-    table = pd.DataFrame(found["table"])
+    table = pd.DataFrame(report["table"])
     highest = float(table["high"].max())
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
-        at = getattr(state.view(Lab), f"less_{kind}")
-        own = table[table["kind"] == kind]
-        own = own.assign(order=own["order"].map(CURVES_NAMES))
-        figure = _curve(model, some, kind, at, highest, dark(), own)
+        slider_value = getattr(state.view(Lab), f"less_{kind}")
+        rows = table[table["kind"] == kind]
+        rows = rows.assign(order=rows["order"].map(ORDER_NAMES))
+        figure = _curve(model, sample, kind, slider_value, highest, dark(), rows)
         with column:
             st.markdown(label)
             chart(figure, f"prune-{kind}")
@@ -236,16 +242,22 @@ def curves(model: Model, corpus: Corpus) -> None:
 
 @cached()
 def _curve(
-    model: Model, corpus: Corpus, kind: str, at: int, highest: float, dark: bool, _own: pd.DataFrame
+    model: Model,
+    corpus: Corpus,
+    kind: str,
+    slider_value: int,
+    highest: float,
+    dark: bool,
+    _rows: pd.DataFrame,
 ) -> go.Figure:
-    """Drawn once for all reruns that do not move this slider."""
-    figure = drawn(_own, CHART, at=at, dark=dark)
+    """Return the figure, which is cached for all reruns that do not move this slider."""
+    figure = draw_effects(_rows, CHART, at=slider_value, dark=dark)
     figure.update_yaxes(range=[0, 1.05 * highest])
     return figure
 
 
 def gates(model: Model) -> None:
-    """How a model chooses by itself which heads it needs."""
+    """Explain how to learn which heads to prune; only with **Show tokens**."""
     if not exact.is_on():
         return
     with st.expander("Learned gates"):
@@ -269,6 +281,6 @@ print(len(found.survivors), "heads stay", found.to_frame())""",
         )
 
 
-def written(heads: Sequence[Head]) -> str:
-    """Heads as the address has them: "e3.2,c5.1"."""
+def head_codes(heads: Sequence[Head]) -> str:
+    """Return heads in the form of the address field `off`, like "e3.2,c5.1"."""
     return ",".join(f"{LETTERS[kind]}{layer}.{head}" for kind, layer, head in sorted(heads))

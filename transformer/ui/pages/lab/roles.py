@@ -23,7 +23,7 @@ from transformer.measures import MEASURES
 from transformer.measures.head_codes import LETTERS
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import COLOURS, Lab
+from transformer.ui.pages.lab import GRID_MEASURES, Lab
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import computed, controls, corpus, exact, frame, tables
@@ -232,7 +232,9 @@ def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
     if card.met:
         st.header(f"{where}: {frame.plain(exact.display_text(card.role.text))}")
         even = found["chance"][card.kind].get(card.measure)
-        told = f"{COLOURS[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
+        told = (
+            f"{GRID_MEASURES[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
+        )
         told += f", uniform attention {said(card.measure, even)}" if even is not None else ""
         told += f"{_by_offset(card.measure, found)}."
         if card.met[1:]:
@@ -254,7 +256,7 @@ def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
         times, name = max(more)
         line += (
             "Compared with uniform attention it stands out in "
-            f"**{COLOURS[name].lower()}**: {said(name, card.measures[name])}, {times:.1f} "
+            f"**{GRID_MEASURES[name].lower()}**: {said(name, card.measures[name])}, {times:.1f} "
             "times as much."
         )
     st.markdown(line)
@@ -280,7 +282,8 @@ def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
             "syntactic": tuple(RELATIONS),
         }
         numbers = [
-            f"{COLOURS[name].lower()} {said(name, card.measures[name])}{_by_offset(name, found)}"
+            f"{GRID_MEASURES[name].lower()} "
+            f"{said(name, card.measures[name])}{_by_offset(name, found)}"
             for name in names.get(group, (RESTS_ON[group],))
             if card.measures.get(name) is not None
         ]
@@ -297,7 +300,7 @@ def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
 def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
     others = [other["measures"] for other in found["cards"] if other["kind"] == card.kind]
     rows = []
-    for name, label in COLOURS.items():
+    for name, label in GRID_MEASURES.items():
         value = card.measures.get(name)
         if value is None:
             continue
@@ -322,7 +325,7 @@ def _offsets(counts: list[list[int]]) -> None:
 
 
 def _strongest(card: HeadRole, found: Mapping[str, Any], texts: Corpus) -> None:
-    st.markdown(f"**Sentences where it is strongest** (by {COLOURS[card.measure].lower()})")
+    st.markdown(f"**Sentences where it is strongest** (by {GRID_MEASURES[card.measure].lower()})")
     if not card.strongest:
         st.caption("No sentence of this corpus.")
     with st.container(horizontal=True, gap="small"):

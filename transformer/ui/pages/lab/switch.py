@@ -22,8 +22,8 @@ from transformer.figures.switchboard import switchboard_data
 from transformer.inference.results import Translation
 from transformer.measures.naming import file_name
 from transformer.ui import state
-from transformer.ui.pages.lab import OFF, Lab, pruning, switch_changes, switch_head
-from transformer.ui.pages.lab.attribution_head import piece
+from transformer.ui.pages.lab import HEADS_FORM, Lab, pruning, switch_changes, switch_head
+from transformer.ui.pages.lab.attribution_head import escaped_token
 from transformer.ui.pages.lab.switch_changes import Plan, compared, given_options, plan
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.memory_cache import cached
@@ -48,8 +48,8 @@ def show(model: Model) -> None:
         "its link."
     )
     controls.sentence(model)
-    reading = trace_cache.read(model, state.view(Lab))
-    trace = reading.trace
+    cached_trace = trace_cache.read(model, state.view(Lab))
+    trace = cached_trace.trace
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
     if longest > MAX_PIECES:
         st.info(
@@ -58,32 +58,32 @@ def show(model: Model) -> None:
         )
         return
     view = state.view(Lab)
-    made = plan(model, reading, view)
+    made = plan(model, cached_trace, view)
     found, refused = None, None
     try:
         # Before the tables are drawn: the browser that draws them would take the processor.
-        found = None if made.empty else compared(model, reading, view, made)
+        found = None if made.empty else compared(model, cached_trace, view, made)
     except ValueError as error:
         refused = error
-    _heads(reading)
-    switch_changes.show_further(model, reading)
+    _heads(cached_trace)
+    switch_changes.show_further(model, cached_trace)
     for problem in made.problems:
         st.warning(frame.plain(frame.as_sentence(problem)))
     if refused:
         raise refused  # what was switched is there to be put back
     effect = ""
     if found is None:
-        _nothing_yet(model, reading)
+        _nothing_yet(model, cached_trace)
     else:
         effect = _effect(made, found)
-        _show_changes(model, reading, made, found, effect)
-    switch_head.show(model, reading, made, found, effect)
+        _show_changes(model, cached_trace, made, found, effect)
+    switch_head.show(model, cached_trace, made, found, effect)
 
 
-def _heads(reading: CachedTrace) -> None:
+def _heads(cached_trace: CachedTrace) -> None:
     view = state.view(Lab)
     data = switchboard_data(
-        reading.side, KINDS, view.off, large=view.size == "large", exact=exact.is_on()
+        cached_trace.side, KINDS, view.off, large=view.size == "large", exact=exact.is_on()
     )
     _board(key="switchboard", data=data, on_choice_change=_switched)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -105,16 +105,16 @@ def _heads(reading: CachedTrace) -> None:
 
 def _switched() -> None:
     off = st.session_state["switchboard"]["choice"].get("off", "")
-    if fits(off, OFF[0]):
+    if fits(off, HEADS_FORM[0]):
         state.change(off=off)
 
 
-def _nothing_yet(model: Model, reading: CachedTrace) -> None:
+def _nothing_yet(model: Model, cached_trace: CachedTrace) -> None:
     """What to begin with: what really changes this sentence first."""
     last = model.n_layers - 1
-    layer, head = reading.side.clearest("cross")
+    layer, head = cached_trace.side.clearest("cross")
     st.info(
-        f"Nothing is changed yet: the translation is **{frame.plain(reading.trace.text)}** "
+        f"Nothing is changed yet: the translation is **{frame.plain(cached_trace.trace.text)}** "
         "Switch off a head above, or start with one of these."
     )
     with st.container(horizontal=True):
@@ -158,7 +158,7 @@ def _telling(model: Model, text: str) -> str:
         found = translator.translate(text, hooks=hooks, candidates=1, max_len=len(whole.ids) + 12)
         if found.text != whole.text:
             break
-    return pruning.written(off)
+    return pruning.head_codes(off)
 
 
 Shares = npt.NDArray[np.float32]
@@ -174,7 +174,7 @@ def fits(text: object, form: str) -> bool:
 
 
 def _show_changes(
-    model: Model, reading: CachedTrace, made: Plan, found: Comparison, effect: str
+    model: Model, cached_trace: CachedTrace, made: Plan, found: Comparison, effect: str
 ) -> None:
     """In words, as bars, and as a picture of all heads."""
     st.header("What changes")
@@ -202,7 +202,7 @@ def _show_changes(
         )
     with right:
         _overturned(found)
-    _attention(reading, found)
+    _attention(cached_trace, found)
     _ways_on(model, made, found)
 
 
@@ -272,7 +272,7 @@ def moved_table(shares: dict[str, Shares]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
 
 
-def _attention(reading: CachedTrace, found: Comparison) -> None:
+def _attention(cached_trace: CachedTrace, found: Comparison) -> None:
     st.markdown("**Change in the attention of every head**, in percent")
     view = state.view(Lab)
     shares = moved(found)
@@ -280,9 +280,9 @@ def _attention(reading: CachedTrace, found: Comparison) -> None:
         st.caption(
             "With tokens removed, only decoder self-attention is still over the same tokens."
         )
-    now = reading.side.resolved(view.explorer())
+    now = cached_trace.side.resolved(view.explorer())
     data = switchboard_data(
-        reading.side,
+        cached_trace.side,
         KINDS,
         view.off,
         moved=shares,
@@ -347,7 +347,7 @@ def _effect(made: Plan, found: Comparison) -> str:
     table = found.probabilities
     at = int((table["after"] - table["before"]).abs().to_numpy().argmax())
     line = table.iloc[at]
-    token = piece(str(line["token"]))
+    token = escaped_token(str(line["token"]))
     before, after = float(line["before"]), float(line["after"])
     if abs(after - before) < 0.005:
         effect = f"{begun}, no token of the translation changes by half a percent"

@@ -138,7 +138,7 @@ class Plan:
         self.lines.append(line)
 
 
-def plan(model: Model, reading: CachedTrace, view: Lab) -> Plan:
+def plan(model: Model, cached_trace: CachedTrace, view: Lab) -> Plan:
     made = Plan()
     parts: tuple[Callable[[Plan, Model, CachedTrace, Lab], None], ...] = (
         _off,
@@ -148,13 +148,13 @@ def plan(model: Model, reading: CachedTrace, view: Lab) -> Plan:
     )
     for part in parts:
         try:
-            part(made, model, reading, view)
+            part(made, model, cached_trace, view)
         except ValueError as error:
             made.problems.append(str(error))
     return made
 
 
-def _off(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
+def _off(made: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
     heads, missing = parse_heads(view.off, model.n_layers, model.n_heads)
     if missing:
         made.problems.append(
@@ -174,7 +174,7 @@ def _off(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
         made.add(uniform(config, heads), "uniform", f"uniform(config, {heads})")
     else:
         made.what.append(f"with {these} replaced by their mean output")
-        texts = model.about.examples or (reading.trace.source,)
+        texts = model.about.examples or (cached_trace.trace.source,)
         traces = _examples(model, texts)
         made.program.append(f"known = [translator.trace(text) for text in {list(texts)}]")
         made.add(to_mean(config, heads, traces), "to_mean", f"to_mean(config, {heads}, known)")
@@ -188,11 +188,11 @@ def _examples(model: Model, texts: tuple[str, ...]) -> list[Trace]:
     return [model.translator.trace(text, names=names) for text in texts]
 
 
-def _away(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
+def _away(made: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
     away = list(numbers_of(view.away))
     if not away:
         return
-    trace = reading.trace
+    trace = cached_trace.trace
     tokens = "a token" if len(away) == 1 else f"{len(away)} tokens"
     if view.gone == "cut":
         made.text = without_pieces(model.translator, trace.source, away)
@@ -204,29 +204,29 @@ def _away(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
         made.what.append(f"with {tokens} of the source masked")
 
 
-def _paint(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
+def _paint(made: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
     row = row_of(view.paint)
     if row is None:
         return
     _whole(made, "An edited row")
-    n_keys = row.query + 1 if row.head[0] == "decoder" else len(reading.trace.src_tokens)
+    n_keys = row.query + 1 if row.head[0] == "decoder" else len(cached_trace.trace.src_tokens)
     weights = row.whole(n_keys)
     made.add(
-        painted(reading.trace, row.head, row.query, weights),
+        painted(cached_trace.trace, row.head, row.query, weights),
         "painted",
         f"painted(trace, {row.head}, {row.query}, {[round(weight) for weight in weights]})",
     )
     made.what.append("with an edited row")
 
 
-def _patch(made: Plan, model: Model, reading: CachedTrace, view: Lab) -> None:
+def _patch(made: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> None:
     patch = patch_of(view.patch)
     if patch is None or not (patch.here or patch.there):
         return
     _whole(made, "A patch")
     other = view.other or view.text
     names = [patch.site]
-    here = trace_cache.sites(model, reading, names)
+    here = trace_cache.sites(model, cached_trace, names)
     there = trace_cache.sites(model, trace_cache.comparison(model, view), names)
     made.add(
         patched(here, there, patch.site, patch.here, donor_positions=patch.there),
@@ -256,7 +256,7 @@ class Altered(CachedTrace):
         self.comparison = comparison
 
 
-def compared(model: Model, reading: CachedTrace, view: Lab, made: Plan) -> Comparison:
+def compared(model: Model, cached_trace: CachedTrace, view: Lab, made: Plan) -> Comparison:
     """The original beside the altered, from what is kept or made now.
 
     Raises:
@@ -274,7 +274,7 @@ def compared(model: Model, reading: CachedTrace, view: Lab, made: Plan) -> Compa
                 view.text,
                 together(*made.hooks),
                 altered=made.text,
-                original=reading.trace,
+                original=cached_trace.trace,
                 **free,
             )
         )
@@ -296,14 +296,14 @@ def given_options(view: Lab) -> str:
 AWAY, SITE, HERE, THERE = "switch-away", "switch-site", "switch-here", "switch-there"
 
 
-def show_further(model: Model, reading: CachedTrace) -> None:
+def show_further(model: Model, cached_trace: CachedTrace) -> None:
     """Two expanders; what is chosen in them stands in the address."""
     view = state.view(Lab)
     left, right = st.columns(2)
     with left.expander("Remove source tokens", expanded=bool(view.away)):
-        _choose_removed(reading.trace)
+        _choose_removed(cached_trace.trace)
     with right.expander("Patch activations from another sentence", expanded=bool(view.patch)):
-        _choose_patch(model, reading)
+        _choose_patch(model, cached_trace)
 
 
 def _choose_removed(trace: Trace) -> None:
@@ -320,7 +320,7 @@ def _choose_removed(trace: Trace) -> None:
     controls.button_row("gone", labelled=False)
 
 
-def _choose_patch(model: Model, reading: CachedTrace) -> None:
+def _choose_patch(model: Model, cached_trace: CachedTrace) -> None:
     view = state.view(Lab)
     st.text_input(
         placeholder="Empty: the same sentence",
@@ -344,7 +344,7 @@ def _choose_patch(model: Model, reading: CachedTrace) -> None:
         return
     encoder = st.session_state[SITE].startswith("encoder")
     for label, trace, chosen, key in (
-        ("Positions here", reading.trace, patch.here, HERE),
+        ("Positions here", cached_trace.trace, patch.here, HERE),
         ("Positions in the other sentence", donor, patch.there, THERE),
     ):
         tokens = trace.src_tokens if encoder else trace.tgt_tokens

@@ -22,7 +22,7 @@ from transformer.inference import Trace
 from transformer.measures.naming import file_name, token_name
 from transformer.ui import state
 from transformer.ui.pages.lab import Lab
-from transformer.ui.pages.lab.attribution_head import opening, piece
+from transformer.ui.pages.lab.attribution_head import escaped_token, program_start
 from transformer.ui.pages.lab.switch_changes import Plan, Row, place, row_of
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
@@ -36,7 +36,7 @@ KEYS, QUERY = "switch-keys", "switch-query"
 
 
 def show(
-    model: Model, reading: CachedTrace, made: Plan, found: Comparison | None, effect: str
+    model: Model, cached_trace: CachedTrace, made: Plan, found: Comparison | None, effect: str
 ) -> None:
     """Draw the chosen head.
 
@@ -45,14 +45,14 @@ def show(
     """
     st.header("One head")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        controls.head(model, reading)
+        controls.head(model, cached_trace)
         frame.page_button("pages/attention.py", "Open this head", "visibility", view="heatmap")
     view = state.view()
     head = (view.kind, view.layer, view.head)
     if found is not None:
-        _before_after(model, reading.trace, found, head)
-    _edit_row(reading.trace, made, head, effect)
-    _blanking(model, reading, head)
+        _before_after(model, cached_trace.trace, found, head)
+    _edit_row(cached_trace.trace, made, head, effect)
+    _blanking(model, cached_trace, head)
 
 
 def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> None:
@@ -171,7 +171,7 @@ MAX_PIECES = 48
 """Pieces of the longer side: there are as many passes as cells, and of more it is minutes."""
 
 
-def _blanking(model: Model, reading: CachedTrace, head: Head) -> None:
+def _blanking(model: Model, cached_trace: CachedTrace, head: Head) -> None:
     """The chosen cell in numbers, or all cells of the head and how their orders agree."""
     terms.heading("Is attention an explanation?", "Blanking")
     st.markdown(
@@ -182,7 +182,7 @@ def _blanking(model: Model, reading: CachedTrace, head: Head) -> None:
     )
     controls.button_row("blank")
     read = [site(head[0], head[1], point) for point in ("value", "heads")]  # by the norms
-    trace = trace_cache.with_sites(model, reading, read)
+    trace = trace_cache.with_sites(model, cached_trace, read)
     rows = range(len(trace.labels(head[0])[0]))
     chosen = views.cell_of(trace, head[0])
     if chosen and head[0] == "decoder" and chosen[1] > chosen[0]:
@@ -256,7 +256,7 @@ def _cell(trace: Trace, found: Cells, chosen: tuple[int, int]) -> None:
     most = int(np.abs(effects_of).argmax())
     total = float(found.total[at])
     with st.container(border=True):
-        st.markdown(f"**{piece(rows[chosen[0]])} → {piece(columns[chosen[1]])}**")
+        st.markdown(f"**{escaped_token(rows[chosen[0]])} → {escaped_token(columns[chosen[1]])}**")
         for column, (label, value) in zip(
             st.columns(3),
             (
@@ -269,7 +269,7 @@ def _cell(trace: Trace, found: Cells, chosen: tuple[int, int]) -> None:
             column.metric(label, value)
         st.caption(
             f"Without this cell the translation is {math.exp(total):.3f} times as probable. "
-            f"The effect is greatest for “{piece(found.tokens[most])}” "
+            f"The effect is greatest for “{escaped_token(found.tokens[most])}” "
             f"({effects_of[most]:+.4f} nats)."
         )
 
@@ -338,7 +338,7 @@ def _ways_on(model: Model, trace: Trace, found: Cells) -> None:
     tables.csv("These cells (.csv)", found.to_frame, name)
     exact.python_code(
         "These cells from Python",
-        f"""{opening(model, trace, ["interventions import blank_cells"])}
+        f"""{program_start(model, trace, ["interventions import blank_cells"])}
 cells = blank_cells(translator, trace, ({kind!r}, {layer}, {head}))
 print(cells.to_frame())  # one row per cell
 print(cells.correlations())""",
