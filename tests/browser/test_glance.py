@@ -241,6 +241,6 @@ def contrast(one: list[int], other: list[int]) -> float:
 
 def test_a_room_opens_by_a_click_anywhere_on_its_card(shipped: str, page: Page) -> None:
     opened(page, shipped)
-    page.locator(".st-key-room-positions .hu-room").click(force=True)
+    page.locator(".st-key-room-positions .hu-page-icon").click(force=True)
     wait_until(page, "location.pathname === '/positions'")
     expect(page.get_by_role("heading", level=1)).to_have_text("Positions")

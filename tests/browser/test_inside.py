@@ -14,7 +14,7 @@ from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of
 from tests.browser.visited import TEXT, address, inside
 from transformer import Translator
-from transformer.figures.places import figure_1
+from transformer.figures.box_layout import figure_1
 from transformer.figures.tensors import Table, tensor_data
 from transformer.figures.views import page as as_page
 

@@ -16,8 +16,8 @@ from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of
 from tests.browser.visited import inside
 from tests.figures.made import update
+from transformer.figures.box_layout import STOPS
 from transformer.figures.moments import moments_page
-from transformer.figures.places import STOPS
 
 pytestmark = pytest.mark.browser
 # Every vector that is made since the page opened is counted; they live in a shadow root.

@@ -171,7 +171,7 @@ def test_every_quantity_can_be_drawn(what: str) -> None:
 
 
 def test_what_there_is_not_is_refused_with_what_there_is() -> None:
-    with pytest.raises(ValueError, match="no curve of 'los'; there is loss, "):
+    with pytest.raises(ValueError, match="no curve of 'los'; there are loss, "):
         curves({}, "los")
     with pytest.raises(ValueError, match="step or seconds, not 'epoch'"):
         curves({}, x="epoch")
@@ -203,4 +203,4 @@ def test_the_grid_counts_positions_from_one_and_layers_from_none() -> None:
     assert np.array(cells.z).tolist() == [[0, 0, 1], [0, 1, 1]]
     assert list(cells.x) == [1, 2, 3]
     assert list(cells.y) == [0, 1]
-    assert cells.customdata[0][0] == "not heard of"
+    assert cells.customdata[0][0] == "does not reach"

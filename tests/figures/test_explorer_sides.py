@@ -110,7 +110,7 @@ def test_long_sentences_are_sent_a_layer_at_a_time_and_with_a_byte_each(
 ) -> None:
     every = [f"weights.{k}.{n}" for k in ("encoder", "decoder", "cross") for n in range(3)]
     assert [part.name for part in ExplorerData(trace).layers([1])] == every
-    monkeypatch.setattr(module, "WHOLE", 3 * 4 * (49 + 25 + 35) - 1)
+    monkeypatch.setattr(module, "MAX_WEIGHTS_AT_ONCE", 3 * 4 * (49 + 25 + 35) - 1)
     monkeypatch.setattr(module, "FINE_LIMIT", 3 * 4 * 35)
     found = {part.name: part.top for part in ExplorerData(trace).layers([1, 2, 1, 9, -1])}
     assert sorted(found) == sorted(name for name in every if not name.endswith("0"))

@@ -9,16 +9,16 @@ import pytest
 
 from transformer.analysis.inside import boxes
 from transformer.config import ModelConfig
+from transformer.figures.box_layout import ATTENTION, STOPS, Drawing, Rectangle, figure_1, figure_2
 from transformer.figures.figure1 import THUMB, Button, figure_data, thumb
 from transformer.figures.packing import unpack
-from transformer.figures.places import ATTENTION, STOPS, Drawing, Place, figure_1, figure_2
 from transformer.figures.tensors import Table, tensor_data
 
 DRAWINGS = [figure_1(), *figure_2()]
 NEAR = 0.01
 
 
-def touches(place: Place, x: float, y: float) -> bool:
+def touches(place: Rectangle, x: float, y: float) -> bool:
     """Whether a point is on the edge of a box."""
     left, top, wide, high = place
     inside = left - NEAR <= x <= left + wide + NEAR and top - NEAR <= y <= top + high + NEAR
@@ -157,7 +157,7 @@ def test_buttons_arrive_with_their_places_and_pictures() -> None:
     assert header["drawings"][0]["boxes"]["query"] == list(figure_2()[0].boxes["query"])
     assert list(parts) == ["query"]
     assert parts["query"].array.tolist() == (255 * np.eye(3)).tolist()
-    with pytest.raises(ValueError, match=r"no place for nowhere\."):
+    with pytest.raises(ValueError, match=r"no box .nowhere."):
         figure_data(figure_2(), [Button("nowhere", "", "norm")], "", caption="")
 
 

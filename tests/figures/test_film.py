@@ -216,9 +216,9 @@ def test_labels_that_do_not_fit_their_weights_show_nothing_of_that_probe() -> No
 
 def test_long_probes_leave_room_for_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     size = sum(array.size for array in filmed([0])[0].values())
-    monkeypatch.setattr("transformer.figures.film.CELLS", 4 * size)
+    monkeypatch.setattr("transformer.figures.film.MAX_WEIGHTS", 4 * size)
     assert len(unpack(film_data(filmed(STEPS), LABELS))[0]["steps"]) == 4
-    monkeypatch.setattr("transformer.figures.film.CELLS", 1)
+    monkeypatch.setattr("transformer.figures.film.MAX_WEIGHTS", 1)
     assert unpack(film_data(filmed(STEPS), LABELS))[0]["steps"] == [0, 100]
 
 
@@ -275,7 +275,7 @@ def test_the_first_says_how_blurred_it_is_and_later_ones_what_changes() -> None:
     found = roles(weights, "encoder", OF_TEN)
     running = captions(weights, found, [0, 10], ended=False)[-1]
     assert running.startswith("Sharper, from 30%"), "a run that still learns is not at its end"
-    assert told(flat(0.3), steps=(5,))[0].startswith("First picture:")
+    assert told(flat(0.3), steps=(5,))[0].startswith("First frame:")
 
 
 def test_heads_that_do_something_are_counted() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.figures.made import GRID, HOSTILE, made
 from transformer.figures import ExplorerData
 from transformer.figures.alignment import alignment, two_rows
-from transformer.figures.before_after import LEAST, effects, pairs
+from transformer.figures.before_after import MIN_SIZE, effects, pairs
 from transformer.figures.contributions import CellValues, answers, contributions_data, source_curve
 from transformer.figures.headgrid import headgrid_data, headgrid_page
 from transformer.figures.offsets import named, offsets
@@ -65,7 +65,7 @@ def test_how_far_heads_moved_of_the_kinds_that_can_be_compared() -> None:
     assert [kind["name"] for kind in header["kinds"]] == ["decoder"]
     assert (header["moved"], header["chosen"]) == (True, ["decoder", 2, 1])
     np.testing.assert_array_equal(parts["moved.decoder"].array, moved["decoder"])
-    with pytest.raises(ValueError, match=r"decoder has numbers of shape \(4, 3\) for \(3, 4\)"):
+    with pytest.raises(ValueError, match=r"decoder has values of shape \(4, 3\) for \(3, 4\)"):
         switchboard_data(side, KINDS, "", moved={"decoder": moved["decoder"].T})
 
 
@@ -87,11 +87,11 @@ def test_every_cell_is_a_point_on_its_side() -> None:
     figure = effects(sizes, changes, told, across="weight", chosen=1)
     less, more, ring = figure.data
     np.testing.assert_allclose(less.y, [0.1, 3.0])
-    np.testing.assert_allclose(more.x, [LEAST, 0.25])
-    np.testing.assert_allclose(more.y, [0.2, LEAST])
+    np.testing.assert_allclose(more.x, [MIN_SIZE, 0.25])
+    np.testing.assert_allclose(more.y, [0.2, MIN_SIZE])
     assert [point[0] for point in (*less.customdata, *more.customdata)] == [0, 3, 1, 2]
     assert less.customdata[0][1] == "&lt;i&gt;"
-    assert (ring.x[0], ring.y[0]) == (LEAST, 0.2)
+    assert (ring.x[0], ring.y[0]) == (MIN_SIZE, 0.2)
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
 
 
@@ -100,16 +100,16 @@ def test_levels_are_shares_of_the_scale_and_what_is_not_measured_has_none() -> N
     (grid,) = data["grids"]
     assert grid["levels"] == [[0.0, 0.25, None], [0.5, 1, 0]]
     assert (grid["rows"], grid["columns"]) == (["0", "1"], ["0", "1", "2"])
-    assert (grid["marks"], grid["told"]) == (GRID.marks, GRID.told)
+    assert (grid["marks"], grid["told"]) == (GRID.marks, GRID.descriptions)
     assert data["ticks"] == [[0.0, "0"], [1.0, "4"]]
     assert data["chosen"] == ["cross", 1, 0]
     json.dumps(data, allow_nan=False)
 
 
 def test_what_does_not_fit_is_refused() -> None:
-    with pytest.raises(ValueError, match="it must go up"):
+    with pytest.raises(ValueError, match="low must be below high"):
         headgrid_data([GRID], low=1, high=1, legend="")
-    with pytest.raises(ValueError, match="marks and words for all of its heads"):
+    with pytest.raises(ValueError, match="a mark and a description for every head"):
         headgrid_data([replace(GRID, marks=GRID.marks[:1])], low=0, high=1, legend="")
 
 
@@ -146,8 +146,8 @@ def test_links_are_told_apart_by_what_gold_says() -> None:
     assert lines(figure) == {
         "gold links": {(0, 0), (1, 0)},
         "possible gold links": {(1, 1)},
-        "links of the head that are gold": {(0, 0)},
-        "and that are not": {(2, 1)},
+        "links of the head, gold": {(0, 0)},
+        "links of the head, not gold": {(2, 1)},
     }
     middles = figure.data[-1]
     assert list(middles.customdata) == [
@@ -203,9 +203,9 @@ def test_the_browser_gets_every_number_and_what_is_chosen() -> None:
 
 
 def test_what_does_not_fit_is_said() -> None:
-    with pytest.raises(ValueError, match="no 'norm' to draw; there is weight, slope"):
+    with pytest.raises(ValueError, match="no quantity 'norm'; there are weight, slope"):
         contributions_data([WEIGHT, SLOPE], ("weight", "norm"), **LABELS)
-    with pytest.raises(ValueError, match=r"weight of shape \(2, 2\) does not fit 3 rows"):
+    with pytest.raises(ValueError, match=r"weight has shape \(2, 2\), but there are 3 rows"):
         contributions_data([WEIGHT], ("weight", "weight"), **{**LABELS, "rows": ["a", "b", "c"]})
 
 

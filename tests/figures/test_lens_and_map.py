@@ -9,7 +9,12 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.figures.lens import WRITTEN, lens_curve, lens_map
-from transformer.figures.query_key_map import LEAST, WIDEST, AttentionLink, query_key_figure
+from transformer.figures.query_key_map import (
+    MIN_LINE_WEIGHT,
+    WIDEST,
+    AttentionLink,
+    query_key_figure,
+)
 
 TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
 POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
@@ -100,7 +105,7 @@ def test_every_point_is_in_one_curve() -> None:
 
 
 def test_lines_are_as_wide_as_weights() -> None:
-    links = [AttentionLink(1, 2, 0.75, "<i>"), AttentionLink(1, 3, LEAST / 2, "c")]
+    links = [AttentionLink(1, 2, 0.75, "<i>"), AttentionLink(1, 3, MIN_LINE_WEIGHT / 2, "c")]
     figure, curves = query_key_figure(
         POINTS, SIDES, SIDES, TOLD, (1.0, 0.0), links=links, chosen=(1, "<u>"), dark=True
     )
@@ -114,5 +119,5 @@ def test_lines_are_as_wide_as_weights() -> None:
 
 
 def test_numbers_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(ValueError, match="4 points need as many sides, groups and words, not 3, 4"):
+    with pytest.raises(ValueError, match="sides, groups and hover texts, not 3, 4"):
         query_key_figure(POINTS, SIDES[:3], GROUPS, TOLD, (0.5, 0.5))

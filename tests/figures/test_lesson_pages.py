@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.figures.made import HOSTILE
+from transformer.figures.inline_markdown import html_of
 from transformer.figures.lesson_sheet import Exercise, Picture, sheet_page, weights_drawing
-from transformer.figures.marked import html_of
 from transformer.figures.site_pages import AnswerChoice, CourseStep, Look, index_page, step_page
 from transformer.ui.widgets.lessons.course import LESSONS
 

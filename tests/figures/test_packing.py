@@ -153,7 +153,7 @@ def test_cut_off_bytes_are_refused(cut: int) -> None:
 
 
 def test_bytes_of_another_kind_are_refused() -> None:
-    with pytest.raises(ValueError, match="20 bytes are no packed arrays"):
+    with pytest.raises(ValueError, match="20 bytes are not packed arrays"):
         unpack(b"PK\x03\x04" + bytes(16))
 
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.analysis.positions import sinusoidal, wavelengths
-from transformer.figures.clocks import LONGEST, angle, bars, clock_hands, shares, turning
+from transformer.figures.clocks import MAX_SECONDS, angle, bars, clock_hands, shares, turning
 from transformer.figures.positions import Curve, lines, table
 
 HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
@@ -18,7 +18,7 @@ VALUES = np.array([[0.5, -2.0, np.nan], [1.0, 0.0, 0.25]])
 
 
 def drawn(**more: object) -> go.Figure:
-    options = {"down": "position", "across": "dimension", "what": "added", **more}
+    options = {"down": "position", "across": "dimension", "quantity": "added", **more}
     return table(VALUES, ["0 a", "1 a"], **options)  # type: ignore[arg-type]
 
 
@@ -45,30 +45,32 @@ def test_a_table_holds_the_numbers_and_is_even_about_zero() -> None:
 
 
 def test_a_token_that_comes_twice_is_two_rows() -> None:
-    figure = table(VALUES, ["a", "a"], ["b", "b", "c"], down="d", across="a", what="w")
+    figure = table(VALUES, ["a", "a"], ["b", "b", "c"], down="d", across="a", quantity="w")
     assert figure.layout.yaxis.tickvals == (0, 1)
     assert figure.layout.yaxis.ticktext == ("a", "a")
     assert figure.layout.xaxis.ticktext == ("b", "b", "c")
-    named = table(VALUES, ["a", ""], down="d", across="a", what="w")
+    named = table(VALUES, ["a", ""], down="d", across="a", quantity="w")
     assert named.layout.yaxis.tickvals == (0,)
 
 
 def test_a_table_of_nothing_has_colours_still() -> None:
     for empty in (np.zeros((2, 2)), np.full((2, 2), np.nan)):
-        trace = table(empty, ["a", "b"], down="d", across="a", what="w").data[0]
+        trace = table(empty, ["a", "b"], down="d", across="a", quantity="w").data[0]
         assert (trace.zmin, trace.zmax) == (-1, 1)
 
 
 def test_labels_that_do_not_fit_are_refused_with_both_numbers() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3\) do not fit 1 rows, 3 columns"):
-        table(VALUES, ["a"], down="d", across="a", what="w")
+        table(VALUES, ["a"], down="d", across="a", quantity="w")
     with pytest.raises(ValueError, match="do not fit 2 rows, 2 columns"):
-        table(VALUES, ["a", "b"], ["c", "d"], down="d", across="a", what="w")
+        table(VALUES, ["a", "b"], ["c", "d"], down="d", across="a", quantity="w")
 
 
 def test_no_token_is_obeyed() -> None:
     figures = [
-        table(VALUES, [HOSTILE, "b"], [HOSTILE] * 3, down="d", across="a", what="w", title=HOSTILE),
+        table(
+            VALUES, [HOSTILE, "b"], [HOSTILE] * 3, down="d", across="a", quantity="w", title=HOSTILE
+        ),
         bars({HOSTILE: [1.0]}, [HOSTILE], across="token", down="length"),
         shares(np.ones((1, 1)), [HOSTILE], [HOSTILE]),
         lines([Curve(HOSTILE, [0], [0]), Curve("b", [0], [0])], across="k", down="y"),
@@ -183,10 +185,10 @@ def test_nothing_moves_for_longer_than_it_may(count: int) -> None:
     made = turning(["a"] * count, [6.0])
     waits = [float(value) for value in re.findall(r"--wait:([\d.]+)s", made)]
     one = float(re.findall(r"--one:([\d.]+)s", made)[0])
-    assert max(waits) + one <= LONGEST + 0.01 * count
-    assert float(re.findall(r"--all:([\d.]+)s", made)[0]) <= LONGEST
+    assert max(waits) + one <= MAX_SECONDS + 0.01 * count
+    assert float(re.findall(r"--all:([\d.]+)s", made)[0]) <= MAX_SECONDS
 
 
 def test_without_words_there_is_nothing_to_turn_over() -> None:
-    with pytest.raises(ValueError, match="there are none"):
+    with pytest.raises(ValueError, match="There are no words"):
         turning([], [6.0])

@@ -54,9 +54,9 @@ def test_what_is_missing_or_of_another_size_is_named() -> None:
     given = update()
     with pytest.raises(ValueError, match="no 'm_hat'"):
         moments_data({name: value for name, value in given.items() if name != "m_hat"})
-    with pytest.raises(ValueError, match="of one size"):
+    with pytest.raises(ValueError, match="same size"):
         moments_data({**given, "v": given["v"][:2]})
-    with pytest.raises(ValueError, match="of one size"):
+    with pytest.raises(ValueError, match="same size"):
         moments_data({**given, **{key: [] for key in MATRICES}})
 
 

@@ -13,7 +13,7 @@ import pytest
 from tests.figures.made import Made, made
 from transformer import Translator
 from transformer.figures import steps_data
-from transformer.figures.glance import BLANK, agreeing, glance_data
+from transformer.figures.glance import UNKNOWN_WORD, glance_data, head_nearest_mean
 from transformer.figures.steps import word_steps
 from transformer.inference import Trace
 from transformer.inference.results import Candidate, Step
@@ -83,12 +83,12 @@ def test_the_end_is_no_word_and_a_cut_translation_has_none() -> None:
 def test_words_stand_as_the_visitor_wrote_them_where_they_are_as_many() -> None:
     unknown = ("▁The", "▁", "<unk>", "</s>")
     assert glance_data(told("The  ☂", ("▁The", "<unk>", "</s>")))["source"] == ["The", "☂"]
-    assert glance_data(told("The ☂", unknown))["source"] == ["The", "▁", BLANK]
+    assert glance_data(told("The ☂", unknown))["source"] == ["The", "▁", UNKNOWN_WORD]
 
 
 def test_what_was_put_there_and_what_came_close() -> None:
     rival = SimpleNamespace(step=1, ids=(7, 8), text="toit.", probability=0.1, first=0.2)
-    data = glance_data(told(), [(), (rival,)], taken=3)
+    data = glance_data(told(), [(), (rival,)], n_forced=3)
     assert data["taken"] == 1
     assert [one["rivals"] for one in data["written"]] == [
         [],
@@ -102,8 +102,8 @@ def test_the_head_is_the_one_that_looks_where_all_of_them_look() -> None:
     looks = np.full((2, 2, 3, 3), 0.2) + 0.2 * np.eye(3)
     looks[1, 0] = np.eye(3)
     looks[0, 1] = [0, 0, 1]
-    assert agreeing(looks) == (1, 0)
-    assert agreeing(np.zeros((2, 2, 0, 3))) == (0, 0)
+    assert head_nearest_mean(looks) == (1, 0)
+    assert head_nearest_mean(np.zeros((2, 2, 0, 3))) == (0, 0)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,9 @@ def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
     ends = trace.predicted_tokens[-1] == "</s>"
     joined = " ".join(one["text"] for one in data["written"])
     tokens = trace.predicted_tokens[: -1 if ends else None]
-    assert joined.replace(" ", "") == "".join(tokens).replace("▁", "").replace("<unk>", BLANK)
+    assert joined.replace(" ", "") == "".join(tokens).replace("▁", "").replace(
+        "<unk>", UNKNOWN_WORD
+    )
 
 
 @pytest.mark.parametrize("text", ["The baker hides books.", "A pilot sells the boat.", "Hello"])

@@ -9,8 +9,14 @@ import pandas as pd
 import pytest
 
 from transformer.figures.curves import DARK, LIGHT
-from transformer.figures.race_curves import MOST, Curve, accuracy_by_distance, mean, race_curves
-from transformer.figures.results import LEAST, score_and_cost, two_distributions
+from transformer.figures.race_curves import (
+    MAX_POINTS,
+    Curve,
+    accuracy_by_distance,
+    mean,
+    race_curves,
+)
+from transformer.figures.results import MIN_PROBABILITY, score_and_cost, two_distributions
 from transformer.figures.score_scale import against_width, by_head, one_row
 
 X = np.array([2.0, 4.0, 8.0])
@@ -61,7 +67,7 @@ def test_an_entry_has_one_colour_a_thin_line_a_seed_and_a_thick_mean() -> None:
 def test_long_curves_are_thinned_and_nothing_is_a_sentence() -> None:
     steps = np.arange(5000, dtype=np.float64)
     figure = race_curves({"a": [(steps, steps)]}, "right", share=True)
-    assert len(figure.data[0].x) <= MOST
+    assert len(figure.data[0].x) <= MAX_POINTS
     assert figure.layout.yaxis.tickformat == ".0%"
     assert figure.data[0].mode == "lines"
     assert race_curves({"a": [(steps, steps)]}, "loss", marked=True).data[0].mode == "lines+markers"
@@ -96,7 +102,7 @@ def test_bars_stand_side_by_side_and_keep_what_is_too_small_to_see(dark: bool) -
     )
     target, said = figure.data
     assert list(target.y) == [0.9, 0.1]
-    assert list(said.y) == [LEAST, 0.5]
+    assert list(said.y) == [MIN_PROBABILITY, 0.5]
     assert list(said.customdata) == [1e-9, 0.5]
     assert figure.layout.xaxis.ticktext == ("&lt;s&gt;", "a")
     assert figure.layout.barmode == "group"

@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
 from transformer.figures.packing import unpack
-from transformer.figures.rooms import LAB_PICTURES
+from transformer.figures.page_icons import LAB_PICTURES
 from transformer.jobs import Jobs, Limits, services
 from transformer.training.estimate import Estimate
 from transformer.ui.services import live_jobs, memory_cache

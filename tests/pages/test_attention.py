@@ -85,7 +85,9 @@ def test_compare_opens_with_something_to_compare(visit: Visit) -> None:
 def test_decoding_has_the_layers_of_each_kinds_clearest_head(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("transformer.figures.explorer_sides.WHOLE", 0)  # a layer at a time
+    monkeypatch.setattr(
+        "transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0
+    )  # a layer at a time
     app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
     side = shown(app)[0]["sides"][0]
     parts = unpack(browser_views(app)[0].proto.bytes)[1]

@@ -104,7 +104,7 @@ def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> No
 def test_all_terms_stand_there_and_are_looked_for(visit: Visit) -> None:
     app = visit("pages/glossary.py")
     text = " ".join(one.value for one in app.markdown).replace("\\", "")
-    assert all(one.what in text for one in TERMS)
+    assert all(one.definition in text for one in TERMS)
     links = [one.proto for one in app.get("page_link") if one.proto.label == "Show"]
     assert len(links) == len(TERMS)
     app.text_input[0].set_value("temperature").run()

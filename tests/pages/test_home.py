@@ -12,7 +12,7 @@ from tests.pages.conftest import Visit, shown, view
 from tests.session import SessionDict
 from transformer import Translator
 from transformer.figures.glance import glance_data
-from transformer.figures.rooms import PICTURES
+from transformer.figures.page_icons import PICTURES
 from transformer.ui import state
 from transformer.ui.pages.home import glance
 from transformer.ui.pages.home.glance import TranslationRequest

@@ -13,8 +13,8 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, browser_views, charts, numbers, run_program, turn, view
 from transformer import Translator
 from transformer.analysis.inside import opened
+from transformer.figures.box_layout import STOPS
 from transformer.figures.packing import unpack
-from transformer.figures.places import STOPS
 from transformer.ui.pages.inside import SECTIONS
 
 PAGE = "pages/inside.py"

@@ -14,7 +14,7 @@ import torch
 from tests.pages.conftest import Visit, charts, messages, numbers, shown, told, view
 from transformer import Translator
 from transformer.analysis.inside.decoder_lens import decoder_lens
-from transformer.figures.places import STOPS
+from transformer.figures.box_layout import STOPS
 from transformer.measures.naming import token_name
 from transformer.training.schedule import paper_rate
 from transformer.ui.about import About

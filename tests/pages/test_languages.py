@@ -15,7 +15,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.exchange import import_folder
-from transformer.figures.places import STOPS
+from transformer.figures.box_layout import STOPS
 from transformer.languages import front_matter
 from transformer.model import Transformer
 from transformer.text import Vocabulary

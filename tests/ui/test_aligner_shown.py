@@ -83,5 +83,5 @@ def test_attention_and_its_story_open_the_same_head(name: str, loaded: dict[str,
         looks: list[Any] = [notice.look for notice in story(reading, aligner)]
         first = looks[0]
         assert (first["layer"], first["head"], first["word_row"]) == place
-        said = "".join(part for part, _ in story(reading, aligner)[0].said)
+        said = "".join(part for part, _ in story(reading, aligner)[0].segments)
         assert "links made by people" in said

@@ -57,15 +57,15 @@ def explained() -> Iterator[tuple[str, str]]:
 def test_no_term_has_two_explanations() -> None:
     names = Counter(name.lower() for one in TERMS for name in (one.name, *one.also))
     assert not [name for name, count in names.items() if count > 1]
-    assert len({one.what for one in TERMS}) == len(TERMS)
+    assert len({one.definition for one in TERMS}) == len(TERMS)
     assert not [(name, text) for name, text in explained() if term(name)]
     assert list(explained()), "nothing was looked at"
 
 
 def test_each_is_a_plain_sentence() -> None:
     for one in TERMS:
-        assert one.what.endswith("."), one.name
-        assert len(one.what) < 240, one.name
+        assert one.definition.endswith("."), one.name
+        assert len(one.definition) < 240, one.name
 
 
 def test_every_term_stands_on_some_page() -> None:
@@ -91,7 +91,7 @@ def test_each_leads_to_where_it_is_to_be_seen(one: Term) -> None:
 
 def test_definitions_are_plain_text_and_formulas_are_balanced() -> None:
     for one in TERMS:
-        assert not set("`$*") & set(one.what), one.name  # tooltips show them literally
+        assert not set("`$*") & set(one.definition), one.name  # tooltips show them literally
         assert one.formula.count("{") == one.formula.count("}"), one.name
         assert "$" not in one.formula, one.name
     assert sum(bool(one.formula) for one in TERMS) >= 15
@@ -101,4 +101,4 @@ def test_residual_is_explained() -> None:
     residual = term("residual")
     assert residual is not None
     assert residual is term("Residual connection")
-    assert "sublayer" in residual.what
+    assert "sublayer" in residual.definition

@@ -1,6 +1,6 @@
-"""Figures: arrays and labels in, Plotly figures and browser views out; imports no torch.
+"""Plotly figures and browser views, made from arrays and labels.
 
-It knows no model and no streamlit, so that a page, a notebook and a file show the same view. Plotly
+Nothing here imports torch or Streamlit, so a page, a notebook and a file show the same view. Plotly
 is imported only when one of its figures is needed.
 """
 

@@ -1,4 +1,4 @@
-"""Two sentences word by word and the links between them, and the two rows that tell of one word."""
+"""Figures of word alignment: the links between two sentences, and rows of attention as bars."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.theme import theme
 
 Link = tuple[int, int]  # positions of a source word and of a target word, from 0
-LONGEST = 14  # letters of a word beside the links
+MAX_LETTERS = 14  # of a word next to the links
 STEP = 30  # pixels from word to word
 GOLD = {False: "rgba(214,160,0,0.38)", True: "rgba(240,228,66,0.34)"}
 
@@ -21,7 +21,7 @@ GOLD = {False: "rgba(214,160,0,0.38)", True: "rgba(240,228,66,0.34)"}
 def alignment(
     source: Sequence[str],
     target: Sequence[str],
-    found: Collection[Link],
+    predicted: Collection[Link],
     scores: Float[np.ndarray, "target source"],
     *,
     sure: Collection[Link] | None = None,
@@ -29,19 +29,19 @@ def alignment(
     names: tuple[str, str] = ("Source", "Target"),
     dark: bool = False,
 ) -> go.Figure:
-    """Source words on the left, target words on the right; links as lines between them.
+    """Draw source words on the left, target words on the right and links as lines between them.
 
     Args:
-        found: what a head links. Those that are not gold are dashed, in another colour.
-        scores: of every pair of words, for the pointer.
-        sure, possible: gold links, broad behind the others; None if nobody knows them.
-        names: of the two sides.
+        predicted: the links of a head. Those that are not gold are dashed, in another colour.
+        scores: the score of every pair of words, shown in hover.
+        sure, possible: gold links, drawn as broad lines behind; `sure` is None if there are none.
+        names: headings of the two columns.
 
     Raises:
-        ValueError: for a link to a word that is not there.
+        ValueError: if a link points to a word that does not exist.
     """
     n_src, n_tgt = len(source), len(target)
-    for i, j in {*found, *(sure or ()), *possible}:
+    for i, j in {*predicted, *(sure or ()), *possible}:
         if not (0 <= i < n_src and 0 <= j < n_tgt):
             raise ValueError(f"There is no link {i}-{j} between {n_src} and {n_tgt} words.")
     palette = DARK if dark else LIGHT
@@ -51,11 +51,11 @@ def alignment(
         ("possible gold links", set(possible) - set(sure or ()), GOLD[dark], "dot", 9),
     ]
     if sure is None:
-        groups.append(("links of the head", found, palette[0], "solid", 2.4))
+        groups.append(("links of the head", predicted, palette[0], "solid", 2.4))
     else:
-        right, wrong = set(found) & good, set(found) - good
-        groups.append(("links of the head that are gold", right, palette[0], "solid", 2.4))
-        groups.append(("and that are not", wrong, palette[1], "dash", 2.4))
+        right, wrong = set(predicted) & good, set(predicted) - good
+        groups.append(("links of the head, gold", right, palette[0], "solid", 2.4))
+        groups.append(("links of the head, not gold", wrong, palette[1], "dash", 2.4))
     figure = go.Figure()
     for name, links, colour, dash, width in groups:
         if links:
@@ -69,7 +69,7 @@ def alignment(
             )
     _words(figure, source, 0, "middle left", dark)
     _words(figure, target, 1, "middle right", dark)
-    _middles(figure, source, target, found, scores, None if sure is None else good)
+    _middles(figure, source, target, predicted, scores, None if sure is None else good)
     _lay_out(figure, STEP * max(n_src, n_tgt) + 110, dark)
     figure.update_xaxes(visible=False, range=[-0.95, 1.95], fixedrange=True)
     figure.update_yaxes(visible=False, range=[max(n_src, n_tgt) - 0.4, -1.4], fixedrange=True)
@@ -87,22 +87,22 @@ def two_rows(
     *,
     dark: bool = False,
 ) -> go.Figure:
-    """A few rows of attention over the same words, as bars below each other.
+    """Draw a few rows of attention over the same words as horizontal bars.
 
     Args:
-        rows: what each is called, and its numbers; the greatest of each has its number beside it.
-        unit: of the numbers.
+        rows: name and values of each row; the greatest value of a row is written next to its bar.
+        unit: unit of the values, the title of the x axis.
     """
     figure = go.Figure()
     palette = DARK if dark else LIGHT
-    for place, (name, values) in enumerate(rows):
+    for index, (name, values) in enumerate(rows):
         best = int(values.argmax())
         figure.add_bar(
             x=values,
             y=list(range(len(source))),
             orientation="h",
             name=escape(name, quote=False),
-            marker={"color": palette[place], "pattern": {"shape": ("", "/")[place % 2]}},
+            marker={"color": palette[index], "pattern": {"shape": ("", "/")[index % 2]}},
             text=[f"{value:.2f}" if at == best else "" for at, value in enumerate(values)],
             textposition="outside",
             cliponaxis=False,
@@ -130,7 +130,7 @@ def _words(figure: go.Figure, words: Sequence[str], x: int, where: str, dark: bo
         x=[x] * len(words),
         y=list(range(len(words))),
         mode="markers+text",
-        text=[f"\u2002{_short(word)}\u2002" for word in words],  # apart from its marker
+        text=[f"\u2002{_short(word)}\u2002" for word in words],  # keeps it off the marker
         customdata=[f"{at}: {escape(word, quote=False)}" for at, word in enumerate(words)],
         textposition=where,
         marker={"size": 7, "color": "#b8bdc4" if dark else "#5f6368"},
@@ -143,12 +143,12 @@ def _middles(
     figure: go.Figure,
     source: Sequence[str],
     target: Sequence[str],
-    found: Collection[Link],
+    predicted: Collection[Link],
     scores: Float[np.ndarray, "target source"],
     good: Collection[Link] | None,
 ) -> None:
-    """What the pointer reads of a link, at its middle."""
-    links = sorted(found)
+    """Add an invisible marker with hover text in the middle of every link."""
+    links = sorted(predicted)
     notes = ["" if good is None else ("; gold" if link in good else "; not gold") for link in links]
     figure.add_scatter(
         x=[0.5] * len(links),
@@ -178,5 +178,5 @@ def _lay_out(figure: go.Figure, height: int, dark: bool) -> None:
 
 
 def _short(word: str) -> str:
-    """Plotly reads a little HTML in labels; a word `<b>` is to be seen, not obeyed."""
-    return escape(word if len(word) <= LONGEST else word[: LONGEST - 1] + "…", quote=False)
+    """Return the word, shortened and escaped: Plotly interprets some HTML in labels."""
+    return escape(word if len(word) <= MAX_LETTERS else word[: MAX_LETTERS - 1] + "…", quote=False)

@@ -1,4 +1,4 @@
-"""The original beside the altered as Plotly figures: bars in pairs, and cells as points."""
+"""Plotly figures that compare before with after: bars in pairs, and cells as points."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.positions import Numbers, lay_out, layout_of
 from transformer.figures.theme import INK, theme
 
-ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars; of many tokens'
+ROW, LOW_ROW, FEW = 28, 17, 40  # pixels of a token's two bars, up to `FEW` tokens and above
 BEFORE, AFTER = 6, 4  # colours in the palette
-LEAST = 1e-6
-"""Below it a number is drawn as this one: a logarithm has no 0."""
+MIN_SIZE = 1e-6
+"""Smaller numbers are drawn at this value: a logarithmic axis has no 0."""
 
 
 def pairs(
@@ -29,19 +29,19 @@ def pairs(
     marked: Sequence[int] = (),
     dark: bool = False,
 ) -> go.Figure:
-    """A line a token with two bars, from 0 to 1.
+    """Draw two bars from 0 to 1 for every token.
 
     Args:
-        tokens: any may come twice.
-        across: what the bars are.
-        marked: places whose tokens are written in bold.
+        tokens: labels of the rows; they may repeat.
+        across: title of the x axis.
+        marked: positions of the tokens to write in bold.
     """
     palette = DARK if dark else LIGHT
-    places = np.arange(len(tokens))
+    positions = np.arange(len(tokens))
     bars = [
         {
             "type": "bar", "orientation": "h", "name": name,
-            "x": np.asarray(values, dtype=np.float64), "y": places,
+            "x": np.asarray(values, dtype=np.float64), "y": positions,
             "marker": {"color": palette[colour]},
             "hovertemplate": f"%{{y}}<br>{name} %{{x:.1%}}<extra></extra>",
         }
@@ -55,7 +55,7 @@ def pairs(
     }  # fmt: skip
     layout["xaxis"] |= {"range": [0, 1.02], "tickformat": ".0%"}
     layout["yaxis"] |= {
-        "showgrid": False, "range": [len(tokens) - 0.4, -0.6], "tickvals": places,
+        "showgrid": False, "range": [len(tokens) - 0.4, -0.6], "tickvals": positions,
         "ticktext": [
             f"<b>{piece(token)}</b>" if at in marked else piece(token)
             for at, token in enumerate(tokens)
@@ -74,33 +74,33 @@ def effects(
     chosen: int | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """Every cell of a head as a point: what it is against what blanking it does.
+    """Draw every cell of a head as a point: its size against the effect of blanking it.
 
-    Both axes grow by factors of ten, as ranks are what is compared; the sign of a change is its
-    colour and its shape.
+    Both axes are logarithmic, since the two are compared by rank; colour and shape show the sign of
+    a change.
 
     Args:
-        sizes: of each cell, from 0.
-        changes: of the output's log-probability when it is blanked, in nats.
-        cell_names: query and key of each.
-        across: what the sizes are.
-        chosen: the cell that is ringed.
+        sizes: size of each cell, 0 or more.
+        changes: change of the output's log-probability when the cell is blanked, in nats.
+        cell_names: query and key of each cell.
+        across: title of the x axis: what the sizes measure.
+        chosen: the cell to draw a ring around.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    known = [
+    cell_data = [
         (cell, *(escape(name, quote=False) for name in names), changes[cell])
         for cell, names in enumerate(cell_names)
     ]
-    for name, these, colour, symbol in (
+    for name, selected, colour, symbol in (
         ("less probable without it", changes < 0, BELOW_ZERO[dark], "circle"),
         ("more probable without it", changes >= 0, palette[0], "diamond"),
     ):
-        cells = np.flatnonzero(these).tolist()
+        cells = np.flatnonzero(selected).tolist()
         figure.add_scatter(
-            x=np.maximum(sizes[cells], LEAST),
-            y=np.maximum(np.abs(changes[cells]), LEAST),
-            customdata=[known[cell] for cell in cells],
+            x=np.maximum(sizes[cells], MIN_SIZE),
+            y=np.maximum(np.abs(changes[cells]), MIN_SIZE),
+            customdata=[cell_data[cell] for cell in cells],
             name=name,
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.65},
@@ -109,8 +109,8 @@ def effects(
         )
     if chosen is not None:
         figure.add_scatter(
-            x=[max(float(sizes[chosen]), LEAST)], y=[max(abs(float(changes[chosen])), LEAST)],
-            customdata=[known[chosen]], mode="markers", hoverinfo="skip", showlegend=False,
+            x=[max(float(sizes[chosen]), MIN_SIZE)], y=[max(abs(float(changes[chosen])), MIN_SIZE)],
+            customdata=[cell_data[chosen]], mode="markers", hoverinfo="skip", showlegend=False,
             marker={
                 "symbol": "circle-open", "size": 17, "color": INK[theme(dark)],
                 "line": {"width": 2.5},

@@ -1,4 +1,4 @@
-"""Bars, shares and the hands of clocks, as Plotly figures, for the Positions page."""
+"""Bars, stacked shares and clock hands for the Positions page."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ import plotly.graph_objects as go
 from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS
 from transformer.figures.positions import Numbers, lay_out, ticks
 
-# What a head looks at: blues for the key's word, reds for its place; dark for its own kind.
+# Parts of the score: blue for the key's word, red for its position; dark where the query's half is
+# of the same kind.
 PART_COLOURS = ("#08427f", "#d795b4", "#5ba3d0", "#882255", "#a9bfe0", "#eed3e0")
 PART_COLOURS_DARK = ("#2f86c9", "#93345f", "#a3cbe4", "#eda3c2", "#1c4a73", "#5c2440")
-SECONDS, LONGEST = 0.7, 5.0
-"""Seconds a place, and of the whole: nothing moves longer than five (WCAG 2.2.2)."""
+SECONDS_PER_WORD, MAX_SECONDS = 0.7, 5.0
+"""Length of the animation. It stops within five seconds, as WCAG 2.2.2 asks."""
 STYLE = """
 .hu-clocks { overflow-x: auto; }
 .hu-clocks table { border-collapse: collapse; }
@@ -44,15 +45,15 @@ def bars(
     down: str,
     dark: bool = False,
 ) -> go.Figure:
-    """Bars side by side over each label; a label may come twice."""
+    """Draw grouped bars over each label; labels may repeat."""
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    for place, (name, heights) in enumerate(groups.items()):
+    for index, (name, heights) in enumerate(groups.items()):
         figure.add_bar(
             x=list(range(len(labels))),
             y=heights,
             name=escape(name, quote=False),
-            marker={"color": palette[place % len(palette)]},
+            marker={"color": palette[index % len(palette)]},
             hovertemplate="%{x}<br>%{y:.2f}<extra>%{fullData.name}</extra>",
         )
     lay_out(figure, across, down, dark)
@@ -63,20 +64,20 @@ def bars(
 def shares(
     values: Numbers, parts: Sequence[str], labels: Sequence[str], *, dark: bool = False
 ) -> go.Figure:
-    """One bar for each label, from 0 to 100 %, in as many pieces as there are parts (up to six).
+    """Draw one stacked bar per label, from 0 to 100 %, with one segment per part (up to six).
 
     Args:
-        values: (label, part), each row summing to 1; the first label stands at the top.
+        values: (label, part), each row summing to 1; the first label is at the top.
     """
     colours = PART_COLOURS_DARK if dark else PART_COLOURS
     figure = go.Figure()
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         figure.add_bar(
             y=list(range(len(labels))),
-            x=values[:, place],
+            x=values[:, index],
             orientation="h",
             name=escape(part),
-            marker={"color": colours[place]},
+            marker={"color": colours[index]},
             hovertemplate="%{y}<br>%{x:.1%}<extra>%{fullData.name}</extra>",
         )
     lay_out(figure, "share of the variance along the rows", "", dark, height=140 + 30 * len(labels))
@@ -87,19 +88,21 @@ def shares(
 
 
 def clock_hands(
-    here: Numbers,
-    there: Numbers,
+    first: Numbers,
+    second: Numbers,
     labels: Sequence[str],
     *,
     names: tuple[str, str],
     dark: bool = False,
 ) -> go.Figure:
-    """A dial for each pair: its hand at one position and at another, as `angle` turns it: clockwise
-    from the top, with the cosine upright and the sine to the right.
+    """Draw a dial for each pair of dimensions, with a hand for each of two positions.
+
+    A hand turns clockwise from the top, as in `angle`: y is the cosine and x the sine.
 
     Args:
-        here, there: (dial, 2), sine and cosine.
-        labels: below each dial; names: of the two hands.
+        first, second: sine and cosine at the two positions, (dial, 2).
+        labels: a label below each dial.
+        names: names of the two hands.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
@@ -107,15 +110,15 @@ def clock_hands(
         figure.add_shape(
             type="circle", x0=3 * dial - 1, x1=3 * dial + 1, y0=-1, y1=1, line={"color": "#808080"}
         )
-    for place, (ends, name) in enumerate(zip((here, there), names, strict=True)):
+    for index, (ends, name) in enumerate(zip((first, second), names, strict=True)):
         tips = [(3 * dial + sin, cos) for dial, (sin, cos) in enumerate(ends)]
         figure.add_scatter(
             x=[x for dial, (tip, _) in enumerate(tips) for x in (3 * dial, tip, None)],
             y=[y for _, tip in tips for y in (0, tip, None)],
             name=escape(name, quote=False),
             mode="lines+markers",
-            marker={"size": [0, 9, 0] * len(tips), "symbol": MARKS[place]},
-            line={"color": palette[place], "width": 3, "dash": DASHES[place]},
+            marker={"size": [0, 9, 0] * len(tips), "symbol": MARKS[index]},
+            line={"color": palette[index], "width": 3, "dash": DASHES[index]},
             customdata=[v for sin, cos in ends for v in ((0, 0), (sin, cos), (0, 0))],
             hovertemplate="sine %{customdata[0]:.4f}, cosine %{customdata[1]:.4f}"
             "<extra>%{fullData.name}</extra>",
@@ -132,35 +135,35 @@ def clock_hands(
 
 
 def turning(words: Sequence[str], wavelengths: Sequence[float], turn: int = 0) -> str:
-    """A row of large clocks that go through the words once, and below it a row for each word.
+    """Return HTML: a row of large clocks that run once through the words, then a row per word.
 
-    Without motion, for who wants none, the large ones stand at the last place.
+    Where the browser asks for reduced motion, the large clocks show the last position.
 
     Args:
-        words: the tokens of a sentence, the first at place 0.
-        wavelengths: in places, of the pairs to be shown, the fastest first.
-        turn: another number shows the same anew.
+        words: the tokens of a sentence, the first at position 0.
+        wavelengths: wavelengths of the pairs to show, in positions, the fastest first.
+        turn: a counter; changing it restarts the animation.
 
     Raises:
-        ValueError: without words.
+        ValueError: if there are no words.
     """
     if not words:
-        raise ValueError("Clocks turn over words, and there are none.")
+        raise ValueError("There are no words; the clocks need at least one.")
     last = len(words) - 1
-    whole = min(LONGEST, SECONDS * len(words))
-    one = whole / len(words)
-    spoken = "".join(
-        f'<span class="hu-clocks-word" style="--one:{one:.3f}s;--wait:{at * one:.3f}s">'
-        f"{escape(word)}</span>"
+    total_seconds = min(MAX_SECONDS, SECONDS_PER_WORD * len(words))
+    seconds_per_word = total_seconds / len(words)
+    word_row = "".join(
+        f'<span class="hu-clocks-word" style="--one:{seconds_per_word:.3f}s;'
+        f'--wait:{at * seconds_per_word:.3f}s">{escape(word)}</span>'
         for at, word in enumerate(words)
     )
-    large = "".join(
-        f'<td style="--all:{last * one:.3f}s;--places:{max(last, 1)}">'
+    large_clocks = "".join(
+        f'<td style="--all:{last * seconds_per_word:.3f}s;--places:{max(last, 1)}">'
         f"{_clock(angle(last, length))}</td>"
         for length in wavelengths
     )
-    heads = "".join(
-        f'<th scope="col">once in {length:,.{int(length < 100)}f} places</th>'
+    column_headings = "".join(
+        f'<th scope="col">once in {length:,.{int(length < 100)}f} positions</th>'
         for length in wavelengths
     )
     rows = "".join(
@@ -171,17 +174,20 @@ def turning(words: Sequence[str], wavelengths: Sequence[float], turn: int = 0) -
     )
     return (
         f'<div class="hu-clocks" data-turn="{turn}" tabindex="0" role="region" '
-        f'aria-label="Clocks over the words"><p>{spoken}</p>'
-        f"<table><thead><tr><th></th>{heads}</tr></thead>"
-        f'<tbody><tr class="large" aria-hidden="true"><th scope="row"></th>{large}</tr>{rows}'
-        "</tbody></table></div>"
+        f'aria-label="Clocks over the words"><p>{word_row}</p>'
+        f"<table><thead><tr><th></th>{column_headings}</tr></thead>"
+        f'<tbody><tr class="large" aria-hidden="true"><th scope="row"></th>{large_clocks}</tr>'
+        f"{rows}</tbody></table></div>"
     )
 
 
-def angle(place: int, wavelength: float) -> float:
-    """Degrees from the top, clockwise, of a hand at this place: the cosine stands upright and the
-    sine goes to the right, so that at place 0 every hand points up."""
-    return 360 * place / wavelength
+def angle(position: int, wavelength: float) -> float:
+    """Return the angle of a hand at this position, in degrees clockwise from the top.
+
+    The y coordinate is the cosine and the x coordinate the sine, so at position 0 every hand points
+    up.
+    """
+    return 360 * position / wavelength
 
 
 def _clock(degrees: float) -> str:

@@ -1,4 +1,4 @@
-"""Laws beside what was measured, on logarithmic axes; and who has heard of whom, layer by layer."""
+"""Complexity laws with measurements on logarithmic axes, and the positions that layers reach."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Numbers = npt.NDArray[np.floating] | Sequence[float]
 
 @dataclass(frozen=True)
 class Law:
-    """One colour of `laws`.
+    """One line of `laws`, with its measurements.
 
     Attributes:
-        x, y: what a formula or a fit says, drawn as a line.
-        seen_x, seen_y: what was measured, drawn as marks.
-        place: of the colour, the dashes and the mark, the same in every picture.
+        style_index: index of the colour, the dashes and the marker, the same in every figure.
+        x, y: values of a formula or a fit, drawn as a line.
+        seen_x, seen_y: measured values, drawn as markers.
     """
 
     name: str
-    place: int
+    style_index: int
     x: Numbers = ()
     y: Numbers = ()
     seen_x: Numbers = ()
@@ -36,7 +36,7 @@ class Law:
 
 
 def laws(
-    drawn: Sequence[Law],
+    curves: Sequence[Law],
     *,
     across: str,
     down: str,
@@ -45,31 +45,31 @@ def laws(
     crossings: Sequence[tuple[float, float, str]] = (),
     dark: bool = False,
 ) -> go.Figure:
-    """Power laws are straight here; their slope is the power.
+    """Draw laws on two logarithmic axes: a power law is a straight line whose slope is the power.
 
     Args:
-        unit: written behind a value in hover.
-        at: a place on the horizontal axis to mark, and what is there.
+        unit: written after a value in hover.
+        at: a value on the x axis to mark, and its label.
         crossings: x, y and a sentence for each point where two laws meet.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    shown = f"{escape(across)} %{{x:,.5~g}}<br>%{{y:,.4~s}}{escape(unit)}"
-    for law in drawn:
-        colour = palette[law.place % len(palette)]
+    hover = f"{escape(across)} %{{x:,.5~g}}<br>%{{y:,.4~s}}{escape(unit)}"
+    for law in curves:
+        colour = palette[law.style_index % len(palette)]
         named = {"name": escape(law.name, quote=False), "legendgroup": law.name}
         if len(law.x):
             figure.add_scatter(
                 x=list(law.x), y=list(law.y), mode="lines",
-                line={"color": colour, "dash": DASHES[law.place % len(DASHES)], "width": 2.2},
-                hovertemplate=f"{shown}<extra>%{{fullData.name}}</extra>",
+                line={"color": colour, "dash": DASHES[law.style_index % len(DASHES)], "width": 2.2},
+                hovertemplate=f"{hover}<extra>%{{fullData.name}}</extra>",
                 showlegend=not len(law.seen_x), **named,
             )  # fmt: skip
         if len(law.seen_x):
             figure.add_scatter(
                 x=list(law.seen_x), y=list(law.seen_y), mode="markers",
-                marker={"color": colour, "symbol": MARKS[law.place % len(MARKS)], "size": 9},
-                hovertemplate=f"{shown}, measured<extra>%{{fullData.name}}</extra>", **named,
+                marker={"color": colour, "symbol": MARKS[law.style_index % len(MARKS)], "size": 9},
+                hovertemplate=f"{hover}, measured<extra>%{{fullData.name}}</extra>", **named,
             )  # fmt: skip
     for x, y, sentence in crossings:
         figure.add_scatter(
@@ -79,11 +79,11 @@ def laws(
         )  # fmt: skip
     lay_out(figure, across, down, dark, height=420)
     figure.update_layout(showlegend=True)
-    figure.update_xaxes(type="log", **_doublings(drawn))
-    figure.update_yaxes(type="log", exponentformat="SI", dtick=1 if _decades(drawn) > 2 else "D2")
+    figure.update_xaxes(type="log", **_doublings(curves))
+    figure.update_yaxes(type="log", exponentformat="SI", dtick=1 if _decades(curves) > 2 else "D2")
     if at:
         figure.add_vline(at[0], line={"dash": "dot", "color": "#808080"})
-        # Of a logarithmic axis an annotation, unlike a line, wants the exponent.
+        # On a logarithmic axis an annotation, unlike a line, takes the exponent.
         figure.add_annotation(
             x=math.log10(at[0]), y=1, yref="paper", text=escape(at[1]), showarrow=False,
             xanchor="left", yanchor="top", xshift=4, font={"size": 12},
@@ -92,10 +92,10 @@ def laws(
 
 
 def reached(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> go.Figure:
-    """Positions across, depth down: filled where the last position hears of that one.
+    """Draw which positions reach the last one: positions across, number of layers down.
 
     Args:
-        grid: (depth, n), row i is about i layers.
+        grid: (depth, n); row i says which positions reach the last one through i layers.
     """
     ground, colour = ("#1c2733", DARK[0]) if dark else ("#eef2f6", LIGHT[0])
     depth, n = grid.shape
@@ -109,9 +109,9 @@ def reached(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> go.Figure:
             zmax=1,
             colorscale=[[0, ground], [1, colour]],
             showscale=False,
-            customdata=np.where(grid, "heard of", "not heard of").tolist(),
+            customdata=np.where(grid, "reaches", "does not reach").tolist(),
             hovertemplate="position %{x}, layers %{y}: "
-            f"%{{customdata}} at position {n}<extra></extra>",
+            f"%{{customdata}} position {n}<extra></extra>",
             xgap=gap,
             ygap=gap,
         )
@@ -125,17 +125,17 @@ def reached(grid: npt.NDArray[np.bool_], *, dark: bool = False) -> go.Figure:
     return figure
 
 
-def _doublings(drawn: Sequence[Law]) -> dict[str, object]:
-    """Ticks of the horizontal axis: powers of 2, and eight of them at most."""
-    xs = [float(x) for law in drawn for x in [*law.x, *law.seen_x]]
+def _doublings(curves: Sequence[Law]) -> dict[str, object]:
+    """Return the ticks of the x axis: at most eight powers of 2."""
+    xs = [float(x) for law in curves for x in [*law.x, *law.seen_x]]
     if not xs:
         return {}
     low, high = math.ceil(math.log2(min(xs))), math.floor(math.log2(max(xs)))
-    places = [2**power for power in range(low, high + 1, 1 + (high - low) // 8)]
-    return {"tickvals": places, "ticktext": [f"{place:,}" for place in places]}
+    powers = [2**exponent for exponent in range(low, high + 1, 1 + (high - low) // 8)]
+    return {"tickvals": powers, "ticktext": [f"{power:,}" for power in powers]}
 
 
-def _decades(drawn: Sequence[Law]) -> float:
-    """How many powers of ten the vertical axis spans."""
-    ys = [float(y) for law in drawn for y in [*law.y, *law.seen_y]]
+def _decades(curves: Sequence[Law]) -> float:
+    """Return how many powers of ten the y axis spans."""
+    ys = [float(y) for law in curves for y in [*law.y, *law.seen_y]]
     return math.log10(max(ys) / min(ys)) if ys else 0.0

@@ -1,5 +1,5 @@
-"""What a weight moves, and what an output token was made of: two tables that share their pointer,
-for `contributions.js`; bars and a curve, as Plotly figures."""
+"""What each cell and each token contributes: data of the two linked tables of `contributions.js`,
+and attributions as Plotly figures."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from transformer.figures.curves import BELOW_ZERO, DARK, LIGHT
 from transformer.figures.packing import Part, pack
 from transformer.figures.positions import Numbers, lay_out
 
-ROW, LOW_ROW = 24, 15  # pixels of a token's bars, and of many's
+ROW, LOW_ROW = 24, 15  # pixels of a token's bars, up to `FEW` tokens and above
 FEW = 40
 SOURCE, TARGET = 0, 3  # colours in the palette
 
 
 @dataclass(frozen=True, eq=False)
 class CellValues:
-    """One number a cell.
+    """A quantity with one number per cell.
 
     Attributes:
-        name: short, of letters.
-        label: in a line with its number; title: above the table; unit: below it.
+        name: identifier, letters only.
+        label: name in a line with its number.
+        title: heading above the table.
+        unit: shown below the table.
         values: (query, key), finite.
-        signed: whether it goes both ways from 0.
-        most: the greatest size on its scale; 0 takes that of `values`.
+        signed: whether values can be negative.
+        max_size: the end of its colour scale; 0 takes the greatest absolute value.
     """
 
     name: str
@@ -38,12 +40,12 @@ class CellValues:
     unit: str
     values: Numbers
     signed: bool = False
-    most: float = 0.0
+    max_size: float = 0.0
 
 
 def contributions_data(
     quantities: Sequence[CellValues],
-    shown: tuple[str, str],
+    drawn: tuple[str, str],
     *,
     kind: str,
     rows: Sequence[str],
@@ -53,27 +55,29 @@ def contributions_data(
     head: str = "",
     large: bool = False,
 ) -> bytes:
-    """What the browser draws.
+    """Return what `contributions.js` draws.
 
     Args:
-        quantities: of all, a cell tells its number; two are drawn, those named `shown`.
-        kind: of attention; in "decoder" the future is masked.
-        rows, columns: tokens of the queries and of the keys; writes: what the queries write.
-        cell: the row and column chosen.
-        head: another one for every other head or sentence.
+        quantities: all quantities; hovering over a cell shows each of them.
+        drawn: names of the two that are drawn as tables.
+        kind: kind of attention; "decoder" masks later positions.
+        rows, columns: tokens of the queries and of the keys.
+        writes: the tokens that the queries write, if they differ from those they read.
+        cell: row and column of the selected cell.
+        head: identifies the head and the sentence: when it changes, the view resets.
 
     Raises:
-        ValueError: if labels and numbers do not match, or there is no such quantity.
+        ValueError: if labels and values do not match, or a name in `drawn` is unknown.
     """
     names = [quantity.name for quantity in quantities]
-    for name in shown:
+    for name in drawn:
         if name not in names:
-            raise ValueError(f"There is no {name!r} to draw; there is {', '.join(names)}.")
+            raise ValueError(f"There is no quantity {name!r}; there are {', '.join(names)}.")
     for quantity in quantities:
         if quantity.values.shape != (len(rows), len(columns)):
             raise ValueError(
-                f"{quantity.name} of shape {quantity.values.shape} does not fit {len(rows)} rows "
-                f"and {len(columns)} columns."
+                f"{quantity.name} has shape {quantity.values.shape}, but there are {len(rows)} "
+                f"rows and {len(columns)} columns."
             )
     header = {
         "id": head,
@@ -81,16 +85,16 @@ def contributions_data(
         "rows": list(rows),
         "columns": list(columns),
         "writes": None if writes is None else list(writes),
-        "shown": list(shown),
+        "shown": list(drawn),
         "cell": None if cell is None else list(cell),
         "large": large,
         "quantities": [
-            {name: getattr(one, name) for name in ("name", "label", "title", "unit", "signed")}
-            | {"most": one.most or float(np.abs(one.values).max(initial=0.0))}
-            for one in quantities
+            {name: getattr(quantity, name) for name in ("name", "label", "title", "unit", "signed")}
+            | {"most": quantity.max_size or float(np.abs(quantity.values).max(initial=0.0))}
+            for quantity in quantities
         ],
     }
-    return pack(header, [Part(one.name, one.values.astype("<f4")) for one in quantities])
+    return pack(header, [Part(each.name, each.values.astype("<f4")) for each in quantities])
 
 
 def answers(
@@ -100,12 +104,13 @@ def answers(
     *,
     dark: bool = False,
 ) -> go.Figure:
-    """Several answers to "what was this made of?", a panel each, the tokens down, a bar a token.
+    """Draw several attributions of one output token: a panel per method, a bar per input token.
 
     Args:
-        tokens: of the source, then of the target prefix; any may come twice.
-        n_source: how many of them are the source's.
-        methods: name to shares, one a token, whose sizes sum to 1; below 0 speaks against.
+        tokens: tokens of the source, then of the target prefix; they may repeat.
+        n_source: number of source tokens.
+        methods: shares by method, one per token; their absolute values sum to 1, and a negative
+            share lowers the probability of the output token.
     """
     palette = DARK if dark else LIGHT
     ranges = _ranges([np.asarray(values, dtype=np.float64) for values in methods.values()])
@@ -114,8 +119,8 @@ def answers(
         column_widths=[high - low for low, high in ranges],
         subplot_titles=[escape(name, quote=False) for name in methods],
     )  # fmt: skip
-    # A line's room between source and prefix.
-    places = [at + (at >= n_source) for at in range(len(tokens))]
+    # An empty line separates source and prefix.
+    positions = [at + (at >= n_source) for at in range(len(tokens))]
     for column, (name, values) in enumerate(methods.items(), start=1):
         colours = [
             BELOW_ZERO[dark] if value < 0 else palette[SOURCE if at < n_source else TARGET]
@@ -123,7 +128,7 @@ def answers(
         ]
         figure.add_bar(
             x=np.asarray(values, dtype=np.float64),
-            y=places,
+            y=positions,
             orientation="h",
             marker={"color": colours},
             hovertemplate=f"%{{y}}<br>{escape(name, quote=False)} %{{x:.1%}}<extra></extra>",
@@ -134,7 +139,7 @@ def answers(
     row = ROW if len(tokens) <= FEW else LOW_ROW
     lay_out(figure, "", "", dark, height=70 + row * (len(tokens) + 1))
     figure.update_layout(showlegend=False, bargap=0.25, margin={"l": 92, "r": 8, "t": 30, "b": 30})
-    # Numbers below every line would run into one another on a phone.
+    # Numbers at every grid line would overlap on a phone.
     step = _step(ranges)
     figure.update_xaxes(dtick=step, showticklabels=False, zeroline=True, zerolinecolor="#808080")
     figure.add_annotation(
@@ -143,28 +148,29 @@ def answers(
     )  # fmt: skip
     figure.update_annotations(font={"size": 13})
     figure.update_yaxes(
-        showgrid=False, range=[len(tokens) + 0.6, -0.6], tickvals=places,
+        showgrid=False, range=[len(tokens) + 0.6, -0.6], tickvals=positions,
         ticktext=[piece(token) for token in tokens], tickfont={"size": 12 if row == ROW else 10},
     )  # fmt: skip
     return figure
 
 
 def _ranges(shares: Sequence[Numbers]) -> list[tuple[float, float]]:
-    """What each panel shows: panels as wide as their ranges draw a percent equally long in all."""
+    """Return the x range of each panel. With panels as wide as their ranges, one percent has the
+    same length in all of them."""
     ends = [(min(values.min(), 0.0), max(values.max(), 0.0)) for values in shares]
-    most = max(high - low for low, high in ends) or 1.0
+    widest = max(high - low for low, high in ends) or 1.0
     # No panel is too narrow for its title.
-    return [(low, low + 1.05 * max(high - low, 0.6 * most)) for low, high in ends]
+    return [(low, low + 1.05 * max(high - low, 0.6 * widest)) for low, high in ends]
 
 
 def _step(ranges: Sequence[tuple[float, float]]) -> float:
-    """Between two ticks, the same in all panels."""
+    """Return the distance between two ticks, the same in all panels."""
     narrow = min(high - low for low, high in ranges)
     return max((step for step in (0.5, 0.25, 0.2, 0.1, 0.05) if step <= 0.8 * narrow), default=0.02)
 
 
 def piece(token: str) -> str:
-    """As the explorer writes it: the "▁" that begins a word is faint."""
+    """Return a token as HTML with a faint "▁", as in the explorer."""
     if token.startswith("▁") and len(token) > 1:
         return f'<span style="color:#888;font-size:8px">▁</span>{escape(token[1:], quote=False)}'
     return escape(token, quote=False)
@@ -178,27 +184,27 @@ def source_curve(
     at: int,
     dark: bool = False,
 ) -> go.Figure:
-    """The share of the source at every output token, and the level that rollout always gives.
+    """Draw the share of the source at every output token, and the constant share of rollout.
 
     Args:
-        share: from 0 to 1, one an output token.
-        level: rollout's.
-        at: the token that is chosen.
+        share: share of the source, from 0 to 1, one per output token.
+        level: the share that rollout always gives.
+        at: position of the selected token.
     """
     palette = DARK if dark else LIGHT
-    places = np.arange(len(tokens))
+    positions = np.arange(len(tokens))
     figure = go.Figure()
     figure.add_scatter(
-        x=places, y=np.full(len(tokens), level), name="rollout, whatever the weights",
+        x=positions, y=np.full(len(tokens), level), name="rollout (independent of the weights)",
         mode="lines", line={"color": palette[6], "dash": "dot", "width": 2},
         hovertemplate="rollout %{y:.1%}<extra></extra>",
     )  # fmt: skip
     figure.add_scatter(
-        x=places, y=share, name="ALTI+", mode="lines+markers",
+        x=positions, y=share, name="ALTI+", mode="lines+markers",
         line={"color": palette[SOURCE], "width": 2.4},
         marker={
-            "size": [13 if place == at else 8 for place in places],
-            "symbol": ["diamond" if place == at else "circle" for place in places],
+            "size": [13 if position == at else 8 for position in positions],
+            "symbol": ["diamond" if position == at else "circle" for position in positions],
             "color": palette[SOURCE],
         },
         hovertemplate="%{x}<br>%{y:.1%} from the source<extra></extra>",
@@ -206,7 +212,7 @@ def source_curve(
     lay_out(figure, "output token", "share of the source", dark, height=300)
     figure.update_xaxes(
         showgrid=False, range=[-0.5, len(tokens) - 0.5],
-        tickvals=places, ticktext=[piece(token) for token in tokens], tickfont={"size": 12},
+        tickvals=positions, ticktext=[piece(token) for token in tokens], tickfont={"size": 12},
     )  # fmt: skip
     figure.update_yaxes(tickformat=".0%", range=[0, 1.04])
     return figure

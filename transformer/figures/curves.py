@@ -1,4 +1,4 @@
-"""Curves of training, several runs laid over each other, as a Plotly figure."""
+"""Training curves of one or more runs as a Plotly figure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ import plotly.graph_objects as go
 from transformer.figures.theme import theme
 
 POINTS = 600
-"""Most points of a curve."""
+"""Maximum number of points of a curve."""
 
-# In part after Okabe and Ito (2008), told apart with every common form of colour blindness; none is
-# an orange, which is below zero.
+# Partly after Okabe and Ito (2008): distinguishable with every common form of colour blindness.
+# Orange is reserved for negative values.
 LIGHT = ("#0072b2", "#7d7d00", "#009e73", "#cc79a7", "#882255", "#2b9bd8", "#5f6368", "#4b2a8c")
 DARK = ("#56b4e9", "#a3a83a", "#00b586", "#cc79a7", "#d9488f", "#f0e442", "#b8bdc4", "#a06be8")
 BELOW_ZERO = {False: "#d55e00", True: "#e69f00"}
-"""By whether the ground is dark: in every figure, and in no other sense."""
+"""Colour of negative values in every figure, by whether the page is dark."""
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 MARKS = ("circle", "square", "diamond", "triangle-up", "x", "cross", "star", "triangle-down")
 LONGEST_NAME = 40  # letters of a run's name in the legend
@@ -32,12 +32,13 @@ X = {"step": "step", "seconds": "seconds of training"}
 
 @dataclass(frozen=True)
 class Quantity:
-    """What can be drawn: its name with its unit, and its keys in the lines of metrics.jsonl.
+    """A quantity that can be drawn, with its keys in the lines of metrics.jsonl.
 
     Attributes:
-        training: of the lines of steps; the first that a line has counts.
-        valid: of the lines of validation.
-        share: from 0 to 1, written in percent.
+        name: name with its unit.
+        training: keys in the lines of training steps; the first key that a line has is used.
+        valid: key in the lines of validation.
+        share: whether it is a share from 0 to 1, shown in percent.
     """
 
     name: str
@@ -66,44 +67,46 @@ Points = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 def curves(
     runs: Mapping[str, Lines],
-    what: str = "loss",
+    quantity_name: str = "loss",
     x: str = "step",
     *,
     log: bool = False,
     title: str = "",
     dark: bool = False,
 ) -> go.Figure:
-    """One quantity of several runs over their steps or seconds.
+    """Draw one quantity of one or more runs over their steps or seconds.
 
-    A run's name tells it apart in the legend; its colour and its dashes are those of its place
-    among `runs`. Training is a line of at most 600 points that keeps every peak (`thin`),
-    validation is markers on a line. Seconds are those spent in steps, without looks and pauses.
+    Colour and dashes of a run follow from its position in `runs`. Training is a line of at most 600
+    points that keeps every peak (`thin`), validation a line with markers. Seconds count the time
+    spent in training steps, without evaluation and pauses.
 
     Args:
-        runs: by name the lines of metrics.jsonl as dicts, in order.
-        what: one of `QUANTITIES`.
+        runs: the lines of metrics.jsonl as dicts, in order, by the name of the run.
+        quantity_name: one of `QUANTITIES`.
         x: "step" or "seconds".
-        log: a logarithmic scale; what is not above 0 is left out then.
-        title: above the figure.
+        log: use a logarithmic scale and leave out values that are not positive.
+        title: title above the figure.
 
     Raises:
-        ValueError: for a quantity or an axis that there is not.
+        ValueError: if the quantity or the axis is unknown.
     """
-    if what not in QUANTITIES:
-        raise ValueError(f"There is no curve of {what!r}; there is {', '.join(QUANTITIES)}.")
+    if quantity_name not in QUANTITIES:
+        raise ValueError(
+            f"There is no curve of {quantity_name!r}; there are {', '.join(QUANTITIES)}."
+        )
     if x not in X:
         raise ValueError(f"The axis is {' or '.join(X)}, not {x!r}.")
-    quantity = QUANTITIES[what]
+    quantity = QUANTITIES[quantity_name]
     figure = go.Figure()
-    for place, (name, lines) in enumerate(runs.items()):
-        _draw(figure, place, name if len(runs) > 1 else "", _points(lines, quantity, x, log),
+    for index, (name, lines) in enumerate(runs.items()):
+        _draw(figure, index, name if len(runs) > 1 else "", _points(lines, quantity, x, log),
               quantity, x, dark)  # fmt: skip
-    _lay_out(figure, quantity, f"{what} {x} {log}", X[x], log, title, dark)
+    _lay_out(figure, quantity, f"{quantity_name} {x} {log}", X[x], log, title, dark)
     if not figure.data:
         figure.update_xaxes(showticklabels=False, showgrid=False)
         figure.update_yaxes(showticklabels=False, showgrid=False)
         figure.add_annotation(
-            text="Nothing to draw yet:<br>points come as the run is measured.",
+            text="Nothing to draw yet:<br>points appear as the run is measured.",
             showarrow=False,
             xref="paper",
             yref="paper",
@@ -113,25 +116,32 @@ def curves(
     return figure
 
 
-def thin(x: npt.NDArray[np.floating], y: npt.NDArray[np.floating], most: int = POINTS) -> Points:
-    """At most `most` points, four or more, of a curve in order of x: the first, the last, and of
-    each of as many stretches between them the least and the greatest, so that no peak is lost."""
-    if most < 4:
-        raise ValueError(f"A curve needs 4 points or more, not {most}.")
-    if len(x) <= most:
+def thin(
+    x: npt.NDArray[np.floating], y: npt.NDArray[np.floating], max_points: int = POINTS
+) -> Points:
+    """Reduce a curve, sorted by x, to at most `max_points` points without losing a peak.
+
+    The first and last points stay, and of each of several equal sections the lowest and highest.
+
+    Raises:
+        ValueError: if `max_points` is below 4.
+    """
+    if max_points < 4:
+        raise ValueError(f"A curve needs 4 points or more, not {max_points}.")
+    if len(x) <= max_points:
         return np.asarray(x, np.float64), np.asarray(y, np.float64)
-    edges = np.linspace(1, len(x) - 1, (most - 2) // 2 + 1).astype(int)
-    kept = {0, len(x) - 1}
+    edges = np.linspace(1, len(x) - 1, (max_points - 2) // 2 + 1).astype(int)
+    selected = {0, len(x) - 1}
     for start, end in pairwise(edges):
         part = y[start:end]
-        kept |= {int(start + part.argmin()), int(start + part.argmax())}
-    places = np.array(sorted(kept))
-    return np.asarray(x[places], np.float64), np.asarray(y[places], np.float64)
+        selected |= {int(start + part.argmin()), int(start + part.argmax())}
+    indices = np.array(sorted(selected))
+    return np.asarray(x[indices], np.float64), np.asarray(y[indices], np.float64)
 
 
 def _points(lines: Lines, quantity: Quantity, x: str, log: bool) -> dict[str, Points]:
-    """The points of training and of validation, numbers alone."""
-    found: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
+    """Return the finite points of "training" and "validation", leaving out a part without any."""
+    points_by_part: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
     seconds = 0.0
     for line in lines:
         if "loss" in line:
@@ -141,12 +151,12 @@ def _points(lines: Lines, quantity: Quantity, x: str, log: bool) -> dict[str, Po
             values = [_value(line, key) for key in keys if key]
             value = next((value for value in values if value is not None), None)
             if at is not None and value is not None and (value > 0 or not log):
-                found[part].append((at, value))
-    made = {}
-    for part, points in found.items():
+                points_by_part[part].append((at, value))
+    curves = {}
+    for part, points in points_by_part.items():
         if points:
-            made[part] = thin(*np.array(points, np.float64).T)
-    return made
+            curves[part] = thin(*np.array(points, np.float64).T)
+    return curves
 
 
 def _value(line: Mapping[str, Any], key: str) -> float | None:
@@ -162,7 +172,7 @@ def _number(value: Any) -> float | None:
 
 def _draw(
     figure: go.Figure,
-    place: int,
+    index: int,
     name: str,
     parts: Mapping[str, Points],
     quantity: Quantity,
@@ -170,10 +180,10 @@ def _draw(
     dark: bool,
 ) -> None:
     palette = DARK if dark else LIGHT
-    colour = palette[place % len(palette)]
-    # With as many dashes as colours the two would come round together.
-    dash = DASHES[(place + place // len(palette)) % len(DASHES)]
-    shown = ".1%" if quantity.share else ".4~g"
+    colour = palette[index % len(palette)]
+    # If dashes and colours repeated together, run 9 would look like run 1.
+    dash = DASHES[(index + index // len(palette)) % len(DASHES)]
+    number_format = ".1%" if quantity.share else ".4~g"
     for part, (xs, ys) in parts.items():
         text = f"{_plain(name)} · {part}" if name else part
         valid = part == "validation"
@@ -182,18 +192,18 @@ def _draw(
             x=xs,
             y=ys,
             name=text,
-            legendgroup=str(place),
+            legendgroup=str(index),
             mode="lines+markers" if valid else "lines",
-            # Validation stands in front of training of the same colour, which is noisy: in dashes
-            # its peaks could not be seen.
+            # Training is noisy and drawn behind validation in the same colour: dashes would hide
+            # its peaks.
             line={
                 "color": colour,
                 "dash": "solid" if behind else dash,
                 "width": 2.2 if valid else 1.4,
             },
-            marker={"symbol": MARKS[place % len(MARKS)], "size": 7},
+            marker={"symbol": MARKS[index % len(MARKS)], "size": 7},
             opacity=0.5 if behind else 1.0,
-            hovertemplate=f"%{{y:{shown}}} at {'step ' if x == 'step' else ''}%{{x:,.6~g}}"
+            hovertemplate=f"%{{y:{number_format}}} at {'step ' if x == 'step' else ''}%{{x:,.6~g}}"
             f"{' s' if x == 'seconds' else ''}<extra>%{{fullData.name}}</extra>",
         )
 
@@ -201,18 +211,18 @@ def _draw(
 def _lay_out(
     figure: go.Figure,
     quantity: Quantity,
-    kept: str,
+    revision: str,
     across: str,
     log: bool,
     title: str,
     dark: bool,
 ) -> None:
-    """Axes, and `uirevision`: who has zoomed in stays there when new points come."""
+    """Set axes, legend and `uirevision`, which keeps the reader's zoom when new points arrive."""
     axis = {"linecolor": "rgba(128,128,128,0.7)"}
     figure.update_layout(
         template=theme(dark),
         title={"text": _plain(title), "x": 0, "xref": "paper"} if title else None,
-        uirevision=kept,
+        uirevision=revision,
         hovermode="closest",
         legend={"orientation": "h", "y": -0.22, "x": 0, "yanchor": "top"},
         margin={"l": 70, "r": 16, "t": 48 if title else 16, "b": 60},
@@ -232,7 +242,7 @@ def _lay_out(
 
 
 def _plain(text: str) -> str:
-    """Plotly reads a little HTML in names; `<b>` is to be seen, not obeyed."""
+    """Return the text, shortened and escaped: Plotly interprets some HTML in names."""
     text = " ".join(text.split())
     short = text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…"
     return escape(short, quote=False)

@@ -1,4 +1,4 @@
-"""The attention explorer: what the page, a notebook and a file on disk show alike."""
+"""The attention explorer, as the page, a notebook and an HTML file show it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,25 @@ _START = f"""{TABS}
 import {{ openExplorer }} from "./explorer-use.js";
 openExplorer(TABS);"""
 HEIGHT = 860
-"""Pixels of the frame in a notebook; its lower edge can be dragged."""
+"""Height of the frame in a notebook, in pixels; readers can drag its lower edge."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """One thing to notice: a sentence as pieces of text, each with whether it is a word of what is
-    looked at, and where to look: the state that it leads to, with a kind, a layer and a head."""
+    """Something to notice in the sentence, with the explorer state that shows it.
 
-    said: tuple[tuple[str, bool], ...]
+    Attributes:
+        segments: a sentence in parts: the text, and whether it quotes a word of the example.
+        look: the state to open, with a kind, a layer and a head.
+    """
+
+    segments: tuple[tuple[str, bool], ...]
     look: Mapping[str, int | str]
 
     def data(self) -> dict[str, Any]:
-        """As the browser takes it. Raises ValueError if `look` has what is no state."""
+        """Return it as the browser reads it. Raises ValueError if `look` is not a valid state."""
         state_of(self.look)
-        return {"said": self.said, "look": dict(self.look)}
+        return {"said": self.segments, "look": dict(self.look)}
 
 
 def explorer_data(
@@ -47,22 +51,22 @@ def explorer_data(
     story: Sequence[Notice] = (),
     exact: int | None = None,
 ) -> bytes:
-    """Everything that one drawing of the explorer needs, as `explorer.js` takes it.
+    """Return everything the explorer draws, as `explorer.js` reads it.
 
     Args:
-        sides: one, or two to compare.
-        start: the state, or where it differs from `state.DEFAULTS`. A view that is on screen
-            already keeps its own state until `visit` changes.
+        sides: one trace, or two to compare.
+        start: the initial state, or where it differs from `state.DEFAULTS`. A view that is already
+            on screen keeps its own state until `visit` changes.
         parts: weights of layers and vectors of heads, named by `prefixed`.
-        versus: what the second side is, "other" (sentence or checkpoint) or "force" (a
-            piece); "refused" if that could not be.
-        names: of the sides, in place of their own.
-        story: what to notice on the first side's sentence.
-        exact: whether names are exact, which a view that is on screen takes over when it changes.
-        later: what the reader of these bytes has besides, and unpacks when it is looked at.
+        versus: what the second side is: "other" (sentence or checkpoint) or "force" (a forced
+            token); "refused" if it could not be computed.
+        names: names of the sides, instead of their own.
+        story: what to notice in the first side's sentence.
+        exact: whether names are exact; a view on screen adopts this when it changes.
+        later: parts that the page holds separately and unpacks when they are needed.
 
     Raises:
-        ValueError: for a state that is none.
+        ValueError: if the state is invalid.
     """
     small = [
         part for i, side in enumerate(sides) for part in prefixed([*side.thumbs, *side.pins], i)
@@ -84,7 +88,7 @@ def explorer_page(
     title: str = "Attention",
     story: Sequence[Notice] = (),
 ) -> str:
-    """The explorer as one HTML file: every layer in it, each unpacked when it is looked at."""
+    """Return the explorer as one HTML file with every layer, unpacked when it is first shown."""
     state = sides[0].resolved(state_of(start))
     looked_at = str(state["kind"]), int(state["layer"])
     later = [
@@ -98,41 +102,44 @@ def explorer_page(
 
 
 class ExplorerView:
-    """The attention explorer over a trace, or over two. As the last line of a notebook's cell it
-    is drawn below the cell; `html` is the whole page, `save` makes a file of it. Neither needs a
-    server or a network.
+    """The attention explorer of one trace, or of two to compare.
+
+    As the last line of a notebook cell it is drawn below the cell. `html` is the whole page, and
+    `save` writes it to a file; neither needs a server or a network.
 
     Args:
-        sides: one, or two to compare.
-        state: what it opens with, where that differs from `state.DEFAULTS`; but names are exact
-            unless `exact=False`. A layer without a head opens at its head 0.
+        sides: one trace, or two to compare.
+        state: the initial state where it differs from `state.DEFAULTS`; names are exact unless
+            `exact=False`. A layer without a head opens at its head 0.
 
     Raises:
-        ValueError: for a state that is none, or a kind, layer or head that the trace has not.
+        ValueError: if the state is invalid, or names a kind, layer or head that the trace lacks.
     """
 
     def __init__(self, sides: Sequence[ExplorerData], state: Mapping[str, Any]) -> None:
-        given = {n: int(value) if isinstance(value, bool) else value for n, value in state.items()}
-        self.sides, self.state = list(sides), state_of({"exact": 1, **given})
+        overrides = {
+            n: int(value) if isinstance(value, bool) else value for n, value in state.items()
+        }
+        self.sides, self.state = list(sides), state_of({"exact": 1, **overrides})
         for side in self.sides:
-            _check(side, self.state, given)
+            _check(side, self.state, overrides)
 
     @cached_property
     def html(self) -> str:
         source = str(self.sides[0].traced.translation.source)
-        # A lone half of a surrogate pair cannot be written as UTF-8.
+        # A lone surrogate cannot be encoded as UTF-8.
         return explorer_page(self.sides, self.state, source.encode(errors="replace").decode())
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """The page as a file; what stood there before is replaced, all of it or nothing."""
-        # Only here: with this room's door comes torch, and a drawing needs none.
+        """Write the page to a file, replacing an existing one atomically."""
+        # Imported here because transformer.text imports torch, which figures do not need.
         from transformer.text.files import atomic_path
 
         with atomic_path(path) as temporary:
             temporary.write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
-        # Within a frame of its own, apart from the notebook: neither reaches the other.
+        # A sandboxed frame keeps the page and the notebook from reaching each other.
         return (
             f'<iframe srcdoc="{escape(self.html)}" sandbox="allow-scripts allow-downloads" '
             f'title="Attention explorer" style="width: 100%; height: {HEIGHT}px; border: 0; '
@@ -140,16 +147,16 @@ class ExplorerView:
         )
 
 
-def _check(side: ExplorerData, state: State, given: Mapping[str, Any]) -> None:
-    """What the state names must be in this trace."""
-    if "kind" in given and state["kind"] not in side.kinds:
+def _check(side: ExplorerData, state: State, overrides: Mapping[str, Any]) -> None:
+    """Raise ValueError if the state names a kind, layer or head that this trace lacks."""
+    if "kind" in overrides and state["kind"] not in side.kinds:
         raise ValueError(
             f"The trace has no weights of kind {state['kind']!r}; it has {', '.join(side.kinds)}."
         )
     depth = side.depths[str(side.resolved(state)["kind"])]
     counts = {"layer": depth, "head": int(side.traced.config["n_heads"])}
-    places = [f"{state['layer']}.{state['head']}", *filter(None, str(state["heads"]).split(","))]
-    for place in places:
-        for (what, count), number in zip(counts.items(), place.split("."), strict=True):
+    selected = [f"{state['layer']}.{state['head']}", *filter(None, str(state["heads"]).split(","))]
+    for layer_and_head in selected:
+        for (part, count), number in zip(counts.items(), layer_and_head.split("."), strict=True):
             if int(number) >= count:
-                raise ValueError(f"There is no {what} {number}; the {what}s are 0 to {count - 1}.")
+                raise ValueError(f"There is no {part} {number}; the {part}s are 0 to {count - 1}.")

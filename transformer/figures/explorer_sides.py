@@ -1,5 +1,5 @@
-"""One sentence's attention as the explorer takes it: labels and small pictures of all heads at
-once, the weights of a layer and the vectors of a head when they are asked for."""
+"""One trace as the explorer reads it: labels and thumbnails of all heads at once, the weights of a
+layer and the vectors of a head on demand."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from transformer.measures.registry import SITES, VECTORS, AttentionTrace, layers
 from transformer.measures.words import plain_words, special, strongest_links, word_labels, words
 
 THUMB = 64
-"""Cells a side of a small picture, at most."""
+"""Maximum height and width of a thumbnail, in cells."""
 
 FINE_LIMIT = 4_000_000
-"""Most weights of a kind that are sent with two bytes each."""
+"""Maximum number of weights of a kind that are sent with two bytes each."""
 
-WHOLE = 1_500_000
-"""Most weights of all kinds that are sent at once; of longer sentences a layer at a time."""
+MAX_WEIGHTS_AT_ONCE = 1_500_000
+"""Maximum number of weights that are sent at once; above it, one layer at a time."""
 
 
 @runtime_checkable
 class Traced(AttentionTrace, Protocol):
-    """What is read of a trace; `inference.Trace` is one."""
+    """What the explorer reads from a trace; `inference.Trace` satisfies it."""
 
     @property
     def config(self) -> dict[str, Any]: ...
@@ -47,9 +47,9 @@ class Traced(AttentionTrace, Protocol):
 
 
 class ExplorerData:
-    """A trace on its way to the browser.
+    """The data that the explorer shows of a trace.
 
-    `name` is shown where two are side by side; `model` is said on what is taken away.
+    `name` is shown when two traces are compared; `model` is written on exported files.
     """
 
     def __init__(self, traced: Traced, name: str = "", model: str = "") -> None:
@@ -66,20 +66,19 @@ class ExplorerData:
         return all(name in self.traced for name in names)
 
     def weights(self, kind: str) -> list[npt.NDArray[np.float32]]:
-        """Of every layer that has attention of this kind, the first one first: (heads, rows,
-        columns)."""
+        """Return the weights of this kind layer by layer, each (heads, rows, columns)."""
         return [self.traced.weights(kind, layer) for layer in range(self.depths[kind])]
 
     @cached_property
     def size(self) -> int:
-        """Weights of all kinds, layers and heads."""
+        """Number of weights of all kinds, layers and heads."""
         return sum(self.depths[kind] * self.traced.weights(kind, 0).size for kind in self.kinds)
 
     @cached_property
     def doc(self) -> dict[str, Any]:
-        """Labels, measures and steps; `id` is another for every other content."""
+        """Labels, measures and steps; `id` is a hash of the content."""
         traced, config = self.traced, self.traced.config
-        found = {
+        doc = {
             "name": self.name,
             "model": self.model,
             "source": traced.translation.source,
@@ -97,20 +96,22 @@ class ExplorerData:
             "steps": choices(traced.translation.table),
             "tree": tree_data(traced.translation.tree),
         }
-        digest = hashlib.blake2b(json.dumps(found).encode(), digest_size=8)
+        digest = hashlib.blake2b(json.dumps(doc).encode(), digest_size=8)
         for part in self.thumbs:
             digest.update(part.array.tobytes())
-        return {**found, "id": digest.hexdigest()}
+        return {**doc, "id": digest.hexdigest()}
 
     @cached_property
     def thumbs(self) -> list[Part]:
-        """For each kind all heads as small pictures, (layers, heads, height, width)."""
+        """Thumbnails of all heads, one part per kind, (layers, heads, height, width)."""
         return [self._thumbs(kind) for kind in self.kinds]
 
     @cached_property
     def pins(self) -> list[Part]:
-        """What every head is coloured by when a word is pinned: `pins.pin_parts` of every kind.
-        The words of a row of the cross-attention are those that it writes."""
+        """The values that colour every head when a word is pinned: `pin_parts` of every kind.
+
+        A row of cross-attention belongs to the word that it writes.
+        """
         traced = self.traced
         source, target = traced.src_tokens, traced.tgt_tokens
         texts = {
@@ -125,8 +126,8 @@ class ExplorerData:
         ]
 
     def clearest(self, kind: str) -> tuple[int, int]:
-        """Layer and head that look most decidedly at every token in turn: where the greatest weight
-        of a column, averaged over the columns, is greatest. For a first look, nothing more."""
+        """Return layer and head with the sharpest pattern: the largest mean over columns of a
+        column's greatest weight. It only chooses which head opens first."""
         if kind not in self._clearest:
             marks = np.stack(self.weights(kind)).max(axis=2).mean(axis=2)
             layer, head = np.unravel_index(int(marks.argmax()), marks.shape)
@@ -134,7 +135,7 @@ class ExplorerData:
         return self._clearest[kind]
 
     def resolved(self, state: State) -> State:
-        """`state` with a kind that is here, and the clearest head where none is chosen."""
+        """Return `state` with a kind that this trace has, and the clearest head if none is set."""
         kind = str(state["kind"]) if state["kind"] in self.kinds else self.kinds[-1]
         layer, head = int(state["layer"]), int(state["head"])
         if max(layer, head) < 0:
@@ -143,7 +144,7 @@ class ExplorerData:
         return {**state, "kind": kind, "layer": layer, "head": head}
 
     def layer(self, kind: str, layer: int) -> Part:
-        """All weights of one layer, (heads, rows, columns)."""
+        """Return all weights of one layer, (heads, rows, columns)."""
         if (kind, layer) not in self._layers:
             weights = self.traced.weights(kind, layer)
             fine = weights.size * self.depths[kind] <= FINE_LIMIT
@@ -151,22 +152,24 @@ class ExplorerData:
             self._layers[kind, layer] = part
         return self._layers[kind, layer]
 
-    def layers(self, wanted: Iterable[int]) -> list[Part]:
-        """All layers of all kinds if they are few weights, else those wanted."""
-        asked = None if self.size <= WHOLE else set(wanted)
+    def layers(self, numbers: Iterable[int]) -> list[Part]:
+        """Return all layers of all kinds if they fit `MAX_WEIGHTS_AT_ONCE`, else these layers."""
+        selected = None if self.size <= MAX_WEIGHTS_AT_ONCE else set(numbers)
         return [
             self.layer(kind, number)
             for kind in self.kinds
             for number in range(self.depths[kind])
-            if asked is None or number in asked
+            if selected is None or number in selected
         ]
 
     def everything(self, kind: str, layer: int) -> Iterator[Part]:
-        """All layers of all kinds, and the vectors of the heads of this one if they are recorded.
-        (Those of all heads would be many times more.)"""
-        for one in self.kinds:
-            for number in range(self.depths[one]):
-                yield self.layer(one, number)
+        """Yield all layers of all kinds, and the vectors of one layer's heads if recorded.
+
+        (The vectors of all layers would be many times larger.)
+        """
+        for each_kind in self.kinds:
+            for number in range(self.depths[each_kind]):
+                yield self.layer(each_kind, number)
         for head in range(int(self.traced.config["n_heads"])):
             yield from vectors_of(self.traced, kind, layer, head)
 
@@ -175,32 +178,33 @@ class ExplorerData:
         return quantize(f"thumbs.{kind}", pooled, COARSE)
 
     def _measures(self, kind: str) -> dict[str, list[list[float]]]:
-        """Each measure of each head, and the offsets of those that have one, [layer][head]."""
+        """Return every measure as [layer][head], with the offsets of those that have one."""
         layers = [
             measures.measure_heads(self.traced, kind, layer) for layer in range(self.depths[kind])
         ]
-        return {name: [np.round(one[name], 4).tolist() for one in layers] for name in layers[0]}
+        return {
+            name: [np.round(values[name], 4).tolist() for values in layers] for name in layers[0]
+        }
 
 
 def vectors_of(traced: Traced, kind: str, layer: int, head: int) -> list[Part]:
-    """Queries, keys, values, scores and the output of one head; nothing if not recorded."""
+    """Return queries, keys, values, scores and output of one head; [] if not recorded."""
     site = SITES[kind].format(layer) + "hook_"
-    if not all(site + what in traced for what in VECTORS):
+    if not all(site + name in traced for name in VECTORS):
         return []
     return [
         Part(
-            f"{what}.{kind}.{layer}.{head}",
-            np.ascontiguousarray(traced[site + what][head], "<f4"),
+            f"{name}.{kind}.{layer}.{head}",
+            np.ascontiguousarray(traced[site + name][head], "<f4"),
         )
-        for what in VECTORS
+        for name in VECTORS
     ]
 
 
 def pool(
     weights: Float[np.ndarray, "heads rows columns"], limit: int
 ) -> Float[np.ndarray, "heads height width"]:
-    """At most `limit` cells a side; of those that share a cell the greatest, so that a lone strong
-    weight is never lost."""
+    """Max-pool to at most `limit` cells a side; a maximum keeps single strong weights visible."""
     for axis in (1, 2):
         count = weights.shape[axis]
         if count > limit:
@@ -210,8 +214,8 @@ def pool(
 
 
 def labels_of(tokens: Sequence[str]) -> dict[str, Any]:
-    """Tokens as the browser takes them: pieces, the words they make, which are no text; and those
-    words without the signs around them, to be pinned."""
+    """Return tokens as the browser reads them: the pieces, the words they form, which tokens are
+    special, and the words without punctuation, which readers pin."""
     plain, plain_labels = plain_words(tokens)
     return {
         "tokens": list(tokens),
@@ -224,20 +228,20 @@ def labels_of(tokens: Sequence[str]) -> dict[str, Any]:
 
 
 def prefixed(parts: Sequence[Part], number: int) -> list[Part]:
-    """The parts of side `number`: what travels together needs names apart."""
+    """Return the parts with the number of their side as a prefix, so that names are unique."""
     return [Part(f"{number}.{part.name}", part.array, part.top) for part in parts]
 
 
 _EXPLAINED = {**CALLED, "head": "Head", "layer": "Layer"}
-"""What has a tooltip in the explorer, and its name in the glossary."""
+"""Tooltips of the explorer: the key that scripts use, and the term in the glossary."""
 _aligned = lru_cache(maxsize=64)(align)
 
 
 def header(
     sides: Sequence[ExplorerData], start: State, names: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """The explorer's header; `start` is the state it opens with, `names` are those of the sides
-    where their own are not meant."""
+    """Return the explorer's header; `start` is the initial state, and `names` replace the sides'
+    own names."""
     pairs = None
     if len(sides) == 2:
         first, second = (side.traced for side in sides)
@@ -248,23 +252,25 @@ def header(
     docs = [side.doc for side in sides]
     docs = [{**doc, "name": name} for doc, name in zip(docs, names, strict=True)] if names else docs
     start = sides[0].resolved(start)
-    shown = {name for doc in docs for kind in doc["kinds"] for name in doc["measures"][kind]}
+    computed = {name for doc in docs for kind in doc["kinds"] for name in doc["measures"][kind]}
     fixed = fixed_header()
-    about = {name: one for name, one in fixed["measures"].items() if name in shown}
-    return {"sides": docs, "pairs": pairs, "start": start, **fixed, "measures": about}
+    measures_computed = {
+        name: entry for name, entry in fixed["measures"].items() if name in computed
+    }
+    return {"sides": docs, "pairs": pairs, "start": start, **fixed, "measures": measures_computed}
 
 
 def fixed_header() -> dict[str, Any]:
-    """What the header says of every sentence: the default state, the measures that there are, and
-    the terms with their tooltips."""
+    """Return the part of the header that is the same for every sentence: the default state, all
+    measures, and the tooltips."""
     measures_known = {
-        one.name: {
-            "label": one.label,
-            "unit": one.unit,
-            "note": one.note,
-            "offset": getattr(one, "offset", ""),
+        measure.name: {
+            "label": measure.label,
+            "unit": measure.unit,
+            "note": measure.note,
+            "offset": getattr(measure, "offset", ""),
         }
-        for one in MEASURES.values()
+        for measure in MEASURES.values()
     }
     terms = {name: tip(called) for name, called in _EXPLAINED.items()}
     return {"defaults": DEFAULTS, "measures": measures_known, "terms": terms}
@@ -276,13 +282,17 @@ def pin_parts(
     rows: Sequence[str],
     columns: Sequence[str],
 ) -> list[Part]:
-    """`looks` of all layers of a kind, (layers, heads, words) each: `pins.KIND.to` and `.from`, and
-    with `.who` after it the words at the other end."""
-    each = [strongest_links(one, rows, columns, same=kind != "cross") for one in layers]
+    """Return `strongest_links` of all layers of a kind, (layers, heads, words) each:
+    `pins.KIND.to` and `pins.KIND.from`, and with the suffix `.who` the words at the other end."""
+    links_by_layer = [
+        strongest_links(layer, rows, columns, same=kind != "cross") for layer in layers
+    ]
     parts = []
-    for which, name in enumerate(("to", "from")):
-        mine = [pair[which] for pair in each]
-        others = np.stack([one.partners for one in mine]).astype("<u2")
-        parts.append(quantize(f"pins.{kind}.{name}", np.stack([one.weights for one in mine]), FINE))
-        parts.append(Part(f"pins.{kind}.{name}.who", others))
+    for index, name in enumerate(("to", "from")):
+        directed = [pair[index] for pair in links_by_layer]
+        other_words = np.stack([layer.partners for layer in directed]).astype("<u2")
+        parts.append(
+            quantize(f"pins.{kind}.{name}", np.stack([layer.weights for layer in directed]), FINE)
+        )
+        parts.append(Part(f"pins.{kind}.{name}.who", other_words))
     return parts

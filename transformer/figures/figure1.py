@@ -1,7 +1,6 @@
-"""The paper's Figures 1 and 2, drawn by ourselves: every box a button at its place.
+"""Data of the paper's Figures 1 and 2, redrawn with every box as a button.
 
-What a box is called, what it holds and which is open comes as data. Where it stands, and which
-arrows run between, is in `figures.places`.
+The position of each box and the arrows between them are in `figures.box_layout`.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 from jaxtyping import Float, UInt8
 
+from transformer.figures.box_layout import Drawing
 from transformer.figures.packing import Part, pack
-from transformer.figures.places import Drawing
 
 THUMB = (12, 20)
-"""Most rows and columns of a small picture."""
+"""Maximum rows and columns of a thumbnail."""
 
 
 @dataclass(frozen=True)
@@ -25,13 +24,13 @@ class Button:
     """One box of a drawing.
 
     Attributes:
-        id: by which the drawing knows its place.
-        label: what it is called.
-        sort: "embed", "attention", "norm", "ffn", "linear", "softmax" or "text": its colour.
-        hint: what it holds, in a few letters: "6 × 256".
-        where: which part of the model it is in, for a screen reader: several have one label.
-        picture: the same numbers, to be drawn very small; None for none.
-        signed: whether these are around 0, and not all from 0 up.
+        id: its key in `Drawing.boxes`.
+        label: text on the button.
+        sort: "embed", "attention", "norm", "ffn", "linear", "softmax" or "text"; sets its colour.
+        hint: a short note on its content: "6 × 256".
+        where: the part of the model, for screen readers, as several boxes share a label.
+        picture: the values, to be drawn as a thumbnail; None for none.
+        signed: whether these values can be negative.
     """
 
     id: str
@@ -46,61 +45,61 @@ class Button:
 def figure_data(
     drawings: Sequence[Drawing],
     buttons: Sequence[Button],
-    opened: str,
+    open_box: str,
     *,
     caption: str,
     words: Mapping[str, str] | None = None,
     layers: tuple[int, int] | None = None,
-    leads: tuple[str, str] | None = None,
+    scroll_to: tuple[str, str] | None = None,
     size: str = "normal",
     exact: bool = True,
 ) -> bytes:
-    """What `figure1.js` draws.
+    """Return what `figure1.js` draws.
 
     Args:
-        drawings: the first is drawn where there is room for it, else the last.
-        buttons: in the order of the walk, by which the arrow keys go.
-        opened: the id of the box that is looked at; "" is none.
-        caption: what the picture is, for a screen reader.
-        words: what is written at the drawing's places for words.
-        layers: how many there are, and which is shown; its frames say so.
-        leads: the class of an element of the page, and what is to be seen there: when that
-            becomes another, the element is brought into view.
+        drawings: the first is drawn where it fits the screen, else the last.
+        buttons: in the order in which the arrow keys visit them.
+        open_box: id of the open box; "" for none.
+        caption: description for screen readers.
+        words: text for each of the drawing's `words`.
+        layers: number of layers, and the one shown.
+        scroll_to: class of an element of the page and the name of its content; when the name
+            changes, the page scrolls to the element.
         size: "large" for a projector.
-        exact: layers are counted from 0.
+        exact: count layers from 0.
 
     Raises:
-        ValueError: for a button that a drawing has no place for.
+        ValueError: if a drawing has no box for a button.
     """
     for drawing in drawings:
-        lost = [button.id for button in buttons if button.id not in drawing.boxes]
-        if lost:
-            raise ValueError(f"The drawing has no place for {lost[0]}.")
+        missing = [button.id for button in buttons if button.id not in drawing.boxes]
+        if missing:
+            raise ValueError(f"The drawing has no box {missing[0]!r}.")
     head = {
         "caption": caption,
         "drawings": [drawing.to_dict() for drawing in drawings],
         "boxes": [
             {
-                "id": one.id,
-                "label": one.label,
-                "sort": one.sort,
-                "hint": one.hint,
-                "where": one.where,
+                "id": button.id,
+                "label": button.label,
+                "sort": button.sort,
+                "hint": button.hint,
+                "where": button.where,
             }
-            for one in buttons
+            for button in buttons
         ],
         "words": dict(words or {}),
         "layers": layers,
         "exact": exact,
-        "leads": leads,
-        "opened": opened,
+        "leads": scroll_to,
+        "opened": open_box,
         "large": size == "large",
-        "signed": [one.id for one in buttons if one.signed],
+        "signed": [button.id for button in buttons if button.signed],
     }
     thumbs = [
-        Part(one.id, thumb(one.picture, signed=one.signed))
-        for one in buttons
-        if one.picture is not None
+        Part(button.id, thumb(button.picture, signed=button.signed))
+        for button in buttons
+        if button.picture is not None
     ]
     return pack(head, thumbs)
 
@@ -108,17 +107,17 @@ def figure_data(
 def thumb(
     picture: Float[np.ndarray, "rows columns"], *, signed: bool = True
 ) -> UInt8[np.ndarray, "few fewer"]:
-    """At most `THUMB` of its places, evenly chosen, as levels of a colour scale from 0 to 255.
+    """Sample at most `THUMB` values evenly and return them as colour levels from 0 to 255.
 
-    Chosen and not averaged: the mean of many numbers with signs is about 0 everywhere. What is not
-    finite, as a masked score, is drawn as the least.
+    They are sampled, not averaged, as the mean of many signed values is near 0 everywhere. Values
+    that are not finite, such as masked scores, count as 0.
     """
     rows, columns = (
-        np.linspace(0, size - 1, min(size, most)).round().astype(int)
-        for size, most in zip(picture.shape, THUMB, strict=True)
+        np.linspace(0, size - 1, min(size, limit)).round().astype(int)
+        for size, limit in zip(picture.shape, THUMB, strict=True)
     )
     few = np.nan_to_num(picture[np.ix_(rows, columns)].astype(np.float64), neginf=0.0)
-    most = float(np.abs(few).max(initial=0.0)) or 1.0
-    shares = (few / most + 1) / 2 if signed else np.sqrt(np.abs(few) / most)
+    limit = float(np.abs(few).max(initial=0.0)) or 1.0
+    shares = (few / limit + 1) / 2 if signed else np.sqrt(np.abs(few) / limit)
     levels: npt.NDArray[np.uint8] = np.rint(255 * shares).astype(np.uint8)
     return levels

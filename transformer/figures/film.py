@@ -1,4 +1,4 @@
-"""A time-lapse of attention: every head at every training step that has a snapshot."""
+"""Data of the film: a time-lapse of every head over the training steps that have a snapshot."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from transformer.measures.role_rules import (
     roles,
 )
 
-CELLS = 24_000_000
-"""Most weights in a film, a byte each: long probes leave room for fewer steps."""
+MAX_WEIGHTS = 24_000_000
+"""Maximum number of weights in a film, one byte each; with long probes it shows fewer steps."""
 
 _FIELDS = {
     "step": Field(-1, bounds=(-1, 10**9)),
@@ -36,15 +36,15 @@ _FIELDS = {
     "head": Field(-1, bounds=(-1, 999)),
     "size": Field("normal", choices=("normal", "large")),
 }
-FILM_DEFAULTS: State = {name: one.read(one.default) for name, one in _FIELDS.items()}
-"""A step of -1 is the newest, also when newer ones come; a probe of -1 the longest, in which
-roles are surest; a head of -1 the one that best follows the alignment at the newest step, or else
-the clearest one (as `Side.clearest`)."""
+FILM_DEFAULTS: State = {name: field.read(field.default) for name, field in _FIELDS.items()}
+"""Step -1 is the newest, also when newer ones arrive. Probe -1 is the longest, where roles are most
+reliable. Head -1 is the one that best follows the alignment at the newest step, or else the
+clearest one (as in `ExplorerData.clearest`)."""
 
-NOTICED = 0.03
-"""Change of the mean greatest weight, from picture to picture, that is worth a word."""
+MIN_CHANGE = 0.03
+"""Smallest change of the mean greatest weight between two frames that a caption mentions."""
 NO_PATTERN = "no recognised pattern"
-DOES = {
+ROLE_PHRASES = {
     "aligned": ("follows the alignment", "follow the alignment"),
     "positional": ("looks at one fixed offset", "look at one fixed offset"),
     "backwards": ("reads backwards", "read backwards"),
@@ -68,44 +68,51 @@ def film_data(
     visit: int = 0,
     exact: bool = True,
 ) -> bytes:
-    """Everything that the film needs, as `film.js` takes it.
+    """Return everything the film shows, as `film.js` reads it.
 
     Args:
-        frames: by step, the attention of the probes, `{probe}.{kind}` to (layers, heads, query,
-            key), as a run's snapshots hold it. What is no attention (a step cut off, a number that
-            is none) is left out, so that a film of a failed run still shows what there was.
-        labels: for each probe its tokens, "src", "tgt" and "predicted".
-        start: the state it opens with, where it differs from `FILM_DEFAULTS`.
-        notes: a few words on a step, shown beside it: "loss 0.42".
-        links: for each probe its alignment, where it is known (`roles`).
-        ended: whether the run is over; the last picture of one that learns is not its end.
-        play: whether the film starts from its first picture as soon as it is shown.
-        name: of the run. What the viewer chose in a film is kept for the next one of this name, as
-            the film of a run that has ended replaces the one that followed it; "" keeps nothing.
-        exact: names of tokens and heads are those of the model; else those that people read.
+        frames: attention of the probes by step, `{probe}.{kind}` to (layers, heads, query, key), as
+            in a run's snapshots. A step that is incomplete or holds invalid weights is left out, so
+            the film of a failed run still shows the rest.
+        labels: the tokens of each probe: "src", "tgt" and "predicted".
+        start: the initial state where it differs from `FILM_DEFAULTS`.
+        notes: a short note per step, shown next to it: "loss 0.42".
+        links: the alignment of each probe where it is known (`roles`).
+        ended: whether the run has ended; otherwise the last frame is not called the end.
+        play: whether the film starts playing as soon as it is shown.
+        name: name of the run. The reader's choices carry over to the next film of the same name,
+            as when the film of a finished run replaces the live one; "" keeps nothing.
+        exact: use the model's names of tokens and heads, not the readable ones.
         visit: a film on screen keeps its own state until this changes.
 
     Raises:
-        ValueError: for a state that is none.
+        ValueError: if the state is invalid.
     """
-    begin = film_state(start or {})
-    probes, whole = _whole(frames, labels)
-    cells = sum(array.size for array in whole[next(iter(whole))].values()) if whole else 1
-    steps = film_steps(whole, max(2, min(FRAMES, CELLS // max(cells, 1))))
+    state = film_state(start or {})
+    probes, complete = _complete_frames(frames, labels)
+    cells = sum(array.size for array in complete[next(iter(complete))].values()) if complete else 1
+    steps = film_steps(complete, max(2, min(FRAMES, MAX_WEIGHTS // max(cells, 1))))
     parts: list[Part] = []
-    listed: list[Role] = [NONE]
+    distinct_roles: list[Role] = [NONE]
     docs = []
     for number, kinds in enumerate(probes if steps else []):
-        clearest, told = {}, {}
+        clearest_by_kind, captions_by_kind = {}, {}
         for kind in kinds:
-            stacked = np.stack([whole[step][f"{number}.{kind}"] for step in steps])
+            stacked = np.stack([complete[step][f"{number}.{kind}"] for step in steps])
             keys = labels[number]["tgt" if kind == "decoder" else "src"]
-            done = roles(stacked, kind, keys, links[number] if number < len(links) else ())
-            clearest[kind] = _first_head(stacked[-1], done[-1])
-            told[kind] = captions(stacked, done, steps, ended=ended)
-            parts += _packed(f"{number}.{kind}", stacked, done, listed)
+            frame_roles = roles(stacked, kind, keys, links[number] if number < len(links) else ())
+            clearest_by_kind[kind] = _first_head(stacked[-1], frame_roles[-1])
+            captions_by_kind[kind] = captions(stacked, frame_roles, steps, ended=ended)
+            parts += _packed(f"{number}.{kind}", stacked, frame_roles, distinct_roles)
         tokens = {name: labels_of(labels[number][name]) for name in _LABELS}
-        docs.append({**tokens, "kinds": list(kinds), "clearest": clearest, "captions": told})
+        docs.append(
+            {
+                **tokens,
+                "kinds": list(kinds),
+                "clearest": clearest_by_kind,
+                "captions": captions_by_kind,
+            }
+        )
     header = {
         "steps": steps,
         "notes": [(notes or {}).get(step, "") for step in steps],
@@ -116,7 +123,7 @@ def film_data(
                 "short": r.short,
                 "text": NO_PATTERN if r.group == "none" else display_text(r.text, exact),
             }
-            for r in listed
+            for r in distinct_roles
         ],
         "rule": {
             "aligned": ALIGNED,
@@ -126,7 +133,7 @@ def film_data(
         },
         "play": int(play),
         "name": name,
-        "start": begin,
+        "start": state,
         "visit": visit,
         "exact": int(exact),
     }
@@ -140,27 +147,27 @@ def film_page(
     *,
     title: str = "Attention as it formed",
 ) -> str:
-    """The film as one HTML file that opens without a server."""
+    """Return the film as one HTML file that opens without a server."""
     return packed_page("film", film_data(frames, labels, start), title)
 
 
 def film_state(values: Mapping[str, int | str]) -> State:
-    """The whole state from what differs. Raises ValueError for a name or a value that is none."""
-    found = dict(FILM_DEFAULTS)
+    """Return the defaults updated with these values. Raises ValueError if one is invalid."""
+    state = dict(FILM_DEFAULTS)
     for name, value in values.items():
         if name not in _FIELDS:
             raise ValueError(f"The film has no {name!r}; it has {', '.join(FILM_DEFAULTS)}.")
         try:
-            found[name] = _FIELDS[name].read(value)
+            state[name] = _FIELDS[name].read(value)
         except ValueError as error:
             raise ValueError(f"{name} must be {error}, not {value!r}.") from None
-    return found
+    return state
 
 
-def _whole(
+def _complete_frames(
     frames: Mapping[int, Frame], labels: Sequence[Labels]
 ) -> tuple[list[list[str]], dict[int, Frame]]:
-    """The kinds of each probe, and the frames that have all of them as they should be."""
+    """Return the kinds of each probe, and the frames that have valid weights for all of them."""
     shapes: dict[str, tuple[int, ...]] = {}
     for step in sorted(frames):
         shapes.update({name: array.shape for name, array in frames[step].items()})
@@ -181,36 +188,36 @@ def _whole(
         probes.pop()
     if not fits:
         return [], {}
-    whole: dict[int, Frame] = {
+    complete: dict[int, Frame] = {
         step: {name: frame[name] for name in fits}
         for step, frame in frames.items()
-        if all(name in frame and _sound(frame[name], shape) for name, shape in fits.items())
+        if all(name in frame and _is_attention(frame[name], shape) for name, shape in fits.items())
     }
-    return probes, whole
+    return probes, complete
 
 
-def _sound(weights: npt.NDArray[np.floating], shape: tuple[int, ...]) -> bool:
-    """False also for numbers that are none."""
+def _is_attention(weights: npt.NDArray[np.floating], shape: tuple[int, ...]) -> bool:
+    """Return whether weights have this shape and lie in 0 to 1; False for NaN."""
     return weights.shape == shape and bool(weights.min() >= 0 and weights.max() <= 1 + 1e-4)
 
 
 def _packed(
     name: str,
     weights: npt.NDArray[np.floating],
-    found: npt.NDArray[np.object_],
-    listed: list[Role],
+    frame_roles: npt.NDArray[np.object_],
+    distinct_roles: list[Role],
 ) -> list[Part]:
-    """Weights (steps, layers, heads, query, key), and the role of each head at each step as its
-    place in `listed`, which grows, with its share."""
-    known = {(role.text, role.group): place for place, role in enumerate(listed)}
-    codes = np.empty(found.shape, "<u2")
-    for at in np.ndindex(*found.shape):
-        role = found[*at]
-        if (role.text, role.group) not in known:
-            known[role.text, role.group] = len(listed)
-            listed.append(role)
-        codes[at] = known[role.text, role.group]
-    shares = np.vectorize(lambda role: role.share, otypes=["<f4"])(found)
+    """Return three parts: the weights (steps, layers, heads, query, key), each head's role at each
+    step as an index into `distinct_roles`, which this extends, and the role's share."""
+    indices = {(role.text, role.group): index for index, role in enumerate(distinct_roles)}
+    codes = np.empty(frame_roles.shape, "<u2")
+    for at in np.ndindex(*frame_roles.shape):
+        role = frame_roles[*at]
+        if (role.text, role.group) not in indices:
+            indices[role.text, role.group] = len(distinct_roles)
+            distinct_roles.append(role)
+        codes[at] = indices[role.text, role.group]
+    shares = np.vectorize(lambda role: role.share, otypes=["<f4"])(frame_roles)
     return [
         quantize(name, weights.astype(np.float32), COARSE),
         Part(f"role.{name}", codes),
@@ -219,41 +226,45 @@ def _packed(
 
 
 def clearest_head(weights: npt.NDArray[np.floating]) -> list[int]:
-    """As `Side.clearest`, of weights (layers, heads, query, key): where the greatest weight of a
-    column, averaged, is greatest."""
+    """Return layer and head with the largest mean over columns of a column's greatest weight, as in
+    `ExplorerData.clearest`; weights are (layers, heads, query, key)."""
     marks = weights.astype(np.float32).max(axis=2).mean(axis=2)
-    return [int(place) for place in np.unravel_index(int(marks.argmax()), marks.shape)]
+    return [int(index) for index in np.unravel_index(int(marks.argmax()), marks.shape)]
 
 
-def _first_head(weights: npt.NDArray[np.floating], found: npt.NDArray[np.object_]) -> list[int]:
-    """The head that follows the alignment most closely, else the clearest one."""
-    aligned = {at: role.share for at, role in np.ndenumerate(found) if role.group == "aligned"}
+def _first_head(
+    weights: npt.NDArray[np.floating], frame_roles: npt.NDArray[np.object_]
+) -> list[int]:
+    """Return the head that follows the alignment most closely, else the clearest one."""
+    aligned = {
+        at: role.share for at, role in np.ndenumerate(frame_roles) if role.group == "aligned"
+    }
     if not aligned:
         return clearest_head(weights)
-    return [int(place) for place in max(aligned, key=lambda at: aligned[at])]
+    return [int(index) for index in max(aligned, key=lambda at: aligned[at])]
 
 
 def captions(
     weights: npt.NDArray[np.floating],
-    found: npt.NDArray[np.object_],
+    frame_roles: npt.NDArray[np.object_],
     steps: Sequence[int],
     *,
     ended: bool = True,
 ) -> list[str]:
-    """A sentence or two for each picture of one kind of attention.
+    """Return a caption for each frame of one kind of attention.
 
     Args:
         weights: (steps, layers, heads, query, key), each row a distribution.
-        found: the `Role` of each head at each step, (steps, layers, heads).
-        steps: the step of each picture.
-        ended: whether the last picture is that of the run's end.
+        frame_roles: the `Role` of each head at each step, (steps, layers, heads).
+        steps: the step of each frame.
+        ended: whether the last frame is the end of the run.
     """
     greatest = weights.astype(np.float64).max(axis=-1).mean(axis=(1, 2, 3))
     return [
         _caption(
             float(greatest[at]),
             float(greatest[at - 1]) if at else None,
-            _roles(found[at]),
+            _roles(frame_roles[at]),
             steps[at],
             last=ended and at == len(steps) - 1 > 0,
         )
@@ -261,27 +272,31 @@ def captions(
     ]
 
 
-def _caption(now: float, before: float | None, does: str, step: int, *, last: bool) -> str:
-    amount = f"the greatest weight of a row is {now:.0%} on average"
-    if before is None:
-        when = "Before the first step" if step == 0 else "First picture"
-        return f"{when}: {amount}. {does}"
+def _caption(
+    mean_max: float, previous: float | None, roles_sentence: str, step: int, *, last: bool
+) -> str:
+    amount = f"the greatest weight of a row is {mean_max:.0%} on average"
+    if previous is None:
+        when = "Before the first step" if step == 0 else "First frame"
+        return f"{when}: {amount}. {roles_sentence}"
     if last:
-        way = "At the end"
-    elif now > before + NOTICED:
-        way = f"Sharper, from {before:.0%}"
-    elif now < before - NOTICED:
-        way = f"More diffuse, from {before:.0%}"
+        change = "At the end"
+    elif mean_max > previous + MIN_CHANGE:
+        change = f"Sharper, from {previous:.0%}"
+    elif mean_max < previous - MIN_CHANGE:
+        change = f"More diffuse, from {previous:.0%}"
     else:
-        way = "Little changed"
-    return f"{way}: {amount}. {does}"
+        change = "Little changed"
+    return f"{change}: {amount}. {roles_sentence}"
 
 
-def _roles(found: npt.NDArray[np.object_]) -> str:
-    """How many heads do what, of all of one kind."""
-    heads: list[Role] = found.ravel().tolist()
-    counts = {group: sum(one.group == group for one in heads) for group in DOES}
-    parts = [f"{count} {DOES[group][count > 1]}" for group, count in counts.items() if count]
+def _roles(frame_roles: npt.NDArray[np.object_]) -> str:
+    """Return a sentence that counts the heads of one kind by role."""
+    heads: list[Role] = frame_roles.ravel().tolist()
+    counts = {group: sum(role.group == group for role in heads) for group in ROLE_PHRASES}
+    parts = [
+        f"{count} {ROLE_PHRASES[group][count > 1]}" for group, count in counts.items() if count
+    ]
     if not parts:
         return f"No recognised pattern in any of {len(heads)} heads."
     return f"Of {len(heads)} heads {', '.join(parts)}."

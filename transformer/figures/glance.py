@@ -1,5 +1,5 @@
-"""A translation at one glance, for `glance.js`: in whole words, each with where the model looked as
-it wrote it, how sure it was, and what nearly stood there."""
+"""A translation in whole words, for `glance.js`: each with its attention to the source, its
+probability and the runner-up words."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from transformer.measures.words import merge, rows_of_written, word_labels, word
 
 END = "</s>"
 UNKNOWN = "<unk>"
-BLANK = "▯"
-"""Stands for a word that the model has no piece for, where the visitor's own is not known."""
+UNKNOWN_WORD = "▯"
+"""Shown for an unknown token whose original word is not known."""
 
 
 @runtime_checkable
 class RivalLike(Protocol):
-    """A word that nearly stood there; `inference.rivals.Rival` is one."""
+    """A runner-up word; `inference.rivals.Rival` satisfies it."""
 
     @property
     def step(self) -> int: ...
@@ -35,10 +35,10 @@ class RivalLike(Protocol):
 
 @runtime_checkable
 class AlignerLike(Protocol):
-    """A cross-attention head that aligns words; `analysis.alignment.aligner_head` measures one.
+    """A cross-attention head that aligns words, as `analysis.alignment.aligner_head` returns it.
 
-    `weights_to` is the row that a word is looked up in: "output", the one that writes it, or
-    "input", the next one, which reads it.
+    `weights_to` says which row belongs to a word: "output", the row that writes it, or "input", the
+    next row, which reads it.
     """
 
     @property
@@ -52,60 +52,62 @@ class AlignerLike(Protocol):
 def glance_data(
     traced: Traced,
     rivals: Iterable[Sequence[RivalLike]] = (),
-    taken: int = 0,
+    n_forced: int = 0,
     aligner: AlignerLike | None = None,
 ) -> dict[str, Any]:
-    """Words read and written, with the attention between them in one head.
+    """Return the words of source and translation, with the attention of one head between them.
 
-    A word is what blanks stand around. Weights to its pieces are added up; from a word the rows of
-    its pieces are averaged, without those of punctuation, which looks elsewhere than its word.
-    `</s>` is no word: what went to it is `rest`.
+    Words are separated by spaces. Weights to the pieces of a word are summed; the rows of its
+    pieces are averaged, without punctuation, which attends elsewhere. `</s>` is not a word: the
+    weight on it is `rest`.
 
-    Words are compared by the pieces in which they differ, for the model chooses pieces, and a
-    product over pieces falls with their number. So a word's probability `p` is that of the piece
-    taken where the strongest other piece came closest (`decided_by`), and a rival's that of its
-    first own piece.
+    Words are compared by the pieces in which they differ, because the model chooses pieces and a
+    product over pieces falls with their number. So a word's probability `p` is that of its piece at
+    the step where another piece came closest (`deciding_step`), and a rival's is that of the first
+    piece that differs.
 
     Args:
-        rivals: for each word those that came close.
-        taken: pieces that the translation was made to begin with; the last of them is in the word
-            that somebody put there.
-        aligner: the head to show; without one it is chosen by `agreeing`, on this sentence alone.
+        rivals: the runner-up words of each word.
+        n_forced: number of pieces that were forced at the start of the translation; the last of
+            them belongs to the word that the reader chose.
+        aligner: the head to show; without one, `head_nearest_mean` of this sentence.
 
     Returns:
-        source: the words read; heads, layer, head: how many there are, and which is shown; to: the
-        row that words are looked up in, "output" or "input"; ids: of the translation; taken: the
-        word that was put there, or -1; written: for each word `text`, `p`, `looks` (a weight for
-        each word of the source), `rest`, and `rivals` (`text`, `p`, and the `step` and the `ids` to
-        take).
+        `source`: the source words; `heads`, `layer`, `head`: number of heads, and the one shown;
+        `to`: which row belongs to a word, "output" or "input"; `ids`: ids of the translation;
+        `taken`: index of the word that the reader chose, or -1; `written`: for each word `text`,
+        `p`, `looks` (a weight for each source word), `rest`, and `rivals` (each with `text`, `p`,
+        and the `step` and `ids` that choose it).
     """
-    done = traced.translation
-    read, wrote = words(traced.src_tokens), words(traced.predicted_tokens)
+    translation = traced.translation
+    read, written = words(traced.src_tokens), words(traced.predicted_tokens)
     ends = traced.predicted_tokens[-1:] == (END,)
-    count = (wrote[-1] + 1 - ends) if wrote else 0
+    count = (written[-1] + 1 - ends) if written else 0
     weights = np.stack([traced.weights("cross", i) for i in range(int(traced.config["n_layers"]))])
     to = aligner.weights_to if aligner else "output"
     merged = _by_word(rows_of_written(weights, to), traced.predicted_tokens, read)[:, :, :count]
     looks, rest = merged[..., :-1], merged[..., -1]
-    layer, head = (aligner.layer, aligner.head) if aligner else agreeing(looks)
-    labels, beside = word_labels(traced.predicted_tokens), [*rivals]
+    layer, head = (aligner.layer, aligner.head) if aligner else head_nearest_mean(looks)
+    labels, rivals_by_word = word_labels(traced.predicted_tokens), [*rivals]
     return {
-        "source": _source(done.source, word_labels(traced.src_tokens)[:-1]),
+        "source": _source(translation.source, word_labels(traced.src_tokens)[:-1]),
         "heads": int(weights.shape[0] * weights.shape[1]),
         "layer": layer,
         "head": head,
         "to": to,
-        "ids": list(done.ids),
-        "taken": wrote[taken - 1] if 0 < taken <= len(wrote) else -1,
+        "ids": list(translation.ids),
+        "taken": written[n_forced - 1] if 0 < n_forced <= len(written) else -1,
         "written": [
             {
-                "text": labels[number].replace(UNKNOWN, BLANK),
-                "p": float(done.steps[decided_by(done.steps, wrote, number)].probability),
+                "text": labels[number].replace(UNKNOWN, UNKNOWN_WORD),
+                "p": float(
+                    translation.steps[deciding_step(translation.steps, written, number)].probability
+                ),
                 "looks": np.round(looks[layer, head, number], 4).tolist(),
                 "rest": round(float(rest[layer, head, number]), 4),
                 "rivals": [
                     {"text": r.text, "p": r.first, "step": r.step, "ids": list(r.ids)}
-                    for r in (beside[number] if number < len(beside) else ())
+                    for r in (rivals_by_word[number] if number < len(rivals_by_word) else ())
                 ],
             }
             for number in range(count)
@@ -113,29 +115,29 @@ def glance_data(
     }
 
 
-def decided_by(steps: Sequence[Any], words_of_steps: Sequence[int], word: int) -> int:
-    """The step of a word at which another came closest: where the strongest piece that was not
-    taken has its greatest probability.
+def deciding_step(steps: Sequence[Any], words_of_steps: Sequence[int], word: int) -> int:
+    """Return the step of a word at which another piece came closest: where the best piece that was
+    not chosen has its greatest probability.
 
-    Of a translation that takes the most probable piece at every step no rival's first piece is
-    more probable than the one taken here.
+    In a greedy translation no rival's first differing piece is more probable than the piece chosen
+    at this step.
 
     Args:
-        steps: of decoding, with `candidates`, `chosen` and `probability`.
-        words_of_steps: the number of the word that each step writes.
+        steps: decoding steps with `candidates`, `chosen` and `probability`.
+        words_of_steps: the index of the word that each step writes.
     """
 
     def closest(step: int) -> float:
-        taken = steps[step].chosen.id
-        others = (
-            one.probability
-            for one in steps[step].candidates
-            if one.id != taken and one.token not in CONTROL
+        chosen = steps[step].chosen.id
+        probabilities = (
+            candidate.probability
+            for candidate in steps[step].candidates
+            if candidate.id != chosen and candidate.token not in CONTROL
         )
-        return max(others, default=0.0)
+        return max(probabilities, default=0.0)
 
-    own = [step for step, number in enumerate(words_of_steps) if number == word]
-    return max(own, key=closest)
+    steps_of_word = [step for step, number in enumerate(words_of_steps) if number == word]
+    return max(steps_of_word, key=closest)
 
 
 def _by_word(
@@ -143,25 +145,24 @@ def _by_word(
     tokens: Sequence[str],
     read: Sequence[int],
 ) -> Float[np.ndarray, "layers heads written_word key_word"]:
-    """`words.merge`, with the rows of punctuation left out of a word that has letters."""
-    wrote = words(tokens)
-    kept = [
-        [at for at, word in enumerate(wrote) if word == number and not is_punctuation(tokens[at])]
-        or [at for at, word in enumerate(wrote) if word == number]
-        for number in range(wrote[-1] + 1 if wrote else 0)
+    """Merge as `measures.words.merge`, but leave out the rows of punctuation in a word that has letters."""
+    written = words(tokens)
+    pieces_by_word = [
+        [at for at, word in enumerate(written) if word == number and not is_punctuation(tokens[at])]
+        or [at for at, word in enumerate(written) if word == number]
+        for number in range(written[-1] + 1 if written else 0)
     ]
     columns = merge(weights, range(weights.shape[-2]), read)
-    rows = [columns[..., members, :].mean(axis=-2) for members in kept]
+    rows = [columns[..., members, :].mean(axis=-2) for members in pieces_by_word]
     return np.stack(rows, axis=-2) if rows else columns
 
 
-def agreeing(looks: Float[np.ndarray, "layers heads written source"]) -> tuple[int, int]:
-    """Layer and head that agree most with all heads together.
+def head_nearest_mean(looks: Float[np.ndarray, "layers heads written source"]) -> tuple[int, int]:
+    """Return layer and head whose weights agree most with the mean over all heads.
 
-    The mean of all heads looks roughly where the words belong together, but faintly. Of each head
-    the products of its weights and the mean's are summed: it is the head that looks most where all
-    of them look most. A choice for a first sight, made on this sentence alone, and no measure of
-    what a head is for.
+    The mean roughly follows the alignment, but faintly. The score of a head is the sum of the
+    products of its weights with the mean. It only chooses a head to show first, from this sentence
+    alone; it does not measure what a head does.
     """
     if not looks.size:
         return 0, 0
@@ -171,8 +172,8 @@ def agreeing(looks: Float[np.ndarray, "layers heads written source"]) -> tuple[i
 
 
 def _source(text: str, labels: Sequence[str]) -> list[str]:
-    """The words as the visitor wrote them, if they are as many as the model read."""
+    """Return the words as the reader typed them, if their number matches the model's words."""
     own = text.split()
     if len(own) == len(labels):
         return own
-    return [label.replace(UNKNOWN, BLANK) for label in labels]
+    return [label.replace(UNKNOWN, UNKNOWN_WORD) for label in labels]

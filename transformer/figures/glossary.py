@@ -17,7 +17,7 @@ class Term:
     """
 
     name: str
-    what: str
+    definition: str
     see: str
     also: tuple[str, ...] = ()
     formula: str = ""
@@ -350,5 +350,5 @@ def term(name: str) -> Term | None:
 
 def tip(name: str) -> str | None:
     """Return the definition of a term for a tooltip; None if there is no such term."""
-    found = term(name)
-    return found.what if found else None
+    entry = term(name)
+    return entry.definition if entry else None

@@ -1,4 +1,4 @@
-"""A number for every head, in grids side by side, of which one cell is chosen: `headgrid.js`."""
+"""Data of `headgrid.js`: grids with a value for every head, in which readers select a cell."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ class Grid:
     """One grid: layers down, heads across.
 
     Attributes:
-        name: what a choice in it is told by.
-        label: above it.
-        values: NaN where there is nothing to colour.
+        name: identifies the grid when a cell is selected.
+        label: heading above the grid.
+        values: NaN leaves a cell without colour.
         marks: a few characters in each cell, "" for none.
-        told: a cell in words, its value among them, for pointers and screen readers.
-        columns: their names; the heads' numbers if left out.
+        descriptions: text of each cell with its value, for tooltips and screen readers.
+        columns: names of the columns; by default the numbers of the heads.
     """
 
     name: str
     label: str
     values: Float[np.ndarray, "layers heads"]
     marks: Sequence[Sequence[str]]
-    told: Sequence[Sequence[str]]
+    descriptions: Sequence[Sequence[str]]
     columns: Sequence[str] = ()
 
 
@@ -45,23 +45,23 @@ def headgrid_data(
     large: bool = False,
     exact: bool = True,
 ) -> dict[str, Any]:
-    """What the browser draws.
+    """Return what `headgrid.js` draws.
 
     Args:
-        low, high: values of the scale's lightest and strongest colour; values beyond are theirs.
-        legend: what the colour stands for, with its unit.
-        chosen: a grid's name, a layer and a head.
-        exact: layers and heads are counted from 0.
+        low, high: values of the lightest and the strongest colour; values outside are clipped.
+        legend: what the colour means, with its unit.
+        chosen: the selected cell: name of its grid, layer and head.
+        exact: count layers and heads from 0.
 
     Raises:
-        ValueError: for a scale without length, or marks or words of another size than the values.
+        ValueError: if `low` is not below `high`, or marks or descriptions do not match the values.
     """
     if not low < high:
-        raise ValueError(f"The scale goes from {low} to {high}; it must go up.")
+        raise ValueError(f"The colour scale goes from {low} to {high}; low must be below high.")
     for grid in grids:
-        for cells in (grid.marks, grid.told):
+        for cells in (grid.marks, grid.descriptions):
             if [len(line) for line in cells] != [grid.values.shape[1]] * grid.values.shape[0]:
-                raise ValueError(f"{grid.label} needs marks and words for all of its heads.")
+                raise ValueError(f"{grid.label} needs a mark and a description for every head.")
     span = high - low
     return {
         "grids": [
@@ -81,7 +81,7 @@ def headgrid_data(
                     for line in grid.values
                 ],
                 "marks": [list(line) for line in grid.marks],
-                "told": [list(line) for line in grid.told],
+                "told": [list(line) for line in grid.descriptions],
             }
             for grid in grids
         ],
@@ -93,5 +93,5 @@ def headgrid_data(
 
 
 def headgrid_page(data: dict[str, Any], title: str = "Heads") -> str:
-    """`headgrid_data` as a file of its own."""
+    """Return `headgrid_data` as one HTML file."""
     return view_page("headgrid", data, title)

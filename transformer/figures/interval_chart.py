@@ -1,4 +1,4 @@
-"""A few measured figures with their intervals, as one small Plotly chart."""
+"""Measurements with their confidence intervals, as a small Plotly chart or as HTML."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from transformer.figures.theme import theme
 from transformer.measures.chart import Chart
 
 MARGIN = 0.08
-"""Share of the line, left free at both ends."""
+"""Free space at both ends of the line, as a share of its length."""
 
 
 def measured(
     table: pd.DataFrame, chart: Chart, *, at: float | None = None, dark: bool = False
 ) -> go.Figure:
-    """The table as `chart` says, with hover values.
+    """Draw the columns of a table that `chart` names, with their intervals.
 
     Args:
-        at: a place on the horizontal axis that is marked.
+        at: a value on the x axis to mark.
 
     Raises:
-        KeyError: for a column that the table has not.
+        KeyError: if the table lacks a column.
     """
     figure = go.Figure()
     palette = DARK if dark else LIGHT
@@ -33,20 +33,24 @@ def measured(
     groups = [(name, part) for name, part in table.groupby(chart.by, sort=False)] if chart.by else [
         ("", table)
     ]  # fmt: skip
-    for place, (name, part) in enumerate(groups):
+    for index, (name, part) in enumerate(groups):
         across = part[chart.x] if numeric else part[chart.x].astype(str).map(words.index)
-        known = chart.low in part and chart.high in part
-        shown = ".1%" if chart.percent else ".4~g"
-        between = f" (%{{customdata[0]:{shown}}} to %{{customdata[1]:{shown}}})" if known else ""
+        has_interval = chart.low in part and chart.high in part
+        number_format = ".1%" if chart.percent else ".4~g"
+        between = (
+            f" (%{{customdata[0]:{number_format}}} to %{{customdata[1]:{number_format}}})"
+            if has_interval
+            else ""
+        )
         figure.add_scatter(
             x=across,
             y=part[chart.y],
             name=escape(str(name), quote=False),
             mode="lines+markers" if chart.joined else "markers",
-            line={"color": palette[place % len(palette)], "dash": DASHES[place % len(DASHES)]},
-            marker={"symbol": MARKS[place % len(MARKS)], "size": 7},
+            line={"color": palette[index % len(palette)], "dash": DASHES[index % len(DASHES)]},
+            marker={"symbol": MARKS[index % len(MARKS)], "size": 7},
             text=[escape(str(label), quote=False) for label in part[chart.x]],
-            customdata=part[[chart.low, chart.high]].to_numpy() if known else None,
+            customdata=part[[chart.low, chart.high]].to_numpy() if has_interval else None,
             error_y={
                 "type": "data",
                 "symmetric": False,
@@ -55,9 +59,9 @@ def measured(
                 "thickness": 1,
                 "width": 2,
             }
-            if known
+            if has_interval
             else None,
-            hovertemplate=f"%{{text}}<br>%{{y:{shown}}}{between}<extra>%{{fullData.name}}</extra>",
+            hovertemplate=f"%{{text}}<br>%{{y:{number_format}}}{between}<extra>%{{fullData.name}}</extra>",
         )
     _lay_out(figure, chart, [] if numeric else words, dark)
     if at is not None:
@@ -120,8 +124,8 @@ def interval_line(
     """
     low, value, high = bounds
     first, last = min(low, floor, 0.0), max(high, floor, 0.0)
-    room = (last - first or 1.0) * MARGIN
-    first, last = first - room, last + room
+    margin = (last - first or 1.0) * MARGIN
+    first, last = first - margin, last + margin
 
     def at(number: float) -> str:
         return f"{100 * (number - first) / (last - first):.2f}%"
@@ -145,7 +149,7 @@ def _numbers(unit: str, bounds: tuple[float, float, float]) -> str:
 
 
 def text(number: float) -> str:
-    """Three digits that count, with a minus as people write it."""
+    """Return the number with three significant digits and a typographic minus."""
     return f"{number:.3g}".replace("-", "−")
 
 

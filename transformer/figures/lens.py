@@ -1,4 +1,4 @@
-"""The logit lens as figures: what each state would say, and how the chosen word comes up."""
+"""Figures of the logit lens: each state's most probable token, and one token through the layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.figures.theme import theme
 RAMP_DARK = ("#14202b", "#123049", "#145788", "#3a86be", "#82bae0", "#ddeef8")
 ROW = 27  # pixels
 WRITTEN = 48
-"""Most positions whose words are written into their cells."""
+"""Up to this many positions, tokens are written into the cells."""
 _LONGEST = 14  # letters of a word within a cell
 
 
@@ -32,17 +32,17 @@ def lens_map(
     marked: int | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """The most probable token of every state: layers down, positions across.
+    """Draw the most probable token of every state: layers down, positions across.
 
-    The colour is its probability. A token that is the chosen one is set in bold; the pointer shows
-    the others that were probable.
+    The colour is its probability. It is bold where it is the token that the model wrote; hover
+    lists the other probable tokens.
 
     Args:
-        titles: of the states, the first layer first.
-        reads, chosen: at each position, the token read and the one written.
-        tokens: of each state and position, most probable first.
-        probabilities: theirs.
-        marked: a position to be framed.
+        titles: names of the states, the first layer first.
+        reads, chosen: at each position, the token read and the token written.
+        tokens: tokens of each state and position, the most probable first.
+        probabilities: their probabilities.
+        marked: a position to draw a frame around.
 
     Raises:
         ValueError: if labels and probabilities do not match.
@@ -87,7 +87,7 @@ def lens_map(
     )
     figure.update_yaxes(autorange="reversed", **_ticks([_plain(title) for title in titles]))
     if marked is not None:
-        colour = (DARK if dark else LIGHT)[2]  # what is chosen is green
+        colour = (DARK if dark else LIGHT)[2]  # the selection is green in all figures
         figure.add_shape(
             type="rect",
             x0=marked - 0.5,
@@ -107,11 +107,11 @@ def lens_curve(
     *,
     dark: bool = False,
 ) -> go.Figure:
-    """One chosen word on its way up: its probability, and its rank below (1 is the first)."""
+    """Draw probability and rank of one token at every state; rank 1 is the most probable."""
     colours = DARK if dark else LIGHT
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.08)
     names = [_plain(title) for title in titles]
-    for row, values, name, shown in (
+    for row, values, name, number_format in (
         (1, probability, "probability", ".2%"),
         (2, rank, "rank", ",d"),
     ):
@@ -122,7 +122,7 @@ def lens_curve(
             line={"color": colours[row - 1], "width": 2.5},
             marker={"size": 8, "symbol": ("circle", "square")[row - 1]},
             customdata=names,
-            hovertemplate=f"%{{customdata}}<br>{name} %{{y:{shown}}}<extra></extra>",
+            hovertemplate=f"%{{customdata}}<br>{name} %{{y:{number_format}}}<extra></extra>",
             row=row,
             col=1,
         )
@@ -130,10 +130,10 @@ def lens_curve(
     figure.update_layout(showlegend=False, title={"text": f"“{_plain(word)}”", "x": 0})
     figure.update_yaxes(title="probability", tickformat=".0%", range=[-0.03, 1.05], row=1)
     figure.update_yaxes(title="rank (log)", type="log", autorange="reversed", dtick=1, row=2)
-    # One tick a layer: where what stands before the comma is another.
+    # One tick per layer: where the part before the comma changes.
     parts = [name.partition(",")[0] for name in names]
-    starts = [place for place, part in enumerate(parts) if part not in parts[:place]]
-    figure.update_xaxes(tickangle=-40, row=2, **_ticks([parts[place] for place in starts], starts))
+    starts = [index for index, part in enumerate(parts) if part not in parts[:index]]
+    figure.update_xaxes(tickangle=-40, row=2, **_ticks([parts[index] for index in starts], starts))
     figure.update_xaxes(showticklabels=False, row=1)
     return figure
 
@@ -149,16 +149,15 @@ def _word(token: str, right: bool) -> str:
 
 
 def _plain(text: str) -> str:
-    """Plotly reads a little HTML in labels; a token `<b>` is to be seen, not obeyed. The stroke
-    that begins a word is small."""
-    shown = escape(text, quote=False)
+    """Return a token escaped, as Plotly interprets some HTML in labels, with a small "▁"."""
+    escaped = escape(text, quote=False)
     small = '<span style="font-size: 7px">▁</span>'
-    return f"{small}{shown[1:]}" if shown[1:] and shown[0] == "▁" else shown
+    return f"{small}{escaped[1:]}" if escaped[1:] and escaped[0] == "▁" else escaped
 
 
-def _ticks(labels: Sequence[str], places: Sequence[int] | None = None) -> dict[str, Any]:
+def _ticks(labels: Sequence[str], positions: Sequence[int] | None = None) -> dict[str, Any]:
     return {
-        "tickvals": list(range(len(labels)) if places is None else places),
+        "tickvals": list(range(len(labels)) if positions is None else positions),
         "ticktext": list(labels),
         "showgrid": False,
         "zeroline": False,

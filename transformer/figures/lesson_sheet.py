@@ -1,4 +1,4 @@
-"""Lessons on paper: questions, room for answers and a picture, in a page that needs no network."""
+"""Printable worksheets: questions with a picture and space for answers, as one HTML file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 from jaxtyping import Float
 
-from transformer.figures.marked import html_of
+from transformer.figures.inline_markdown import html_of
 
 _CELL, _LETTER = 26, 7.2
 _STYLE = """
@@ -36,12 +36,13 @@ code { font-size: 0.95em; } .math { font-family: serif; font-style: italic; }
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Attention between words, to be printed.
+    """Attention between words, drawn for print.
 
     Attributes:
-        weights: darker where more; rows, columns: their words.
-        lit: the row that is asked about, or None.
+        weights: greater weights are drawn darker.
+        rows, columns: the words.
         caption: plain text.
+        lit: the row that the question is about, or None.
     """
 
     weights: Float[np.ndarray, "rows columns"]
@@ -56,8 +57,11 @@ class Exercise:
     """A lesson as it is printed; texts are Markdown.
 
     Attributes:
-        meta: a line below the title; notes: paragraphs before the question; quote: a line to
-            find the mistake in. lines: of room to write. answer: "" on the sheet to be filled in.
+        meta: a line below the title.
+        notes: paragraphs before the question.
+        quote: a line in which to find the mistake.
+        lines: number of lines to write on.
+        answer: "" on a sheet to fill in.
     """
 
     title: str
@@ -72,9 +76,9 @@ class Exercise:
 
 
 def sheet_page(title: str, exercises: Sequence[Exercise], about: str = "") -> str:
-    """The whole page; `about` is a plain line below its title."""
+    """Return the page as HTML; `about` is a line of plain text below its title."""
     own = ' class="own"' if len(exercises) == 1 else ""
-    body = "".join(f"<section{own}>{_exercise(one)}</section>" for one in exercises)
+    body = "".join(f"<section{own}>{_exercise(exercise)}</section>" for exercise in exercises)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -85,62 +89,62 @@ def sheet_page(title: str, exercises: Sequence[Exercise], about: str = "") -> st
     )
 
 
-def _exercise(one: Exercise) -> str:
-    found = [f"<h2>{html_of(one.title)}</h2>", f'<p class="meta">{html_of(one.meta)}</p>']
-    found += [f"<p>{html_of(note)}</p>" for note in one.notes]
-    if one.quote:
-        found.append(f"<blockquote>{html_of(one.quote)}</blockquote>")
-    if one.picture is not None:
-        caption = f"<figcaption>{escape(one.picture.caption)}</figcaption>"
-        found.append(f"<figure>{weights_drawing(one.picture)}{caption}</figure>")
-    found.append(f'<p class="question">{html_of(one.question)}</p>')
-    if one.options:
-        listed = "".join(f"<li>{html_of(option)}</li>" for option in one.options)
-        found.append(f'<ul class="options">{listed}</ul>')
-    if one.answer:
-        found.append(f'<div class="answer">{html_of(one.answer)}</div>')
+def _exercise(exercise: Exercise) -> str:
+    parts = [f"<h2>{html_of(exercise.title)}</h2>", f'<p class="meta">{html_of(exercise.meta)}</p>']
+    parts += [f"<p>{html_of(note)}</p>" for note in exercise.notes]
+    if exercise.quote:
+        parts.append(f"<blockquote>{html_of(exercise.quote)}</blockquote>")
+    if exercise.picture is not None:
+        caption = f"<figcaption>{escape(exercise.picture.caption)}</figcaption>"
+        parts.append(f"<figure>{weights_drawing(exercise.picture)}{caption}</figure>")
+    parts.append(f'<p class="question">{html_of(exercise.question)}</p>')
+    if exercise.options:
+        listed = "".join(f"<li>{html_of(option)}</li>" for option in exercise.options)
+        parts.append(f'<ul class="options">{listed}</ul>')
+    if exercise.answer:
+        parts.append(f'<div class="answer">{html_of(exercise.answer)}</div>')
     else:
-        found += ['<div class="lines"></div>'] * one.lines
-    return "".join(found)
+        parts += ['<div class="lines"></div>'] * exercise.lines
+    return "".join(parts)
 
 
 def weights_drawing(picture: Picture) -> str:
-    """The weights as squares that are larger and darker the greater they are, as SVG: so a printer
-    without colours shows them too. Every square says its weight."""
+    """Return SVG with a square for every weight. Its area is the weight, so that it shows without
+    colours too, and its title gives the number."""
     weights = np.clip(np.nan_to_num(picture.weights), 0, 1)
-    left = 12 + _LETTER * max((len(word) for word in picture.rows), default=0)
+    label_width = 12 + _LETTER * max((len(word) for word in picture.rows), default=0)
     top = 12 + _LETTER * 0.75 * max((len(word) for word in picture.columns), default=0)
     wide, high = len(picture.columns) * _CELL, len(picture.rows) * _CELL
-    width = left + wide + top + 4  # the last word leans over the edge
+    width = label_width + wide + top + 4  # the last column label is slanted beyond the edge
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {top + high + 4:.0f}" '
         f'width="{width:.0f}" role="img" aria-label="{escape(picture.caption)}" '
         'font-family="system-ui, sans-serif" font-size="13" fill="#1b1f24">'
     ]
     for column, word in enumerate(picture.columns):
-        x = left + (column + 0.5) * _CELL
+        x = label_width + (column + 0.5) * _CELL
         turn = f'transform="rotate(-45 {x:.1f} {top - 5:.1f})"'
         parts.append(f'<text x="{x:.1f}" y="{top - 5:.1f}" {turn}>{escape(word)}</text>')
     for row, word in enumerate(picture.rows):
         y, bold = top + row * _CELL, ' font-weight="700"' if row == picture.lit else ""
         parts.append(
-            f'<text x="{left - 7:.1f}" y="{y + _CELL * 0.67:.1f}" text-anchor="end"{bold}>'
+            f'<text x="{label_width - 7:.1f}" y="{y + _CELL * 0.67:.1f}" text-anchor="end"{bold}>'
             f"{escape(word)}</text>"
         )
         parts += [
-            _cell(left + column * _CELL, y, float(weights[row, column]))
+            _cell(label_width + column * _CELL, y, float(weights[row, column]))
             for column in range(len(picture.columns))
         ]
         if row == picture.lit:
             parts.append(
-                f'<rect x="{left - 2:.1f}" y="{y - 2:.1f}" width="{wide + 4}" height="{_CELL + 4}" '
-                'fill="none" stroke="#1b1f24" stroke-width="2.5"/>'
+                f'<rect x="{label_width - 2:.1f}" y="{y - 2:.1f}" width="{wide + 4}" '
+                f'height="{_CELL + 4}" fill="none" stroke="#1b1f24" stroke-width="2.5"/>'
             )
     return "".join([*parts, "</svg>"])
 
 
 def _cell(x: float, y: float, weight: float) -> str:
-    """A frame, and within it a square whose area is the weight."""
+    """Return a cell's frame and a square in it whose area is the weight."""
     side = (_CELL - 4) * weight**0.5
     inset = (_CELL - side) / 2
     return (

@@ -1,4 +1,4 @@
-"""The page of a site whose model runs in the browser, and the scripts that it loads."""
+"""The first page of the static site, whose model runs in the browser, and the scripts it loads."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from transformer.figures.marked import html_of
+from transformer.figures.inline_markdown import html_of
 from transformer.figures.modules import Joined, join_modules
 from transformer.figures.views import TABS, json_script
 
 BROWSER = Path(__file__).parent / "browser"
 WORKER_FOLDERS = ("live", "model", "questions", "trace")
-"""Folders of `browser/` that the worker loads as they are: ES modules that a student can read in
-the browser's own tools."""
+"""Folders of `browser/` that the worker loads unchanged: ES modules that a student can read in the
+browser's developer tools."""
 WORKER_FILES = ("naming.js",)
-"""Modules of the views that the worker loads too."""
+"""Modules of the views that the worker loads as well."""
 SERVICE_WORKER = "live/service-worker.js"
 
-# WebAssembly for the fast product; views set styles in attributes. Nothing may come from elsewhere.
+# Matrix products run in WebAssembly, and views set styles in attributes. Other origins are blocked.
 LIVE_POLICY = (
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; "
     "connect-src 'self'; style-src 'self' 'unsafe-inline' file:; img-src 'self' data: blob:; "
@@ -50,7 +50,7 @@ _PAGE = """<!doctype html>
 
 @cache
 def live_script() -> Joined:
-    """The script of the first page and of the lessons, and the style of all views."""
+    """Return the script of the first page and of the lessons, and the style of all views."""
     imports = "".join(
         f'import {{ {name} }} from "./{file}.js";\n'
         for name, file in (("openLesson", "live-lesson"), ("openLive", "live"))
@@ -64,7 +64,7 @@ def live_script() -> Joined:
 
 
 def worker_scripts() -> dict[str, str]:
-    """The modules of the worker by their paths below `scripts/`."""
+    """Return the modules of the worker by their paths below `scripts/`."""
     paths = [
         f"{folder}/{path.name}"
         for folder in WORKER_FOLDERS
@@ -78,18 +78,18 @@ def worker_scripts() -> dict[str, str]:
 
 
 def service_worker(version: str, files: Sequence[str]) -> str:
-    """The script that keeps these files for a visit without a network."""
+    """Return the service worker script, which caches these files for offline use."""
     script = (BROWSER / SERVICE_WORKER).read_text(encoding="utf-8")
     for name, value in (("VERSION", json.dumps(version)), ("FILES", json.dumps(list(files)))):
         empty = f"const {name} = {'[]' if name == 'FILES' else chr(34) * 2};"
         if empty not in script:
-            raise ValueError(f"{SERVICE_WORKER} has no line {empty!r} to be filled in.")
+            raise ValueError(f"{SERVICE_WORKER} needs the line {empty!r}, which is replaced.")
         script = script.replace(empty, f"const {name} = {value};")
     return script
 
 
 def live_page(site: Mapping[str, Any], title: str, lead: Sequence[str], footer: str) -> str:
-    """The first page. `site` is what `browser/live.js` takes; `lead` and `footer` are Markdown."""
+    """Return the first page. `browser/live.js` reads `site`; `lead` and `footer` are Markdown."""
     return _PAGE.format(
         policy=LIVE_POLICY,
         title=escape(title),

@@ -1,9 +1,9 @@
-"""The browser's scripts are ES modules; a page needs one script: imports are followed and joined.
+"""A small bundler: joins ES modules of `browser/` and their style sheets into one script and style.
 
-A module has one way to import and to export, which every tool of the language understands as well:
-`import { a, b } from "./file.js";`, and `export` in front of a function or a constant. A script's
-style is the file of its own name, if there is one; a style that builds on another one begins with
-`@import "file.css";`. Nothing is renamed: joined modules have one scope, so a name is given once.
+Modules may only use `import { a, b } from "./file.js";`, and `export` before a function or a
+constant, which every JavaScript tool understands. A script's style is the CSS file of the same
+name, if there is one; a style that builds on another begins with `@import "file.css";`. Nothing is
+renamed: joined modules share one scope, so every top-level name must be unique.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from pathlib import Path
 
 _BROWSER = Path(__file__).parent / "browser"
 _ENTRY = "the script"
-"""What an error calls the text that the joining begins with."""
+"""Name of the entry script in error messages."""
 
 _IMPORT = re.compile(r'^import \{\s*(\w+(?:,\s*\w+)*),?\s*\} from "\./([\w-]+\.js)";\n', re.M)
 _STYLE_IMPORT = re.compile(r'^@import "([\w-]+\.css)";\n', re.M)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|const) (\w+))", re.M)
-_OTHER = re.compile(r"^(?:import|export)\b.*", re.M)
+_OTHER_STATEMENT = re.compile(r"^(?:import|export)\b.*", re.M)
 _NAMES = re.compile(r"^(?:async function|function|const|let|class) (\w+|\[[\w, ]+\])", re.M)
 _COMMENTS = re.compile(r"^[ \t]*(?://.*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)\n|^\n", re.M)
 
 
 @dataclass(frozen=True)
 class Joined:
-    """One script and one style sheet, which import nothing.
+    """One script and one style sheet without imports.
 
     Attributes:
-        files: the scripts in it, each after those that it imports.
+        files: the joined scripts, each after those that it imports.
     """
 
     script: str
@@ -39,41 +39,40 @@ class Joined:
 
 
 def join_modules(entry: str, folder: Path = _BROWSER) -> Joined:
-    """The modules that the script `entry` imports, theirs before them, and `entry` itself as one.
+    """Join the script `entry` and all modules that it imports, dependencies first.
 
-    Comments that fill a line are left out: whoever opens the page's source finds the same code,
-    and the file is smaller. An `export default` stays, in `entry` alone.
+    Comment lines and empty lines are removed to make the file smaller. An `export default` is kept,
+    and allowed in `entry` only.
 
     Raises:
-        ValueError: for an import of a file or of a name that is not there, for modules that import
-            each other in a circle, for a name that two modules define, and for an import or an
-            export that is written in another way than above.
+        ValueError: if an imported file or name does not exist, imports form a circle, two modules
+            define the same name, or an import or export has another form than above.
     """
-    found = _Follower(folder)
-    found.follow(_ENTRY, entry, ())
-    scripts = [name for name in found.bodies if name != _ENTRY]
-    return Joined("".join(found.bodies.values()), _styles(scripts, folder), tuple(scripts))
+    joiner = _ModuleJoiner(folder)
+    joiner.follow(_ENTRY, entry, ())
+    scripts = [name for name in joiner.bodies if name != _ENTRY]
+    return Joined("".join(joiner.bodies.values()), _styles(scripts, folder), tuple(scripts))
 
 
 @dataclass
-class _Follower:
+class _ModuleJoiner:
     folder: Path
     bodies: dict[str, str] = field(default_factory=dict)
-    """What is left of each file, in the order of the script."""
+    """Code of each file without imports and exports, in the order of the joined script."""
     exports: dict[str, frozenset[str]] = field(default_factory=dict)
     owners: dict[str, str] = field(default_factory=dict)
-    """Names at the top of a module, with the file that defines them."""
+    """The file that defines each top-level name."""
 
-    def follow(self, name: str, text: str, way: tuple[str, ...]) -> None:
-        """Take in a module after those that it imports; `way` leads to it."""
+    def follow(self, name: str, text: str, import_chain: tuple[str, ...]) -> None:
+        """Add a module after those that it imports; `import_chain` leads to it."""
         for match in _IMPORT.finditer(text):
             names, file = re.findall(r"\w+", match[1]), match[2]
-            if file in (*way, name):
-                circle = (*way, name)[(*way, name).index(file) :]
+            if file in (*import_chain, name):
+                circle = (*import_chain, name)[(*import_chain, name).index(file) :]
                 raise ValueError(f"Imports go in a circle: {' → '.join((*circle, file))}.")
             if file not in self.bodies:
-                self.follow(file, self._read(name, file), (*way, name))
-            if missing := [one for one in names if one not in self.exports[file]]:
+                self.follow(file, self._read(name, file), (*import_chain, name))
+            if missing := [export for export in names if export not in self.exports[file]]:
                 raise ValueError(
                     f"{name} imports {missing[0]} from {file}, which exports "
                     f"{', '.join(sorted(self.exports[file])) or 'nothing'}."
@@ -81,11 +80,11 @@ class _Follower:
         body = _IMPORT.sub("", text)
         self.exports[name] = frozenset(match[1] for match in _EXPORT.finditer(body))
         body = _EXPORT.sub("", body)
-        for other in _OTHER.findall(body):
-            if name == _ENTRY and other.startswith("export default "):
+        for statement in _OTHER_STATEMENT.findall(body):
+            if name == _ENTRY and statement.startswith("export default "):
                 continue
             raise ValueError(
-                f"{name} has {other!r}; it must be written as import {{ a, b }} from "
+                f"{name} has {statement!r}; write it as import {{ a, b }} from "
                 '"./file.js"; or as export before a function or a const.'
             )
         self._own(name, body)
@@ -99,32 +98,32 @@ class _Follower:
 
     def _own(self, name: str, body: str) -> None:
         for match in _NAMES.finditer(body):
-            for one in re.findall(r"\w+", match[1]):
-                if one in self.owners:
+            for identifier in re.findall(r"\w+", match[1]):
+                if identifier in self.owners:
                     raise ValueError(
-                        f"{self.owners[one]} and {name} both define {one}; joined they have one "
-                        "scope, so one of them needs another name."
+                        f"{self.owners[identifier]} and {name} both define {identifier}; joined "
+                        "modules share one scope, so rename one of them."
                     )
-                self.owners[one] = name
+                self.owners[identifier] = name
 
 
 def _styles(scripts: Iterable[str], folder: Path) -> str:
-    """The styles of these scripts, each after those that it imports."""
-    found: dict[str, str] = {}
+    """Return the styles of these scripts, each after those that it imports."""
+    sheets: dict[str, str] = {}
 
-    def follow(file: str, way: tuple[str, ...]) -> None:
-        if file in way:
-            raise ValueError(f"Imports go in a circle: {' → '.join((*way, file))}.")
+    def follow(file: str, import_chain: tuple[str, ...]) -> None:
+        if file in import_chain:
+            raise ValueError(f"Imports go in a circle: {' → '.join((*import_chain, file))}.")
         text = (folder / file).read_text(encoding="utf-8")
-        for other in _STYLE_IMPORT.findall(text):
-            if not (folder / other).exists():
-                raise ValueError(f"{file} imports {other}, which is not in {folder.name}/.")
-            if other not in found:
-                follow(other, (*way, file))
-        found[file] = _COMMENTS.sub("", _STYLE_IMPORT.sub("", text))
+        for imported in _STYLE_IMPORT.findall(text):
+            if not (folder / imported).exists():
+                raise ValueError(f"{file} imports {imported}, which is not in {folder.name}/.")
+            if imported not in sheets:
+                follow(imported, (*import_chain, file))
+        sheets[file] = _COMMENTS.sub("", _STYLE_IMPORT.sub("", text))
 
     for script in scripts:
         style = f"{script.removesuffix('.js')}.css"
-        if (folder / style).exists() and style not in found:
+        if (folder / style).exists() and style not in sheets:
             follow(style, ())
-    return "".join(found.values())
+    return "".join(sheets.values())

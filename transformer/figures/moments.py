@@ -20,17 +20,17 @@ MATRICES = ("before", "gradient", "m", "v", "m_hat", "v_hat", "step", "value")
 
 NUMBERS = ("t", "learning_rate", "beta1", "beta2", "epsilon")
 CORNER = 16
-"""Most rows and columns that are shown."""
+"""Maximum number of rows and columns shown."""
 
 
 def moments_data(update: Mapping[str, Any]) -> dict[str, Any]:
-    """What `moments.js` shows, from a run's inspect.json; nothing yet if that is empty.
+    """Return what `moments.js` shows of a run's inspect.json; an empty update shows a placeholder.
 
-    `update` has a name, the shape of the whole matrix, `NUMBERS` and `MATRICES` (lists of rows, of
-    which the first 16 by 16 are shown). A number that is none is shown as such.
+    `update` has the name of the matrix, its whole shape, `NUMBERS` and `MATRICES` (lists of rows,
+    of which the first 16 by 16 are shown). NaN and infinity are shown as such.
 
     Raises:
-        ValueError: if one of them is missing, or the matrices are not of one size.
+        ValueError: if an entry is missing, or the matrices differ in size.
     """
     if not update:
         return {"name": ""}
@@ -42,7 +42,7 @@ def moments_data(update: Mapping[str, Any]) -> dict[str, Any]:
     sizes = {(len(rows), *sorted({len(row) for row in rows})) for rows in corners.values()}
     size = next(iter(sizes))
     if len(sizes) > 1 or len(size) != 2 or not all(size):
-        raise ValueError(f"The matrices must be of one size; they have {sorted(sizes)}.")
+        raise ValueError(f"All matrices must have the same size; they have {sorted(sizes)}.")
     return {
         "name": str(update["name"]),
         "shape": [int(side) for side in update.get("shape", size)],
@@ -59,5 +59,5 @@ def moments_page(update: Mapping[str, Any], title: str = "Adam's moments") -> st
 
 
 def _number(value: Any) -> float | None:
-    """JSON has no infinity, and none that is no number."""
+    """Return None for NaN and infinity, which JSON does not have."""
     return float(value) if value is not None and math.isfinite(value) else None

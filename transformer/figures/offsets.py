@@ -1,4 +1,4 @@
-"""How far away a head looks: how many rows have their greatest weight at each offset."""
+"""A bar chart of offsets: how many rows of a head have their greatest weight at each offset."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from transformer.figures.theme import theme
 
 
 def offsets(counts: Sequence[tuple[int, int]], far: int, *, dark: bool = False) -> go.Figure:
-    """Bars, the most common offset in another colour.
+    """Draw a bar per offset, the most common one in another colour.
 
     Args:
-        counts: offsets, 0 being the row's own place, and how many rows there are at each; those at
-            `far` and -`far` are of all that lie beyond, too.
+        counts: pairs of an offset and its number of rows; offset 0 is the row's own position.
+        far: the largest offset counted alone; `far` and -`far` include everything farther away.
 
     Raises:
-        ValueError: if there is no row.
+        ValueError: if there are no rows.
     """
     total = sum(rows for _, rows in counts)
     if not total:
         raise ValueError("There are no rows to count.")
-    most = max(rows for _, rows in counts)
+    max_rows = max(rows for _, rows in counts)
     palette = DARK if dark else LIGHT
     ends = {far: f"+{far} or more", -far: f"−{far} or less"}
     figure = go.Figure(
         go.Bar(
             x=[at for at, _ in counts],
             y=[rows / total for _, rows in counts],
-            marker={"color": [palette[2] if rows == most else palette[0] for _, rows in counts]},
+            marker={
+                "color": [palette[2] if rows == max_rows else palette[0] for _, rows in counts]
+            },
             customdata=[[ends.get(at, named(at)), rows] for at, rows in counts],
             hovertemplate="offset %{customdata[0]}<br>%{y:.1%} of the rows, %{customdata[1]:,}"
             "<extra></extra>",
@@ -57,5 +59,5 @@ def offsets(counts: Sequence[tuple[int, int]], far: int, *, dark: bool = False) 
 
 
 def named(offset: int) -> str:
-    """An offset as people write it: −1, 0, +1."""
+    """Return an offset with its sign and a typographic minus: −1, 0, +1."""
     return f"{offset:+d}".replace("-", "−") if offset else "0"

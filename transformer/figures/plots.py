@@ -1,4 +1,4 @@
-"""Plotly figures, for a notebook, a slide or a paper: arrays and labels in, a figure out."""
+"""The attention heatmap as a Plotly figure for a notebook, a slide or a paper."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import plotly.graph_objects as go
 
 RAMP = ("#f3f8fc", "#bfd9ec", "#75aed4", "#2f7db4", "#084d82", "#053560")
-"""One hue from light to dark, so that colour-blind eyes and grey print read it too."""
+"""One hue from light to dark, readable with colour blindness and in grey print."""
 
 TICKS = (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)
 CELL, MARGIN = 34, 130  # pixels
@@ -24,13 +24,14 @@ def heatmap(
     *,
     title: str = "",
 ) -> go.Figure:
-    """One head's attention as a heatmap with hover values.
+    """Draw one head's attention as a heatmap with hover values.
 
     Args:
-        weights: (query, key), each from 0 to 1; the colour follows the square root, so that small
-            weights show.
-        rows: a label for each query ("attends from"); columns: one for each key ("attends to").
-        title: above the figure.
+        weights: (query, key), each from 0 to 1; colours follow the square root, so that small
+            weights are visible.
+        rows: a label for each query ("attends from").
+        columns: a label for each key ("attends to").
+        title: title above the figure.
 
     Raises:
         ValueError: if labels and weights do not match, or a weight is not from 0 to 1.
@@ -66,14 +67,14 @@ def heatmap(
         height=MARGIN * 2 + CELL * len(rows),
         margin={"l": MARGIN, "t": MARGIN},
     )
-    # Positions, not labels, place the cells: a token that comes twice is two columns.
+    # The axes use positions, not labels: a token that occurs twice needs two columns.
     figure.update_xaxes(title="attends to", side="top", **_ticks(columns))
     figure.update_yaxes(title="attends from", autorange="reversed", **_ticks(rows))
     return figure
 
 
 def _ticks(labels: Sequence[str]) -> dict[str, object]:
-    """Plotly reads a little HTML in labels; a token `<b>` is to be seen, not obeyed."""
+    """Return tick settings with escaped labels, as Plotly interprets some HTML in them."""
     return {
         "tickvals": list(range(len(labels))),
         "ticktext": [escape(label, quote=False) for label in labels],

@@ -1,4 +1,4 @@
-"""The pictures of the Positions page, as Plotly figures: tables of signed numbers, and curves."""
+"""Plotly figures shared by many pages, first by Positions: tables of signed values, and curves."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from transformer.figures.theme import theme
 
 Numbers = npt.NDArray[Any]
 
-# Orange below 0, blue above, as in the theme; the middle is the ground's.
+# Orange below 0 and blue above, as in the theme; 0 has the colour of the background.
 SIGNED = ("#8a3b00", "#db8128", "#f2b273", "#f6f6f4", "#a3cbe4", "#2171b5", "#08427f")
 SIGNED_DARK = ("#fdb863", "#e08214", "#7f3b08", "#1c222b", "#134b77", "#2171b5", "#a3cbe4")
 RAMP_DARK = ("#14202b", "#0f4268", "#226ea5", "#5ba0d1", "#aed4ec", "#ddeef8")
-ROW, LEAST, MOST = 15, 320, 1080  # pixels
+ROW_HEIGHT, MIN_HEIGHT, MAX_HEIGHT = 15, 320, 1080  # pixels
 
 
 @dataclass(frozen=True)
 class Curve:
-    """One line of `lines`; `points` draws marks alone, `low` and `high` a band around it."""
+    """One line of `lines`; `points` draws markers only, `low` and `high` add a band."""
 
     name: str
     x: Sequence[float] | Numbers
@@ -43,21 +43,21 @@ def table(
     *,
     down: str,
     across: str,
-    what: str,
+    quantity: str,
     limit: float | None = None,
     weights: bool = False,
     title: str = "",
     dark: bool = False,
 ) -> go.Figure:
-    """Numbers as colours, every one in hover; blue above 0, orange below.
+    """Draw values as colours with the numbers in hover; blue above 0, orange below.
 
     Args:
         values: (row, column); NaN is left empty.
-        rows: a label for each row, not all of which must differ; "" is a row without one.
-        columns: labels of the columns; left out, they are numbered.
-        down, across, what: names of the rows' axis, the columns' axis and of the numbers.
-        limit: the colours end at ±limit; left out, at the largest number.
-        weights: numbers from 0 to 1, in one hue.
+        rows: a label for each row; labels may repeat, and "" leaves a row without one.
+        columns: labels of the columns; by default they are numbered.
+        down, across, quantity: names of the row axis, of the column axis and of the values.
+        limit: the colour scale ends at ±limit; by default at the largest absolute value.
+        weights: values are from 0 to 1 and drawn in one hue.
 
     Raises:
         ValueError: if labels and values do not match.
@@ -67,8 +67,8 @@ def table(
         raise ValueError(
             f"values of shape {values.shape} do not fit {len(rows)} rows, {wide} columns"
         )
-    found = values[np.isfinite(values)]
-    end = limit or float(np.abs(found).max(initial=0)) or 1.0
+    finite = values[np.isfinite(values)]
+    end = limit or float(np.abs(finite).max(initial=0)) or 1.0
     colours = (RAMP_DARK if dark else RAMP) if weights else (SIGNED_DARK if dark else SIGNED)
     figure = go.Figure(
         go.Heatmap(
@@ -76,15 +76,19 @@ def table(
             zmin=0 if weights else -end,
             zmax=1 if weights else end,
             colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
-            colorbar={"title": {"text": what, "side": "right"}, "thickness": 12, "outlinewidth": 0},
+            colorbar={
+                "title": {"text": quantity, "side": "right"},
+                "thickness": 12,
+                "outlinewidth": 0,
+            },
             hovertemplate=f"{escape(down)} %{{y}}<br>{escape(across)} %{{x}}<br>"
-            f"{escape(what)} %{{z:.4f}}<extra></extra>",
+            f"{escape(quantity)} %{{z:.4f}}<extra></extra>",
             xgap=1 if wide <= 40 else 0,
             ygap=1 if wide <= 40 else 0,
             hoverongaps=False,
         )
     )
-    height = min(MOST, max(LEAST, 130 + ROW * len(rows)))
+    height = min(MAX_HEIGHT, max(MIN_HEIGHT, 130 + ROW_HEIGHT * len(rows)))
     lay_out(figure, across, down, dark, height=height, title=title)
     figure.update_layout(showlegend=False, margin={"l": 96, "r": 8, "t": 48 if title else 8})
     figure.update_yaxes(autorange="reversed", showgrid=False, **ticks(rows))
@@ -104,17 +108,17 @@ def lines(
     percent: bool = False,
     dark: bool = False,
 ) -> go.Figure:
-    """Curves laid over each other, told apart by colour and by dash; None leaves a gap.
+    """Draw curves in one figure, distinguished by colour and dash; None leaves a gap.
 
     Args:
-        at: a place on the horizontal axis to mark, and what is there.
-        log: "x" or "y", the axis that grows by factors.
-        percent: the numbers are shares.
+        at: a value on the x axis to mark, and its label.
+        log: "x" or "y": the axis to make logarithmic.
+        percent: values are shares, shown in percent.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    for place, curve in enumerate(curves):
-        colour = palette[place % len(palette)]
+    for index, curve in enumerate(curves):
+        colour = palette[index % len(palette)]
         if curve.low is not None and curve.high is not None:
             figure.add_scatter(
                 x=[*curve.x, *reversed(list(curve.x))],
@@ -131,8 +135,8 @@ def lines(
             y=curve.y,
             name=escape(curve.name, quote=False),
             mode="markers" if curve.points else "lines",
-            line={"color": colour, "dash": DASHES[place % len(DASHES)], "width": 2},
-            marker={"symbol": MARKS[place % len(MARKS)], "size": 7, "color": colour},
+            line={"color": colour, "dash": DASHES[index % len(DASHES)], "width": 2},
+            marker={"symbol": MARKS[index % len(MARKS)], "size": 7, "color": colour},
             hovertemplate=f"{escape(across)} %{{x}}<br>%{{y:{'.1%' if percent else '.4~g'}}}"
             "<extra>%{fullData.name}</extra>",
         )
@@ -157,10 +161,10 @@ def lines(
 def lay_out(
     figure: go.Figure, across: str, down: str, dark: bool, *, height: int = 380, title: str = ""
 ) -> None:
-    """Axes with their names, the page's own ground, the legend below."""
+    """Set the axis titles, the theme, the legend and the margins."""
     layout = layout_of(across, down, dark, height=height, title=title)
     across_axis, down_axis = layout.pop("xaxis"), layout.pop("yaxis")
-    figure.update_layout(layout, overwrite=True)  # merging takes Plotly twice as long
+    figure.update_layout(layout, overwrite=True)  # half the time of merging
     figure.update_xaxes(across_axis)
     figure.update_yaxes(down_axis)
 
@@ -168,7 +172,7 @@ def lay_out(
 def layout_of(
     across: str, down: str, dark: bool, *, height: int = 380, title: str = ""
 ) -> dict[str, Any]:
-    """What `lay_out` sets, for a figure that is made at once, which Plotly does quickest."""
+    """Return what `lay_out` sets, to pass to `go.Figure` directly, which is fastest."""
     named = {"text": escape(title, quote=False), "x": 0, "xref": "paper", "font": {"size": 15}}
     return {
         "template": theme(dark),
@@ -182,13 +186,13 @@ def layout_of(
 
 
 def ticks(labels: Sequence[str]) -> dict[str, Any]:
-    """Positions, not labels, place the cells; a token `<b>` is to be seen, not obeyed."""
+    """Return ticks at positions, as labels may repeat, escaped, as Plotly interprets some HTML."""
     named = [(at, label) for at, label in enumerate(labels) if label]
     return {
         "tickvals": [at for at, _ in named],
         "ticktext": [escape(label, quote=False) for _, label in named],
         "tickfont": {"size": 12},
-        # Long tokens push the axis's name away, instead of running into it.
+        # Long tokens push the axis title away instead of overlapping it.
         "automargin": True,
         "title_standoff": 10,
     }

@@ -1,4 +1,4 @@
-"""Queries and keys as points of one plane, with lines from one of them to what it attends to."""
+"""Queries and keys as points in a plane, with lines from a selected query to its keys."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from transformer.figures.curves import DARK, LIGHT
 from transformer.figures.theme import INK, theme
 
 SYMBOLS = {"query": "circle", "key": "diamond-open"}
-HEIGHT, WIDEST = 620, 7.0  # pixels; of a line that has all the weight
-LEAST = 0.02
-"""Weights below this get no line."""
+HEIGHT, WIDEST = 620, 7.0  # pixels; WIDEST is the width of a line of weight 1
+MIN_LINE_WEIGHT = 0.02
+"""Smaller weights get no line."""
 
 
 @dataclass(frozen=True)
 class AttentionLink:
-    """A line between two points: which ones, the weight, and what the far end is called."""
+    """A line between two points, by their indices, with its weight and the label of its end."""
 
     start: int
     end: int
@@ -33,35 +33,41 @@ def query_key_figure(
     points: Float[np.ndarray, "point 2"],
     sides: Sequence[str],
     groups: Sequence[str],
-    told: Sequence[str],
+    hover_texts: Sequence[str],
     explained: Sequence[float],
     *,
     links: Sequence[AttentionLink] = (),
     chosen: tuple[int, str] | None = None,
     dark: bool = False,
 ) -> tuple[go.Figure, list[list[int]]]:
-    """The figure, and of each of its curves which points it has, to tell a click by.
+    """Return the figure, and the indices of the points in each of its traces, to resolve clicks.
 
     Args:
-        sides: of each point "query", a disc, or "key", a diamond. groups: what its colour is for.
-        told: what hovering a point says, a line of the sentence say.
+        sides: "query", drawn as a disc, or "key", drawn as a diamond, for each point.
+        groups: the group of each point, which sets its colour.
+        hover_texts: hover text of each point, such as its sentence.
         explained: the share of the variance along each axis.
-        links: lines to draw, thick by weight. chosen: the point that they are of, and its name.
+        links: lines to draw, their width by weight.
+        chosen: the point where the lines start, and its name.
 
     Raises:
-        ValueError: if there are not as many sides, groups or words as points.
+        ValueError: if sides, groups or hover texts are not as many as the points.
     """
-    if not len(points) == len(sides) == len(groups) == len(told):
+    if not len(points) == len(sides) == len(groups) == len(hover_texts):
         raise ValueError(
-            f"{len(points)} points need as many sides, groups and words, not {len(sides)}, "
-            f"{len(groups)} and {len(told)}"
+            f"{len(points)} points need as many sides, groups and hover texts, not {len(sides)}, "
+            f"{len(groups)} and {len(hover_texts)}"
         )
     figure, colours = go.Figure(), DARK if dark else LIGHT
-    seen = list(dict.fromkeys(groups))
+    distinct_groups = list(dict.fromkeys(groups))
     curves: list[list[int]] = []
-    for at, group in enumerate(seen):
+    for at, group in enumerate(distinct_groups):
         for side, symbol in SYMBOLS.items():
-            own = [n for n, one in enumerate(groups) if one == group and sides[n] == side]
+            own = [
+                n
+                for n, point_group in enumerate(groups)
+                if point_group == group and sides[n] == side
+            ]
             if not own:
                 continue
             curves.append(own)
@@ -73,7 +79,7 @@ def query_key_figure(
                 name=escape(name, quote=False),
                 marker={"color": colours[at % len(colours)], "symbol": symbol, "size": 6},
                 opacity=0.25 if links else 0.65,
-                text=[escape(told[n], quote=False) for n in own],
+                text=[escape(hover_texts[n], quote=False) for n in own],
                 hovertemplate="%{text}<extra></extra>",
             )
     if chosen is not None:
@@ -88,7 +94,7 @@ def query_key_figure(
         dragmode=False,  # a finger scrolls the page
     )
     figure.update_xaxes(title=axes[0], automargin=True)
-    # Distances are what the figure is about: as long up as across.
+    # Distances matter here, so both axes have the same scale.
     figure.update_yaxes(title=axes[1], automargin=True, scaleanchor="x")
     return figure, curves
 
@@ -100,14 +106,14 @@ def _link(
     chosen: tuple[int, str],
     dark: bool,
 ) -> None:
-    """Lines above the points, the names of both ends, and the chosen point."""
-    ink, colour = INK[theme(dark)], (DARK if dark else LIGHT)[2]  # what is chosen is green
-    drawn = [link for link in links if link.weight >= LEAST]
+    """Draw lines over the points, the labels of their ends, and the selected point."""
+    ink, colour = INK[theme(dark)], (DARK if dark else LIGHT)[2]  # the selection is green
+    drawn = [link for link in links if link.weight >= MIN_LINE_WEIGHT]
     for link in drawn:
-        both = points[[link.start, link.end]]
+        ends_of_line = points[[link.start, link.end]]
         figure.add_scatter(
-            x=both[:, 0],
-            y=both[:, 1],
+            x=ends_of_line[:, 0],
+            y=ends_of_line[:, 1],
             mode="lines",
             line={"color": ink, "width": max(0.7, WIDEST * link.weight)},
             opacity=0.3 + 0.6 * link.weight,

@@ -1,4 +1,4 @@
-"""The curves of a race, one colour an entry, and how far each of its layers carries a letter."""
+"""Curves of a race between layer types, one colour per entry, and accuracy by distance."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from transformer.figures.curves import DARK, DASHES, LIGHT, MARKS, thin
 from transformer.figures.theme import theme
 
 Curve = tuple[npt.NDArray[np.floating], npt.NDArray[np.floating]]
-MOST = 200
-"""Points of one seed's curve: a race has many."""
+MAX_POINTS = 200
+"""Maximum number of points per curve, as a race has many curves."""
 
 
 def race_curves(
@@ -27,32 +27,31 @@ def race_curves(
     top: float | None = None,
     dark: bool = False,
 ) -> go.Figure:
-    """All seeds of all entries over their steps, and each entry's mean.
+    """Draw every seed of every entry over its steps, and each entry's mean.
 
-    The mean is drawn where every seed of the entry has a value, taken between its points in a
-    straight line; with one seed there is none. An entry keeps its colour and dashes from one call
-    to the next, whether or not those before it have begun.
+    The mean covers the steps where every seed has a value, interpolated linearly; an entry with one
+    seed has none. Colour and dashes follow from the entry's position, also if it has no curve yet.
 
     Args:
-        entries: by name the (steps, values) of its seeds, in order of steps.
-        name: of the values, with their unit.
-        share: whether they are from 0 to 1, written in percent.
-        marked: whether each point of a seed is marked, for between them nothing was measured.
-        top: greatest value on the axis, so that figures beside each other compare.
+        entries: (steps, values) of each seed in order of steps, by the name of the entry.
+        name: name of the values with their unit.
+        share: whether values are from 0 to 1, shown in percent.
+        marked: whether to mark every point of a seed, when nothing was measured between them.
+        top: upper end of the y axis, so that figures next to each other can be compared.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    for place, (entry, seeds) in enumerate(entries.items()):
+    for index, (entry, seeds) in enumerate(entries.items()):
         seeds = [(x, y) for x, y in seeds if len(x)]
-        colour, dash = palette[place % len(palette)], DASHES[place % len(DASHES)]
+        colour, dash = palette[index % len(palette)], DASHES[index % len(DASHES)]
         middle = mean(seeds)
         for number, curve in enumerate(seeds):
-            x, y = thin(*curve, MOST)
+            x, y = thin(*curve, MAX_POINTS)
             figure.add_scatter(
                 x=x,
                 y=y,
                 name=escape(entry, quote=False),
-                legendgroup=str(place),
+                legendgroup=str(index),
                 showlegend=number == 0 and middle is None,
                 mode="lines+markers" if marked or len(x) == 1 else "lines",
                 marker={"color": colour, "size": 4},
@@ -65,7 +64,7 @@ def race_curves(
                 x=middle[0],
                 y=middle[1],
                 name=escape(entry, quote=False),
-                legendgroup=str(place),
+                legendgroup=str(index),
                 mode="lines",
                 line={"color": colour, "width": 3, "dash": dash},
                 hovertemplate=f"%{{y:{'.1%' if share else '.4~g'}}}, mean of {len(seeds)} seeds, "
@@ -76,8 +75,8 @@ def race_curves(
 
 
 def mean(seeds: Sequence[Curve]) -> Curve | None:
-    """The mean of several curves at all their steps that lie within every one of them; None for
-    fewer than two curves, or where they share no stretch."""
+    """Return the mean of the curves over the steps that all of them cover; None for fewer than two
+    curves, or if no step is covered by all."""
     if len(seeds) < 2:
         return None
     first = max(float(x[0]) for x, _ in seeds)
@@ -87,11 +86,11 @@ def mean(seeds: Sequence[Curve]) -> Curve | None:
     if not len(steps):
         return None
     values = np.mean([np.interp(steps, x, y) for x, y in seeds], axis=0)
-    return thin(steps, values, MOST)
+    return thin(steps, values, MAX_POINTS)
 
 
 def _lay_out(figure: go.Figure, name: str, share: bool, top: float | None, dark: bool) -> None:
-    _ground(figure, dark, name)
+    _base_layout(figure, dark, name)
     figure.update_layout(hovermode="closest")
     figure.update_xaxes(title="step", rangemode="tozero")
     figure.update_yaxes(title=name, rangemode="tozero")
@@ -100,7 +99,7 @@ def _lay_out(figure: go.Figure, name: str, share: bool, top: float | None, dark:
     elif top is not None:
         figure.update_yaxes(range=[0, 1.03 * top])
     if not figure.data:
-        _nothing(figure)
+        _note_empty(figure)
 
 
 GREY = "rgba(128,128,128,0.8)"
@@ -113,23 +112,23 @@ def accuracy_by_distance(
     *,
     dark: bool = False,
 ) -> go.Figure:
-    """A line for each entry, the mean over its seeds, and a ground from the worst to the best.
+    """Draw each entry's mean over its seeds, with a band from the worst to the best seed.
 
-    Where theory ends an entry's reach, its line has a mark on the axis of chance.
+    A vertical line marks the reach of an entry that theory limits.
 
     Args:
-        entries: by name the (distances, shares of right answers) of its seeds; the distances are
-            the same for all seeds of an entry. An entry keeps its colour when others come.
-        reach: of each entry, in positions; infinite where there is no end.
-        chance: share that guessing gets right.
+        entries: (distances, shares of right answers) of each seed, by the name of the entry; all
+            seeds of an entry have the same distances. Its colour follows from its position.
+        reach: reach of each entry in positions; infinite if unlimited.
+        chance: the share that guessing gets right.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
     far = max((float(x[-1]) for seeds in entries.values() for x, _ in seeds), default=1.0)
-    for place, (entry, seeds) in enumerate(entries.items()):
+    for index, (entry, seeds) in enumerate(entries.items()):
         if not seeds:
             continue
-        colour, name = palette[place % len(palette)], escape(entry, quote=False)
+        colour, name = palette[index % len(palette)], escape(entry, quote=False)
         x, values = seeds[0][0], np.stack([y for _, y in seeds])
         if len(seeds) > 1:
             figure.add_scatter(
@@ -140,12 +139,12 @@ def accuracy_by_distance(
         of = f", mean of {len(seeds)} seeds" if len(seeds) > 1 else ""
         figure.add_scatter(
             x=x, y=values.mean(axis=0), name=name, legendgroup=entry, mode="lines+markers",
-            line={"color": colour, "width": 2.6, "dash": DASHES[place % len(DASHES)]},
-            marker={"symbol": MARKS[place % len(MARKS)], "size": 8},
+            line={"color": colour, "width": 2.6, "dash": DASHES[index % len(DASHES)]},
+            marker={"symbol": MARKS[index % len(MARKS)], "size": 8},
             hovertemplate=f"distance %{{x}}: %{{y:.1%}} right{of}<extra>{name}</extra>",
         )  # fmt: skip
         if reach.get(entry, math.inf) < far:
-            _mark(figure, name, reach[entry], colour, place)
+            _mark(figure, name, reach[entry], colour, index)
     figure.add_hline(
         y=chance, line={"color": GREY, "dash": "dot", "width": 1.5},
         annotation={"text": f"chance {chance:.1%}", "font": {"size": 12}},
@@ -155,23 +154,23 @@ def accuracy_by_distance(
     return figure
 
 
-def _mark(figure: go.Figure, name: str, reach: float, colour: str, place: int) -> None:
-    """The end of an entry's reach: a line from top to bottom, half a step to its right."""
+def _mark(figure: go.Figure, name: str, reach: float, colour: str, index: int) -> None:
+    """Mark the end of an entry's reach by a vertical line half a position to its right."""
     at = reach + 0.5
     figure.add_scatter(
-        x=[at, at], y=[0, 1.06 + 0.07 * (place % 3)], mode="lines+text",
+        x=[at, at], y=[0, 1.06 + 0.07 * (index % 3)], mode="lines+text",
         text=["", f"reach {reach:g}"], textposition="middle right", textfont={"color": colour},
         line={"color": colour, "width": 1.5, "dash": "dot"}, legendgroup=name, showlegend=False,
-        hovertemplate=f"it can carry something over {reach:g} positions, and over no more"
+        hovertemplate=f"information can travel at most {reach:g} positions"
         f"<extra>{name}</extra>",
     )  # fmt: skip
 
 
 def _lay_out_far(figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark: bool) -> None:
     ticks = sorted({int(d) for seeds in entries.values() for x, _ in seeds for d in x})
-    _ground(figure, dark, "distance")
+    _base_layout(figure, dark, "distance")
     figure.update_xaxes(
-        title="positions from a letter to its mark",
+        title="distance from a letter to its mark, positions",
         type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks],
     )  # fmt: skip
     figure.update_yaxes(
@@ -182,21 +181,21 @@ def _lay_out_far(figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark
     )
     if not ticks:
         figure.update_xaxes(type="linear", showticklabels=False)
-        _nothing(figure)
+        _note_empty(figure)
 
 
-def _ground(figure: go.Figure, dark: bool, kept: str) -> None:
-    """What both kinds of figure have; who has zoomed in stays there while `kept` is the same."""
+def _base_layout(figure: go.Figure, dark: bool, revision: str) -> None:
+    """Set what both kinds of figure share; the reader's zoom stays while `revision` is the same."""
     figure.update_layout(
         template=theme(dark),
-        uirevision=kept,
+        uirevision=revision,
         legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"},
         margin={"l": 62, "r": 10, "t": 10, "b": 50},
         showlegend=True,
     )
 
 
-def _nothing(figure: go.Figure) -> None:
+def _note_empty(figure: go.Figure) -> None:
     figure.add_annotation(
         text="Nothing to draw yet", showarrow=False, xref="paper", yref="paper", x=0.5, y=0.5
     )

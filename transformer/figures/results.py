@@ -1,4 +1,4 @@
-"""Scores over cost, and a target beside a prediction: small figures of training."""
+"""Small figures of training: scores over cost, and a target distribution with the prediction."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from transformer.figures.curves import DARK, LIGHT, MARKS
 from transformer.figures.positions import lay_out, ticks
 
 NEAR = (0.6, 0.16)
-"""Between two points whose names would meet: powers of ten, and share of the height."""
-LEAST = 1e-6
-"""Probabilities below are drawn as this, where bars would have no end on a logarithmic axis."""
+"""Points closer than this have overlapping labels: powers of ten in x, share of the height in y."""
+MIN_PROBABILITY = 1e-6
+"""Smaller probabilities are drawn at this value: a bar for 0 has no end on a logarithmic axis."""
 
 
 def score_and_cost(
@@ -24,43 +24,43 @@ def score_and_cost(
     down: str,
     dark: bool = False,
 ) -> go.Figure:
-    """Named points: cost to the right, by powers of ten, and the score upwards.
+    """Draw labelled points: the cost on a logarithmic x axis, the score on the y axis.
 
     Args:
-        points: by what they have in common, name, cost and score of each.
+        points: name, cost and score of each point, by group.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    everyone = [(cost, score) for found in points.values() for _, cost, score in found]
-    for place, (group, found) in enumerate(points.items()):
+    all_points = [(cost, score) for members in points.values() for _, cost, score in members]
+    for index, (group, members) in enumerate(points.items()):
         figure.add_scatter(
-            x=[cost for _, cost, _ in found],
-            y=[score for *_, score in found],
-            text=[escape(name) for name, *_ in found],
+            x=[cost for _, cost, _ in members],
+            y=[score for *_, score in members],
+            text=[escape(name) for name, *_ in members],
             name=escape(group, quote=False),
             mode="markers+text",
-            textposition=[_side(cost, score, everyone) for _, cost, score in found],
+            textposition=[_label_position(cost, score, all_points) for _, cost, score in members],
             textfont={"size": 11},
-            marker={"symbol": MARKS[place], "size": 11, "color": palette[place]},
+            marker={"symbol": MARKS[index], "size": 11, "color": palette[index]},
             hovertemplate=f"%{{text}}<br>{escape(down)} %{{y}}<br>{escape(across)} %{{x:.2~e}}"
             "<extra>%{fullData.name}</extra>",
             cliponaxis=False,
         )
     lay_out(figure, across, down, dark, height=420)
-    costs, scores = zip(*everyone, strict=True)
+    costs, scores = zip(*all_points, strict=True)
     ends = [math.log10(min(costs)) - 0.5, math.log10(max(costs)) + 0.5]  # room for the names
     figure.update_xaxes(type="log", exponentformat="power", dtick=1, range=ends)
-    room = 0.15 * (max(scores) - min(scores)) + 0.1
-    figure.update_yaxes(range=[min(scores) - room, max(scores) + room])
+    margin = 0.15 * (max(scores) - min(scores)) + 0.1
+    figure.update_yaxes(range=[min(scores) - margin, max(scores) + margin])
     return figure
 
 
-def _side(cost: float, score: float, everyone: Sequence[tuple[float, float]]) -> str:
-    """Where a point's name stands: above it, unless another point is close above."""
-    high = max(score for _, score in everyone) - min(score for _, score in everyone)
-    for other_cost, other in everyone:
+def _label_position(cost: float, score: float, all_points: Sequence[tuple[float, float]]) -> str:
+    """Return the position of a label: above its point, unless another point is just above."""
+    high = max(score for _, score in all_points) - min(score for _, score in all_points)
+    for other_cost, other_score in all_points:
         near = abs(math.log10(other_cost / cost)) < NEAR[0]
-        if near and 0 < other - score < NEAR[1] * high:
+        if near and 0 < other_score - score < NEAR[1] * high:
             return "bottom center"
     return "top center"
 
@@ -68,21 +68,21 @@ def _side(cost: float, score: float, everyone: Sequence[tuple[float, float]]) ->
 def two_distributions(
     tokens: Sequence[str],
     target: Sequence[float],
-    said: Sequence[float],
+    predicted: Sequence[float],
     *,
     names: tuple[str, str],
     dark: bool = False,
 ) -> go.Figure:
-    """Probabilities of the same tokens in two distributions, side by side on a logarithmic axis."""
+    """Draw two distributions over the same tokens as grouped bars on a logarithmic axis."""
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    for place, (name, shares) in enumerate(zip(names, (target, said), strict=True)):
+    for index, (name, shares) in enumerate(zip(names, (target, predicted), strict=True)):
         figure.add_bar(
             x=list(range(len(tokens))),
-            y=[max(share, LEAST) for share in shares],
+            y=[max(share, MIN_PROBABILITY) for share in shares],
             customdata=list(shares),
             name=escape(name, quote=False),
-            marker={"color": palette[place], "pattern": {"shape": ("", "/")[place]}},
+            marker={"color": palette[index], "pattern": {"shape": ("", "/")[index]}},
             hovertemplate="%{customdata:.3~g}<extra>%{fullData.name}</extra>",
         )
     lay_out(figure, "token", "probability", dark)

@@ -1,4 +1,4 @@
-"""What d_k does to scores, weights and gradients, as Plotly figures."""
+"""Plotly figures of the effect of d_k on scores, weights and gradients."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ def against_width(
     at: int = 0,
     dark: bool = False,
 ) -> go.Figure:
-    """One measure of every score function over d_k, on a logarithmic axis.
+    """Draw one measure of every score function over d_k on a logarithmic axis.
 
     Args:
-        table: lines with "d_k", "score" and the columns asked for (`score_scale.measure`).
-        names: score function to what it is called, in the order of colours.
-        title: of the vertical axis, with its unit.
-        log: whether that axis is logarithmic too; else it goes from 0 to 1.
-        expected: a column drawn as crosses on the lines: what a closed form says.
-        band: columns between which a line's ground is tinted.
+        table: rows with "d_k", "score" and the columns to draw (`score_scale.measure`).
+        names: label of each score function, in the order of colours.
+        title: title of the y axis, with its unit.
+        log: whether the y axis is logarithmic too; else it goes from 0 to 1.
+        expected: column with the values of a closed form, drawn as crosses.
+        band: the two columns that bound a tinted band.
         at: a d_k to mark; 0 marks none.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    for place, (score, name) in enumerate(names.items()):
+    for index, (score, name) in enumerate(names.items()):
         lines = table[table["score"] == score]
-        colour, width = palette[place], lines["d_k"]
+        colour, width = palette[index], lines["d_k"]
         if band:
             ends = [lines[band[0]].to_numpy(), lines[band[1]].to_numpy()[::-1]]
             figure.add_scatter(
@@ -57,8 +57,8 @@ def against_width(
             )  # fmt: skip
         figure.add_scatter(
             x=width, y=lines[column], name=escape(name, quote=False), mode="lines+markers",
-            line={"color": colour, "width": 2.2, "dash": DASHES[place]},
-            marker={"symbol": MARKS[place], "size": 7},
+            line={"color": colour, "width": 2.2, "dash": DASHES[index]},
+            marker={"symbol": MARKS[index], "size": 7},
             hovertemplate=f"d_k %{{x}}<br>{escape(title, quote=False)} %{{y:.4~g}}"
             "<extra>%{fullData.name}</extra>",
         )  # fmt: skip
@@ -70,7 +70,7 @@ def against_width(
             )  # fmt: skip
     if at:
         figure.add_vline(x=at, line={"color": "rgba(128,128,128,0.7)", "width": 1.5, "dash": "dot"})
-    _ground(figure, dark)
+    _base_layout(figure, dark)
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
     ticks = sorted(set(table["d_k"]))[::2]
     figure.update_xaxes(title="d_k", type="log", tickvals=ticks, ticktext=[str(t) for t in ticks])
@@ -92,13 +92,13 @@ def one_row(
     first: int = 0,
     dark: bool = False,
 ) -> go.Figure:
-    """One row of attention in three stages, a bar a key: its score, its weight, ‖∂weight/∂q‖.
+    """Draw one row of attention in three panels, a bar per key: score, weight, ‖∂weight/∂q‖.
 
     Args:
-        scores, weights, answers: a number a key.
-        colour: number of the colour, so that it is that of the other figure.
-        tops: greatest value of each axis, so that figures beside each other compare; that of the
-            scores holds both ways.
+        scores, weights, answers: one number per key; `answers` are the gradient norms.
+        colour: index of the colour, to match the other figure.
+        tops: upper end of each y axis, so that figures next to each other can be compared; the
+            axis of the scores also extends to its negative.
         first: number of the first key.
     """
     figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.06)
@@ -114,7 +114,7 @@ def one_row(
         top = tops[row - 1]
         low = -top if row == 1 else 0.0
         figure.update_yaxes(title=STAGES[row - 1], range=[1.05 * low, 1.05 * top], row=row, col=1)
-    _ground(figure, dark)
+    _base_layout(figure, dark)
     figure.update_layout(showlegend=False, bargap=0.15)
     figure.update_xaxes(title="key", row=3, col=1)
     figure.update_yaxes(title_font={"size": 12})
@@ -129,38 +129,38 @@ def by_head(
     first: int = 0,
     dark: bool = False,
 ) -> go.Figure:
-    """A mark for every head and version of its scale: layers on the x axis, 0 to 1 on the y axis.
+    """Draw a marker for every head and scaling: layers on the x axis, 0 to 1 on the y axis.
 
     Args:
-        table: lines with "layer", "head", "version" and the column (`score_scale.heads`), of
-            one kind of attention.
-        names: version to label.
-        first: the number of the first layer and head as they are shown, 0 or 1.
+        table: rows with "layer", "head", "version" and the column (`score_scale.heads`), of one
+            kind of attention.
+        names: label of each version, that is, scaling.
+        first: number of the first layer and head as shown, 0 or 1.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
     n_heads = int(table["head"].max()) + 1
-    for place, (version, name) in enumerate(names.items()):
+    for index, (version, name) in enumerate(names.items()):
         lines = table[table["version"] == version]
         figure.add_scatter(
             x=lines["layer"] + first + (lines["head"] - (n_heads - 1) / 2) * 0.8 / n_heads,
             y=lines[column],
             name=escape(name, quote=False),
             mode="markers",
-            marker={"color": palette[place], "symbol": MARKS[place], "size": 8},
+            marker={"color": palette[index], "symbol": MARKS[index], "size": 8},
             customdata=lines[["layer", "head", "variance"]] + [first, first, 0],
             hovertemplate="layer %{customdata[0]}, head %{customdata[1]}<br>variance of the scores "
             f"%{{customdata[2]:.3~g}}<br>{escape(title, quote=False)} %{{y:.3f}}"
             "<extra>%{fullData.name}</extra>",
         )
-    _ground(figure, dark)
+    _base_layout(figure, dark)
     figure.update_layout(legend={"orientation": "h", "y": 1.02, "x": 0, "yanchor": "bottom"})
     figure.update_xaxes(title="layer (heads side by side)", dtick=1, showgrid=False)
     figure.update_yaxes(title=title, range=[-0.02, 1.04])
     return figure
 
 
-def _ground(figure: go.Figure, dark: bool) -> None:
+def _base_layout(figure: go.Figure, dark: bool) -> None:
     axis: dict[str, Any] = {"zeroline": True, "zerolinecolor": FAINT}
     figure.update_layout(
         template=theme(dark),

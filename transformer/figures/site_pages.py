@@ -1,8 +1,8 @@
-"""Pages of a site without a server: a course of questions, each with what answers it to look into.
+"""Lesson pages of the static site: a course of questions, each with a view to find the answer in.
 
-They can be read without a script: a guess is an element that the browser opens by itself, and a
-page of `views` is shown in a frame that loads when it is opened. Where the question is about a
-model that runs in the page, `browser/live-lesson.js` asks it again, about any sentence.
+They work without JavaScript: each answer to choose is a `<details>` element, and a page of `views`
+loads in a frame when it is opened. If the question is about a model that runs in the page,
+`browser/live-lesson.js` asks it again about any sentence.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from transformer.figures.inline_markdown import html_of
 from transformer.figures.lesson_sheet import Picture, weights_drawing
 from transformer.figures.live_page import LIVE_POLICY
-from transformer.figures.marked import html_of
 from transformer.figures.views import json_script
 
 STYLE = """
@@ -48,7 +48,7 @@ figure { margin: 1rem 0; } figure svg { background: #fff; padding: 0.4rem; borde
 .parts { columns: 20rem; column-gap: 2.5rem; } .parts section { break-inside: avoid; }
 .parts h2 { margin-top: 0.6rem; } ol, ul { padding-left: 1.7rem; }
 """
-# `file:` for a site that is opened from a disk; the style stands in a file beside the pages.
+# `file:` allows opening the site from a disk; the style sheet is a separate file.
 _POLICY = (
     "default-src 'none'; img-src data:; style-src 'self' file:; frame-src 'self' file:; "
     "base-uri 'none'"
@@ -72,16 +72,16 @@ _LIVE_SCRIPT = '\n<script type="module" src="../live.js"></script>'
 
 @dataclass(frozen=True)
 class AnswerChoice:
-    """One answer to choose from; `said` is what whoever takes it is told, in Markdown."""
+    """One answer to choose from; `feedback` is the Markdown text that it opens."""
 
     label: str
-    said: str
+    feedback: str
     right: bool = False
 
 
 @dataclass(frozen=True)
 class Look:
-    """A page to look into: its file in the site, and what it shows, as plain text."""
+    """A view of the site: its file, and its title as plain text."""
 
     file: str
     title: str
@@ -89,15 +89,18 @@ class Look:
 
 @dataclass(frozen=True)
 class CourseStep:
-    """A question of the course; texts are Markdown, a title is a line of it.
+    """A question of the course; texts are Markdown.
 
     Attributes:
-        file: of this page in the site; meta: a line below the title.
-        notes: paragraphs before the question; exhibit: what the question refers to, such as a
-            translation; quote: a line to find the mistake in.
-        choices: none where the answer is to be found by looking. answer: for all to read then.
-        site, live: what `browser/live-lesson.js` takes, of the models and of this lesson; None
-            where the question is not asked about a model in the page.
+        file: file of this page in the site.
+        meta: a line below the title.
+        notes: paragraphs before the question.
+        answer: the answer with its explanation.
+        choices: answers to choose from; empty if the reader finds the answer in the view.
+        exhibit: what the question refers to, such as a translation.
+        quote: a line in which to find the mistake.
+        site, live: data of the models and of this lesson for `browser/live-lesson.js`; None if the
+            question is not asked about a model in the page.
     """
 
     file: str
@@ -118,53 +121,53 @@ class CourseStep:
 def step_page(
     step: CourseStep, home: str, before: CourseStep | None, after: CourseStep | None, footer: str
 ) -> str:
-    """The page of one question; `home` is the name of the whole."""
-    found = [f"<h1>{html_of(step.title)}</h1>", f'<p class="meta">{html_of(step.meta)}</p>']
-    found += [f"<p>{html_of(note)}</p>" for note in step.notes]
+    """Return the page of one question; `home` is the title of the course."""
+    parts = [f"<h1>{html_of(step.title)}</h1>", f'<p class="meta">{html_of(step.meta)}</p>']
+    parts += [f"<p>{html_of(note)}</p>" for note in step.notes]
     if step.live is not None and step.site is not None:
-        found.append('<div id="hu-live"></div>')
+        parts.append('<div id="hu-live"></div>')
     if step.exhibit or step.live is not None:
-        found.append(f'<p id="hu-exhibit">{html_of(step.exhibit)}</p>')
+        parts.append(f'<p id="hu-exhibit">{html_of(step.exhibit)}</p>')
     if step.quote:
-        found.append(f"<blockquote>{html_of(step.quote)}</blockquote>")
-    found.append(f'<p class="question">{html_of(step.question)}</p>')
-    answers = [*map(_guess, step.choices), _answered(step)]
-    found.append(f'<div id="hu-answers">{"".join(answers)}</div>')
-    ways = [_way("← ", before), _way("", after, " →")]
-    found.append(f'<nav class="way" aria-label="Steps">{"".join(ways)}</nav>')
+        parts.append(f"<blockquote>{html_of(step.quote)}</blockquote>")
+    parts.append(f'<p class="question">{html_of(step.question)}</p>')
+    answers = [*map(_choice_details, step.choices), _answer_details(step)]
+    parts.append(f'<div id="hu-answers">{"".join(answers)}</div>')
+    links = [_step_link("← ", before), _step_link("", after, " →")]
+    parts.append(f'<nav class="way" aria-label="Steps">{"".join(links)}</nav>')
     scripts = ""
     if step.live is not None and step.site is not None:
         data = json_script("hu-site", step.site) + json_script("hu-lesson", step.live)
         scripts = f"\n{data}{_LIVE_SCRIPT}"
-    return _page(step.title, "../", home, "\n".join(found), footer, scripts)
+    return _page(step.title, "../", home, "\n".join(parts), footer, scripts)
 
 
 def index_page(
     title: str,
     lead: Sequence[str],
-    parts: Sequence[tuple[str, Sequence[CourseStep]]],
+    sections: Sequence[tuple[str, Sequence[CourseStep]]],
     looks: Sequence[tuple[str, Sequence[Look]]],
     footer: str,
 ) -> str:
-    """The first page: what it is, the course part by part, and what there is to look into."""
-    found = [f"<h1>{escape(title)}</h1>", *(f"<p>{html_of(text)}</p>" for text in lead)]
-    first = next((step for _, steps in parts for step in steps), None)
+    """Return the first page: an introduction, the parts of the course, and the views."""
+    parts = [f"<h1>{escape(title)}</h1>", *(f"<p>{html_of(text)}</p>" for text in lead)]
+    first = next((step for _, steps in sections for step in steps), None)
     if first is not None:
         title_of = html_of(first.title)
-        found.append(f'<p><a class="begin" href="{escape(first.file)}">Begin: {title_of} →</a></p>')
-    found.append('<div class="parts">')
+        parts.append(f'<p><a class="begin" href="{escape(first.file)}">Begin: {title_of} →</a></p>')
+    parts.append('<div class="parts">')
     number = 1
-    for name, steps in parts:
+    for name, steps in sections:
         listed = "".join(f"<li>{_link(step.file, html_of(step.title))}</li>" for step in steps)
-        found.append(
+        parts.append(
             f'<section><h2>{escape(name)}</h2><ol start="{number}">{listed}</ol></section>'
         )
         number += len(steps)
     for name, each in looks:
         listed = "".join(f"<li>{_link(look.file, escape(look.title))}</li>" for look in each)
-        found.append(f"<section><h2>{escape(name)}</h2><ul>{listed}</ul></section>")
-    found.append("</div>")
-    return _page(title, "", title, "\n".join(found), footer)
+        parts.append(f"<section><h2>{escape(name)}</h2><ul>{listed}</ul></section>")
+    parts.append("</div>")
+    return _page(title, "", title, "\n".join(parts), footer)
 
 
 def _page(title: str, up: str, home: str, body: str, footer: str, scripts: str = "") -> str:
@@ -176,28 +179,28 @@ def _page(title: str, up: str, home: str, body: str, footer: str, scripts: str =
     )  # fmt: skip
 
 
-def _guess(choice: AnswerChoice) -> str:
-    """Opening one closes the others: they have one name."""
+def _choice_details(choice: AnswerChoice) -> str:
+    """Return an answer to choose; the shared name closes the others when one opens."""
     word = "✓ Right." if choice.right else "✗ Not this one."
-    said = f"<p><b>{word}</b> {html_of(choice.said)}</p>"
-    return f'<details name="guess"><summary>{html_of(choice.label)}</summary>{said}</details>'
+    feedback = f"<p><b>{word}</b> {html_of(choice.feedback)}</p>"
+    return f'<details name="guess"><summary>{html_of(choice.label)}</summary>{feedback}</details>'
 
 
-def _answered(step: CourseStep) -> str:
+def _answer_details(step: CourseStep) -> str:
     """What answers it, for whoever opens it."""
-    found = [f"<p>{html_of(step.answer)}</p>"]
+    parts = [f"<p>{html_of(step.answer)}</p>"]
     if step.picture is not None:
         caption = f"<figcaption>{escape(step.picture.caption)}</figcaption>"
-        found.append(f"<figure>{weights_drawing(step.picture)}{caption}</figure>")
+        parts.append(f"<figure>{weights_drawing(step.picture)}{caption}</figure>")
     if step.look is not None:
         file, title = f"../{escape(step.look.file)}", escape(step.look.title)
-        found.append(f'<p><a href="{file}">{title}, on a page of its own</a></p>')
+        parts.append(f'<p><a href="{file}">{title}, on a page of its own</a></p>')
         if step.live is None:  # else the script shows the view in the page
-            found.append(f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>')
-    return f'<details class="look"><summary>Look: the answer</summary>{"".join(found)}</details>'
+            parts.append(f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>')
+    return f'<details class="look"><summary>Look: the answer</summary>{"".join(parts)}</details>'
 
 
-def _way(before: str, step: CourseStep | None, after: str = "") -> str:
+def _step_link(before: str, step: CourseStep | None, after: str = "") -> str:
     if step is None:
         return ""
     return f'<a href="../{escape(step.file)}">{before}{html_of(step.title)}{after}</a>'

@@ -1,5 +1,5 @@
-"""What the explorer shows: its whole state, a flat table of words and whole numbers, so that an
-address, a call from Python and the browser can all hold it."""
+"""The explorer's state: a flat table of strings and integers, so that a link, a Python call and the
+browser can all hold it."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ KINDS = {
 }
 _HEADS = r"(none|\d{1,3}\.\d{1,3}(,\d{1,3}\.\d{1,3})*)?"
 _TOKENS = r"([qk]\d{1,4}(,[qk]\d{1,4})*)?"
-OLD = {"units": {"pieces": ("exact", "1"), "words": ("exact", "0")}}
-"""Fields of before, and by their values what they say now: links and programs still have them."""
+OLD_FIELDS = {"units": {"pieces": ("exact", "1"), "words": ("exact", "0")}}
+"""Fields of older versions and what each of their values means now, for old links and programs."""
 
 
 @dataclass(frozen=True)
 class Field:
-    """What one field may be. Without choices, bounds or a form it is any text.
+    """The definition of one field. Without choices, bounds or a form it accepts any text.
 
     Attributes:
-        default: its value on a first visit, and so its type: a word, a whole number or a number.
-        label: what a widget for it is called.
-        choices: every word that it may be; a mapping also says what each is called.
-        bounds: the least and the greatest number.
-        form: how a word is written that is made of parts: a regular expression, and in words.
-        of_model: whether it means nothing to another model.
-        linked: whether an address carries it; what is the visitor's own way to look is not.
+        default: value on a first visit; it sets the type: text, integer or float.
+        label: label of its widget.
+        choices: all allowed values; a mapping also gives their labels.
+        bounds: smallest and largest number.
+        form: a regular expression for text, and its description for error messages.
+        of_model: whether it is meaningless for another model.
+        linked: whether links contain it; personal display settings are not linked.
     """
 
     default: int | float | str
@@ -49,33 +49,33 @@ class Field:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """Every word that it may be, with what it is called."""
+        """The allowed values with their labels."""
         if isinstance(self.choices, Mapping):
             return self.choices
         return {choice: choice for choice in self.choices}
 
-    def read(self, written: object) -> Any:
-        """`written` as a value of this field; a number may come as text.
+    def read(self, value: object) -> Any:
+        """Return `value` as a value of this field; a number may be given as text.
 
         Raises:
-            ValueError: that says what it must be, as the end of a sentence: "one of heads, …".
+            ValueError: if it is invalid; the message completes "must be": "one of heads, …".
         """
-        text = str(written)
+        text = str(value)
         if isinstance(self.default, str):
             if self.choices and text not in self.choices:
                 raise ValueError(f"one of {', '.join(self.choices)}")
             if self.form[0] and not re.fullmatch(self.form[0], text, re.ASCII):
                 raise ValueError(self.form[1])
             return text
-        whole = isinstance(self.default, int)
-        sort, form = ("a whole number", r"-?\d{1,18}") if whole else ("a number", r"(?s:.*)")
+        is_integer = isinstance(self.default, int)
+        kind, form = ("a whole number", r"-?\d{1,18}") if is_integer else ("a number", r"(?s:.*)")
         try:
             number = type(self.default)(text) if re.fullmatch(form, text, re.ASCII) else math.nan
         except ValueError:
             number = math.nan
         low, high = self.bounds
         if not low <= number <= high:
-            raise ValueError(f"{sort} from {low:g} to {high:.10g}")
+            raise ValueError(f"{kind} from {low:g} to {high:.10g}")
         return number
 
 
@@ -109,25 +109,25 @@ FIELDS: dict[str, Field] = {
     ),
     "size": Field("normal", choices=("normal", "large"), linked=False),  # for a projector
 }
-"""Every field. Of numbers -1 is none, or of layer and head the clearest (`Side.clearest`). What
-lies beyond a sentence is brought back within it."""
+"""All fields. -1 means none; for layer and head it means the clearest (`ExplorerData.clearest`).
+Positions beyond the sentence are clipped."""
 
 DEFAULTS: State = {name: field.read(field.default) for name, field in FIELDS.items()}
-"""What is shown if nothing else is asked for."""
+"""The default of every field."""
 
 
 def state_of(values: Mapping[str, int | str]) -> State:
-    """The whole state from what differs. Raises ValueError for a name or a value that is none."""
-    found = dict(DEFAULTS)
-    for given, value in values.items():
-        name, value = OLD.get(given, {}).get(str(value), (given, value))
+    """Return the defaults updated with these values. Raises ValueError if one is invalid."""
+    state = dict(DEFAULTS)
+    for key, value in values.items():
+        name, value = OLD_FIELDS.get(key, {}).get(str(value), (key, value))
         if name not in DEFAULTS:
-            known = ", ".join(DEFAULTS)
+            valid_names = ", ".join(DEFAULTS)
             raise ValueError(
-                f"The explorer has no {name!r}; it has {known}{near(name, DEFAULTS) or '.'}"
+                f"The explorer has no {name!r}; it has {valid_names}{near(name, DEFAULTS) or '.'}"
             )
         try:
-            found[name] = FIELDS[name].read(value)
+            state[name] = FIELDS[name].read(value)
         except ValueError as error:
             raise ValueError(f"{name} must be {error}, not {value!r}.") from None
-    return found
+    return state

@@ -1,4 +1,4 @@
-"""A translation and its table of decoding steps, as the browser view takes it."""
+"""A translation and its table of decoding steps, as `translation.js` reads them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ BRANCH = (
     "status",
     "best",
 )
-"""What the explorer shows of a node of the beam tree."""
+"""The attributes of a beam tree node that the explorer shows."""
 
 
 @runtime_checkable
 class CandidateLike(Protocol):
-    """A piece and the model's probability for it; `inference.results.Candidate` is one."""
+    """A piece and its probability; `inference.results.Candidate` satisfies it."""
 
     @property
     def token(self) -> str: ...
@@ -33,7 +33,7 @@ class CandidateLike(Protocol):
 
 @runtime_checkable
 class StepLike(Protocol):
-    """A step of decoding; `inference.results.Step` is one."""
+    """A decoding step; `inference.results.Step` satisfies it."""
 
     @property
     def input_tokens(self) -> Sequence[str]: ...
@@ -46,9 +46,9 @@ class StepLike(Protocol):
 def translation_data(
     text: str, source_tokens: Sequence[str], tokens: Sequence[str], *, language: str = ""
 ) -> dict[str, Any]:
-    """A translation and its pieces, as `translation.js` shows them. Tokens may be any text.
+    """Return a translation and its pieces, as `translation.js` shows them.
 
-    `language` is a tag such as "fr", by which a screen reader chooses its voice.
+    `language` is a tag such as "fr", which selects the voice of a screen reader.
     """
     return {
         "text": text,
@@ -65,20 +65,20 @@ def steps_data(
     forced: int = -1,
     tails: Mapping[int, float] | None = None,
 ) -> dict[str, Any]:
-    """The table of steps as `translation.js` shows it: for each step t, from 1, what the decoder
-    had read, its candidates and the one taken, until `</s>` was.
+    """Return the table of steps: the decoder's input, the candidates and the chosen one of each
+    step t, from 1 to the step that writes `</s>`.
 
     Args:
-        live: somebody hears which candidate is taken instead, and where a reader wants to look.
-        forced: the step, from 0, at which a piece was given; -1 is none. One is given at a time:
-            what comes after it cannot be taken instead.
-        tails: of the steps, from 0, that took an improbable piece: the probability of all the
-            pieces together that were more probable.
+        live: whether the page reacts when a reader clicks a candidate or a step.
+        forced: the step, from 0, at which a piece was forced; -1 for none. Only one can be forced,
+            so candidates of later steps cannot be chosen.
+        tails: for steps, from 0, that chose an improbable piece: the total probability of all the
+            more probable pieces.
 
     Raises:
-        ValueError: if a probability is not within 0 to 1.
+        ValueError: if a probability is outside 0 to 1.
     """
-    known = tails or {}
+    tail_by_step = tails or {}
     rows = [
         {
             "step": number,
@@ -88,7 +88,7 @@ def steps_data(
             "last": step.chosen.token == "</s>",
             **({"forced": True} if number - 1 == forced else {}),
             **({"takes": not 0 <= forced < number - 1} if live else {}),
-            **({"tail": known[number - 1]} if number - 1 in known else {}),
+            **({"tail": tail_by_step[number - 1]} if number - 1 in tail_by_step else {}),
         }
         for number, step in enumerate(steps, start=1)
     ]
@@ -104,37 +104,42 @@ def word_steps(
     forced: int = -1,
     tails: Mapping[int, float] | None = None,
 ) -> dict[str, Any]:
-    """The same table in whole words: for each what had been written, the words that came close, and
-    the one taken. Probabilities are of pieces, as in `glance.glance_data`: words of different
-    numbers of pieces can't be compared by the products over their pieces.
+    """Return the table of steps in whole words: the words before, the runner-up words and the
+    chosen word. Probabilities are those of pieces, as in `glance.glance_data`, because products
+    over different numbers of pieces cannot be compared.
 
     Args:
         glance: `glance.glance_data` of the translation, with its rivals.
-        pieces: the steps of decoding; words: for each the number of its word.
-        live, forced, tails: as in `steps_data`, by the steps of pieces.
+        pieces: the decoding steps.
+        words: the index of each step's word.
+        live, forced, tails: as in `steps_data`, by decoding steps.
     """
     read: list[str] = ["<s>"]
     rows = []
     for number, word in enumerate(glance["written"]):
-        mine = [step for step, one in enumerate(words) if one == number]
-        own = {"token": word["text"], "id": pieces[mine[0]].chosen.id, "step": mine[0]}
-        chosen = {**own, "probability": min(word["p"], 1.0)}
+        own_steps = [step for step, n in enumerate(words) if n == number]
+        own_piece = {
+            "token": word["text"],
+            "id": pieces[own_steps[0]].chosen.id,
+            "step": own_steps[0],
+        }
+        chosen = {**own_piece, "probability": min(word["p"], 1.0)}
         rivals = [
-            {"token": one["text"], "id": one["ids"][0], "step": one["step"],
-             "probability": min(one["p"], 1.0)}
-            for one in word["rivals"]
+            {"token": n["text"], "id": n["ids"][0], "step": n["step"],
+             "probability": min(n["p"], 1.0)}
+            for n in word["rivals"]
         ]  # fmt: skip
-        from_tail = [(tails or {})[step] for step in mine if step in (tails or {})]
+        from_tail = [(tails or {})[step] for step in own_steps if step in (tails or {})]
         rows.append(
             {
                 "step": number + 1,
-                "first": mine[0],
+                "first": own_steps[0],
                 "input": list(read),
-                "candidates": sorted([chosen, *rivals], key=lambda one: -one["probability"]),
+                "candidates": sorted([chosen, *rivals], key=lambda n: -n["probability"]),
                 "chosen": chosen,
                 "last": False,
-                **({"forced": True} if forced in mine else {}),
-                **({"takes": not 0 <= forced < mine[0]} if live else {}),
+                **({"forced": True} if forced in own_steps else {}),
+                **({"takes": not 0 <= forced < own_steps[0]} if live else {}),
                 **({"tail": max(from_tail)} if from_tail else {}),
             }
         )
@@ -143,21 +148,23 @@ def word_steps(
 
 
 def choices(table: Any) -> list[dict[str, Any]]:
-    """The candidates of every step and the one taken, [token, id, probability] each, without the
-    decoder's input: the explorer has it from the labels. `table` is a `results.StepTable`.
+    """Return the candidates of every step and the chosen one, each [token, id, probability].
+
+    The decoder's input is left out, as the explorer has it in the labels. `table` is a
+    `results.StepTable`.
     """
     rows = zip(table.tokens, table.ids, table.probabilities, table.chosen, strict=True)
     return [
         {
-            "candidates": [list(one) for one in zip(tokens, ids, shares, strict=True)],
-            "chosen": [taken.token, taken.id, taken.probability],
+            "candidates": [list(row) for row in zip(tokens, ids, shares, strict=True)],
+            "chosen": [chosen.token, chosen.id, chosen.probability],
         }
-        for tokens, ids, shares, taken in rows
+        for tokens, ids, shares, chosen in rows
     ]
 
 
 def tree_data(tree: Any) -> dict[str, Any] | None:
-    """A beam search's tree as columns, a value a node; `tree` is a `results.BeamTree`."""
+    """Return a beam search tree as columns with a value per node; `tree` is `results.BeamTree`."""
     if tree is None:
         return None
     columns = {name: [getattr(node, name) for node in tree.nodes] for name in BRANCH}

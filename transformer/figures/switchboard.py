@@ -1,4 +1,4 @@
-"""All heads as switches, or by how far each moved, for `switchboard.js`."""
+"""Data of `switchboard.js`: all heads as switches, or coloured by how much each changed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.figures.packing import COARSE, Part, pack, quantize
 from transformer.measures.head_codes import LETTERS
 
 PICTURE = 24
-"""Cells a side of a head's picture, at most."""
+"""Maximum height and width of a head's thumbnail, in cells."""
 
 
 def switchboard_data(
@@ -25,18 +25,19 @@ def switchboard_data(
     large: bool = False,
     exact: bool = True,
 ) -> bytes:
-    """What the browser draws: a switch a head, with its picture; with `moved` a choice of heads.
+    """Return what `switchboard.js` draws: a switch with a thumbnail per head, or with `moved` a
+    button per head.
 
     Args:
-        side: the sentence whose heads are shown.
-        labels: of the kinds.
-        off: the heads that are off, as `parse_heads` reads them.
-        moved: by kind a number a head from 0 to 1; the kinds that have none are left out.
-        chosen: the head that is looked at: kind, layer, head.
-        exact: layers and heads are counted from 0, and written as in the address.
+        side: the trace whose heads are shown.
+        labels: label of each kind of attention.
+        off: the heads that are switched off, in the form that `parse_heads` reads.
+        moved: how much each head changed, from 0 to 1, by kind; other kinds are left out.
+        chosen: kind, layer and head of the selected head.
+        exact: count layers and heads from 0, and write them as in the address.
 
     Raises:
-        ValueError: for numbers of another shape.
+        ValueError: if the values of a kind have another shape than its heads.
     """
     kinds = [kind for kind in side.kinds if moved is None or kind in moved]
     parts = []
@@ -48,7 +49,7 @@ def switchboard_data(
             shape = (side.depths[kind], int(side.traced.config["n_heads"]))
             if moved[kind].shape != shape:
                 raise ValueError(
-                    f"{kind} has numbers of shape {moved[kind].shape} for {shape} heads"
+                    f"{kind} has values of shape {moved[kind].shape} for {shape} heads"
                 )
             parts.append(Part(f"moved.{kind}", moved[kind].astype("<f4")))
     header = {

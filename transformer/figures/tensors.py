@@ -1,4 +1,4 @@
-"""One table of numbers with labels, for `tensors.js`: coloured, and each number to be chosen."""
+"""Data of `tensors.js`: a coloured table of numbers with labels, whose cells can be selected."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ KINDS = ("signed", "positive", "share", "mask", "count")
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Numbers and what is written around them.
+    """A table of numbers with its labels.
 
     Attributes:
-        id: tables of one id are the same table with other numbers.
-        title: for a screen reader.
-        values: (rows, columns); what is not finite, as a masked score, stays without colour.
+        id: tables with the same id are the same table with new numbers.
+        title: name for screen readers.
+        values: (rows, columns); a value that is not finite, such as a masked score, has no colour.
         rows: a label for each row.
-        columns: a label for each column, or none: then they are numbered.
-        row_axis, column_axis: what a row and a column is: "source token", "dimension".
+        columns: a label for each column; if empty, columns are numbered.
+        row_axis, column_axis: what rows and columns are: "source token", "dimension".
         kind: "signed" around 0, "positive" or "count" from 0 up, "share" and "mask" from 0 to 1.
         cells: a label for each cell, or none.
-        first: the number of the first row and column.
+        first: number of the first row and column.
     """
 
     id: str
@@ -43,17 +43,21 @@ class Table:
 
 
 def tensor_data(
-    table: Table, cell: tuple[int, int] | None = None, *, here: bool = True, size: str = "normal"
+    table: Table,
+    cell: tuple[int, int] | None = None,
+    *,
+    in_this_table: bool = True,
+    size: str = "normal",
 ) -> bytes:
-    """What the browser draws.
+    """Return what `tensors.js` draws.
 
     Args:
-        cell: the row and column that are chosen.
-        here: in this table, and not at the same place of another.
+        cell: row and column of the selected cell.
+        in_this_table: whether it was selected in this table, or at the same position of another.
         size: "large" for a projector.
 
     Raises:
-        ValueError: if labels and numbers do not match, there are no numbers, or for another kind.
+        ValueError: if labels and values do not match, the table is empty, or the kind is unknown.
     """
     rows, columns = table.values.shape
     if len(table.rows) != rows or len(table.columns) not in (0, columns) or not table.values.size:
@@ -78,7 +82,9 @@ def tensor_data(
         "kind": table.kind,
         "signed": table.kind == "signed",
         "most": 1.0 if shares else float(finite.max(initial=0.0)),
-        "cell": None if cell is None else {"row": cell[0], "column": cell[1], "here": here},
+        "cell": None
+        if cell is None
+        else {"row": cell[0], "column": cell[1], "here": in_this_table},
         "large": size == "large",
     }
     return pack(head, [Part("values", np.ascontiguousarray(table.values, dtype="<f4"))])

@@ -1,4 +1,4 @@
-"""The theme of all Plotly figures on a page: two registered templates, for light and for dark."""
+"""The Plotly theme of all pages: two registered templates, one light and one dark."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import plotly.io
 
 LIGHT_THEME, DARK_THEME = "heads-up-light", "heads-up-dark"
 FONT = '"Source Sans", system-ui, sans-serif'
-"""The page's own, which Streamlit serves."""
+"""The font of the page, which Streamlit serves."""
 INK = {LIGHT_THEME: "#1b1f24", DARK_THEME: "#e8ebef"}
 LETTERS = 14
-"""Pixels of a letter, where a figure asks for none."""
+"""Default font size in pixels."""
 LARGER = 1.3
-"""For a projector."""
+"""Scale factor for a projector."""
 AXIS = {"gridcolor": "rgba(128,128,128,0.25)", "zeroline": False}
 
 for _name, _ink in INK.items():
@@ -31,12 +31,12 @@ for _name, _ink in INK.items():
 
 
 def theme(dark: bool) -> str:
-    """The name of the template; the ground is left open for the page's own."""
+    """Return the name of the template; its background is transparent."""
     return DARK_THEME if dark else LIGHT_THEME
 
 
 def enlarged(figure: go.Figure) -> go.Figure:
-    """The same for a projector: letters, margins and height are `LARGER` times as large."""
+    """Return the figure with fonts, margins and height scaled by `LARGER`, for a projector."""
     drawn = figure.to_dict()
     _enlarge(drawn)
     layout = drawn["layout"]
@@ -49,7 +49,7 @@ def enlarged(figure: go.Figure) -> go.Figure:
 
 
 def _enlarge(part: Any) -> None:
-    """Every font within that has a size of its own; the template's are found by `layout.font`."""
+    """Scale every font that sets its own size; the others follow `layout.font`."""
     for name, value in part.items() if isinstance(part, dict) else enumerate(part):
         if isinstance(name, str) and name.endswith("font") and "size" in value:
             value["size"] = LARGER * value["size"]

@@ -1,9 +1,8 @@
 """The browser views: scripts and styles in `browser/`, without a build step.
 
-A view is used in two ways: mounted by the app (`module` gives the script, `style` the style, and
-`loader` a short script that asks for both), or as a file of its own that opens without a server
-(`page`, and `explorer.explorer_page`). Either way what is shown comes as data, and reaches the page
-as text, never as HTML.
+A view is either mounted by the app (`module` returns its script, `style` its style, and `loader` a
+short script that fetches both), or written to one HTML file that opens without a server (`page`,
+and `explorer.explorer_page`). Content is passed as data and inserted as text, never as HTML.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ COMPONENTS = (
     "follow",
     "wall",
 )
-"""What a page can mount: `browser/film.js` exports `filmView`, and so on."""
+"""Views that a page can mount: `browser/film.js` exports `filmView`, and so on."""
 
 EXPLORER = {
     "heads": "heads",
@@ -53,7 +52,7 @@ TABS = "\n".join(
         *["const TABS = {", *(f'  "{name}": {file}Tab,' for name, file in EXPLORER.items()), "};"],
     ]
 )
-"""Script that names them `TABS`."""
+"""Script that imports the explorer's views and defines them as `TABS`."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -77,7 +76,7 @@ body {{ margin: 2rem auto; max-width: 1200px; padding: 0 1rem; }}
 
 
 def module(view: str) -> str:
-    """The script as a Streamlit component of the second kind imports it."""
+    """Return the script of a view as a Streamlit component (v2) imports it."""
     return _component(view).script
 
 
@@ -92,15 +91,15 @@ def served(view: str) -> bytes:
 
 
 def loader(path: str, pages: Sequence[str]) -> str:
-    """The script of a component that asks its server for the view, which lies at `path`.
+    """Return the script of a component that fetches the view from its server.
 
     Args:
-        path: below the app's own address.
-        pages: the app's, by their paths, so that this address can be told from theirs.
+        path: path of the view below the app's address.
+        pages: paths of the app's pages, so that the script can find the app's address.
     """
-    told = f"{json.dumps(path)}, {json.dumps(list(pages))}"
+    arguments = f"{json.dumps(path)}, {json.dumps(list(pages))}"
     return join_modules(
-        f"{_use('served', 'servedView')}\nexport default await servedView({told});"
+        f"{_use('served', 'servedView')}\nexport default await servedView({arguments});"
     ).script
 
 
@@ -114,7 +113,7 @@ def _component(view: str) -> Joined:
 
 
 def widget_module() -> Joined:
-    """The explorer as the front-end module of an anywidget: it exports `{ render }`."""
+    """Return the explorer as the front-end module of an anywidget, which exports `{ render }`."""
     start = f"{TABS}\n{_use('explorer-widget', 'explorerWidget')}\n"
     return _joined(f"{start}export default explorerWidget(TABS);")
 
@@ -124,12 +123,12 @@ def _use(script: str, name: str) -> str:
 
 
 def page(start: str, data: str = "", title: str = "Attention", after: str = "") -> str:
-    """One HTML file that shows a view by itself: no server, nothing fetched.
+    """Return one HTML file that shows a view without a server and without loading other files.
 
     Args:
-        start: a script that makes the view and shows it; it imports what it needs.
-        data: HTML elements that it reads at once.
-        after: elements that may come later: the view is drawn before they are read.
+        start: a script that creates the view, with its imports.
+        data: HTML elements that it reads first.
+        after: elements that it reads after the view is drawn.
     """
     joined = _joined(start)
     return _PAGE.format(
@@ -141,7 +140,7 @@ _joined = cache(join_modules)
 
 
 def view_page(view: str, data: Mapping[str, Any], title: str) -> str:
-    """One of `COMPONENTS` that takes JSON, as a file of its own."""
+    """Return one of `COMPONENTS` that reads JSON as one HTML file."""
     return page(_opened(view, "jsonIn"), json_script("hu-first", data), title)
 
 
@@ -155,18 +154,18 @@ def _opened(view: str, read: str) -> str:
 
 
 def translation_page(data: dict[str, Any], title: str = "Translation") -> str:
-    """`translation_data` or `steps_data` as a file of its own."""
+    """Return `translation_data` or `steps_data` as one HTML file."""
     return view_page("translation", data, title)
 
 
 def json_script(name: str, data: Mapping[str, Any]) -> str:
-    """Data in an element with this id, for `jsonIn` of `browser/file.js`."""
-    # Inside a script element only "<" could end it or begin a comment.
+    """Return a script element that holds the data, for `jsonIn` of `browser/file.js`."""
+    # Inside a script element only "<" could close it or open a comment.
     written = json.dumps(data, allow_nan=False).replace("<", "\\u003c")
     return f'<script type="application/json" id="{name}">{written}</script>'
 
 
 def data_script(name: str, value: str, data: bytes) -> str:
-    """Data in an element that no browser runs; base 64 holds no "<". `value` is plain letters."""
+    """Return compressed data in a script element that is not executed; base64 has no "<"."""
     letters = base64.b64encode(gzip.compress(data, 6, mtime=0)).decode()
     return f'<script type="text/plain" {name}="{value}">{letters}</script>'

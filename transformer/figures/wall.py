@@ -1,4 +1,4 @@
-"""A wall of runs that learn at the same time: for each a small curve and its clearest head."""
+"""Data of the wall: concurrent runs, each with a small loss curve and its clearest head."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from transformer.figures.packing import COARSE, pack, quantize
 
 POINTS = 48
-"""Points of a small curve at most."""
+"""Maximum number of points of a curve."""
 _NOTHING: npt.NDArray[np.floating] = np.empty((0, 0))
 
 
@@ -20,12 +20,16 @@ class Card:
     """One run on the wall.
 
     Attributes:
-        name: of the run; who: whose it is; title: what it learns; status: a word.
-        step: that it has come to; share: of its training that is over, 0 to 1.
-        right: share of whole outputs that were right, 0 to 1; None before the first look.
+        name: name of the run.
+        who: its owner.
+        title: its task.
+        status: its status, one word.
+        step: the current step.
+        share: the share of training that is done, 0 to 1.
+        right: share of outputs that are entirely right, 0 to 1; None before the first evaluation.
         curve: (step, loss) in order, at most `POINTS` of them.
-        weights: of the head that is drawn, (query, key); empty before the first picture.
-        head: what that head is called.
+        weights: weights of the head that is drawn, (query, key); empty before the first snapshot.
+        head: name of that head.
     """
 
     name: str
@@ -41,10 +45,10 @@ class Card:
 
 
 def wall_data(cards: Sequence[Card]) -> bytes:
-    """What `browser/wall.js` shows.
+    """Return what `wall.js` shows.
 
     Raises:
-        ValueError: if a weight is not within 0 to 1.
+        ValueError: if a weight is outside 0 to 1.
     """
     header = {
         "cards": [
@@ -60,9 +64,11 @@ def wall_data(cards: Sequence[Card]) -> bytes:
     return pack(header, heads)
 
 
-def thinned(curve: Sequence[tuple[int, float]], most: int = POINTS) -> list[tuple[int, float]]:
-    """Every n-th point so that at most so many are left, and always the last."""
-    if len(curve) <= most:
+def thinned(
+    curve: Sequence[tuple[int, float]], max_points: int = POINTS
+) -> list[tuple[int, float]]:
+    """Return every n-th point of a curve and its last, at most `max_points` in all."""
+    if len(curve) <= max_points:
         return list(curve)
-    every = -(-len(curve) // (most - 1))
+    every = -(-len(curve) // (max_points - 1))
     return [*curve[: len(curve) - 1 : every], curve[-1]]

@@ -1,4 +1,4 @@
-"""The attention explorer as a notebook widget: Python reads and sets what the reader looks at.
+"""The attention explorer as a notebook widget, whose state Python can read and set.
 
 Needs the optional package anywidget (`pip install "heads-up[widget]"`).
 """
@@ -25,8 +25,8 @@ class ExplorerWidget(anywidget.AnyWidget):
 
         explorer = trace.widget(kind="cross")
         explorer                          # draws it below the cell
-        explorer.layer, explorer.head     # in a later cell: the head that was clicked
-        explorer.head = 3                 # draws this head
+        explorer.layer, explorer.head     # in a later cell: the selected head
+        explorer.head = 3                 # selects this head
 
     Attributes:
         view: the tab, one of `figures.views.EXPLORER`.
@@ -46,7 +46,7 @@ class ExplorerWidget(anywidget.AnyWidget):
     _data = traitlets.Bytes().tag(sync=True)
 
     def __init__(self, sides: Sequence[ExplorerData], state: Mapping[str, Any]) -> None:
-        """As `ExplorerView`. Raises ValueError for a state that is none."""
+        """Create the widget; see `ExplorerView`. Raises ValueError if the state is invalid."""
         explorer = ExplorerView(sides, state)
         self._sides = explorer.sides
         self._start = self._sides[0].resolved(explorer.state)
@@ -57,7 +57,7 @@ class ExplorerWidget(anywidget.AnyWidget):
 
     @property
     def pinned_word(self) -> str | None:
-        """The word that is pinned, without the signs around it; None if there is none."""
+        """The pinned word without punctuation; None if no word is pinned."""
         if not self.pin:
             return None
         labels = self._sides[0].doc["src" if self.pin[0] == "s" else "tgt"]
@@ -68,7 +68,7 @@ class ExplorerWidget(anywidget.AnyWidget):
 
     @traitlets.validate("view", "kind", "layer", "head", "pin")
     def _check_trait(self, proposal: Any) -> Any:
-        """Raises TraitError for what this trace does not have."""
+        """Return the value. Raises TraitError for a kind, layer or head that the trace lacks."""
         name, value = proposal["trait"].name, proposal["value"]
         try:
             value = FIELDS[name].read(value)

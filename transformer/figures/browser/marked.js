@@ -1,5 +1,5 @@
 // A line of the course's Markdown as nodes of the page: bold, italics, code and short formulas; all else is text.
-// The same as figures/marked.py.
+// The same as figures/inline_markdown.py.
 
 import { el } from "./base.js";
 

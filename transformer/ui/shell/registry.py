@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from transformer.figures.state import OLD
+from transformer.figures.state import OLD_FIELDS
 from transformer.ui.address import View
 from transformer.ui.pages.attention import Attention
 from transformer.ui.pages.classroom import Class
@@ -124,7 +124,7 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
     values: Values = {View.__name__: {}, mine.__name__: {}}
     problems: list[str] = []
     for name, written in params.items():
-        name, written = OLD.get(name, {}).get(written, (name, written))
+        name, written = OLD_FIELDS.get(name, {}).get(written, (name, written))
         owners = owners_of(name, file)
         found = []
         for owner in owners:

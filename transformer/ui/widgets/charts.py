@@ -51,7 +51,7 @@ def head_heatmaps(
             [exact.number(one) for one in range(values.shape[1])],
             down="layer",
             across="head",
-            what=what,
+            quantity=what,
             limit=limit,
             dark=dark(),
         )

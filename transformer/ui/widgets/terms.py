@@ -20,7 +20,9 @@ def term_list() -> None:
     query = st.text_input("Search", placeholder="head, beam, loss …", key="look-for").lower()
     terms = sorted(TERMS, key=lambda term: term.name.lower())
     matches = [
-        term for term in terms if query in " ".join((term.name, *term.also, term.what)).lower()
+        term
+        for term in terms
+        if query in " ".join((term.name, *term.also, term.definition)).lower()
     ]
     if not matches:
         st.info("No term matches your search.")
@@ -36,7 +38,8 @@ def _entry(term: Term) -> None:
     formula = f"  \n$\\displaystyle {term.formula}$" if term.formula else ""
     with st.container(horizontal=True, vertical_alignment="center", key=f"term-{term.name}"):
         st.markdown(
-            f"**{frame.plain(term.name)}**{frame.plain(also)}: {frame.plain(term.what)}{formula}"
+            f"**{frame.plain(term.name)}**{frame.plain(also)}: {frame.plain(term.definition)}"
+            f"{formula}"
         )
         params = dict(part.split("=") for part in query.split("&") if part)
         shared = state.view().to_params()

@@ -15,7 +15,7 @@ import streamlit as st
 
 from transformer.cancellation import cancelled_by
 from transformer.figures.glance import glance_data
-from transformer.figures.rooms import STYLE, room_picture
+from transformer.figures.page_icons import STYLE, page_picture
 from transformer.inference.rivals import Rival, rival_words
 from transformer.text.visible import is_blank
 from transformer.ui import state
@@ -208,4 +208,4 @@ def page_cards() -> None:
 @cache
 def _card_picture(name: str) -> Callable[..., Any]:
     """Return the component that draws the picture; Streamlit's own HTML removes SVG."""
-    return st.components.v2.component(f"heads_up.room-{name}", html=room_picture(name), css=STYLE)
+    return st.components.v2.component(f"heads_up.room-{name}", html=page_picture(name), css=STYLE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from transformer.figures.places import STOPS
+from transformer.figures.box_layout import STOPS
 from transformer.ui.address import View, field
 
 SECTIONS = {

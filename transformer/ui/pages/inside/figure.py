@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
+from transformer.figures.box_layout import ATTENTION, STOPS, figure_1, figure_2
 from transformer.figures.figure1 import Button, figure_data
-from transformer.figures.places import ATTENTION, STOPS, figure_1, figure_2
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.pages.inside import Inside, stops
@@ -50,7 +50,7 @@ def whole(model: Model, stop: Stop, trace: Trace) -> None:
         caption="The model, as in Figure 1 of the paper. Use the arrow keys to move between boxes.",
         words={"source": _line(trace.src_tokens), "target": _line(trace.tgt_tokens)},
         layers=(model.n_layers, stop.layer),
-        leads=("st-key-inside-top", stop.place),
+        scroll_to=("st-key-inside-top", stop.place),
         size=state.view().size,
         exact=exact.is_on(),
     )

@@ -103,7 +103,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     }
     figure = table(
         np.stack([values[:DIMENSIONS] for values in rows.values()]), list(rows), down="row",
-        across="dimension", what="value", dark=dark(),
+        across="dimension", quantity="value", dark=dark(),
     )  # fmt: skip
     figure.update_traces(x=[exact.first() + at for at in range(DIMENSIONS)][: len(found.said)])
     figure.update_layout(margin={"l": 150})

@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer.analysis.inside import Box, boxes
 from transformer.config import ModelConfig
-from transformer.figures.places import STOPS
+from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.pages.inside import Inside

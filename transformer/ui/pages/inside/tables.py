@@ -117,7 +117,9 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
         cells=[list(map(_cell_name, row)) for row in panel.cells],
         first=exact.first(),
     )
-    data = tensor_data(table, cell if same else None, here=here, size=state.view(Inside).size)
+    data = tensor_data(
+        table, cell if same else None, in_this_table=here, size=state.view(Inside).size
+    )
     key = f"tensor-{stop.place}-{panel.name}"
 
     def taken() -> None:

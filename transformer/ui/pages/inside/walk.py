@@ -10,7 +10,7 @@ import streamlit as st
 import torch
 
 from transformer.analysis.inside import Batched, Convolved, batched, convolved, opened
-from transformer.figures.places import STOPS
+from transformer.figures.box_layout import STOPS
 from transformer.inference import Trace
 from transformer.ui import state
 from transformer.ui.pages.inside import figure, stops

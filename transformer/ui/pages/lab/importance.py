@@ -194,7 +194,7 @@ def _picture(
         [str(display_number(head, exactly)) for head in heads],
         down="layer",
         across="head",
-        what=quantity,
+        quantity=quantity,
         limit=limit,
         weights=weights,
         dark=dark,

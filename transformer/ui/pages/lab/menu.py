@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.figures.rooms import STYLE, lab_picture
+from transformer.figures.page_icons import STYLE, lab_picture
 from transformer.ui import state
 from transformer.ui.pages.lab import EXPERIMENTS, Lab
 
@@ -19,7 +19,7 @@ class Group:
     """A group of experiments.
 
     Attributes:
-        name: of its picture in `figures.rooms.LAB_PICTURES`.
+        name: of its picture in `figures.page_icons.LAB_PICTURES`.
         parts: names of its experiments in `EXPERIMENTS`.
     """
 

@@ -193,7 +193,7 @@ def _maps(found: PatchingSweep, part: str) -> None:
                 columns[stack],
                 down="after layer and sublayer",
                 across="source token" if stack == "encoder" else "target token read",
-                what=RESTORED,
+                quantity=RESTORED,
                 limit=limit,
                 dark=dark(),
             )

@@ -63,8 +63,8 @@ def _before_after(model: Model, trace: Trace, found: Comparison, head: Head) -> 
         one.weights(kind, layer)[number].astype(np.float64) for one in (trace, found.forced)
     )
     quantities = [
-        CellValues("before", "before", "Before", "weight", before, most=1.0),
-        CellValues("after", "after", "After", "weight", after, most=1.0),
+        CellValues("before", "before", "Before", "weight", before, max_size=1.0),
+        CellValues("after", "after", "After", "weight", after, max_size=1.0),
         CellValues("change", "change", "Change", "weight", after - before, signed=True),
     ]
     cell = views.cell_of(trace, kind)
@@ -233,7 +233,7 @@ def _draw(
     norms = contributions(model.translator.model, trace, kind, layer)[number]
     quantities = [
         CellValues("weight", "weight", "Weight α", "share of the row",
-                 trace.weights(kind, layer)[number], most=1.0),
+                 trace.weights(kind, layer)[number], max_size=1.0),
         CellValues("norm", "norm", "Norm ‖α·f(x)‖", "length of the vector", norms),
     ]  # fmt: skip
     if found is not None:

@@ -187,7 +187,7 @@ def _one(model: Model, found: ScoreParts, weights: np.ndarray, first: int) -> No
                     labels,
                     down="from",
                     across="to",
-                    what="weight" if look else "score",
+                    quantity="weight" if look else "score",
                     limit=limit,
                     weights=look,
                     title=name,

@@ -61,7 +61,7 @@ def matrix(model: Model) -> None:
     values = positions.table(model.translator.model, which, rows)
     chart(
         table(
-            values, labels, down="position", across="dimension", what="added", dark=dark(),
+            values, labels, down="position", across="dimension", quantity="added", dark=dark(),
             limit=1.0 if config.positions == "sinusoidal" else None,
         ),
         "positions-matrix",
@@ -194,7 +194,7 @@ def shift(model: Model) -> None:
     chart(
         table(
             positions.shift_matrix(k, width)[:corner, :corner], names, names, limit=1.0,
-            down="to dimension", across="from dimension", what="M_k", dark=dark(),
+            down="to dimension", across="from dimension", quantity="M_k", dark=dark(),
         ),
         "positions-shift",
     )  # fmt: skip

@@ -83,7 +83,7 @@ def _tables(values: np.ndarray, met: int) -> None:
                     names,
                     down="position",
                     across="dimension",
-                    what="added",
+                    quantity="added",
                     title=title,
                     dark=dark(),
                 ),
@@ -105,7 +105,7 @@ def _sinusoids(model: Model) -> None:
     left, right = st.columns(2)
     with left:
         figure = table(
-            values, names, down="position", across="dimension", what="added", dark=dark()
+            values, names, down="position", across="dimension", quantity="added", dark=dark()
         )
         chart(figure, "positions-learned-Sinusoids")
     with right:

@@ -1,6 +1,6 @@
-"""A small picture for each room of the app, as SVG in the colours of the page.
+"""A small SVG picture for each page of the app and each group of the lab.
 
-Its ink is `currentColor`, its one accent the theme's."""
+Lines use `currentColor`; the one accent is the theme's primary colour."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from collections.abc import Callable, Iterable
 
 WIDE, HIGH = 160, 56
 ACCENT = "var(--st-primary-color, #0072b2)"
-"""For shapes; of lines too thin for it on a dark page, the ink is the colour."""
-STYLE = ".hu-room { display: block; width: 100%; height: 4.4rem; color: var(--st-text-color); }"
+"""For shapes; thin lines use `currentColor` instead, as the accent is too faint on a dark page."""
+STYLE = (
+    ".hu-page-icon { display: block; width: 100%; height: 4.4rem; color: var(--st-text-color); }"
+)
 
 
-def room_picture(name: str) -> str:
-    """The picture of the room `name`, one of `PICTURES`. It says nothing to a screen reader: the
-    card around it has words.
+def page_picture(name: str) -> str:
+    """Return the picture of a page, one of `PICTURES`. Screen readers skip it, as the card around
+    it has text.
 
     Raises:
-        KeyError: for a room without a picture.
+        KeyError: for a page without a picture.
     """
     return _svg(PICTURES[name]())
 
@@ -34,22 +36,23 @@ def lab_picture(name: str) -> str:
 
 def _svg(shapes: Iterable[str]) -> str:
     return (
-        f'<svg class="hu-room" viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true" focusable="false" '
-        'fill="none" stroke="currentColor" stroke-width="1.5" stroke-linecap="round">'
+        f'<svg class="hu-page-icon" viewBox="0 0 {WIDE} {HIGH}" aria-hidden="true" '
+        'focusable="false" fill="none" stroke="currentColor" stroke-width="1.5" '
+        'stroke-linecap="round">'
         f"{''.join(shapes)}</svg>"
     )
 
 
 def _lessons() -> Iterable[str]:
-    """A way with stations, the first of them reached."""
-    places = [(12 + 34 * i, 40 - 12 * (i % 2) - 3 * i) for i in range(5)]
-    yield _line(places, "opacity='0.5' stroke-dasharray='3 4'")
-    for i, (x, y) in enumerate(places):
+    """A path with stations, the first of them reached."""
+    points = [(12 + 34 * i, 40 - 12 * (i % 2) - 3 * i) for i in range(5)]
+    yield _line(points, "opacity='0.5' stroke-dasharray='3 4'")
+    for i, (x, y) in enumerate(points):
         yield _dot(x, y, 7 if i == 0 else 5, solid=i == 0)
 
 
 def _translate() -> Iterable[str]:
-    """Candidates with bars, the longest taken."""
+    """Candidates with bars, the longest chosen."""
     for row, (share, tile) in enumerate([(0.9, 26), (0.35, 20), (0.16, 30)]):
         y = 12 + 16 * row
         yield _box(34 - tile, y - 5, tile, 10, row == 0, 0.3)
@@ -95,7 +98,7 @@ def _positions() -> Iterable[str]:
 
 
 def _why() -> Iterable[str]:
-    """Two laws that cross."""
+    """Two growth curves that cross."""
     yield _line([(20, 4), (20, 50), (146, 50)], "opacity='0.5'")
     yield _line([(20 + x, 44 - 0.16 * x) for x in range(0, 121, 4)], "stroke-dasharray='4 4'")
     square = [(20 + x, 49 - 42 * (x / 120) ** 2) for x in range(0, 121, 4)]
@@ -127,8 +130,8 @@ def _attribution() -> Iterable[str]:
         yield _box(x, 42 - 34 * share, 13, 34 * share, i == 1, 0.3)
         yield _line([(x, 44), (x + 13, 44)], "opacity='0.5'")
         colour = f'stroke="{ACCENT}"' if i == 1 else 'opacity="0.3"'
-        way = f"M{x + 6} 47C{x + 6} 55 132 56 132 32"
-        yield f'<path d="{way}" stroke-width="{5 * share:g}" {colour}/>'
+        path = f"M{x + 6} 47C{x + 6} 55 132 56 132 32"
+        yield f'<path d="{path}" stroke-width="{5 * share:g}" {colour}/>'
     yield _box(118, 20, 28, 12, True, 0.3)
 
 
@@ -151,7 +154,7 @@ PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "train": _train,
     "findings": _findings,
 }
-"""By the room's name in the address."""
+"""Pictures of the pages, by the page's name in the address."""
 LAB_PICTURES: dict[str, Callable[[], Iterable[str]]] = {
     "interventions": _lab,
     "attribution": _attribution,
@@ -162,8 +165,8 @@ LAB_PICTURES: dict[str, Callable[[], Iterable[str]]] = {
 _KNOB = 'fill="var(--st-background-color, #fff)" stroke="none"'
 
 
-def _line(places: Iterable[tuple[float, float]], more: str) -> str:
-    points = " ".join(f"{x:g},{y:.1f}" for x, y in places)
+def _line(coordinates: Iterable[tuple[float, float]], more: str) -> str:
+    points = " ".join(f"{x:g},{y:.1f}" for x, y in coordinates)
     return f'<polyline points="{points}" {more}/>'
 
 

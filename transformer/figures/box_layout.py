@@ -1,6 +1,6 @@
-"""Where the boxes of the paper's Figures 1 and 2 stand, and the arrows between them.
+"""Positions of the boxes and arrows in the paper's Figures 1 and 2.
 
-Units are pixels at full size. y grows downwards; the figure, as in the paper, is read upwards.
+Units are pixels at full size, and y grows downwards. As in the paper, Figure 1 is read upwards.
 """
 
 from __future__ import annotations
@@ -10,27 +10,26 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-Place = tuple[float, float, float, float]
+Rectangle = tuple[float, float, float, float]
 """Left, top, width and height."""
 Path = tuple[tuple[float, float], ...]
-"""The corners of an arrow; its head is at the last."""
+"""The corners of an arrow, the last of them its head."""
 
 ATTENTION = (
     *("query", "key", "value", "scores", "scale", "mask", "softmax"),
     *("heads", "concat", "output"),
 )
-"""The boxes of Figure 2, in the order of the walk."""
+"""The boxes of Figure 2, in the order of computation."""
 _STACKS = {"encoder": ("self_attn", "ffn"), "decoder": ("self_attn", "cross_attn", "ffn")}
 
 
 def _stops(stack: str) -> tuple[str, ...]:
-    """Every box of one stack that can be opened, those of one layer for all, in the order of the
-    walk."""
-    found = [f"embed.{step}" for step in ("tokens", "positions", "sum")]
+    """Return the boxes of one stack in the order of computation; one layer stands for all."""
+    stops = [f"embed.{step}" for step in ("tokens", "positions", "sum")]
     for block in _STACKS[stack]:
         steps = ("hidden", "output") if block == "ffn" else ATTENTION
-        found += [f"{block}.{step}" for step in (*steps, "add", "norm")]
-    return tuple(f"{stack}.{one}" for one in found)
+        stops += [f"{block}.{step}" for step in (*steps, "add", "norm")]
+    return tuple(f"{stack}.{stop}" for stop in stops)
 
 
 STOPS = (
@@ -39,29 +38,29 @@ STOPS = (
     *_stops("decoder"),
     *("output.logits", "output.softmax", "output.choice"),
 )
-"""The whole walk. Names are those of `analysis.inside`, without the layer."""
+"""All boxes in the order of computation. Names are those of `analysis.inside` without the layer."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """Everything's place.
+    """Positions of everything in a drawing.
 
     Attributes:
         size: width and height.
-        boxes: by the box's id.
-        arrows, residuals: what runs through the boxes, and what goes around them.
-        frames: around the layers that there are N of.
-        words: centres of words, by name, and how wide they may be.
-        chooser: of the layers; None where there is none.
+        boxes: rectangle of each box, by its id.
+        arrows, residuals: arrows between boxes, and residual connections around them.
+        frames: frames around the layers that are repeated N times.
+        words: centre and maximum width of each text, by name.
+        chooser: rectangle of the layer selector; None if there is none.
     """
 
     size: tuple[float, float]
-    boxes: Mapping[str, Place]
+    boxes: Mapping[str, Rectangle]
     arrows: Sequence[Path]
     residuals: Sequence[Path] = ()
-    frames: Sequence[Place] = ()
+    frames: Sequence[Rectangle] = ()
     words: Mapping[str, tuple[float, float, float]] | None = None
-    chooser: Place | None = None
+    chooser: Rectangle | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return vars(self)
@@ -74,51 +73,51 @@ _SIDE = {"encoder": 20, "decoder": 380}
 _GUTTER = 200
 _STEM = 25  # from a sublayer's input to its box
 _GAP = 10
-_APART = 36  # between the arrows of queries, keys and values
+_ARROW_SPACING = 36  # between the arrows of queries, keys and values
 
 
 class _Stack:
-    """One column of Figure 1, built from below; `y` is how far it has come."""
+    """One column of Figure 1, built from the bottom; `y` is the top of what is built so far."""
 
     def __init__(self, name: str, y: float) -> None:
         self.name, self.x, self.y = name, float(_CENTRE[name]), y
-        self.boxes: dict[str, Place] = {}
+        self.boxes: dict[str, Rectangle] = {}
         self.arrows: list[Path] = []
         self.residuals: list[Path] = []
 
-    def box(self, part: str, high: float, wide: float = _WIDE) -> None:
-        self.y -= high
-        self.boxes[part] = (self.x - wide / 2, self.y, wide, high)
+    def box(self, part: str, height: float, width: float = _WIDE) -> None:
+        self.y -= height
+        self.boxes[part] = (self.x - width / 2, self.y, width, height)
 
-    def rise(self, far: float) -> None:
-        self.arrows.append(((self.x, self.y), (self.x, self.y - far)))
-        self.y -= far
+    def rise(self, distance: float) -> None:
+        self.arrows.append(((self.x, self.y), (self.x, self.y - distance)))
+        self.y -= distance
 
-    def fork(self, *apart: float, height: float, bend: float) -> None:
-        """Arrows from the stem to the box above, `apart` from its middle."""
-        for side in apart:
+    def fork(self, *offsets: float, height: float, bend: float) -> None:
+        """Draw arrows from the stem to the box above, at these offsets from its middle."""
+        for side in offsets:
             x = self.x + side
             turn = ((self.x, self.y - bend), (x, self.y - bend)) if side else ()
             self.arrows.append(((self.x, self.y), *turn, (x, self.y - height)))
 
     def embed(self) -> None:
-        """Embedding, the sum, and the positions beside it."""
+        """Add the embedding, the sum, and the positional encoding next to it."""
         self.box(f"{self.name}.embed.tokens", _HIGH["embed"])
         self.rise(20)
         self.box(f"{self.name}.embed.sum", 28, 28)
         outwards = 1 if self.name == "decoder" else -1
         middle, near = self.y + 14, self.x + outwards * 25
-        left = near if outwards > 0 else near - 70
-        self.boxes[f"{self.name}.embed.positions"] = (left, middle - 14, 70, 28)
+        box_left = near if outwards > 0 else near - 70
+        self.boxes[f"{self.name}.embed.positions"] = (box_left, middle - 14, 70, 28)
         self.arrows.append(((near, middle), (self.x + outwards * 14, middle)))
 
     def sublayer(self, block: str) -> None:
-        """A sublayer, what goes around it, and the sum and norm above it."""
+        """Add a sublayer, its residual connection, and the sum and norm above it."""
         start = self.y
         if block == "cross_attn":
-            self.fork(_APART, height=_STEM, bend=11)
+            self.fork(_ARROW_SPACING, height=_STEM, bend=11)
         elif block == "self_attn":
-            self.fork(-_APART, 0, _APART, height=_STEM, bend=14)
+            self.fork(-_ARROW_SPACING, 0, _ARROW_SPACING, height=_STEM, bend=14)
         else:
             self.fork(0, height=_STEM, bend=0)
         self.y -= _STEM
@@ -138,7 +137,7 @@ class _Stack:
 
 @cache
 def figure_1() -> Drawing:
-    """The whole model: encoder left, decoder right, the memory between them (Figure 1)."""
+    """Return Figure 1: encoder on the left, decoder on the right, the encoder's output between."""
     high = 652.0
     stacks, frames = {}, []
     for name, blocks in _STACKS.items():
@@ -173,27 +172,27 @@ def figure_1() -> Drawing:
 
 
 def _memory(encoder: _Stack, decoder: _Stack) -> list[Path]:
-    """From the encoder's top into the middle of every decoder layer: keys and values."""
-    left, top, wide, high = encoder.boxes["encoder.memory"]
+    """Return the arrows of keys and values from the encoder's output to the decoder layers."""
+    box_left, top, wide, high = encoder.boxes["encoder.memory"]
     _, box, _, tall = decoder.boxes["decoder.cross_attn"]
-    start = ((left + wide, top + high / 2), (float(_GUTTER), top + high / 2))
+    start = ((box_left + wide, top + high / 2), (float(_GUTTER), top + high / 2))
     bend = box + tall + 8
     return [
         (*start, (float(_GUTTER), bend), (x, bend), (x, box + tall))
-        for x in (decoder.x - _APART, decoder.x)
+        for x in (decoder.x - _ARROW_SPACING, decoder.x)
     ]
 
 
 @cache
 def figure_2() -> tuple[Drawing, Drawing]:
-    """Attention opened: scaled dot-product attention within many heads (Figure 2); one drawing
-    from left to right, one for a narrow screen."""
+    """Return Figure 2, scaled dot-product attention within multi-head attention: one drawing from
+    left to right, and one for a narrow screen."""
     return _wide(), _narrow()
 
 
 def _wide() -> Drawing:
     high = 48.0
-    boxes: dict[str, Place] = {
+    boxes: dict[str, Rectangle] = {
         name: (0, 56.0 * i, 62, high) for i, name in enumerate(ATTENTION[:3])
     }
     boxes |= {name: (92 + 94.0 * i, 28, 78, high) for i, name in enumerate(ATTENTION[3:7])}
@@ -212,7 +211,7 @@ def _wide() -> Drawing:
 
 def _narrow() -> Drawing:
     high = 48.0
-    boxes: dict[str, Place] = {
+    boxes: dict[str, Rectangle] = {
         name: (120.0 * i, 0, 100, high) for i, name in enumerate(ATTENTION[:3])
     }
     boxes |= {
