@@ -145,7 +145,7 @@ def _by_word(
     tokens: Sequence[str],
     read: Sequence[int],
 ) -> Float[np.ndarray, "layers heads written_word key_word"]:
-    """Merge as `measures.words.merge`, but leave out the rows of punctuation in a word that has letters."""
+    """Merge as `words.merge` does, but skip rows of punctuation in a word that has letters."""
     written = words(tokens)
     pieces_by_word = [
         [at for at, word in enumerate(written) if word == number and not is_punctuation(tokens[at])]
