@@ -26,7 +26,7 @@ from transformer.measures import MEASURES
 from transformer.text.files import write_json
 from transformer.training.recipe import make_run_config
 from transformer.ui.pages.lab import GRID_MEASURES
-from transformer.ui.pages.lab.roles import said
+from transformer.ui.pages.lab.roles import format_measure
 
 PAGE = "pages/lab.py"
 LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\tUn pilote.\t0-0")
@@ -128,7 +128,7 @@ def test_all_heads_have_a_cell_with_what_was_measured(
                 assert level == pytest.approx(line["distance"] / most)
                 says = one["told"][line["layer"]][line["head"]]
                 assert f"layer {line['layer']}, head {line['head']}: " in says
-                assert said("distance", line["distance"]) in says
+                assert format_measure("distance", line["distance"]) in says
     none = Counter(card["role"]["group"] for card in measured["cards"])["none"]
     if none == 24:
         assert "None of the 24 heads has a role here" in told(app)
@@ -160,9 +160,9 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     assert "Encoder self-attention, layer 1, head 3: " in written
     for name, value in card["measures"].items():
         if name in GRID_MEASURES and value is not None:
-            even = said(name, measured["chance"]["encoder"].get(name))
+            even = format_measure(name, measured["chance"]["encoder"].get(name))
             label = html.escape(GRID_MEASURES[name])
-            row = f">{label}</th><td>{said(name, value)}</td><td>{even}</td>"
+            row = f">{label}</th><td>{format_measure(name, value)}</td><td>{even}</td>"
             assert row in written
     bars = charts(app)[0]["data"][0]
     total = sum(rows for _, rows in measured["offsets"][at])
@@ -184,7 +184,7 @@ def test_where_it_is_strongest_is_a_way_into_the_explorer(
     source, target = measured["texts"][number]
     first = next(one for one in app.button if one.key == f"go-strongest-{number}")
     assert first.label.replace("\\", "").startswith(
-        f"{said(card['measure'], value)} · {source[:60]}"
+        f"{format_measure(card['measure'], value)} · {source[:60]}"
     )
     first.click().run()
     now = view(app)

@@ -189,7 +189,7 @@ def test_what_cannot_be_compared_leaves_the_switches(
     def refused(*given: object) -> None:
         raise ValueError("there is no word to compare")
 
-    monkeypatch.setattr(switch, "compared", refused)
+    monkeypatch.setattr(switch, "cached_comparison", refused)
     app = opened(visit, off="e1.2")
     assert any("there is no word to compare" in one for one in messages(app))
     assert any("off" in unpack(one.proto.bytes)[0] for one in browser_views(app))
@@ -201,7 +201,7 @@ def test_a_long_text_and_an_odd_one(visit: Visit) -> None:
     app = opened(visit, text="hides books the lamp " * 6, off="c1", blank="all")
     assert "All cells can be blanked for up to 48 tokens" in said(app)
     assert "without forced decoding, the changed model writes" in said(app)
-    assert "None: no head comes after" in said(app)
+    assert "None: the change affects no later head" in said(app)
     app = opened(visit, text="<b>x</b> 👩🏽‍🚀", off="c1", kind="encoder", row="0", column="0")
     assert not messages(app)
     assert moved(app)
@@ -233,12 +233,12 @@ def test_a_chosen_cell_and_all_cells(visit: Visit, translator: Translator) -> No
 
 
 def test_what_the_address_writes_is_read_back() -> None:
-    row = switch_changes.Row(("decoder", 1, 0), 7, {3: 40, 0: 60})
-    assert switch_changes.row_of(row.written()) == row
+    row = switch_changes.EditedRow(("decoder", 1, 0), 7, {3: 40, 0: 60})
+    assert switch_changes.parse_row(row.code()) == row
     patch = switch_changes.Patch("encoder.hook_memory", (2, 1), ())
-    assert switch_changes.patch_of(patch.written()) == patch
-    assert switch_changes.row_of("") is None
-    assert switch_changes.patch_of("") is None
+    assert switch_changes.parse_patch(patch.code()) == patch
+    assert switch_changes.parse_row("") is None
+    assert switch_changes.parse_patch("") is None
 
 
 def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator) -> None:

@@ -1,4 +1,4 @@
-"""Queries and keys of one head over many sentences, in one picture."""
+"""Query–key map: queries and keys of one head over many sentences in one plane."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from transformer.ui.widgets import controls, corpus, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed, preview_caption, preview_of
 
-SENTENCES = 120
-"""Sentences of the corpus that a map is made of, evenly, as far as `POINTS` reaches."""
-FIGURE = "query-keys"
+MAX_SENTENCES = 120
+"""Evenly spaced in the corpus; the map takes as many of them as fit into `POINTS`."""
+FIGURE_KEY = "query-keys"
 QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
-Place = tuple[str, int, int]  # "query" or "key", sentence, position
+MapPoint = tuple[str, int, int]  # "query" or "key", sentence, position
 
 
 def show(model: Model) -> None:
-    """The head, the corpus, the picture, and the sentence of the point that is clicked."""
+    """Draw the controls, the map, and the sentence of the selected point."""
     frame.lead_text(
         "A head compares the **query** of a token with the **key** of every token. This map shows "
         "both for one head over many sentences: a query is close to the keys it attends to."
@@ -58,60 +58,67 @@ def show(model: Model) -> None:
             "scores are dot products."
         )
         return
-    some = spread(texts, SENTENCES)
-    found = computed(
-        _question(model, some),
+    sample = spread(texts, MAX_SENTENCES)
+    result = computed(
+        _computation(model, sample),
         button="Draw the map",
-        about=f"One pass over {len(some)} sentences of the corpus takes a few seconds.",
+        about=f"One pass over {len(sample)} sentences of the corpus takes a few seconds.",
     )
-    if found is None and (few := preview_of(some)) is not None:
-        found = _preview(model, few, view.kind, view.layer, view.head)
-        preview_caption(few, some)
-    if found:
-        _draw(model, found, len(texts))
+    if result is None and (preview_sample := preview_of(sample)) is not None:
+        result = _preview(model, preview_sample, view.kind, view.layer, view.head)
+        preview_caption(preview_sample, sample)
+    if result:
+        _draw(model, result, len(texts))
 
 
 @cached("Mapping a few sentences …")
-def _preview(model: Model, few: Corpus, kind: str, layer: int, head: int) -> dict[str, Any]:
-    return query_key_map(model.translator, few, kind, layer, head).to_dict()
+def _preview(model: Model, sample: Corpus, kind: str, layer: int, head: int) -> dict[str, Any]:
+    return query_key_map(model.translator, sample, kind, layer, head).to_dict()
 
 
-def _question(model: Model, some: Corpus) -> Computation:
+def _computation(model: Model, sample: Corpus) -> Computation:
     view = state.view(Lab)
     folder = str(models.checkpoints()[model.name].resolve())
-    which: dict[str, Any] = {"kind": view.kind, "layer": view.layer, "head": view.head}
+    head_fields: dict[str, Any] = {"kind": view.kind, "layer": view.layer, "head": view.head}
     return Computation(
         "transformer.analysis.roles.query_key_map:compute",
-        {**which, "checkpoint": folder, "hash": model.hash, "corpus": some.to_dict()},
-        identity=(model.hash, some.hash, which),
+        {**head_fields, "checkpoint": folder, "hash": model.hash, "corpus": sample.to_dict()},
+        identity=(model.hash, sample.hash, head_fields),
     )
 
 
-def _draw(model: Model, found: dict[str, Any], n_corpus: int) -> None:
-    places, view = _places(found), state.view(Lab)
-    points = np.array(found["points"])
-    named = (at for at, place in enumerate(places) if _written(place) == view.point)
-    chosen = next(named, None)  # the point of the address, if it is there
+def _draw(model: Model, result: dict[str, Any], n_corpus: int) -> None:
+    map_points, view = _map_points(result), state.view(Lab)
+    points = np.array(result["points"])
+    matches = (
+        at for at, map_point in enumerate(map_points) if _point_code(map_point) == view.point
+    )
+    selected = next(matches, None)  # the address's point, if the map has it
     figure, curves = query_key_figure(
         points,
-        [side for side, _, _ in places],
-        [_group(found, place) for place in places],
-        [_told(found, place) for place in places],
-        found["explained"],
-        links=_links(found, places, chosen),
-        chosen=None if chosen is None else (chosen, exact.token(_token(found, places[chosen]))),
+        [side for side, _, _ in map_points],
+        [_group(result, map_point) for map_point in map_points],
+        [_hover_text(result, map_point) for map_point in map_points],
+        result["explained"],
+        links=_links(result, map_points, selected),
+        chosen=None
+        if selected is None
+        else (selected, exact.token(_token(result, map_points[selected]))),
         dark=dark(),
     )
-    st.markdown(f"**{KINDS[view.kind]}, {exact.head(view.layer, view.head)}**{_agreement(found)}")
-    if chosen is None:
+    st.markdown(f"**{KINDS[view.kind]}, {exact.head(view.layer, view.head)}**{_agreement(result)}")
+    if selected is None:
         st.info("Click a disc (a query) to see which keys of its sentence it attends to.")
     else:
-        _sentence(found, places[chosen])
-    taken = partial(_picked, [[_written(places[at]) for at in own] for own in curves])
-    chart(figure, FIGURE, taken)
-    n = len(found["sentences"])
+        _sentence(result, map_points[selected])
+    on_click = partial(
+        _select_point, [[_point_code(map_points[at]) for at in curve] for curve in curves]
+    )
+    chart(figure, FIGURE_KEY, on_click)
+    n = len(result["sentences"])
     st.caption(
-        f"{len(places):,} points of {n} of {n_corpus} sentences (at most {POINTS:,} points). All "
+        f"{len(map_points):,} points of {n} of {n_corpus} sentences (at most {POINTS:,} "
+        "points). All "
         "keys are shifted by one vector so that both clouds have the same centre, and queries and "
         "keys are scaled by c and 1/c so that both have the same spread. Neither changes any "
         "attention weight (after Yeh et al. 2023). The plane shows the two directions of greatest "
@@ -119,36 +126,36 @@ def _draw(model: Model, found: dict[str, Any], n_corpus: int) -> None:
     )
     tables.csv(
         "All points (.csv)",
-        lambda: _table(found, places, points),
+        lambda: _table(result, map_points, points),
         file_name("queries-keys", model.name, "", exact.in_file(view.layer, view.head)),
     )
 
 
-def _places(found: dict[str, Any]) -> list[Place]:
-    """Of every point; all queries, then all keys."""
+def _map_points(result: dict[str, Any]) -> list[MapPoint]:
+    """Return side, sentence and position of every point: all queries, then all keys."""
     return [
-        (side, number, at)
+        (side, number, position)
         for side, name in (("query", "queries"), ("key", "keys"))
-        for number, sentence in enumerate(found["sentences"])
-        for at in range(len(sentence[name]))
+        for number, sentence in enumerate(result["sentences"])
+        for position in range(len(sentence[name]))
     ]
 
 
-def _token(found: dict[str, Any], place: Place) -> str:
-    side, number, at = place
-    token: str = found["sentences"][number]["queries" if side == "query" else "keys"][at]
+def _token(result: dict[str, Any], map_point: MapPoint) -> str:
+    side, number, position = map_point
+    token: str = result["sentences"][number]["queries" if side == "query" else "keys"][position]
     return token
 
 
-def _group(found: dict[str, Any], place: Place) -> str:
-    """What the colour of a point stands for."""
-    side, number, at = place
-    how, token = state.view(Lab).dots, _token(found, place)
-    if how == "side":
+def _group(result: dict[str, Any], map_point: MapPoint) -> str:
+    """Return the legend entry of a point's colour."""
+    side, number, position = map_point
+    colour_by, token = state.view(Lab).dots, _token(result, map_point)
+    if colour_by == "side":
         return side
-    if how == "position":
-        length = len(found["sentences"][number]["queries" if side == "query" else "keys"])
-        return QUARTERS[4 * at // length]
+    if colour_by == "position":
+        length = len(result["sentences"][number]["queries" if side == "query" else "keys"])
+        return QUARTERS[4 * position // length]
     if token in CONTROL:
         return "special token"
     if is_punctuation(token):
@@ -156,80 +163,82 @@ def _group(found: dict[str, Any], place: Place) -> str:
     return "beginning of a word" if token.startswith(BEGIN) else "continuation of a word"
 
 
-def _told(found: dict[str, Any], place: Place) -> str:
-    side, number, at = place
-    tokens = exact.tokens(found["sentences"][number]["queries" if side == "query" else "keys"])
-    marked = [f"[{token}]" if n == at else token for n, token in enumerate(tokens)]
-    return f"{side}: {' '.join(marked[max(0, at - 6) : at + 7])}"
+def _hover_text(result: dict[str, Any], map_point: MapPoint) -> str:
+    side, number, position = map_point
+    tokens = exact.tokens(result["sentences"][number]["queries" if side == "query" else "keys"])
+    marked = [f"[{token}]" if n == position else token for n, token in enumerate(tokens)]
+    return f"{side}: {' '.join(marked[max(0, position - 6) : position + 7])}"
 
 
-def _agreement(found: dict[str, Any]) -> str:
-    """How far the picture may be trusted."""
-    whole, plane = found["agreement"]
-    if whole is None or plane is None:
+def _agreement(result: dict[str, Any]) -> str:
+    """Return how well distances match scores, in all dimensions and on the map."""
+    full, plane = result["agreement"]
+    if full is None or plane is None:
         return ""
-    numbers = [f"{one:.2f}".replace("-", "−") for one in (whole, plane)]
+    numbers = [f"{value:.2f}".replace("-", "−") for value in (full, plane)]
     return (
-        f": within rows, closeness and score correlate with {numbers[0]} in all dimensions and "
-        f"**{numbers[1]}** on this map"
+        f": within rows, the correlation of closeness and score is {numbers[0]} in all dimensions "
+        f"and **{numbers[1]}** on this map"
     )
 
 
-def _written(place: Place) -> str:
-    side, number, at = place
-    return f"{side[0]}{number}.{at}"
+def _point_code(map_point: MapPoint) -> str:
+    side, number, position = map_point
+    return f"{side[0]}{number}.{position}"
 
 
-def _picked(names: list[list[str]]) -> None:
-    points = st.session_state[FIGURE]["selection"]["points"]
+def _select_point(names: list[list[str]]) -> None:
+    points = st.session_state[FIGURE_KEY]["selection"]["points"]
     if points and points[0]["curve_number"] < len(names):
         state.change(point=names[points[0]["curve_number"]][points[0]["point_index"]])
 
 
-def _weights(found: dict[str, Any], place: Place) -> list[float]:
-    """What a query gives each key, or what a key gets from each query."""
-    side, number, at = place
-    weights = np.array(found["sentences"][number]["weights"])
-    row: list[float] = (weights[at] if side == "query" else weights[:, at]).tolist()
+def _weights(result: dict[str, Any], map_point: MapPoint) -> list[float]:
+    """Return a query's weights over all keys, or a key's weights from all queries."""
+    side, number, position = map_point
+    weights = np.array(result["sentences"][number]["weights"])
+    row: list[float] = (weights[position] if side == "query" else weights[:, position]).tolist()
     return row
 
 
 def _links(
-    found: dict[str, Any], places: Sequence[Place], chosen: int | None
+    result: dict[str, Any], map_points: Sequence[MapPoint], selected: int | None
 ) -> list[AttentionLink]:
-    if chosen is None:
+    if selected is None:
         return []
-    side, number, _ = places[chosen]
-    far = "key" if side == "query" else "query"
-    first = places.index((far, number, 0))
+    side, number, _ = map_points[selected]
+    other_side = "key" if side == "query" else "query"
+    first = map_points.index((other_side, number, 0))
     return [
-        AttentionLink(chosen, first + at, weight, exact.token(_token(found, (far, number, at))))
-        for at, weight in enumerate(_weights(found, places[chosen]))
+        AttentionLink(
+            selected, first + at, weight, exact.token(_token(result, (other_side, number, at)))
+        )
+        for at, weight in enumerate(_weights(result, map_points[selected]))
     ]
 
 
-def _sentence(found: dict[str, Any], place: Place) -> None:
-    """The sentence, as dark as each token is attended to."""
-    side, number, at = place
-    sentence = found["sentences"][number]
-    asks = side == "query"
-    far = exact.tokens(sentence["keys" if asks else "queries"])
+def _sentence(result: dict[str, Any], map_point: MapPoint) -> None:
+    """Draw the point's sentence with each token shaded by its weight."""
+    side, number, position = map_point
+    sentence = result["sentences"][number]
+    is_query = side == "query"
+    other_tokens = exact.tokens(sentence["keys" if is_query else "queries"])
     chips = "".join(
         f'<span title="{weight:.0%}" style="display:inline-block;padding:0 .4em;margin:.1em .15em;'
         f"border-radius:5px;outline:1px solid #8885;"
         f'background:rgba(33,113,181,{0.75 * weight:.2f})"><bdi>{escape(token)}</bdi> '
         f'<small style="opacity:.75">{weight:.0%}</small></span>'
-        for token, weight in zip(far, _weights(found, place), strict=True)
+        for token, weight in zip(other_tokens, _weights(result, map_point), strict=True)
     )
-    name = escape(exact.tokens(sentence["queries" if asks else "keys"])[at])
-    does = "attends to" if asks else "is attended to by"
-    st.html(f'<div style="line-height:2"><b><bdi>{name}</bdi></b> {does} {chips}</div>')
+    name = escape(exact.tokens(sentence["queries" if is_query else "keys"])[position])
+    verb = "attends to" if is_query else "is attended to by"
+    st.html(f'<div style="line-height:2"><b><bdi>{name}</bdi></b> {verb} {chips}</div>')
 
 
 def _table(
-    found: dict[str, Any], places: Sequence[Place], points: np.ndarray[Any, Any]
+    result: dict[str, Any], map_points: Sequence[MapPoint], points: np.ndarray[Any, Any]
 ) -> pd.DataFrame:
-    table = pd.DataFrame(places, columns=["side", "sentence", "position"])
-    table["token"] = [_token(found, place) for place in places]
+    table = pd.DataFrame(map_points, columns=["side", "sentence", "position"])
+    table["token"] = [_token(result, map_point) for map_point in map_points]
     table["x"], table["y"] = points.T
     return table

@@ -34,12 +34,12 @@ ABOUT = (
     "Measures all heads of all three kinds in one pass. This takes a few seconds per hundred "
     "sentences."
 )
-DO = {
+ROLE_PHRASES = {
     "positional": "attend to a fixed offset",
     "backwards": "read backwards",
     "aligner": "align words with their source words",
     "syntactic": "follow a grammatical relation",
-    "pieces": "join the pieces of a word",
+    "pieces": "join the tokens of a word",
     "rare": "attend to the rarest token",
     "duplicate": "attend to the same token",
     "punctuation": "attend to punctuation",
@@ -56,54 +56,55 @@ def show(model: Model) -> None:
     texts = corpus.choose(model)
     if texts is None:
         return
-    found = computed.measured_or_preview(model, texts, "heads", about=ABOUT)
-    if found is None:
+    report = computed.measured_or_preview(model, texts, "heads", about=ABOUT)
+    if report is None:
         return
-    _first_choice(found)
-    _summary(found)
-    _heads(found)
-    _card(model, found, texts)
-    _table(model, found, texts)
+    _default_head(report)
+    _summary(report)
+    _measure_grid(report)
+    _card(model, report, texts)
+    _table(model, report, texts)
 
 
-def _first_choice(found: Mapping[str, Any]) -> None:
-    """Before anybody has chosen a head: the one whose role is clearest, else the most confident."""
+def _default_head(report: Mapping[str, Any]) -> None:
+    """If no head is selected, select the one with the clearest role, else the most confident."""
     if state.view(Lab).layer >= 0 and state.view(Lab).head >= 0:
         return
     best = max(
-        found["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
+        report["cards"], key=lambda card: (card["role"]["share"], card["measures"]["confidence"])
     )
     state.set_fields(kind=best["kind"], layer=best["layer"], head=best["head"])
 
 
-def _summary(found: Mapping[str, Any]) -> None:
-    groups = Counter(card["role"]["group"] for card in found["cards"])
-    n, none = len(found["cards"]), groups["none"]
-    roles = [f"{groups[group]} {does}" for group, does in DO.items() if groups[group]]
+def _summary(report: Mapping[str, Any]) -> None:
+    groups = Counter(card["role"]["group"] for card in report["cards"])
+    n, without_role = len(report["cards"]), groups["none"]
+    roles = [f"{groups[group]} {phrase}" for group, phrase in ROLE_PHRASES.items() if groups[group]]
     if roles:
         st.markdown(
-            f"**{n - none} of {n} heads have a role here:** {'; '.join(roles)}. The other {none} "
-            "meet no rule; the grid shows how they compare on each measure."
+            f"**{n - without_role} of {n} heads have a role here:** {'; '.join(roles)}. The "
+            f"other {without_role} "
+            "meet no rule; the grid compares them by each measure."
         )
     else:
         st.markdown(
-            f"**None of the {n} heads has a role here.** No head does one thing most of the time. "
-            "The grid shows how they compare on each measure."
+            f"**None of the {n} heads has a role here.** No head meets a rule. The grid compares "
+            "them by each measure."
         )
 
 
-def _heads(found: Mapping[str, Any]) -> None:
+def _measure_grid(report: Mapping[str, Any]) -> None:
     st.selectbox(width=280, **state.bound_choice("colour"))
     colour, view = state.view(Lab).colour, state.view(Lab)
     measure = MEASURES[colour]
     st.caption(frame.plain(measure.note))
-    table = pd.DataFrame(found["table"])
+    table = pd.DataFrame(report["table"])
     values = pd.to_numeric(table[colour]).to_numpy(dtype=np.float64)
     if np.isnan(values).all():
         st.info(f"This cannot be measured over these sentences: {measure.missing_reason}.")
     marks = dict(
         sorted(
-            {(c["role"]["short"], exact.display_text(c["role"]["text"])) for c in found["cards"]}
+            {(c["role"]["short"], exact.display_text(c["role"]["text"])) for c in report["cards"]}
             - {("·", "none")}
         )
     )
@@ -113,7 +114,7 @@ def _heads(found: Mapping[str, Any]) -> None:
     if marks:
         legend.append("Roles: " + ", ".join(f"{mark} {text}" for mark, text in marks.items()))
     data = headgrid_data(
-        [_one(kind, found, colour) for kind in KINDS],
+        [_kind_grid(kind, report, colour) for kind in KINDS],
         low=0.0,
         high=float(np.nanmax(values, initial=1e-6)),
         legend=". ".join(legend),
@@ -121,36 +122,40 @@ def _heads(found: Mapping[str, Any]) -> None:
         large=view.size == "large",
         exact=exact.is_on(),
     )
-    _grid(key="cards", data=data, on_choice_change=_taken)
+    _grid(key="cards", data=data, on_choice_change=_select_cell)
 
 
-def _one(kind: str, found: Mapping[str, Any], colour: str) -> Grid:
-    cards = [card for card in found["cards"] if card["kind"] == kind]
+def _kind_grid(kind: str, report: Mapping[str, Any], colour: str) -> Grid:
+    cards = [card for card in report["cards"] if card["kind"] == kind]
     n_heads = 1 + max(card["head"] for card in cards)
 
-    def lines(each: list[Any]) -> list[list[Any]]:
-        return [each[at : at + n_heads] for at in range(0, len(each), n_heads)]
+    def grid_rows(values_by_head: list[Any]) -> list[list[Any]]:
+        return [values_by_head[at : at + n_heads] for at in range(0, len(values_by_head), n_heads)]
 
     values = [card["measures"].get(colour) for card in cards]
-    told = [
+    hover = [
         f"{KINDS[kind]}, {exact.head(card['layer'], card['head'])}: "
-        f"{said(colour, value)}; {exact.display_text(card['role']['text'])}"
+        f"{format_measure(colour, value)}; {exact.display_text(card['role']['text'])}"
         for card, value in zip(cards, values, strict=True)
     ]
     marks = [card["role"]["short"].replace("·", "") for card in cards]
     numbers = [math.nan if value is None else value for value in values]
-    return Grid(kind, KINDS[kind], np.array(lines(numbers)), lines(marks), lines(told))
+    return Grid(kind, KINDS[kind], np.array(grid_rows(numbers)), grid_rows(marks), grid_rows(hover))
 
 
-def _taken() -> None:
-    told = st.session_state["cards"]["choice"]
+def _select_cell() -> None:
+    choice = st.session_state["cards"]["choice"]
     state.change(
-        kind=str(told["grid"]), layer=int(told["row"]), head=int(told["column"]), row=-1, column=-1
+        kind=str(choice["grid"]),
+        layer=int(choice["row"]),
+        head=int(choice["column"]),
+        row=-1,
+        column=-1,
     )
 
 
-def _table(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
-    table = pd.DataFrame(found["table"])
+def _table(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
+    table = pd.DataFrame(report["table"])
     with st.expander(f"All {len(table)} heads as a table"):
         st.dataframe(table, hide_index=True, height=420)
         st.caption("Click a column name to sort by it.")
@@ -169,47 +174,47 @@ print(head_roles(measured)[0])""",
     )
 
 
-NAMES = {
+ROLE_NAMES = {
     "positional": "Positional",
     "backwards": "Backwards",
     "aligner": "Aligner",
     "syntactic": "Syntactic",
-    "pieces": "Pieces of a word",
+    "pieces": "Tokens of a word",
     "rare": "Rare words",
     "duplicate": "Same token",
     "punctuation": "Punctuation",
     "sink": "Attention sink",
     "none": "None",
 }
-SENTENCE = 70
-"""Letters of a sentence on a button."""
+MAX_BUTTON_CHARACTERS = 70
+"""Of a sentence on a button."""
 
 
-def _card(model: Model, found: Mapping[str, Any], texts: Corpus) -> None:
+def _card(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
     view = state.view()
     at = next(
         number
-        for number, card in enumerate(found["cards"])
+        for number, card in enumerate(report["cards"])
         if (card["kind"], card["layer"], card["head"]) == (view.kind, view.layer, view.head)
     )
-    card = HeadRole.from_dict(found["cards"][at])
+    card = HeadRole.from_dict(report["cards"][at])
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
             controls.button_row("kind")
             controls.layer_and_head(model)
-        _role(card, found)
+        _role(card, report)
         with st.expander("Rules and numbers of this head"):
-            _rules(card, found)
+            _rules(card, report)
         left, right = st.columns([3, 2], gap="large")
         with left:
-            _numbers(card, found)
+            _measure_table(card, report)
         with right:
-            _offsets(found["offsets"][at])
-        _strongest(card, found, texts)
-        _ways_on(card)
+            _offsets(report["offsets"][at])
+        _strongest(card, report, texts)
+        _head_buttons(card)
 
 
-def _ways_on(card: HeadRole) -> None:
+def _head_buttons(card: HeadRole) -> None:
     with st.container(horizontal=True):
         frame.page_button(
             "pages/attention.py",
@@ -227,68 +232,67 @@ def _ways_on(card: HeadRole) -> None:
         )
 
 
-def _role(card: HeadRole, found: Mapping[str, Any]) -> None:
-    where = f"{KINDS[card.kind]}, {exact.head(card.layer, card.head)}"
+def _role(card: HeadRole, report: Mapping[str, Any]) -> None:
+    head_name = f"{KINDS[card.kind]}, {exact.head(card.layer, card.head)}"
     if card.met:
-        st.header(f"{where}: {frame.plain(exact.display_text(card.role.text))}")
-        even = found["chance"][card.kind].get(card.measure)
-        told = (
-            f"{GRID_MEASURES[card.measure]}: **{said(card.measure, card.measures[card.measure])}**"
-        )
-        told += f", uniform attention {said(card.measure, even)}" if even is not None else ""
-        told += f"{_by_offset(card.measure, found)}."
+        st.header(f"{head_name}: {frame.plain(exact.display_text(card.role.text))}")
+        uniform_value = report["chance"][card.kind].get(card.measure)
+        value_text = format_measure(card.measure, card.measures[card.measure])
+        text = f"{GRID_MEASURES[card.measure]}: **{value_text}**"
+        if uniform_value is not None:
+            text += f", uniform attention {format_measure(card.measure, uniform_value)}"
+        text += f"{_by_offset(card.measure, report)}."
         if card.met[1:]:
-            also = "; and ".join(exact.display_text(role.text) for role in card.met[1:])
-            told += f" It also {frame.plain(also)}."
-        st.markdown(told)
+            further_roles = "; and ".join(exact.display_text(role.text) for role in card.met[1:])
+            text += f" It also {frame.plain(further_roles)}."
+        st.markdown(text)
         return
-    st.header(f"{where}: no role")
-    line = "It meets no rule: like most heads, it does no single thing most of the time. "
-    more = [
-        (value / even, name)
-        for name, even in found["chance"][card.kind].items()
+    st.header(f"{head_name}: no role")
+    text = "It meets no rule. Like most heads, it has no single function. "
+    above_uniform = [
+        (value / uniform_value, name)
+        for name, uniform_value in report["chance"][card.kind].items()
         if MEASURES[name].group != "shape"
-        and even is not None
-        and even > 0.01
+        and uniform_value is not None
+        and uniform_value > 0.01
         and (value := card.measures.get(name) or 0.0) >= 0.05
     ]
-    if more and max(more)[0] > 1.2:
-        times, name = max(more)
-        line += (
-            "Compared with uniform attention it stands out in "
-            f"**{GRID_MEASURES[name].lower()}**: {said(name, card.measures[name])}, {times:.1f} "
-            "times as much."
+    if above_uniform and max(above_uniform)[0] > 1.2:
+        ratio, name = max(above_uniform)
+        text += (
+            f"Its highest value relative to uniform attention is {GRID_MEASURES[name].lower()}: "
+            f"**{format_measure(name, card.measures[name])}**, {ratio:.1f} times as much."
         )
-    st.markdown(line)
+    st.markdown(text)
 
 
-def _by_offset(measure: str, found: Mapping[str, Any]) -> str:
-    """What counting places alone would get, for a measure that is held against that."""
-    if measure not in found["best_offsets"]:
+def _by_offset(measure: str, report: Mapping[str, Any]) -> str:
+    """Return what the best fixed offset reaches, for a measure that is compared with it."""
+    if measure not in report["best_offsets"]:
         return ""
-    offset, share = found["best_offsets"][measure]
-    return f" (offset {offset:+d}: {said(measure, share)})".replace("-", "−")
+    offset, share = report["best_offsets"][measure]
+    return f" (offset {offset:+d}: {format_measure(measure, share)})".replace("-", "−")
 
 
-def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
+def _rules(card: HeadRole, report: Mapping[str, Any]) -> None:
     met = {role.group for role in card.met}
     rows = []
     for group, rule in RULES.items():
         if group == "none":
             continue
-        names = {
+        measures_of = {
             "aligner": ("aligned", "aligned_input"),
             "sink": ("first", "last", "delimiters"),
             "syntactic": tuple(RELATIONS),
         }
         numbers = [
             f"{GRID_MEASURES[name].lower()} "
-            f"{said(name, card.measures[name])}{_by_offset(name, found)}"
-            for name in names.get(group, (RESTS_ON[group],))
+            f"{format_measure(name, card.measures[name])}{_by_offset(name, report)}"
+            for name in measures_of.get(group, (RESTS_ON[group],))
             if card.measures.get(name) is not None
         ]
-        told = ", ".join(numbers) or "not measured for this kind, or over this corpus"
-        rows.append([NAMES[group], rule, told, "met" if group in met else "not met"])
+        values = ", ".join(numbers) or "not measured for this kind, or over this corpus"
+        rows.append([ROLE_NAMES[group], rule, values, "met" if group in met else "not met"])
     heads = ["Role", "Rule", "This head", ""]
     tables.show(
         "Rules in the order in which they are applied; the first one met gives the role",
@@ -297,22 +301,33 @@ def _rules(card: HeadRole, found: Mapping[str, Any]) -> None:
     )
 
 
-def _numbers(card: HeadRole, found: Mapping[str, Any]) -> None:
-    others = [other["measures"] for other in found["cards"] if other["kind"] == card.kind]
+def _measure_table(card: HeadRole, report: Mapping[str, Any]) -> None:
+    same_kind = [
+        other_measures["measures"]
+        for other_measures in report["cards"]
+        if other_measures["kind"] == card.kind
+    ]
     rows = []
     for name, label in GRID_MEASURES.items():
         value = card.measures.get(name)
         if value is None:
             continue
-        even = found["chance"][card.kind].get(name)
-        place = 1 + sum((other[name] or 0.0) > value for other in others)
-        rows.append([label, said(name, value), said(name, even), f"{place} of {len(others)}"])
+        uniform_value = report["chance"][card.kind].get(name)
+        rank = 1 + sum((other_measures[name] or 0.0) > value for other_measures in same_kind)
+        rows.append(
+            [
+                label,
+                format_measure(name, value),
+                format_measure(name, uniform_value),
+                f"{rank} of {len(same_kind)}",
+            ]
+        )
     heads = ["Measure", "This head", "Uniform", "Rank"]
     about = "Uniform: uniform attention; rank: among the heads of this kind"
     tables.show(about, heads, rows)
 
 
-def said(measure: str, value: float | None) -> str:
+def format_measure(measure: str, value: float | None) -> str:
     return measures.format_value(value, MEASURES[measure].unit)
 
 
@@ -324,30 +339,34 @@ def _offsets(counts: list[list[int]]) -> None:
     )
 
 
-def _strongest(card: HeadRole, found: Mapping[str, Any], texts: Corpus) -> None:
+def _strongest(card: HeadRole, report: Mapping[str, Any], texts: Corpus) -> None:
     st.markdown(f"**Sentences where it is strongest** (by {GRID_MEASURES[card.measure].lower()})")
     if not card.strongest:
         st.caption("No sentence of this corpus.")
     with st.container(horizontal=True, gap="small"):
         for number, value in card.strongest:
-            _sentence(card, number, value, found, texts)
+            _sentence(card, number, value, report, texts)
 
 
 def _sentence(
-    card: HeadRole, number: int, value: float, found: Mapping[str, Any], texts: Corpus
+    card: HeadRole, number: int, value: float, report: Mapping[str, Any], texts: Corpus
 ) -> None:
-    """A way to this sentence in the explorer, with the translation that was measured."""
-    source, target = found["texts"][number]
-    given = bool(texts.sentences[number].target)
-    text = source if len(source) <= SENTENCE else source[: SENTENCE - 1] + "…"
+    """Draw a button that opens this sentence and its measured translation in the explorer."""
+    source, target = report["texts"][number]
+    has_target = bool(texts.sentences[number].target)
+    text = (
+        source
+        if len(source) <= MAX_BUTTON_CHARACTERS
+        else source[: MAX_BUTTON_CHARACTERS - 1] + "…"
+    )
     frame.page_button(
         "pages/attention.py",
-        f"{said(card.measure, value)} · {frame.plain(text)}",
+        f"{format_measure(card.measure, value)} · {frame.plain(text)}",
         "open_in_new",
         key=f"strongest-{number}",
         text=source,
-        method="forced" if given else "greedy",
-        target=target if given else "",
+        method="forced" if has_target else "greedy",
+        target=target if has_target else "",
         view="heatmap",
         kind=card.kind,
         layer=card.layer,

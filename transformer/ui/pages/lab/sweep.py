@@ -1,4 +1,5 @@
-"""Activation patching: two sentences a word apart, and what of the one turns the other's answer."""
+"""Activation patching: which activations of a clean sentence restore its prediction in a corrupted
+one."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ from transformer.ui.widgets import charts, controls, exact, frame, own_sentences
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed
 
-PAIRS = (
+EXAMPLE_PAIRS = (
     ("She reads the letter.", "She reads the book."),
     ("My brother is tired.", "My sister is tired."),
     ("The red car is new.", "The red book is new."),
@@ -70,7 +71,7 @@ def show(model: Model) -> None:
         placeholder="With as many tokens as the sentence above",
         live="400ms",
     )
-    pairs = _pairs(model)
+    pairs = _example_pairs(model)
     view = state.view(Lab)
     if not view.other:
         st.info(
@@ -86,70 +87,70 @@ def show(model: Model) -> None:
         st.warning(frame.plain(frame.as_sentence(error)))
         return
     visitor.ensure_id()
-    result = computed(_question(model, view), button="Patch every site", about=ABOUT)
+    result = computed(_computation(model, view), button="Patch every site", about=ABOUT)
     if result:
         _draw(model, PatchingSweep.from_dict(result), view.text, view.other)
 
 
 @cached("Patching every site of an example …")
 def _example(model: Model, clean: str, corrupted: str) -> PatchingSweep | None:
-    """Return the sweep over a bundled pair; None if the model translates both alike."""
+    """Return the sweep over a bundled pair; None if the model gives both the same translation."""
     try:
         return patching_sweep(model.translator, clean, corrupted)
     except ValueError:
         return None
 
 
-def _pairs(model: Model) -> list[tuple[str, str]]:
+def _example_pairs(model: Model) -> list[tuple[str, str]]:
     """Draw buttons for the bundled pairs that have equally many tokens; return those pairs."""
     if own_sentences.spelling(model) != "text":
         return []
-    fitting = []
+    usable = []
     with st.container(horizontal=True, gap="small"):
-        for clean, corrupted in PAIRS:
+        for clean, corrupted in EXAMPLE_PAIRS:
             try:
                 check_pair(model.translator, clean, corrupted)
             except ValueError:
                 continue
-            fitting.append((clean, corrupted))
+            usable.append((clean, corrupted))
             words = zip(clean.split(), corrupted.split(), strict=True)
-            both = next((a.strip(".?"), b.strip(".?")) for a, b in words if a != b)
+            replacement = next((a.strip(".?"), b.strip(".?")) for a, b in words if a != b)
             st.button(
-                f"{both[0]} → {both[1]}",
-                key=f"pair-{both[0]}-{both[1]}",
+                f"{replacement[0]} → {replacement[1]}",
+                key=f"pair-{replacement[0]}-{replacement[1]}",
                 help=f"{clean} / {corrupted}",
                 on_click=state.change,
                 kwargs={"text": clean, "other": corrupted},
             )
-    return fitting
+    return usable
 
 
-def _question(model: Model, view: Lab) -> Computation:
+def _computation(model: Model, view: Lab) -> Computation:
     folder = str(models.checkpoints()[model.name].resolve())
-    given = {"clean": view.text, "corrupted": view.other}
+    sentences = {"clean": view.text, "corrupted": view.other}
     return Computation(
         "transformer.analysis.interventions.patching_sweep:compute",
-        {**given, "checkpoint": folder, "hash": model.hash},
-        identity=(model.hash, given),
+        {**sentences, "checkpoint": folder, "hash": model.hash},
+        identity=(model.hash, sentences),
     )
 
 
-def _draw(model: Model, found: PatchingSweep, clean: str, corrupted: str) -> None:
+def _draw(model: Model, sweep: PatchingSweep, clean: str, corrupted: str) -> None:
     view = state.view(Lab)
-    _said(found)
+    _predictions(sweep)
     controls.button_row("swept")
     st.caption(HELP[view.swept])
     if view.swept == "heads":
-        _heads(found)
+        _heads(sweep)
     else:
-        _maps(found, view.swept)
+        _maps(sweep, view.swept)
     st.caption(
         "0, the background colour: no effect. 1, blue: the prediction of the clean sentence is "
         "fully restored. Orange, below 0: the prediction moves further away from it."
     )
     tables.csv(
         "All patches (.csv)",
-        lambda: found.table,
+        lambda: sweep.table,
         file_name("patching", model.name, clean, "patched"),
     )
     exact.python_code(
@@ -165,27 +166,28 @@ print(found.map("stream", "encoder"), found.heads("cross"))""",
     )
 
 
-def _said(found: PatchingSweep) -> None:
-    """The two answers, and the numbers that 1 and 0 stand for."""
-    clean, corrupted = (frame.plain(exact.token(one)) for one in found.answers)
-    begun = frame.plain(" ".join(exact.tokens(found.prefix_tokens)[1:]))
-    alike = f"Both translations begin with “{begun}”. Then" if begun else "At the first token,"
-    numbers = [f"{one:+.2f}".replace("-", "−") for one in (found.clean, found.corrupted)]
+def _predictions(sweep: PatchingSweep) -> None:
+    """Draw both predictions and the logit differences that 1 and 0 stand for."""
+    clean, corrupted = (frame.plain(exact.token(item)) for item in sweep.answers)
+    prefix = frame.plain(" ".join(exact.tokens(sweep.prefix_tokens)[1:]))
+    opening = f"Both translations begin with “{prefix}”. Then" if prefix else "At the first token,"
+    numbers = [f"{item:+.2f}".replace("-", "−") for item in (sweep.clean, sweep.corrupted)]
     st.markdown(
-        f"{alike} the clean sentence gives **{clean}** and the corrupted one **{corrupted}**. The "
+        f"{opening} the clean sentence gives **{clean}** and the corrupted one **{corrupted}**. "
+        "The "
         f"logit of “{clean}” minus that of “{corrupted}” is {numbers[0]} for the clean sentence "
         f"and {numbers[1]} for the corrupted one. The figures show which share of this difference "
         "each patch restores."
     )
 
 
-def _maps(found: PatchingSweep, part: str) -> None:
-    columns = {"encoder": _columns(found), "decoder": exact.tokens(found.prefix_tokens)}
-    limit = max(1.0, *(float(np.abs(found.map(part, stack)[1]).max()) for stack in STACKS))
-    for stack, place in zip(STACKS, st.columns(2, gap="large"), strict=True):
-        sites, values = found.map(part, stack)
+def _maps(sweep: PatchingSweep, part: str) -> None:
+    columns = {"encoder": _columns(sweep), "decoder": exact.tokens(sweep.prefix_tokens)}
+    limit = max(1.0, *(float(np.abs(sweep.map(part, stack)[1]).max()) for stack in STACKS))
+    for stack, column in zip(STACKS, st.columns(2, gap="large"), strict=True):
+        sites, values = sweep.map(part, stack)
         rows = [_row(site) for site in sites]
-        with place:
+        with column:
             st.markdown(f"**{stack.capitalize()}**: {_strongest(values, rows, columns[stack])}")
             figure = table(
                 values,
@@ -201,26 +203,26 @@ def _maps(found: PatchingSweep, part: str) -> None:
             chart(figure, f"sweep-{part}-{stack}")
 
 
-def _columns(found: PatchingSweep) -> list[str]:
-    """The clean sentence's tokens; both where they differ."""
-    both = zip(
-        *(exact.tokens(tokens) for tokens in (found.clean_tokens, found.corrupted_tokens)),
+def _columns(sweep: PatchingSweep) -> list[str]:
+    """Return the clean sentence's tokens, or both tokens where the sentences differ."""
+    pairs = zip(
+        *(exact.tokens(tokens) for tokens in (sweep.clean_tokens, sweep.corrupted_tokens)),
         strict=True,
     )
-    return [a if a == b else f"{a} | {b}" for a, b in both]
+    return [a if a == b else f"{a} | {b}" for a, b in pairs]
 
 
 def _row(site: str) -> str:
-    """Such as "3 self-attention"; the layers are counted as the session counts them."""
-    _, *way, _ = site.split(".")
-    name = SUBLAYERS[way[-1].removesuffix("_norm")]
-    return f"{exact.number(int(way[1]))} {name}" if len(way) > 1 else name
+    """Return a row's label, like "3 self-attention", with the session's layer numbers."""
+    _, *path, _ = site.split(".")
+    name = SUBLAYERS[path[-1].removesuffix("_norm")]
+    return f"{exact.number(int(path[1]))} {name}" if len(path) > 1 else name
 
 
 def _strongest(
     values: Float[np.ndarray, "sites positions"], rows: Sequence[str], columns: Sequence[str]
 ) -> str:
-    """Where most comes back, of the last site with as much as that."""
+    """Return the greatest restored share and where it is, at the last site if several tie."""
     best = float(values.max())
     row, column = np.argwhere(values >= best - 0.005)[-1]
     return (
@@ -230,9 +232,9 @@ def _strongest(
     )
 
 
-def _heads(found: PatchingSweep) -> None:
+def _heads(sweep: PatchingSweep) -> None:
     limit = charts.head_heatmaps(
-        {kind: found.heads(kind) for kind in KINDS},
+        {kind: sweep.heads(kind) for kind in KINDS},
         RESTORED,
         "sweep-heads",
         lambda head, best: f", most in {head} ({best:.0%})" if best >= 0.005 else "",

@@ -24,7 +24,7 @@ from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.pages.lab import HEADS_FORM, Lab, pruning, switch_changes, switch_head
 from transformer.ui.pages.lab.attribution_head import escaped_token
-from transformer.ui.pages.lab.switch_changes import Plan, compared, given_options, plan
+from transformer.ui.pages.lab.switch_changes import Plan, cached_comparison, make_plan, options_code
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -34,15 +34,15 @@ from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.tables import download
 from transformer.ui.widgets.views import component
 
-SINGLE = 6
-"""Heads that are tried one by one before whole layers are."""
-MAX_PIECES = 128
-"""Pieces of the longer side: of longer texts the tables say little and cost much."""
-_board = component("switchboard")
+MAX_SINGLE_HEADS = 6
+"""Tried one by one before whole layers."""
+MAX_TOKENS = 128
+"""Of the source or the target; tables of longer texts are slow and hard to read."""
+_switchboard = component("switchboard")
 
 
 def show(model: Model) -> None:
-    """The switchboard, what it changes, and one head of it."""
+    """Draw the switchboard, its effect on the translation, and the selected head."""
     frame.lead_text(
         "Is a head needed? Switch it off and see. Changes apply to this page only and are part of "
         "its link."
@@ -51,33 +51,33 @@ def show(model: Model) -> None:
     cached_trace = trace_cache.read(model, state.view(Lab))
     trace = cached_trace.trace
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    if longest > MAX_PIECES:
+    if longest > MAX_TOKENS:
         st.info(
-            f"This text has {longest} tokens; heads can be switched off for up to {MAX_PIECES}. "
+            f"This text has {longest} tokens; heads can be switched off for up to {MAX_TOKENS}. "
             "Choose one sentence of it."
         )
         return
     view = state.view(Lab)
-    made = plan(model, cached_trace, view)
-    found, refused = None, None
+    plan = make_plan(model, cached_trace, view)
+    comparison, failure = None, None
     try:
-        # Before the tables are drawn: the browser that draws them would take the processor.
-        found = None if made.empty else compared(model, cached_trace, view, made)
+        # Compute before drawing the tables: the browser would compete for the processor.
+        comparison = None if plan.empty else cached_comparison(model, cached_trace, view, plan)
     except ValueError as error:
-        refused = error
+        failure = error
     _heads(cached_trace)
-    switch_changes.show_further(model, cached_trace)
-    for problem in made.problems:
+    switch_changes.more_changes(model, cached_trace)
+    for problem in plan.problems:
         st.warning(frame.plain(frame.as_sentence(problem)))
-    if refused:
-        raise refused  # what was switched is there to be put back
+    if failure:
+        raise failure  # after the widgets that can undo the change
     effect = ""
-    if found is None:
-        _nothing_yet(model, cached_trace)
+    if comparison is None:
+        _suggestions(model, cached_trace)
     else:
-        effect = _effect(made, found)
-        _show_changes(model, cached_trace, made, found, effect)
-    switch_head.show(model, cached_trace, made, found, effect)
+        effect = _effect(plan, comparison)
+        _show_changes(model, cached_trace, plan, comparison, effect)
+    switch_head.show(model, cached_trace, plan, comparison, effect)
 
 
 def _heads(cached_trace: CachedTrace) -> None:
@@ -85,7 +85,7 @@ def _heads(cached_trace: CachedTrace) -> None:
     data = switchboard_data(
         cached_trace.side, KINDS, view.off, large=view.size == "large", exact=exact.is_on()
     )
-    _board(key="switchboard", data=data, on_choice_change=_switched)
+    _switchboard(key="switchboard", data=data, on_choice_change=_store_switches)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         controls.button_row(
             "means",
@@ -93,8 +93,8 @@ def _heads(cached_trace: CachedTrace) -> None:
             "attends to all tokens equally. **Mean ablation**: its output is its mean over the "
             "examples above.",
         )
-        first = Lab()
-        changes = {name: getattr(first, name) for name in ("off", "paint", "away", "patch")}
+        defaults = Lab()
+        changes = {name: getattr(defaults, name) for name in ("off", "paint", "away", "patch")}
         frame.state_button(
             "Restore everything",
             "undo",
@@ -103,14 +103,14 @@ def _heads(cached_trace: CachedTrace) -> None:
         )
 
 
-def _switched() -> None:
+def _store_switches() -> None:
     off = st.session_state["switchboard"]["choice"].get("off", "")
-    if fits(off, HEADS_FORM[0]):
+    if matches_form(off, HEADS_FORM[0]):
         state.change(off=off)
 
 
-def _nothing_yet(model: Model, cached_trace: CachedTrace) -> None:
-    """What to begin with: what really changes this sentence first."""
+def _suggestions(model: Model, cached_trace: CachedTrace) -> None:
+    """Draw suggestions of heads to switch off, first those that change this sentence."""
     last = model.n_layers - 1
     layer, head = cached_trace.side.clearest("cross")
     st.info(
@@ -125,7 +125,7 @@ def _nothing_yet(model: Model, cached_trace: CachedTrace) -> None:
                 icon=":material/search:",
                 help="Searches the six most important cross-attention heads one by one, then whole "
                 "layers, then all of them.",
-                on_click=_change_a_word,
+                on_click=_switch_off_fewest,
                 args=(model,),
             )
         for label, off in (
@@ -136,54 +136,62 @@ def _nothing_yet(model: Model, cached_trace: CachedTrace) -> None:
             frame.state_button(label, "toggle_off", {"off": off})
 
 
-def _change_a_word(model: Model) -> None:
-    """Switch off the first that changes the translation; if nothing does, all that look across."""
-    state.change(off=_telling(model, state.view(Lab).text), means="zero")
+def _switch_off_fewest(model: Model) -> None:
+    """Switch off the fewest heads that change the translation, else all cross-attention heads."""
+    state.change(off=_fewest_heads(model, state.view(Lab).text), means="zero")
 
 
 @cached("Searching for important heads …")
-def _telling(model: Model, text: str) -> str:
-    """Heads as the address has them. For a text that has been translated."""
+def _fewest_heads(model: Model, text: str) -> str:
+    """Return heads in the form of the address field `off`, for a text that can be translated."""
     translator, config = model.translator, model.translator.model.config
-    needed = gradient_importances(translator, Corpus.of_lines([text], "one sentence"))["sentence"]
-    heads = [head for head in reversed(needed.order()) if head[0] == "cross"][:SINGLE]
+    importances = gradient_importances(translator, Corpus.of_lines([text], "one sentence"))[
+        "sentence"
+    ]
+    heads = [head for head in reversed(importances.order()) if head[0] == "cross"][
+        :MAX_SINGLE_HEADS
+    ]
     layers = range(config.n_layers)
-    sets: list[list[Head]] = [[head] for head in heads]
+    candidates: list[list[Head]] = [[head] for head in heads]
     for kind in ("cross", "decoder", "encoder"):
-        sets += [[(kind, n, head) for head in range(config.n_heads)] for n in reversed(layers)]
-    sets.append([("cross", n, head) for n in layers for head in range(config.n_heads)])
-    whole = translator.translate(text, candidates=1)
-    for off in sets:
-        hooks = switched_off(config, off)
-        found = translator.translate(text, hooks=hooks, candidates=1, max_len=len(whole.ids) + 12)
-        if found.text != whole.text:
+        candidates += [
+            [(kind, n, head) for head in range(config.n_heads)] for n in reversed(layers)
+        ]
+    candidates.append([("cross", n, head) for n in layers for head in range(config.n_heads)])
+    original = translator.translate(text, candidates=1)
+    for heads_off in candidates:
+        hooks = switched_off(config, heads_off)
+        altered = translator.translate(
+            text, hooks=hooks, candidates=1, max_len=len(original.ids) + 12
+        )
+        if altered.text != original.text:
             break
-    return pruning.head_codes(off)
+    return pruning.head_codes(heads_off)
 
 
 Shares = npt.NDArray[np.float32]
 _CHIP = "display:inline-block;padding:0 .4em;margin:.1em .15em;border-radius:5px;"
 _SAME = _CHIP + "background:#8882"
-_NEW = _CHIP + "background:#00926a33;outline:2px solid #00926a;font-weight:600"
-_GONE = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
+_ADDED = _CHIP + "background:#00926a33;outline:2px solid #00926a;font-weight:600"
+_REMOVED = _CHIP + "outline:1px dashed #8889;text-decoration:line-through"
 
 
-def fits(text: object, form: str) -> bool:
-    """Whether what a browser tells has the form that an address must have."""
+def matches_form(text: object, form: str) -> bool:
+    """Return whether a value from the browser matches the regular expression."""
     return isinstance(text, str) and re.fullmatch(form, text, re.ASCII) is not None
 
 
 def _show_changes(
-    model: Model, cached_trace: CachedTrace, made: Plan, found: Comparison, effect: str
+    model: Model, cached_trace: CachedTrace, plan: Plan, comparison: Comparison, effect: str
 ) -> None:
-    """In words, as bars, and as a picture of all heads."""
+    """Draw the effect as text, token by token, and for the attention of all heads."""
     st.header("What changes")
     st.markdown(effect)
-    st.html(_beside(found.original.translation, found.translation))
-    table = found.probabilities
+    st.html(_token_diff(comparison.original.translation, comparison.translation))
+    table = comparison.probabilities
     tokens = exact.tokens(table["token"].to_list())
-    left, right = st.columns([3, 2], gap="large")
-    with left:
+    left_column, right_column = st.columns([3, 2], gap="large")
+    with left_column:
         st.markdown("**Probability of each token of the original translation**")
         chart(
             pairs(
@@ -191,7 +199,7 @@ def _show_changes(
                 table["before"].to_numpy(),
                 table["after"].to_numpy(),
                 across="probability",
-                marked=found.overturned,
+                marked=comparison.overturned,
                 dark=dark(),
             ),
             "switch-pairs",
@@ -200,25 +208,25 @@ def _show_changes(
             "Each token is predicted from the original prefix, so that both can be compared. Bold: "
             "another token is now the most probable."
         )
-    with right:
-        _overturned(found)
-    _attention(cached_trace, found)
-    _ways_on(model, made, found)
+    with right_column:
+        _new_best_tokens(comparison)
+    _attention_grid(cached_trace, comparison)
+    _exports(model, plan, comparison)
 
 
-def _beside(original: Translation, altered: Translation) -> str:
-    """Both as pieces; what is no longer written is struck, what is new is framed."""
+def _token_diff(original: Translation, altered: Translation) -> str:
+    """Return HTML of both token sequences, with removed tokens struck and added ones framed."""
     matcher = SequenceMatcher(None, original.tokens, altered.tokens, autojunk=False)
     lines: dict[str, list[str]] = {"Original": [], "Altered": []}
-    for what, a, b, c, d in matcher.get_opcodes():
-        styles = (_SAME, _SAME) if what == "equal" else (_GONE, _NEW)
-        for name, shown, tokens in (
+    for operation, a, b, c, d in matcher.get_opcodes():
+        styles = (_SAME, _SAME) if operation == "equal" else (_REMOVED, _ADDED)
+        for name, style, tokens in (
             ("Original", styles[0], original.tokens[a:b]),
             ("Altered", styles[1], altered.tokens[c:d]),
         ):
-            kept = "" if what == "equal" else "gone" if name == "Original" else "new"
+            title = "" if operation == "equal" else "removed" if name == "Original" else "added"
             lines[name] += [
-                f'<span style="{shown}" title="{kept}"><bdi>{_chip(token)}</bdi></span>'
+                f'<span style="{style}" title="{title}"><bdi>{_chip(token)}</bdi></span>'
                 for token in tokens
             ]
     return "".join(
@@ -235,16 +243,16 @@ def _chip(token: str) -> str:
     return escape(name)
 
 
-def _overturned(found: Comparison) -> None:
+def _new_best_tokens(comparison: Comparison) -> None:
     st.markdown("**Steps with a new most probable token**")
-    best = found.candidates[found.candidates["rank"] == 0]
+    best = comparison.candidates[comparison.candidates["rank"] == 0]
     rows = [
         (
-            f"{exact.number(int(line['position']))} {exact.token(line['token'])}",
-            f"{exact.token(line['token_before'])} {line['probability_before']:.0%}",
-            f"{exact.token(line['token_after'])} {line['probability_after']:.0%}",
+            f"{exact.number(int(row['position']))} {exact.token(row['token'])}",
+            f"{exact.token(row['token_before'])} {row['probability_before']:.0%}",
+            f"{exact.token(row['token_after'])} {row['probability_after']:.0%}",
         )
-        for line in best[best["position"].isin(found.overturned)].to_dict("records")
+        for row in best[best["position"].isin(comparison.overturned)].to_dict("records")
     ]
     if rows:
         tables.show(
@@ -256,74 +264,85 @@ def _overturned(found: Comparison) -> None:
         st.caption("None: the most probable token is the same at every step.")
 
 
-def moved(found: Comparison) -> dict[str, Shares]:
-    """By kind, how far every head's attention moved, where that can be said."""
-    same = found.original.src_ids == found.forced.src_ids
-    return {kind: found.attention(kind) for kind in KINDS if same or kind == "decoder"}
+def attention_changes(comparison: Comparison) -> dict[str, Shares]:
+    """Return every head's change in attention by kind, for kinds whose tokens are unchanged."""
+    same = comparison.original.src_ids == comparison.forced.src_ids
+    return {kind: comparison.attention(kind) for kind in KINDS if same or kind == "decoder"}
 
 
-def moved_table(shares: dict[str, Shares]) -> pd.DataFrame:
-    """A line a head: kind, layer, head, and how far its attention moved."""
+def attention_change_table(shares: dict[str, Shares]) -> pd.DataFrame:
+    """Return one row per head: kind, layer, head, and the change in its attention."""
     rows = [
         (kind, layer, head, float(share))
-        for kind, of_kind in shares.items()
-        for (layer, head), share in np.ndenumerate(of_kind)
+        for kind, by_head in shares.items()
+        for (layer, head), share in np.ndenumerate(by_head)
     ]
     return pd.DataFrame(rows, columns=["kind", "layer", "head", "moved"])
 
 
-def _attention(cached_trace: CachedTrace, found: Comparison) -> None:
+def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
     st.markdown("**Change in the attention of every head**, in percent")
     view = state.view(Lab)
-    shares = moved(found)
+    shares = attention_changes(comparison)
     if len(shares) < len(KINDS):
         st.caption(
             "With tokens removed, only decoder self-attention is still over the same tokens."
         )
-    now = cached_trace.side.resolved(view.explorer())
+    explorer_state = cached_trace.side.resolved(view.explorer())
     data = switchboard_data(
         cached_trace.side,
         KINDS,
         view.off,
         moved=shares,
-        chosen=(str(now["kind"]), int(now["layer"]), int(now["head"])),
+        chosen=(
+            str(explorer_state["kind"]),
+            int(explorer_state["layer"]),
+            int(explorer_state["head"]),
+        ),
         large=view.size == "large",
         exact=exact.is_on(),
     )
-    _board(key="moved-heads", data=data, on_choice_change=_chosen)
-    table = moved_table(shares)
+    _switchboard(key="moved-heads", data=data, on_choice_change=_select_head)
+    table = attention_change_table(shares)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
-    most = (
+    greatest = (
         f"Greatest in {exact.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its weight has "
         "moved, averaged over the rows."
     )
     st.caption(
-        (most if share >= 0.005 else "None: no head comes after the change.")
+        (greatest if share >= 0.005 else "None: the change affects no later head.")
         + " Click a head to see it below. Measured as total variation, ½ Σ |a − b|, along the "
         "original translation."
     )
 
 
-def _chosen() -> None:
-    told = st.session_state["moved-heads"]["choice"]
-    kind, layer, head = (told.get(name) for name in ("kind", "layer", "head"))
+def _select_head() -> None:
+    choice = st.session_state["moved-heads"]["choice"]
+    kind, layer, head = (choice.get(name) for name in ("kind", "layer", "head"))
     if kind in KINDS and isinstance(layer, int | float) and isinstance(head, int | float):
         state.change(kind=kind, layer=int(layer), head=int(head), row=-1, column=-1)
 
 
-def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
-    view, source = state.view(Lab), found.original.source
+def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:
+    view, source = state.view(Lab), comparison.original.source
     with st.container(horizontal=True):
         for label, name, table in (
-            ("Probabilities (.csv)", "probabilities", lambda: found.probabilities),
-            ("Candidates (.csv)", "candidates", lambda: found.candidates),
-            ("Attention changes (.csv)", "attention-moved", lambda: moved_table(moved(found))),
+            ("Probabilities (.csv)", "probabilities", lambda: comparison.probabilities),
+            ("Candidates (.csv)", "candidates", lambda: comparison.candidates),
+            (
+                "Attention changes (.csv)",
+                "attention-moved",
+                lambda: attention_change_table(attention_changes(comparison)),
+            ),
         ):
             tables.csv(label, table, file_name(f"altered-{name}", model.name, source))
         download(
             "Comparison as web page (.html)",
             lambda: explorer_page(
-                [ExplorerData(found.original, "original"), ExplorerData(found.forced, "altered")],
+                [
+                    ExplorerData(comparison.original, "original"),
+                    ExplorerData(comparison.forced, "altered"),
+                ],
                 {
                     "view": "compare",
                     "kind": view.kind,
@@ -336,38 +355,38 @@ def _ways_on(model: Model, made: Plan, found: Comparison) -> None:
             file_name("altered", model.name, source) + ".html",
         )
     folder = str(models.public_path(model.name))
-    exact.python_code("The same from Python", _program(model, folder, view, made))
+    exact.python_code("The same from Python", _program(model, folder, view, plan))
 
 
-def _effect(made: Plan, found: Comparison) -> str:
-    """What became of the translation, in a sentence."""
-    *first, last = made.what
-    begun = f"{', '.join(first)} and {last}" if first else last
-    begun = begun[0].upper() + begun[1:]
-    table = found.probabilities
-    at = int((table["after"] - table["before"]).abs().to_numpy().argmax())
-    line = table.iloc[at]
-    token = escaped_token(str(line["token"]))
-    before, after = float(line["before"]), float(line["after"])
+def _effect(plan: Plan, comparison: Comparison) -> str:
+    """Return a sentence on how the translation changes."""
+    *first, last = plan.descriptions
+    change = f"{', '.join(first)} and {last}" if first else last
+    change = change[0].upper() + change[1:]
+    table = comparison.probabilities
+    index = int((table["after"] - table["before"]).abs().to_numpy().argmax())
+    row = table.iloc[index]
+    token = escaped_token(str(row["token"]))
+    before, after = float(row["before"]), float(row["after"])
     if abs(after - before) < 0.005:
-        effect = f"{begun}, no token of the translation changes by half a percent"
+        effect = f"{change}, no token of the translation changes by half a percent"
     else:
-        way = "falls" if after < before else "rises"
-        effect = f"{begun}, “{token}” {way} from **{before:.0%}** to **{after:.0%}**"
-    written = frame.plain(found.translation.text) or "(empty)"
-    if found.original.translation.method == "forced":
-        return f"{effect}; without forced decoding, the changed model writes **{written}**"
-    if found.changed:
-        return f"{effect}; the translation becomes **{written}**"
-    return f"{effect}; the translation stays **{frame.plain(found.translation.text)}**"
+        direction = "falls" if after < before else "rises"
+        effect = f"{change}, “{token}” {direction} from **{before:.0%}** to **{after:.0%}**"
+    text = frame.plain(comparison.translation.text) or "(empty)"
+    if comparison.original.translation.method == "forced":
+        return f"{effect}; without forced decoding, the changed model writes **{text}**"
+    if comparison.changed:
+        return f"{effect}; the translation becomes **{text}**"
+    return f"{effect}; the translation stays **{frame.plain(comparison.translation.text)}**"
 
 
-def _program(model: Model, folder: str, view: Lab, made: Plan) -> str:
-    names = {"compare", *made.imports, *(["together"] if len(made.lines) > 1 else [])}
-    given = given_options(view)
-    hooks = made.lines[0] if len(made.lines) == 1 else f"together({', '.join(made.lines)})"
-    shorter = ", altered=shorter" if made.text is not None else ""
-    free = "" if view.method == "forced" else given
+def _program(model: Model, folder: str, view: Lab, plan: Plan) -> str:
+    names = {"compare", *plan.imports, *(["together"] if len(plan.lines) > 1 else [])}
+    options = options_code(view)
+    hooks = plan.lines[0] if len(plan.lines) == 1 else f"together({', '.join(plan.lines)})"
+    altered_argument = ", altered=shorter" if plan.text is not None else ""
+    decoding = "" if view.method == "forced" else options
     return "\n".join(
         [
             "from transformer import Translator",
@@ -376,10 +395,10 @@ def _program(model: Model, folder: str, view: Lab, made: Plan) -> str:
             f"translator = Translator.load({folder!r})",
             f"text = {view.text!r}",
             "config = translator.model.config",
-            f"trace = translator.trace(text{given})",
-            *made.program,
-            *([f"hooks = {hooks}"] if made.lines else ["hooks = None"]),
-            f"found = compare(translator, text, hooks{shorter}, original=trace{free})",
+            f"trace = translator.trace(text{options})",
+            *plan.program,
+            *([f"hooks = {hooks}"] if plan.lines else ["hooks = None"]),
+            f"found = compare(translator, text, hooks{altered_argument}, original=trace{decoding})",
             "print(found.translation.text)",
             "print(found.probabilities)  # of the original's tokens, before and after",
             'print(found.attention("cross"))  # how far every head moved',
