@@ -21,8 +21,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from transformer.app_folders import IMPORT_ROOT
 from transformer.cluster import for_runs
-from transformer.house import CODE
 from transformer.jobs import Jobs, Limits, services
 from transformer.jobs.jobs import TRAINER
 from transformer.jobs.limits import cores
@@ -88,7 +88,7 @@ class Machines:
                 [sys.executable, "-m", "distributed.cli.dask_" + what, *given, *keys],
                 stdout=log,
                 stderr=log,
-                env={**os.environ, "PYTHONPATH": str(CODE), "OMP_NUM_THREADS": "1"},
+                env={**os.environ, "PYTHONPATH": str(IMPORT_ROOT), "OMP_NUM_THREADS": "1"},
             )
         self.started.append(process)
         return process

@@ -26,7 +26,7 @@ FLOORS = {
     "transformer.cancellation": 0,
     "transformer.config": 0,
     "transformer.device": 0,
-    "transformer.house": 0,
+    "transformer.app_folders": 0,
     "transformer.hook_names": 0,
     "transformer.hooks": 0,
     "transformer.languages": 0,

@@ -37,7 +37,7 @@ def sent(path: str) -> bool:
 def test_what_the_wheel_is_made_of_goes_to_the_builder_and_nothing_else() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    wanted = {*forced, "transformer/house.py", "pyproject.toml", "requirements.txt"}
+    wanted = {*forced, "transformer/app_folders.py", "pyproject.toml", "requirements.txt"}
     wanted |= {project["project"]["readme"], *project["project"]["license-files"]}
     assert all(sent(path) and (ROOT / path).exists() for path in wanted)
     for path in (".git/config", ".venv/bin/python", "runs/a/config.json", "tests/leaks.py"):

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from transformer.languages import NAMES, called, front_matter, of_card, of_name
+from transformer.languages import (
+    NAMES,
+    front_matter,
+    language_name,
+    languages_from_card,
+    languages_from_name,
+)
 
 READ = {
     "in brackets": "---\nlanguage: [en, fr]\n---\n# Card\n",
@@ -39,25 +45,25 @@ WRONG = {
 
 @pytest.mark.parametrize("case", READ)
 def test_a_card_says_what_it_reads_and_writes(case: str) -> None:
-    assert of_card(READ[case]) == ("en", "fr")
+    assert languages_from_card(READ[case]) == ("en", "fr")
 
 
 @pytest.mark.parametrize("case", SILENT)
 def test_a_card_may_say_nothing(case: str) -> None:
-    assert of_card(SILENT[case]) is None
+    assert languages_from_card(SILENT[case]) is None
 
 
 @pytest.mark.parametrize("case", WRONG)
 def test_a_wrong_entry_is_one_sentence(case: str) -> None:
     with pytest.raises(ValueError, match=r"languages are (two codes|named once)"):
-        of_card(WRONG[case])
+        languages_from_card(WRONG[case])
 
 
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     for card in (text, f"---\n{text}\n---\n", f"---\nlanguage: {text}\n---\n"):
         try:
-            found = of_card(card)
+            found = languages_from_card(card)
         except ValueError:
             continue
         assert found is None or all(code.replace("-", "").isalnum() for code in found)
@@ -68,7 +74,7 @@ codes = st.sampled_from([*NAMES, "pt-BR", "sr-Latn", "xho"])
 
 @given(codes, codes)
 def test_what_is_written_is_read_back(src: str, tgt: str) -> None:
-    assert of_card(front_matter((src, tgt)) + "# Card\n") == (src, tgt)
+    assert languages_from_card(front_matter((src, tgt)) + "# Card\n") == (src, tgt)
 
 
 def test_what_is_no_pair_is_not_written() -> None:
@@ -77,13 +83,13 @@ def test_what_is_no_pair_is_not_written() -> None:
 
 
 def test_only_known_codes_make_a_name() -> None:
-    assert of_name("en-fr") == ("en", "fr")
-    assert of_name("en-de") == ("en", "de")
+    assert languages_from_name("en-fr") == ("en", "fr")
+    assert languages_from_name("en-de") == ("en", "de")
     for name in ("tiny", "my-run", "en-fr-2", "en_fr", "EN-FR", "-"):
-        assert of_name(name) is None
+        assert languages_from_name(name) is None
 
 
 def test_languages_are_called_as_people_call_them() -> None:
-    assert called("de") == "German"
-    assert called("pt-BR") == "Portuguese (BR)"
-    assert called("xho") == "xho"
+    assert language_name("de") == "German"
+    assert language_name("pt-BR") == "Portuguese (BR)"
+    assert language_name("xho") == "xho"

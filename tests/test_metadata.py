@@ -7,7 +7,7 @@ import tomllib
 from pathlib import Path
 
 import transformer
-from transformer.house import named_checkpoints
+from transformer.app_folders import named_checkpoints
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

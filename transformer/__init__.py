@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["Hooks", "Trace", "Translator", "__version__"]
 __version__ = "0.1.0"
 
-_ROOMS = {
+_EXPORTS = {
     "Hooks": "transformer.hooks",
     "Trace": "transformer.inference.trace",
     "Translator": "transformer.inference.translator",
@@ -31,11 +31,11 @@ _ROOMS = {
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _ROOMS:
+    if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(_ROOMS[name]), name)
+    return getattr(import_module(_EXPORTS[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -20,9 +20,9 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
+from transformer.app_folders import find_checkpoint, named_checkpoints
 from transformer.config import ModelConfig
-from transformer.house import find_checkpoint, named_checkpoints
-from transformer.languages import Languages, of_card, of_name
+from transformer.languages import Languages, languages_from_card, languages_from_name
 from transformer.model import Transformer
 from transformer.model.shapes import shapes_only
 from transformer.text import Vocabulary
@@ -34,11 +34,11 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
     "README.md",
 )
 FORMAT = 1
-CARD_BYTES = 65_536
+MAX_CARD_BYTES = 65_536
 """So much of a card is read: its front matter comes first."""
 DTYPES = ("F32", "F16", "BF16", "F64")
 """Types that weights may be stored in, as safetensors calls them; all are read as float32."""
-MOST_PLACES = 2**28
+MAX_POSITION_NUMBERS = 2**28
 """Numbers in a table of positions, which no file bounds where they are sinusoids."""
 
 
@@ -73,7 +73,7 @@ def save_checkpoint(
         vocabulary.check(model.config)
     except ValueError as error:
         raise CheckpointError(f"{target} was not written: {error}") from error
-    _refuse_another(target, model.config, vocabulary)
+    _check_same_model(target, model.config, vocabulary)
     weights = {
         name: p.detach().to("cpu", dtype).contiguous() for name, p in model.named_parameters()
     }
@@ -86,8 +86,8 @@ def save_checkpoint(
         CARD: card.encode(),
     }
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as made:
-        staged = Path(made) / "checkpoint"
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as parent:
+        staged = Path(parent) / "checkpoint"
         staged.mkdir()
         for name, content in contents.items():
             (staged / name).write_bytes(content)
@@ -98,17 +98,17 @@ def save_checkpoint(
             os.replace(staged / name, target / name)
 
 
-def _refuse_another(target: Path, config: ModelConfig, vocabulary: Vocabulary) -> None:
+def _check_same_model(target: Path, config: ModelConfig, vocabulary: Vocabulary) -> None:
     """Raises CheckpointError if a file, or a whole checkpoint of another model, stands there."""
     if target.exists() and not target.is_dir():
         raise CheckpointError(f"{target} is a file; a checkpoint is a folder")
     try:
-        before, pieces = load_config(target), Vocabulary.load(target / VOCABULARY)
+        stored, pieces = load_config(target), Vocabulary.load(target / VOCABULARY)
     except (ValueError, FileNotFoundError):
         return  # nothing that could be loaded
     changes = [
         f"{name} {old}, not {new}"
-        for (name, old), new in zip(asdict(before).items(), asdict(config).values(), strict=True)
+        for (name, old), new in zip(asdict(stored).items(), asdict(config).values(), strict=True)
         if old != new
     ]
     if pieces.sha256 != vocabulary.sha256:
@@ -123,7 +123,7 @@ def _refuse_another(target: Path, config: ModelConfig, vocabulary: Vocabulary) -
 def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
     """The model's shape, without its weights. Raises CheckpointError if the folder is none, or its
     config.json is missing, cut off or wrong."""
-    path = _file(folder, CONFIG)
+    path = _checkpoint_file(folder, CONFIG)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError as error:
@@ -132,19 +132,19 @@ def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
         raise CheckpointError(f"{path} is cut off or is no JSON: {error}") from error
     if not isinstance(values, dict):
         raise CheckpointError(f"{path} must hold a JSON object, not {type(values).__name__}")
-    made_as = values.pop("format", None)
-    if made_as is None and isinstance(values.get("model_type"), str):
+    file_format = values.pop("format", None)
+    if file_format is None and isinstance(values.get("model_type"), str):
         kind = values["model_type"]
-        instead = (
+        hint = (
             "make a checkpoint of it with `python -m transformer import FOLDER OUT`"
             if kind == "marian"
             else "it cannot be loaded or imported, only Marian models can be imported"
         )
+        raise CheckpointError(f"{folder} holds a model of transformers, of type {kind!r}; {hint}")
+    if file_format != FORMAT:
         raise CheckpointError(
-            f"{folder} holds a model of transformers, of type {kind!r}; {instead}"
+            f"{path} has format {file_format!r}; this version reads format {FORMAT}"
         )
-    if made_as != FORMAT:
-        raise CheckpointError(f"{path} has format {made_as!r}; this version reads format {FORMAT}")
     try:
         return ModelConfig.from_dict(values)
     except (TypeError, ValueError) as error:
@@ -161,14 +161,14 @@ def load_checkpoint(
     """
     config = load_config(folder)
     try:
-        vocabulary = Vocabulary.load(_file(folder, VOCABULARY))
+        vocabulary = Vocabulary.load(_checkpoint_file(folder, VOCABULARY))
     except ValueError as error:
         raise CheckpointError(str(error)) from error
     try:
         vocabulary.check(config)
     except ValueError as error:
         raise CheckpointError(f"{folder}: {error}") from error
-    weights = _file(folder, WEIGHTS)
+    weights = _checkpoint_file(folder, WEIGHTS)
     _check_header(weights, config)
     with torch.random.fork_rng(devices=[]):  # random start values must not move the caller's
         model = Transformer(config)
@@ -180,19 +180,19 @@ def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
     """Codes of what the model reads and what it writes, ("en", "fr"): its card's, or else those in
     the folder's name. None if neither says. Raises CheckpointError if the folder is none, or its
     card names anything but two languages."""
-    card = _file(folder, CONFIG).with_name(CARD)
+    card = _checkpoint_file(folder, CONFIG).with_name(CARD)
     try:
-        found = of_card(read_card(card.parent))
+        languages = languages_from_card(read_card(card.parent))
     except ValueError as error:
         raise CheckpointError(f"{card}: {error}") from error
-    return found or of_name(Path(folder).absolute().name)
+    return languages or languages_from_name(Path(folder).absolute().name)
 
 
 def read_card(folder: Path) -> str:
     """The beginning of a folder's card as it is; nothing where there is none."""
     try:
         with (folder / CARD).open("rb") as file:
-            return file.read(CARD_BYTES).decode("utf-8-sig", errors="replace")
+            return file.read(MAX_CARD_BYTES).decode("utf-8-sig", errors="replace")
     except OSError:
         return ""
 
@@ -201,17 +201,17 @@ def check_checkpoint(folder: str | os.PathLike[str]) -> None:
     """Whether config.json and the header of the weights fit together; reads no weight. Raises
     CheckpointError as `load_checkpoint`, for what can be seen so."""
     config = load_config(folder)
-    _file(folder, VOCABULARY)
-    _check_header(_file(folder, WEIGHTS), config)
+    _checkpoint_file(folder, VOCABULARY)
+    _check_header(_checkpoint_file(folder, WEIGHTS), config)
 
 
 def _check_header(path: Path, config: ModelConfig) -> None:
     """Names, types and shapes of the file's tensors, against a model of the config's shape on no
     device: nothing of the size that a config claims is built before the file has as much."""
-    found = _header(path)
-    if config.n_layers > len(found) or config.max_len * config.d_model > MOST_PLACES:
+    header = _header(path)
+    if config.n_layers > len(header) or config.max_len * config.d_model > MAX_POSITION_NUMBERS:
         raise CheckpointError(
-            f"{path} does not fit its config.json: {len(found)} tensors where the config asks for "
+            f"{path} does not fit its config.json: {len(header)} tensors where the config asks for "
             f"{config.n_layers:,} layers of {config.d_model:,} and {config.max_len:,} positions"
         )
     try:
@@ -219,18 +219,18 @@ def _check_header(path: Path, config: ModelConfig) -> None:
             expected = {n: list(p.shape) for n, p in Transformer(config).named_parameters()}
     except (RuntimeError, TypeError, OverflowError) as error:
         raise CheckpointError(f"{path}: the config's sizes are no model's") from error
-    missing, unknown = expected.keys() - found.keys(), found.keys() - expected.keys()
+    missing, unknown = expected.keys() - header.keys(), header.keys() - expected.keys()
     if missing or unknown:
         example = sorted(missing or unknown)[0]
         raise CheckpointError(
-            f"{path} does not fit its config.json: {len(found)} tensors where the config asks for "
+            f"{path} does not fit its config.json: {len(header)} tensors where the config asks for "
             f"{len(expected)} ({example} is {'missing' if missing else 'not in the model'})"
         )
     for name, shape in expected.items():
-        kind, there = found[name]
-        if there != shape:
+        kind, actual = header[name]
+        if actual != shape:
             raise CheckpointError(
-                f"{path}: {name} has shape {tuple(there)}, config.json asks for {tuple(shape)}"
+                f"{path}: {name} has shape {tuple(actual)}, config.json asks for {tuple(shape)}"
             )
         if kind not in DTYPES:
             raise CheckpointError(
@@ -262,12 +262,12 @@ def checkpoint_hash(folder: str | os.PathLike[str]) -> str:
     """16 hexadecimal digits of what the model computes with: config, weights and vocabulary."""
     digest = hashlib.sha256()
     for name in (CONFIG, WEIGHTS, VOCABULARY):
-        with _file(folder, name).open("rb") as file:
+        with _checkpoint_file(folder, name).open("rb") as file:
             digest.update(hashlib.file_digest(file, "sha256").digest())
     return digest.hexdigest()[:16]
 
 
-def _file(folder: str | os.PathLike[str], name: str) -> Path:
+def _checkpoint_file(folder: str | os.PathLike[str], name: str) -> Path:
     """The file `name` of a checkpoint, which may be named instead of its folder."""
     path = find_checkpoint(folder)
     if not path.is_dir():
@@ -278,23 +278,23 @@ def _file(folder: str | os.PathLike[str], name: str) -> Path:
             f"{', '.join(named_checkpoints()) or 'none'}"
         )
     if not (path / name).is_file():
-        there = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"
-        raise CheckpointError(f"the checkpoint {path} has no {name}; it holds {there}")
+        contents = ", ".join(sorted(p.name for p in path.iterdir())[:8]) or "nothing"
+        raise CheckpointError(f"the checkpoint {path} has no {name}; it holds {contents}")
     return path / name
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
     """All tensors as float32, each finite; the header has been checked."""
     with open_weights(path) as file:
-        found = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
-    _check_finite(found, str(path))
-    return found
+        weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+    _check_finite(weights, str(path))
+    return weights
 
 
-def _check_finite(weights: dict[str, Tensor], what: str) -> None:
+def _check_finite(weights: dict[str, Tensor], subject: str) -> None:
     for name, weight in weights.items():
-        wrong = weight.numel() - int(torch.isfinite(weight).sum())
-        if wrong:
+        n_wrong = weight.numel() - int(torch.isfinite(weight).sum())
+        if n_wrong:
             raise CheckpointError(
-                f"{what}: {wrong} of the {weight.numel()} numbers of {name} are not finite"
+                f"{subject}: {n_wrong} of the {weight.numel()} numbers of {name} are not finite"
             )

@@ -15,7 +15,12 @@ Score = Literal["scaled_dot", "dot", "additive"]
 Positions = Literal["sinusoidal", "learned", "none"]
 Activation = Literal["relu", "swish", "gelu"]
 
-OF_OTHERS = {"biases": False, "activation": "relu", "output_bias": False, "scale_embedding": True}
+IMPORTED_ONLY = {
+    "biases": False,
+    "activation": "relu",
+    "output_bias": False,
+    "scale_embedding": True,
+}
 """Fields of `ModelConfig` for models that others trained, and what they are in ours."""
 _CHOICES = {"score": Score, "positions": Positions, "activation": Activation}
 
@@ -34,9 +39,9 @@ PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
-def near(name: str, known: object) -> str:
+def did_you_mean(name: str, candidates: object) -> str:
     """`; did you mean 'a' or 'b'?` for an error message, or nothing when no name is near."""
-    names = [str(k) for k in known] if hasattr(known, "__iter__") else []
+    names = [str(k) for k in candidates] if hasattr(candidates, "__iter__") else []
     close = difflib.get_close_matches(name, names, n=3)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
@@ -50,11 +55,13 @@ class _Record:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Raises ValueError for a field that is unknown, missing or has the wrong kind of value."""
-        known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
+        known_fields = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
         for name in values:
-            if name not in known:
-                raise ValueError(f"{cls.__name__} has no field {name!r}{near(name, known)}")
-        missing = [n for n, f in known.items() if f.default is MISSING and n not in values]
+            if name not in known_fields:
+                raise ValueError(
+                    f"{cls.__name__} has no field {name!r}{did_you_mean(name, known_fields)}"
+                )
+        missing = [n for n, f in known_fields.items() if f.default is MISSING and n not in values]
         if missing:
             raise ValueError(f"{cls.__name__} needs a value for {' and '.join(missing)}")
         return cls(**values)
@@ -74,10 +81,10 @@ class _Record:
                 kind = "true or false" if wants == "bool" else f"a finite number ({wants})"
                 raise ValueError(f"{field.name} must be {kind}, not {value!r}")
 
-    def _check_at_least(self, least: float, *names: str) -> None:
+    def _check_at_least(self, minimum: float, *names: str) -> None:
         for name in names:
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+            if getattr(self, name) < minimum:
+                raise ValueError(f"{name} must be at least {minimum}, not {getattr(self, name)}")
 
 
 @dataclass(frozen=True)
@@ -142,11 +149,11 @@ class ModelConfig(_Record):
 
     def to_dict(self) -> dict[str, Any]:
         """What only models of others have is left out where a model has none of it."""
-        said = super().to_dict()
+        values = super().to_dict()
         return {
             name: value
-            for name, value in said.items()
-            if name not in OF_OTHERS or value != OF_OTHERS[name]
+            for name, value in values.items()
+            if name not in IMPORTED_ONLY or value != IMPORTED_ONLY[name]
         }
 
     @property
@@ -174,8 +181,10 @@ class ModelConfig(_Record):
     def preset(cls, name: str, *, vocab_size: int, **changes: Any) -> ModelConfig:
         """`base` and `big` of the paper's Table 3, or the compact `small` and `tiny`."""
         if name not in PRESETS:
-            known = ", ".join(PRESETS)
-            raise ValueError(f"no preset {name!r}: choose one of {known}{near(name, PRESETS)}")
+            presets = ", ".join(PRESETS)
+            raise ValueError(
+                f"no preset {name!r}: choose one of {presets}{did_you_mean(name, PRESETS)}"
+            )
         return cls.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})
 
 

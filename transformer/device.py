@@ -18,13 +18,13 @@ def choose_device(name: str = "auto") -> torch.device:
         "mps": int(torch.backends.mps.is_available()),
         "cpu": 1,
     }
-    here = [kind for kind in count if count[kind]]
+    available = [kind for kind in count if count[kind]]
     if kind == "auto":
-        return torch.device(here[0])
+        return torch.device(available[0])
     if not count[kind]:
         raise ValueError(
             f"this machine has no {kind} device, or this torch cannot use it; "
-            f"it has {', '.join(here)}"
+            f"it has {', '.join(available)}"
         )
     if colon and int(number) >= count[kind]:
         raise ValueError(

@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from types import MappingProxyType
 
-from transformer.config import near
+from transformer.config import did_you_mean
 
 NamesFilter = str | Iterable[str] | Callable[[str], bool] | None
 """Which hook points: one name or pattern, several, a test of a name, or None for all."""
@@ -61,7 +61,7 @@ def aliases(n_layers: int) -> Mapping[str, str]:
     return MappingProxyType(names)
 
 
-def matching(pattern: str, known: Sequence[str]) -> list[str]:
+def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
     """Our names of the hook points that a name or a pattern means, in the order of `known`.
 
     Args:
@@ -71,18 +71,20 @@ def matching(pattern: str, known: Sequence[str]) -> list[str]:
     Raises:
         ValueError: if there is no such hook point, with similar names.
     """
-    theirs = aliases(_depth(known))
-    if pattern in theirs and theirs[pattern] in known:
-        return [theirs[pattern]]
-    matches = {name for name in known if name == pattern or fnmatchcase(name, pattern)}
-    matches |= {ours for alias, ours in theirs.items() if fnmatchcase(alias, pattern)}
-    found = [name for name in known if name in matches]
-    if not found:
-        raise ValueError(f"the model has no hook {pattern!r}{_hint(pattern, known, theirs)}")
-    return found
+    alias_names = aliases(_depth(hook_names))
+    if pattern in alias_names and alias_names[pattern] in hook_names:
+        return [alias_names[pattern]]
+    matches = {name for name in hook_names if name == pattern or fnmatchcase(name, pattern)}
+    matches |= {ours for alias, ours in alias_names.items() if fnmatchcase(alias, pattern)}
+    matched = [name for name in hook_names if name in matches]
+    if not matched:
+        raise ValueError(
+            f"the model has no hook {pattern!r}{_hint(pattern, hook_names, alias_names)}"
+        )
+    return matched
 
 
-def select(names_filter: NamesFilter, known: Sequence[str]) -> tuple[str, ...]:
+def select(names_filter: NamesFilter, hook_names: Sequence[str]) -> tuple[str, ...]:
     """The hook points that a filter accepts: those of a list in its order, else in that of `known`.
     A function is asked for our name and for every alias, and one True is enough.
 
@@ -90,25 +92,27 @@ def select(names_filter: NamesFilter, known: Sequence[str]) -> tuple[str, ...]:
         ValueError: for a name or pattern without a hook point, or a function that accepts none.
     """
     if names_filter is None:
-        return tuple(known)
+        return tuple(hook_names)
     if not callable(names_filter):
         patterns = [names_filter] if isinstance(names_filter, str) else names_filter
-        return tuple(dict.fromkeys(name for one in patterns for name in matching(one, known)))
-    accepted = {name for name in known if names_filter(name)}
-    accepted |= {ours for alias, ours in aliases(_depth(known)).items() if names_filter(alias)}
+        return tuple(
+            dict.fromkeys(name for pattern in patterns for name in matching(pattern, hook_names))
+        )
+    accepted = {name for name in hook_names if names_filter(name)}
+    accepted |= {ours for alias, ours in aliases(_depth(hook_names)).items() if names_filter(alias)}
     if not accepted:
         raise ValueError("the filter accepts no hook point; model.hook_names lists them all")
-    return tuple(name for name in known if name in accepted)
+    return tuple(name for name in hook_names if name in accepted)
 
 
-def _depth(known: Iterable[str]) -> int:
-    layers = (re.search(r"\.layers\.(\d+)\.", name) for name in known)
+def _depth(hook_names: Iterable[str]) -> int:
+    layers = (re.search(r"\.layers\.(\d+)\.", name) for name in hook_names)
     return max((int(match[1]) + 1 for match in layers if match), default=0)
 
 
-def _hint(pattern: str, known: Sequence[str], theirs: Mapping[str, str]) -> str:
+def _hint(pattern: str, hook_names: Sequence[str], theirs: Mapping[str, str]) -> str:
     """Similar names, or where all of them are listed."""
-    names = list(theirs) if ".blocks." in pattern else list(known)
+    names = list(theirs) if ".blocks." in pattern else list(hook_names)
     if re.search(r"[*?[]", pattern):
         names = list(dict.fromkeys(re.sub(r"\.\d+\.", ".*.", name) for name in names))
-    return near(pattern, names) or "; model.hook_names lists them all"
+    return did_you_mean(pattern, names) or "; model.hook_names lists them all"

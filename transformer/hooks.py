@@ -43,19 +43,21 @@ class Hooks(Mapping[str, HookFn]):
     def __len__(self) -> int:
         return len(self._functions)
 
-    def resolved(self, known: Sequence[str]) -> Hooks:
+    def resolved(self, hook_names: Sequence[str]) -> Hooks:
         """The same hooks by the model's own names. Raises ValueError for a name that is no site of
         the model, with the near ones."""
-        if self._functions.keys() <= set(known):
+        if self._functions.keys() <= set(hook_names):
             return self
-        if self._resolved is not None and self._resolved[0] is known:  # at every step of decoding
+        if (
+            self._resolved is not None and self._resolved[0] is hook_names
+        ):  # at every step of decoding
             return self._resolved[1]
         by_site: dict[str, list[HookFn]] = {}
         for pattern, function in self._functions.items():
-            for name in matching(pattern, known):
+            for name in matching(pattern, hook_names):
                 by_site.setdefault(name, []).append(function)
         hooks = Hooks({n: _chained(each) for n, each in by_site.items()}, causal=self.causal)
-        self._resolved = known, hooks
+        self._resolved = hook_names, hooks
         return hooks
 
 
@@ -100,7 +102,7 @@ class HookPoint(nn.Module):
             )
         return replaced
 
-    def watched(self, hooks: Hooks | None) -> bool:
+    def is_watched(self, hooks: Hooks | None) -> bool:
         """Whether anyone looks here: a hook of this call, or one of PyTorch's own."""
         torchs = self._forward_hooks or self._forward_pre_hooks
         return bool(torchs) or (hooks is not None and self.name in hooks)

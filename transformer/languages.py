@@ -37,52 +37,52 @@ Languages = tuple[str, str]
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
 _ENTRY = re.compile(r"language\s*:(.*)")
 _ITEM = re.compile(r"\s*-\s+(.*)")
-_LINES = 100
+MAX_FRONT_MATTER_LINES = 100
 """A block of more lines is no front matter."""
 
 
-def checked(codes: Sequence[Any]) -> Languages:
+def check_languages(codes: Sequence[Any]) -> Languages:
     """Raises ValueError for anything but two codes, as "en" or "pt-BR"."""
-    known = [code for code in codes if isinstance(code, str) and _CODE.fullmatch(code)]
-    if len(codes) != 2 or len(known) != 2:
+    valid = [code for code in codes if isinstance(code, str) and _CODE.fullmatch(code)]
+    if len(codes) != 2 or len(valid) != 2:
         listed = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
         raise ValueError(
             "languages are two codes, what is read and what is written, as en fr; there stands "
             f"{listed}"
         )
-    return known[0], known[1]
+    return valid[0], valid[1]
 
 
-def of_card(card: str) -> Languages | None:
+def languages_from_card(card: str) -> Languages | None:
     """What the card's front matter says; None if it says nothing of languages. Raises ValueError if
     it names anything but two languages."""
     block = _front_matter(card)
-    found: list[list[str]] = []
+    entries: list[list[str]] = []
     for number, line in enumerate(block):
         if entry := _ENTRY.fullmatch(line):
             inline = _without_comment(entry[1])
-            found.append(_inline(inline) if inline else _items(block[number + 1 :]))
-    if len(found) > 1:
-        raise ValueError(f"languages are named once, not {len(found)} times")
-    return checked(found[0]) if found else None
+            entries.append(_inline(inline) if inline else _items(block[number + 1 :]))
+    if len(entries) > 1:
+        raise ValueError(f"languages are named once, not {len(entries)} times")
+    return check_languages(entries[0]) if entries else None
 
 
-def of_name(name: str) -> Languages | None:
+def languages_from_name(name: str) -> Languages | None:
     """The languages of a checkpoint called "en-fr", if both codes are known."""
     codes = name.split("-")
-    known = len(codes) == 2 and all(code in NAMES for code in codes)
-    return (codes[0], codes[1]) if known else None
+    both_known = len(codes) == 2 and all(code in NAMES for code in codes)
+    return (codes[0], codes[1]) if both_known else None
 
 
 def front_matter(languages: Sequence[str]) -> str:
     """The block that a card begins with; `of_card` reads it back. Raises ValueError as
     `checked`."""
     # In quotes where YAML reads another thing: "no" is false to it.
-    src, tgt = (f'"{code}"' if code == "no" else code for code in checked(languages))
+    src, tgt = (f'"{code}"' if code == "no" else code for code in check_languages(languages))
     return f"---\nlanguage: [{src}, {tgt}]\n---\n\n"
 
 
-def called(code: str) -> str:
+def language_name(code: str) -> str:
     """The language in English: "Portuguese (BR)" for "pt-BR"; the code itself if we do not know."""
     first, _, rest = code.partition("-")
     if first not in NAMES:
@@ -92,7 +92,7 @@ def called(code: str) -> str:
 
 def _front_matter(card: str) -> list[str]:
     """Its lines, without those that hold it; none if the card has none."""
-    lines = [line.rstrip() for line in card.splitlines()[: _LINES + 2]]
+    lines = [line.rstrip() for line in card.splitlines()[: MAX_FRONT_MATTER_LINES + 2]]
     if not lines or lines[0] != "---" or "---" not in lines[1:]:
         return []
     return lines[1 : lines.index("---", 1)]
@@ -106,13 +106,13 @@ def _inline(value: str) -> list[str]:
 
 def _items(lines: list[str]) -> list[str]:
     """The items of a list that stand one a line below their entry."""
-    found = []
+    items = []
     for line in map(_without_comment, lines):
         item = _ITEM.fullmatch(line)
         if not item:
             break
-        found.append(_unquoted(item[1]))
-    return found
+        items.append(_unquoted(item[1]))
+    return items
 
 
 def _without_comment(text: str) -> str:

@@ -13,8 +13,8 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from types import UnionType
 from typing import Any, ClassVar
 
-from transformer.config import ModelConfig, TrainingConfig, near
-from transformer.languages import Languages, checked
+from transformer.config import ModelConfig, TrainingConfig, did_you_mean
+from transformer.languages import Languages, check_languages
 
 INSPECT = "decoder.layers.0.cross_attn.w_qkv"
 """The weight matrix whose updates are written out, if no other is named; its first rows are W^Q of
@@ -70,17 +70,17 @@ class RunConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The content of config.json; what is left out has its default."""
-        said = {
+        values = {
             name: value
             for name, value in asdict(self).items()
             if value is not None and (value or name not in ("title", "owner", "created"))
         }
         if isinstance(model := getattr(self, "model", None), ModelConfig):
-            said["model"] = model.to_dict()
-        under = {name: said.pop(name) for name in self.data if name in said}
-        if under.get("max_pieces") == MAX_PIECES:
-            del under["max_pieces"]
-        return {"kind": self.kind, **said} | ({"data": under} if self.data else {})
+            values["model"] = model.to_dict()
+        data = {name: values.pop(name) for name in self.data if name in values}
+        if data.get("max_pieces") == MAX_PIECES:
+            del data["max_pieces"]
+        return {"kind": self.kind, **values} | ({"data": data} if self.data else {})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,20 +166,20 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
     is missing, or a value that cannot be; the sentence names it."""
     kind = values.get("kind", _kind_of_untagged(values))
     if not isinstance(kind, str) or kind not in KINDS:
-        hint = near(str(kind), KINDS)
+        hint = did_you_mean(str(kind), KINDS)
         raise ValueError(f"a run's kind must be one of {', '.join(KINDS)}, not {kind!r}{hint}")
-    chosen = KINDS[kind]
+    config_type = KINDS[kind]
     top = {name: value for name, value in values.items() if name not in ("kind", "data")}
-    under = _object("data", values.get("data", {}))
-    for name in under:
-        if name not in chosen.data:
+    data = _object("data", values.get("data", {}))
+    for name in data:
+        if name not in config_type.data:
             raise ValueError(
-                f"the data of a run of {kind} has no {name!r}{near(name, chosen.data)}"
+                f"the data of a run of {kind} has no {name!r}{did_you_mean(name, config_type.data)}"
             )
-    if misplaced := sorted({*top} & {*chosen.data}):
+    if misplaced := sorted({*top} & {*config_type.data}):
         raise ValueError(f"{misplaced[0]!r} of a run of {kind} stands under 'data'")
-    found: RunConfig = _record(chosen, {**top, **under})
-    return found
+    config: RunConfig = _record(config_type, {**top, **data})
+    return config
 
 
 def parse_title_and_owner(values: Mapping[str, Any]) -> RunConfig:
@@ -202,30 +202,36 @@ def _kind_of_untagged(values: Mapping[str, Any]) -> str:
 
 def _record(kind: type[Any], values: Mapping[str, Any]) -> Any:
     """One dataclass of a JSON object; strict about names and kinds of value."""
-    known = {each.name: each for each in fields(kind)}
+    known_fields = {each.name: each for each in fields(kind)}
     for name in values:
-        if name not in known:
-            raise ValueError(f"a run has no field {name!r}{near(name, known)}")
-    for name, each in known.items():
+        if name not in known_fields:
+            raise ValueError(f"a run has no field {name!r}{did_you_mean(name, known_fields)}")
+    for name, each in known_fields.items():
         if name not in values and each.default is MISSING and each.default_factory is MISSING:
             raise ValueError(f"a run needs a value for {name!r}")
-    return kind(**{name: _READ[str(known[name].type)](name, values[name]) for name in values})
+    return kind(
+        **{name: _READ[str(known_fields[name].type)](name, values[name]) for name in values}
+    )
 
 
-def _of(kind: type[Any] | UnionType, what: str) -> Callable[[str, Any], Any]:
+def _reader(kind: type[Any] | UnionType, description: str) -> Callable[[str, Any], Any]:
     def read(name: str, value: Any) -> Any:
         if not isinstance(value, kind) or isinstance(value, bool):
-            raise ValueError(f"{name} must be {what}, not {value!r:.60}")
+            raise ValueError(f"{name} must be {description}, not {value!r:.60}")
         return value
 
     return read
 
 
-_object, _text, _whole = _of(Mapping, "an object"), _of(str, "a text"), _of(int, "a whole number")
+_object, _text, _integer = (
+    _reader(Mapping, "an object"),
+    _reader(str, "a text"),
+    _reader(int, "a whole number"),
+)
 
 
 def _number(name: str, value: Any) -> float:
-    number = _of(int | float, "a number")(name, value)
+    number = _reader(int | float, "a number")(name, value)
     if not abs(number) <= 1e300:  # no NaN either
         raise ValueError(f"{name} must be a finite number, not {value!r:.60}")
     return float(number)
@@ -238,7 +244,7 @@ def _texts(name: str, value: Any) -> tuple[str, ...]:
 
 
 def _pairs(name: str, value: Any) -> Pairs:
-    pairs = [_texts(name, each) for each in _of(Sequence, "a list of pairs")(name, value)]
+    pairs = [_texts(name, each) for each in _reader(Sequence, "a list of pairs")(name, value)]
     if any(len(pair) != 2 for pair in pairs):
         raise ValueError(f"{name} must be pairs of two texts each, not {value!r:.60}")
     return tuple((src, tgt) for src, tgt in pairs)
@@ -260,15 +266,15 @@ def _config(kind: type[ModelConfig] | type[TrainingConfig]) -> Callable[[str, An
 
 _READ: dict[str, Callable[[str, Any], Any]] = {
     "str": _text,
-    "int": _whole,
+    "int": _integer,
     "float": _number,
     "str | None": _optional(_text),
-    "int | None": _optional(_whole),
+    "int | None": _optional(_integer),
     "tuple[str, ...]": _texts,
     "tuple[str, ...] | None": _optional(_texts),
     "Pairs": _pairs,
-    "Languages | None": _optional(lambda name, value: checked(_texts(name, value))),
-    "Mapping[str, int]": _values(_whole),
+    "Languages | None": _optional(lambda name, value: check_languages(_texts(name, value))),
+    "Mapping[str, int]": _values(_integer),
     "Mapping[str, float]": _values(_number),
     "ModelConfig": _config(ModelConfig),
     "TrainingConfig": _config(TrainingConfig),

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.attack.hostile import BITS, text, told
 from transformer.classroom import Classes, Classroom, ClassroomError
-from transformer.classroom.codes import NAME_LENGTH
+from transformer.classroom.codes import MAX_NAME_LENGTH
 from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, make_view, parse_params
 from transformer.ui.widgets.frame import plain
 
@@ -30,14 +30,14 @@ def classes(chance: random.Random, folder: Path) -> None:
         _holds(found)
     found.close()
     assert not len(found)
-    assert not any(found.of(visitor) for visitor in VISITORS)
+    assert not any(found.class_of(visitor) for visitor in VISITORS)
 
 
 def _act(chance: random.Random, found: Classes) -> None:
     visitor, address = chance.choice(VISITORS), chance.choice(("", "A", "B"))
     rooms = [*found._by_code.values()]
     codes = [room.code for room in rooms] or [""]
-    mine = found.of(visitor)
+    mine = found.class_of(visitor)
     ways: list[Callable[[], Any]] = [
         lambda: found.join(chance.choice([*codes, text(chance)]), visitor, address, _name(chance)),
         lambda: found.open(chance.choice((TOKEN, text(chance))), visitor, address, _name(chance)),
@@ -77,8 +77,8 @@ def _holds(found: Classes) -> None:
         assert not room.ended
         assert len(room.members()) <= MEMBERS
         for one in room.members():
-            assert found.of(one.visitor) is room
+            assert found.class_of(one.visitor) is room
             assert not room.is_teacher(one.visitor)
-            assert len(one.name) <= NAME_LENGTH
+            assert len(one.name) <= MAX_NAME_LENGTH
             assert "<script>" not in plain(one.label)
-    assert not found.of("")
+    assert not found.class_of("")

@@ -15,7 +15,7 @@ from benchmarks.browser import http_server
 from tests.browser.conftest import NewPage
 from transformer import Translator
 from transformer.analysis.interventions.switching import named_heads, switched_off
-from transformer.house import HOUSE
+from transformer.app_folders import APP_FOLDER
 from transformer.ui.services import models
 from transformer.ui.site import write_site
 from transformer.ui.widgets.lessons import course
@@ -27,7 +27,7 @@ TEXT = "Who gave you that blue book?"
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site") / "out"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(models.FOLDER_VARIABLE, str(HOUSE / "checkpoints"))
+        patch.setenv(models.FOLDER_VARIABLE, str(APP_FOLDER / "checkpoints"))
         patch.setenv("HEADS_UP_RUNS", str(out.parent / "runs"))
         write_site(out)
     return out
@@ -82,7 +82,7 @@ def test_a_sentence_is_translated_as_python_does(
 def test_heads_are_switched_off_and_the_other_pair_is_there(
     address: str, new_page: NewPage
 ) -> None:
-    translator = Translator.load(HOUSE / "checkpoints" / "en-de", device="cpu")
+    translator = Translator.load(APP_FOLDER / "checkpoints" / "en-de", device="cpu")
     page = new_page(alone=True)
     page.goto(f"{address}?page=heads&model=en-de")
     _ready(page)
@@ -243,7 +243,7 @@ def test_nothing_is_written_over_and_nothing_stays_of_what_fails(
     def broken(*_: object) -> str:
         raise RuntimeError("half way")
 
-    monkeypatch.setenv(models.FOLDER_VARIABLE, str(HOUSE / "checkpoints"))
+    monkeypatch.setenv(models.FOLDER_VARIABLE, str(APP_FOLDER / "checkpoints"))
     monkeypatch.setattr("transformer.ui.site.index_page", broken)
     with pytest.raises(RuntimeError, match="half way"):
         write_site(tmp_path / "site")

@@ -7,8 +7,15 @@ from collections.abc import Callable
 import pytest
 
 from transformer.classroom import Classes, ClassroomError
-from transformer.classroom.classes import IDLE, KEYS, MINUTES, Attempts
-from transformer.classroom.codes import LENGTH, SIGNS, new_code, new_token, read_code, read_name
+from transformer.classroom.classes import BLOCK_MINUTES, IDLE_SECONDS, MAX_TRACKED, Attempts
+from transformer.classroom.codes import (
+    CODE_CHARACTERS,
+    CODE_LENGTH,
+    new_code,
+    new_token,
+    read_code,
+    read_name,
+)
 
 TOKEN = "a token of the teacher's"
 
@@ -30,7 +37,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def classes(clock: Clock) -> Classes:
-    return Classes(TOKEN, most=2, members=3, clock=clock)
+    return Classes(TOKEN, max_classes=2, max_members=3, clock=clock)
 
 
 def test_a_class_is_opened_joined_and_found_again(classes: Classes) -> None:
@@ -43,9 +50,9 @@ def test_a_class_is_opened_joined_and_found_again(classes: Classes) -> None:
         ("ann", "Ann"),
         ("bob", "Student 2"),
     ]
-    assert classes.of("ann") is classes.of("teacher") is opened
-    assert classes.of("nobody") is None
-    assert classes.of("") is None
+    assert classes.class_of("ann") is classes.class_of("teacher") is opened
+    assert classes.class_of("nobody") is None
+    assert classes.class_of("") is None
     assert opened.is_teacher("teacher")
     assert not opened.is_teacher("ann")
     assert opened.member("teacher") is None
@@ -67,20 +74,20 @@ def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
     classes.join(opened.code, "ann", name="Ann")
     classes.join(opened.code, "bob", name="Bob")
     classes.leave("bob")
-    assert classes.of("bob") is None
+    assert classes.class_of("bob") is None
     assert [one.name for one in opened.members()] == ["Ann"]
     classes.leave("teacher")  # closes it instead
-    assert classes.of("teacher") is opened
+    assert classes.class_of("teacher") is opened
     opened.lead_to("attention", {"text": "A secret."})
     opened.answer("ann", "umbrella", 1)
     heard: list[bool] = []
-    opened.listen("ann", heard.append, most=3)
+    opened.listen("ann", heard.append, limit=3)
     classes.end("ann")  # a student ends nothing
     assert not opened.ended
     classes.end("teacher")
     assert opened.ended
     assert heard == [True, False]
-    assert classes.of("ann") is classes.of("teacher") is None
+    assert classes.class_of("ann") is classes.class_of("teacher") is None
     assert (opened.members(), opened.lead, opened.answers("umbrella")) == ((), None, {})
     kept = str([vars(classes), vars(opened)])
     assert not any(word in kept for word in ("ann", "Ann", "Curie", "secret", "umbrella"))
@@ -104,9 +111,9 @@ def test_guesses_are_bounded_by_visitor_and_by_address(classes: Classes, clock: 
             classes.join(wrong, f"a new cookie {number}", "E")
     with pytest.raises(ClassroomError, match="too many wrong tries"):
         classes.join(code, "a new cookie", "E")
-    assert classes.of("ann") is not None  # who is in stays in
+    assert classes.class_of("ann") is not None  # who is in stays in
     classes.join(code, "bob", "B")
-    clock.now += 60 * MINUTES
+    clock.now += 60 * BLOCK_MINUTES
     classes.join(code, "eve", "E")
 
 
@@ -129,10 +136,10 @@ def test_token_guesses_are_bounded(classes: Classes) -> None:
 
 def test_attempts_are_remembered_within_bounds(clock: Clock) -> None:
     attempts = Attempts(5, 10**9, clock)
-    for number in range(2 * KEYS):
-        attempts.wrong(f"cookie {number}", "A")
-    assert len(attempts._wrong) == KEYS
-    assert not attempts.is_refused("cookie 0", "A")
+    for number in range(2 * MAX_TRACKED):
+        attempts.record_wrong(f"cookie {number}", "A")
+    assert len(attempts._wrong_times) == MAX_TRACKED
+    assert not attempts.is_blocked("cookie 0", "A")
 
 
 def test_classes_and_places_are_bounded(classes: Classes) -> None:
@@ -141,7 +148,7 @@ def test_classes_and_places_are_bounded(classes: Classes) -> None:
         classes.join(opened.code, f"student {number}")
     with pytest.raises(ClassroomError, match="has 3 students, as many as this app allows"):
         classes.join(opened.code, "student 3")
-    assert classes.of("student 3") is None
+    assert classes.class_of("student 3") is None
     classes.leave("student 0")
     classes.join(opened.code, "student 3")
     assert opened.members()[-1].number == 4  # nobody takes another's number
@@ -168,12 +175,12 @@ def test_somebody_is_in_one_class_at_most(classes: Classes) -> None:
 def test_a_forgotten_class_ends(classes: Classes, clock: Clock) -> None:
     opened = classes.open(TOKEN, "teacher")
     classes.join(opened.code, "ann")
-    clock.now += IDLE - 1
-    assert classes.of("teacher") is opened  # seen again
-    clock.now += IDLE - 1
-    assert classes.of("ann") is opened
+    clock.now += IDLE_SECONDS - 1
+    assert classes.class_of("teacher") is opened  # seen again
+    clock.now += IDLE_SECONDS - 1
+    assert classes.class_of("ann") is opened
     clock.now += 2
-    assert classes.of("ann") is None
+    assert classes.class_of("ann") is None
     assert opened.ended
 
 
@@ -194,8 +201,8 @@ def test_what_is_no_name(name: str) -> None:
 def test_codes_and_tokens_are_drawn_from_all_signs() -> None:
     codes = {new_code() for _ in range(2000)}
     assert len(codes) > 1990
-    assert {sign for code in codes for sign in code} == set(SIGNS)
-    assert all(read_code(code) == code and len(code) == LENGTH for code in codes)
+    assert {sign for code in codes for sign in code} == set(CODE_CHARACTERS)
+    assert all(read_code(code) == code and len(code) == CODE_LENGTH for code in codes)
     assert len({new_token() for _ in range(100)}) == 100
 
 
@@ -209,4 +216,4 @@ def test_a_name_is_nothing_or_a_name(classes: Classes) -> None:
         with pytest.raises(ClassroomError, match="A name has"):
             do()
     assert opened.members() == ()
-    assert classes.of("ann") is classes.of("other") is None
+    assert classes.class_of("ann") is classes.class_of("other") is None

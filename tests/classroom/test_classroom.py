@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from transformer.classroom import Classroom, ClassroomError
-from transformer.classroom.classroom import LEAD_LENGTH, QUESTIONS, RECENT
+from transformer.classroom.classroom import MAX_QUESTIONS, MAX_RECENT_VIEWS, MAX_URL_LENGTH
 
 
 @pytest.fixture
 def room() -> Classroom:
-    made = Classroom("K7FA2P", "teacher", "", most=60)
+    made = Classroom("K7FA2P", "teacher", "", max_members=60)
     for name in ("ann", "bob"):
         made.join(name, name.title())
     return made
@@ -34,7 +34,7 @@ def test_the_newest_view_is_the_one_to_follow(room: Classroom) -> None:
     assert room.was_led_to("attention", {"head": "3"})
     assert room.was_led_to("attention", {})
     assert not room.was_led_to("inside", {})
-    for number in range(RECENT):
+    for number in range(MAX_RECENT_VIEWS):
         room.lead_to("inside", {"row": f"{number}"})
     assert not room.was_led_to("attention", {})
     room.stop_leading()
@@ -45,12 +45,12 @@ def test_the_newest_view_is_the_one_to_follow(room: Classroom) -> None:
     room.begin_leading()
     room.lead_to("inside", {"row": "1"})
     assert room.lead is not None
-    assert room.lead.number > first.number + RECENT
+    assert room.lead.number > first.number + MAX_RECENT_VIEWS
 
 
 def test_an_address_has_an_end(room: Classroom) -> None:
     with pytest.raises(ClassroomError, match="exceeds 20,000 characters"):
-        room.lead_to("attention", {"text": "x" * LEAD_LENGTH})
+        room.lead_to("attention", {"text": "x" * MAX_URL_LENGTH})
     assert room.lead is None
 
 
@@ -58,10 +58,10 @@ def test_who_follows_is_counted_while_they_are_here(room: Classroom) -> None:
     assert room.follows("ann")
     assert not room.follows("teacher")
     assert room.following() == 0
-    stop = room.listen("ann", lambda on: None, most=3)
-    room.listen("bob", lambda on: None, most=3)
-    room.listen("bob", lambda on: None, most=3)  # another tab
-    room.listen("teacher", lambda on: None, most=3)
+    stop = room.listen("ann", lambda on: None, limit=3)
+    room.listen("bob", lambda on: None, limit=3)
+    room.listen("bob", lambda on: None, limit=3)  # another tab
+    room.listen("teacher", lambda on: None, limit=3)
     assert room.following() == 2
     room.follow("bob", False)
     assert room.following() == 1
@@ -90,7 +90,7 @@ def test_the_first_answer_counts_and_nobody_knows_whose_it_is(room: Classroom) -
     assert not room.are_shown("umbrella")
     room.show_answers("umbrella")
     assert room.are_shown("umbrella")
-    assert room.shown() == {"umbrella"}
+    assert room.questions_shown() == {"umbrella"}
     room.join("cleo")
     room.answer("cleo", "umbrella", 0)  # it is known by now
     assert room.answers("umbrella") == {2: 2}
@@ -99,16 +99,18 @@ def test_the_first_answer_counts_and_nobody_knows_whose_it_is(room: Classroom) -
 
 
 def test_questions_are_bounded(room: Classroom) -> None:
-    for number in range(2 * QUESTIONS):
+    for number in range(2 * MAX_QUESTIONS):
         room.answer("ann", f"question {number}", 0)
         room.show_answers(f"shown {number}")
-    assert sum(bool(room.answers(f"question {n}")) for n in range(2 * QUESTIONS)) == QUESTIONS
-    assert len(room.shown()) == QUESTIONS
+    assert (
+        sum(bool(room.answers(f"question {n}")) for n in range(2 * MAX_QUESTIONS)) == MAX_QUESTIONS
+    )
+    assert len(room.questions_shown()) == MAX_QUESTIONS
 
 
 def test_every_change_is_heard_once(room: Classroom) -> None:
     heard: list[str] = []
-    stop = room.listen("ann", lambda on: heard.append("x"), most=3)
+    stop = room.listen("ann", lambda on: heard.append("x"), limit=3)
     changes = [
         lambda: room.lead_to("why", {}),
         lambda: room.follow("bob", False),
@@ -133,7 +135,7 @@ def test_the_oldest_of_too_many_listeners_goes(room: Classroom) -> None:
         return lambda on: heard.append((number, on))
 
     for number in range(4):
-        room.listen("ann", listener(number), most=3)
+        room.listen("ann", listener(number), limit=3)
     assert [one for one in heard if not one[1]] == [(0, False)]
     heard.clear()
     room.lead_to("why", {})
@@ -141,7 +143,7 @@ def test_the_oldest_of_too_many_listeners_goes(room: Classroom) -> None:
     heard.clear()
     room.end()
     assert heard == [(1, False), (2, False), (3, False)]
-    room.listen("ann", listener(9), most=3)
+    room.listen("ann", listener(9), limit=3)
     assert heard[-1] == (9, False)
 
 
@@ -154,7 +156,7 @@ def test_threads(room: Classroom) -> None:
         begin.wait()
         for number, who in enumerate(everybody[part::8]):
             room.join(who)
-            stop = room.listen(who, lambda on: None, most=1)
+            stop = room.listen(who, lambda on: None, limit=1)
             room.lead_to("attention", {"head": f"{part}{number}"})
             room.answer(who, "row", number % 3)
             room.answer(who, "row", (number + 1) % 3)

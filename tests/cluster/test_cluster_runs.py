@@ -146,7 +146,7 @@ def test_a_run_is_given_back_though_its_place_is_given_up_before_a_thread_has_be
         threads = ThreadPoolExecutor(1)
         asyncio.get_running_loop().set_default_executor(threads)
         threads.submit(gate.wait)
-        giving = asyncio.create_task(runs._give_back(claim, None, interrupted=True))
+        giving = asyncio.create_task(runs._release(claim, None, interrupted=True))
         await asyncio.sleep(0.05)
         giving.cancel()
         await asyncio.sleep(0.05)

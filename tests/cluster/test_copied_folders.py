@@ -22,7 +22,7 @@ from transformer.cluster.copying import Mirror
     "name", ["config.json", "weights/00000120.safetensors", "_a-b.c", "x" * 99]
 )
 def test_names_of_files_of_ours(name: str, tmp_path: Path) -> None:
-    assert folders.inside(tmp_path, name) == tmp_path / name
+    assert folders.checked_path(tmp_path, name) == tmp_path / name
 
 
 @pytest.mark.parametrize(
@@ -34,14 +34,14 @@ def test_names_of_files_of_ours(name: str, tmp_path: Path) -> None:
 )
 def test_names_that_lead_elsewhere(name: str, tmp_path: Path) -> None:
     with pytest.raises(folders.CopyError, match="is no name of a file that may be copied"):
-        folders.inside(tmp_path, name)
+        folders.checked_path(tmp_path, name)
 
 
 @given(st.text())
 def test_no_name_leaves_its_folder(name: str) -> None:
     folder = Path("/somewhere/run")
     with suppress(folders.CopyError):
-        assert folder in Path(os.path.normpath(folders.inside(folder, name))).parents
+        assert folder in Path(os.path.normpath(folders.checked_path(folder, name))).parents
 
 
 def test_links_are_never_followed(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_links_are_never_followed(tmp_path: Path) -> None:
     (tmp_path / "run" / "config.json").symlink_to(tmp_path / "secret" / "x")
     for name in ("weights/x", "config.json"):
         with pytest.raises(folders.CopyError):
-            folders.inside(tmp_path / "run", name)
+            folders.checked_path(tmp_path / "run", name)
 
 
 def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,33 +61,35 @@ def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "weights" / "b").write_bytes(b"1")
     found = folders.listing(tmp_path, frozenset({"weights/b"}))
     assert [(name, size) for name, (size, _, _) in found.items()] == [("a", 5)]
-    folders.check(found, tmp_path)
-    monkeypatch.setattr(folders, "MOST_BYTES", 4)
+    folders.check_listing(found, tmp_path)
+    monkeypatch.setattr(folders, "MAX_BYTES", 4)
     with pytest.raises(folders.CopyError, match="there is more to copy than"):
-        folders.check(found, tmp_path)
-    monkeypatch.setattr(folders, "MOST_FILES", 0)
+        folders.check_listing(found, tmp_path)
+    monkeypatch.setattr(folders, "MAX_FILES", 0)
     with pytest.raises(folders.CopyError, match="0 files"):
-        folders.check(found, tmp_path)
+        folders.check_listing(found, tmp_path)
 
 
 def test_a_worker_that_lists_what_it_may_not_writes_nothing(tmp_path: Path) -> None:
     mirror, wire = _mirror(tmp_path)
     for name in ("../x", "/etc/cron.d/x", ".ssh/authorized_keys", "a/b/c"):
         with pytest.raises(folders.CopyError):
-            asyncio.run(mirror.bring({"good": (0, 0, 0), name: (1, 1, 1)}))
+            asyncio.run(mirror.update({"good": (0, 0, 0), name: (1, 1, 1)}))
     assert wire.bytes == 0
     assert [*(tmp_path / "home").iterdir()] == []
 
 
 def test_pieces_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "PIECE", 4)
+    monkeypatch.setattr(folders, "PIECE_BYTES", 4)
     (tmp_path / "a").write_bytes(b"0123456789")
     for offset in (0, 4, 8):
-        folders.put(tmp_path / "there" / "a", offset, folders.piece(tmp_path / "a", offset))
+        folders.write_piece(
+            tmp_path / "there" / "a", offset, folders.read_piece(tmp_path / "a", offset)
+        )
     assert (tmp_path / "there" / "a").read_bytes() == b"0123456789"
     for offset, content in ((4, b"x"), (10, b"12345")):
         with pytest.raises(folders.CopyError, match="out of place"):
-            folders.put(tmp_path / "there" / "a", offset, content)
+            folders.write_piece(tmp_path / "there" / "a", offset, content)
 
 
 def test_a_file_that_grew_is_told_from_one_that_was_replaced(tmp_path: Path) -> None:
@@ -96,11 +98,11 @@ def test_a_file_that_grew_is_told_from_one_that_was_replaced(tmp_path: Path) -> 
     before = folders.stamp(path)
     with path.open("a") as file:
         file.write("2\n")
-    assert folders.follows("metrics.jsonl", folders.stamp(path), before)
-    assert not folders.follows("state.bin", folders.stamp(path), before)
+    assert folders.is_unchanged_or_grown("metrics.jsonl", folders.stamp(path), before)
+    assert not folders.is_unchanged_or_grown("state.bin", folders.stamp(path), before)
     (tmp_path / "new").write_text("1\n2\n3\n")
     (tmp_path / "new").rename(path)
-    assert not folders.follows("metrics.jsonl", folders.stamp(path), before)
+    assert not folders.is_unchanged_or_grown("metrics.jsonl", folders.stamp(path), before)
 
 
 class Wire:
@@ -110,13 +112,13 @@ class Wire:
         self.there, self.meanwhile, self.bytes = there, meanwhile, 0
 
     async def call(self, worker: str, function: Any, *given: Any) -> bytes | None:
-        assert function is host.read
+        assert function is host.read_file_piece
         _, name, known, offset = given
         self.meanwhile(name)
         path = self.there / name
-        if not path.exists() or not folders.follows(name, folders.stamp(path), known):
+        if not path.exists() or not folders.is_unchanged_or_grown(name, folders.stamp(path), known):
             return None
-        content = folders.piece(path, offset)
+        content = folders.read_piece(path, offset)
         self.bytes += len(content)
         return content
 
@@ -131,7 +133,7 @@ def _mirror(tmp_path: Path, meanwhile: Callable[[str], object] = print) -> tuple
 def test_a_copy_becomes_like_its_original_again_and_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(folders, "PIECE", 7)
+    monkeypatch.setattr(folders, "PIECE_BYTES", 7)
     mirror, wire = _mirror(tmp_path)
     there, home = tmp_path / "there", tmp_path / "home"
     (there / "weights").mkdir()
@@ -143,7 +145,7 @@ def test_a_copy_becomes_like_its_original_again_and_again(
         (there / "weights" / f"{step}").write_bytes(secrets.token_bytes(10))
         (there / "weights" / f"{step - 2}").unlink(missing_ok=True)
         wire.bytes = 0
-        asyncio.run(mirror.bring(folders.listing(there)))
+        asyncio.run(mirror.update(folders.listing(there)))
         assert wire.bytes == 12 + 20 + 10  # of the lines only the new one
         for name in folders.listing(there):
             assert (home / name).read_bytes() == (there / name).read_bytes()
@@ -162,5 +164,5 @@ def test_a_save_never_comes_before_the_lines_of_its_steps(tmp_path: Path) -> Non
     mirror, _ = _mirror(tmp_path, replaced)
     for name in ("resume.safetensors", "metrics.jsonl", "weights"):
         (there / name).write_text("first")
-    asyncio.run(mirror.bring(folders.listing(there)))
+    asyncio.run(mirror.update(folders.listing(there)))
     assert [*folders.listing(home)] == ["metrics.jsonl"]  # the rest comes with the next look

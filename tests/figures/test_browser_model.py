@@ -13,9 +13,9 @@ from safetensors.torch import save_file
 
 from tests.figures.deno import SENTENCES, run_deno
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
+from transformer.app_folders import APP_FOLDER
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
-from transformer.house import HOUSE
 from transformer.inference.translator import Translator
 from transformer.model.transformer import Transformer
 from transformer.text.vocabulary import Vocabulary
@@ -57,7 +57,7 @@ def _varied(count: int) -> list[str]:
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_pieces_are_equal_on_varied_text(pair: str, tmp_path: Path) -> None:
-    folder = HOUSE / "checkpoints" / pair
+    folder = APP_FOLDER / "checkpoints" / pair
     vocabulary = Vocabulary.load(folder / "vocabulary.model")
     rng = random.Random(1)
     texts = _varied(2000)
@@ -141,7 +141,7 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
 
 @pytest.mark.parametrize("pair", PAIRS)
 def test_translations_and_every_site_are_equal(pair: str, tmp_path: Path) -> None:
-    folder = HOUSE / "checkpoints" / pair
+    folder = APP_FOLDER / "checkpoints" / pair
     translator = Translator.load(folder, "cpu", precision="fp32")
     _compare(translator, folder, _cases(translator, SENTENCES), tmp_path)
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.figures.deno import SENTENCES, run_deno
-from transformer.house import HOUSE
+from transformer.app_folders import APP_FOLDER
 from transformer.inference.translator import Translator
 from transformer.ui.live_lessons import LIVE_LESSONS, question_data
 from transformer.ui.services import models
@@ -60,7 +60,7 @@ def _texts(question: dict[str, Any]) -> list[str]:
 @pytest.mark.parametrize("pair", ["en-fr", "en-de"])
 @pytest.mark.parametrize("measured", [True, False])
 def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Path) -> None:
-    folder = HOUSE / "checkpoints" / pair
+    folder = APP_FOLDER / "checkpoints" / pair
     translator = Translator.load(folder, "cpu", precision="fp32")
     loaded = models.load(pair, folder)
     aligner = loaded.aligner if measured else None

@@ -12,12 +12,12 @@ import pytest
 
 from tests.figures.deno import SENTENCES, run_deno
 from transformer.analysis.alignment.aligner_head import AlignerHead
+from transformer.app_folders import APP_FOLDER
 from transformer.figures import ExplorerData, explorer_data
 from transformer.figures.explorer_sides import fixed_header, vectors_of
 from transformer.figures.glance import glance_data
 from transformer.figures.packing import Part, unpack, weights_of
 from transformer.figures.state import state_of
-from transformer.house import HOUSE
 from transformer.inference.rivals import rival_words
 from transformer.inference.translator import Translator
 from transformer.ui.services.trace_cache import CachedTrace
@@ -33,7 +33,7 @@ TEXTS = (
 
 @pytest.mark.parametrize("pair", ["en-fr", "en-de"])
 def test_the_views_are_given_the_same(pair: str, tmp_path: Path) -> None:
-    folder = HOUSE / "checkpoints" / pair
+    folder = APP_FOLDER / "checkpoints" / pair
     translator = Translator.load(folder, "cpu", precision="fp32")
     readings = [CachedTrace(translator.trace(text), "m") for text in TEXTS]
     cases = {"texts": TEXTS, "fixed": fixed_header(), "aligner": vars(ALIGNER)}

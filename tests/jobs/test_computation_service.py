@@ -24,8 +24,8 @@ from tests.jobs.asking import (
 )
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import compute
+from transformer.app_folders import IMPORT_ROOT
 from transformer.checkpoint import checkpoint_hash
-from transformer.house import CODE
 from transformer.jobs import ComputationService, ComputationStatus, JobError
 from transformer.jobs.computation import EXCLUDED_PACKAGES, fingerprint, report_computation
 from transformer.jobs.compute_process import run_function
@@ -119,7 +119,7 @@ def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path:
 
 
 def test_whatever_a_report_imports_is_in_the_fingerprint() -> None:
-    links = imports.graph(CODE)
+    links = imports.graph(IMPORT_ROOT)
     reached = imports.reach("transformer.analysis.reports", links)
     rooms = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
     assert "measures" in rooms

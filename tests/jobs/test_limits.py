@@ -42,7 +42,7 @@ def test_a_file_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(ValueError, match=r"mine\.toml cannot be read: .*No such file"):
         Limits.load()
     monkeypatch.delenv("HEADS_UP_LIMITS")
-    monkeypatch.setattr("transformer.jobs.limits.HOUSE", tmp_path)
+    monkeypatch.setattr("transformer.jobs.limits.APP_FOLDER", tmp_path)
     assert Limits.load() == Limits()  # there is none, and nobody asked for one
     assert 1 <= Limits().processes <= cores()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.house import CODE
+from transformer.app_folders import IMPORT_ROOT
 from transformer.inference import Translator
 from transformer.jobs.folder import JobFolder
 from transformer.training.recipe import make_run_config
@@ -128,7 +128,7 @@ def test_folders_of_the_app_keep_their_names(runs: Path) -> None:
         (f"[Errno 28] no room: {str(runs / cut)!r}", f"[Errno 28] no room: 'runs/{cut}'"),
         (f"{runs.parent}/models/tiny: no", "models/tiny: no"),
         (f"none in {runs}.", "none in runs."),
-        (f"({CODE}/limits.toml)", "(limits.toml)"),
+        (f"({IMPORT_ROOT}/limits.toml)", "(limits.toml)"),
         (f"{Path.home()}/.cache/x", "~/.cache/x"),
         (f"{sys.prefix}/lib/x.py", "python/lib/x.py"),
     ):
@@ -142,14 +142,14 @@ def test_what_is_no_path_of_this_machine_stays(runs: Path) -> None:
         "either / or",
         "/nowhere/else/x.json",
         f"{runs}-of-others/x".replace(str(runs.parent), "/srv"),
-        f"/mnt{CODE}/x",
+        f"/mnt{IMPORT_ROOT}/x",
         "a\\b",
         "/",
         "",
     ):
         assert remove_server_paths(text) == text
     # The app itself may lie in a folder that is cut, as that of temporary files.
-    assert remove_server_paths(f"{CODE}-old/x").endswith(f"{CODE.name}-old/x")
+    assert remove_server_paths(f"{IMPORT_ROOT}-old/x").endswith(f"{IMPORT_ROOT.name}-old/x")
 
 
 def test_a_link_to_a_folder_and_where_it_leads_are_cut(

@@ -23,7 +23,7 @@ from transformer.analysis.inside.decoder_lens import bleu_by_encoder_layer
 from transformer.analysis.interventions.switching import Head, named_heads
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
 from transformer.analysis.roles.head_roles import RULES, WITHIN_TEXTS, head_roles
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
 from transformer.measures import MEASURES
@@ -72,7 +72,8 @@ def report(
     """
     if what not in REPORTS:
         raise ValueError(
-            f"{what!r} cannot be measured: choose one of {', '.join(REPORTS)}{near(what, REPORTS)}"
+            f"{what!r} cannot be measured: choose one of {', '.join(REPORTS)}"
+            f"{did_you_mean(what, REPORTS)}"
         )
     for name in options or {}:
         if name not in OPTIONS.get(what, ()):

@@ -5,7 +5,7 @@ nor of cookies: a visitor is the id that whoever calls knows them by.
 """
 
 from transformer.classroom.classes import Classes
-from transformer.classroom.classroom import Classroom, Lead, Member
+from transformer.classroom.classroom import Classroom, Member, ViewToFollow
 from transformer.classroom.codes import ClassroomError
 
-__all__ = ["Classes", "Classroom", "ClassroomError", "Lead", "Member"]
+__all__ = ["Classes", "Classroom", "ClassroomError", "Member", "ViewToFollow"]

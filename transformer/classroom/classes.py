@@ -10,10 +10,10 @@ from collections.abc import Callable
 from transformer.classroom.classroom import Classroom
 from transformer.classroom.codes import ClassroomError, is_token, new_code, read_code, read_name
 
-MINUTES = 10
-KEYS = 4096
+BLOCK_MINUTES = 10
+MAX_TRACKED = 4096
 """Visitors and addresses that are remembered at most; the longest ago are forgotten first."""
-IDLE = 3 * 3600
+IDLE_SECONDS = 3 * 3600
 """Seconds after which a class ends whose teacher was not seen."""
 
 
@@ -30,29 +30,29 @@ class Attempts:
             clock: seconds, from anywhere on.
         """
         self._limits, self._clock = (visitor, address), clock
-        self._wrong: OrderedDict[tuple[int, str], deque[float]] = OrderedDict()
+        self._wrong_times: OrderedDict[tuple[int, str], deque[float]] = OrderedDict()
 
-    def is_refused(self, visitor: str, address: str) -> bool:
+    def is_blocked(self, visitor: str, address: str) -> bool:
         """Whether there were too many already; then a right guess must not be heard either."""
         return any(
             len(self._recent(key)) >= limit
             for key, limit in zip(enumerate((visitor, address)), self._limits, strict=True)
         )
 
-    def wrong(self, visitor: str, address: str) -> None:
+    def record_wrong(self, visitor: str, address: str) -> None:
         for key in enumerate((visitor, address)):
             recent = self._recent(key)
             recent.append(self._clock())
-            self._wrong[key] = recent
-            self._wrong.move_to_end(key)
-        while len(self._wrong) > KEYS:
-            self._wrong.popitem(last=False)
+            self._wrong_times[key] = recent
+            self._wrong_times.move_to_end(key)
+        while len(self._wrong_times) > MAX_TRACKED:
+            self._wrong_times.popitem(last=False)
 
     def _recent(self, key: tuple[int, str]) -> deque[float]:
-        found = self._wrong.get(key, deque())
-        while found and found[0] <= self._clock() - 60 * MINUTES:
-            found.popleft()
-        return found
+        times = self._wrong_times.get(key, deque())
+        while times and times[0] <= self._clock() - 60 * BLOCK_MINUTES:
+            times.popleft()
+        return times
 
 
 class Classes:
@@ -65,8 +65,8 @@ class Classes:
     def __init__(
         self,
         token: str,
-        most: int = 20,
-        members: int = 60,
+        max_classes: int = 20,
+        max_members: int = 60,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """
@@ -74,11 +74,12 @@ class Classes:
             token: what opens a class.
             most: classes at a time; members: students of one of them.
         """
-        self._token, self._most, self._places, self._clock = token, most, members, clock
+        self._token, self._clock = token, clock
+        self._max_classes, self._max_members = max_classes, max_members
         self._lock = threading.RLock()
         self._by_code: dict[str, Classroom] = {}
-        self._of: dict[str, Classroom] = {}  # by visitor, students and teachers
-        self._seen: dict[str, float] = {}  # when a class's teacher was last seen, by code
+        self._by_visitor: dict[str, Classroom] = {}  # students and teachers
+        self._teacher_last_seen: dict[str, float] = {}  # by code
         self._tokens = Attempts(5, 30, clock)
         self._codes = Attempts(20, 100, clock)
 
@@ -95,23 +96,23 @@ class Classes:
         name = read_name(name)
         self._end_idle()
         with self._lock:
-            self._guess(self._tokens, visitor, address, is_token(token, self._token), (
+            self._check_guess(self._tokens, visitor, address, is_token(token, self._token), (
                 "This is not the teacher's token. It stands in limits.toml, or on the console "
                 "where the app was started."
             ))  # fmt: skip
-            self._is_free(visitor)
-            if len(self._by_code) >= self._most:
+            self._require_no_class(visitor)
+            if len(self._by_code) >= self._max_classes:
                 raise ClassroomError(
-                    f"There are {self._most} classes, as many as this app allows; close one, or "
-                    "raise classes in limits.toml."
+                    f"There are {self._max_classes} classes, as many as this app allows; close "
+                    "one, or raise classes in limits.toml."
                 )
             code = new_code()
             while code in self._by_code:
                 code = new_code()
-            found = Classroom(code, visitor, name, self._places)
-            self._by_code[code] = self._of[visitor] = found
-            self._seen[code] = self._clock()
-        return found
+            classroom = Classroom(code, visitor, name, self._max_members)
+            self._by_code[code] = self._by_visitor[visitor] = classroom
+            self._teacher_last_seen[code] = self._clock()
+        return classroom
 
     def join(self, code: str, visitor: str, address: str = "", name: str = "") -> Classroom:
         """The class of this code, with this visitor as a student of it; again to change the name.
@@ -123,77 +124,85 @@ class Classes:
         name, code = read_name(name), read_code(code)
         self._end_idle()
         with self._lock:
-            found = self._by_code.get(code)
-            self._guess(self._codes, visitor, address, found is not None, (
+            classroom = self._by_code.get(code)
+            self._check_guess(self._codes, visitor, address, classroom is not None, (
                 "There is no class with this code; look again, or ask your teacher whether it is "
                 "still open."
             ))  # fmt: skip
-            assert found is not None
-            if self._of.get(visitor) is not found or found.is_teacher(visitor):
-                self._is_free(visitor)
-            found.join(visitor, name)
-            self._of[visitor] = found
-        return found
+            assert classroom is not None
+            if self._by_visitor.get(visitor) is not classroom or classroom.is_teacher(visitor):
+                self._require_no_class(visitor)
+            classroom.join(visitor, name)
+            self._by_visitor[visitor] = classroom
+        return classroom
 
-    def of(self, visitor: str) -> Classroom | None:
+    def class_of(self, visitor: str) -> Classroom | None:
         """The class that this visitor leads or is in, if any."""
         self._end_idle()
         with self._lock:
-            found = self._of.get(visitor) if visitor else None
-            if found is not None and found.is_teacher(visitor):
-                self._seen[found.code] = self._clock()
-            return found
+            classroom = self._by_visitor.get(visitor) if visitor else None
+            if classroom is not None and classroom.is_teacher(visitor):
+                self._teacher_last_seen[classroom.code] = self._clock()
+            return classroom
 
     def leave(self, visitor: str) -> None:
         """This student is in no class any more; a teacher stays, and closes it instead."""
         with self._lock:
-            found = self._of.get(visitor)
-            if found is not None and not found.is_teacher(visitor):
-                del self._of[visitor]
-                found.leave(visitor)
+            classroom = self._by_visitor.get(visitor)
+            if classroom is not None and not classroom.is_teacher(visitor):
+                del self._by_visitor[visitor]
+                classroom.leave(visitor)
 
     def end(self, visitor: str) -> None:
         """End the class of this teacher: names, answers and places are gone. Others do nothing."""
         with self._lock:
-            found = self._of.get(visitor)
-        if found is not None and found.is_teacher(visitor):
-            self._end([found])
+            classroom = self._by_visitor.get(visitor)
+        if classroom is not None and classroom.is_teacher(visitor):
+            self._end([classroom])
 
     def close(self) -> None:
         """End all of them; the server ends."""
         with self._lock:
-            every = [*self._by_code.values()]
-        self._end(every)
+            classes = [*self._by_code.values()]
+        self._end(classes)
 
     def _end_idle(self) -> None:
         with self._lock:
-            last = self._clock() - IDLE
-            idle = [self._by_code[code] for code, seen in self._seen.items() if seen < last]
+            oldest_active = self._clock() - IDLE_SECONDS
+            idle = [
+                self._by_code[code]
+                for code, last_seen in self._teacher_last_seen.items()
+                if last_seen < oldest_active
+            ]
         self._end(idle)
 
     def _end(self, classes: list[Classroom]) -> None:
-        for found in classes:
+        for classroom in classes:
             with self._lock:
-                self._by_code.pop(found.code, None)
-                self._seen.pop(found.code, None)
-                self._of = {who: one for who, one in self._of.items() if one is not found}
-            found.end()  # not locked: what is undone then may ask for classes from another thread
+                self._by_code.pop(classroom.code, None)
+                self._teacher_last_seen.pop(classroom.code, None)
+                self._by_visitor = {
+                    visitor: current
+                    for visitor, current in self._by_visitor.items()
+                    if current is not classroom
+                }
+            classroom.end()  # without the lock: listeners may call this object from another thread
 
-    def _is_free(self, visitor: str) -> None:
+    def _require_no_class(self, visitor: str) -> None:
         if not visitor:
             raise ClassroomError("This browser keeps no cookies, by which a class knows it.")
-        other = self._of.get(visitor)
-        if other is not None:
-            what = "close" if other.is_teacher(visitor) else "leave"
-            raise ClassroomError(f"You are in a class already; {what} that one first.")
+        current = self._by_visitor.get(visitor)
+        if current is not None:
+            action = "close" if current.is_teacher(visitor) else "leave"
+            raise ClassroomError(f"You are in a class already; {action} that one first.")
 
-    def _guess(
-        self, attempts: Attempts, visitor: str, address: str, right: bool, said: str
+    def _check_guess(
+        self, attempts: Attempts, visitor: str, address: str, right: bool, message: str
     ) -> None:
-        if attempts.is_refused(visitor, address):
+        if attempts.is_blocked(visitor, address):
             raise ClassroomError(
-                f"There were too many wrong tries from here; try again in {MINUTES} minutes."
+                f"There were too many wrong tries from here; try again in {BLOCK_MINUTES} minutes."
             )
         if not right:
-            attempts.wrong(visitor, address)
-            raise ClassroomError(said)
+            attempts.record_wrong(visitor, address)
+            raise ClassroomError(message)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 
 from transformer.classroom.codes import ClassroomError
 
-RECENT = 32
+MAX_RECENT_VIEWS = 32
 """Views that the class was led to and that are still known: whoever is slow is on one of them."""
-QUESTIONS = 200
+MAX_QUESTIONS = 200
 """Questions that one class answers at most: more than the course has."""
-LEAD_LENGTH = 20_000
+MAX_URL_LENGTH = 20_000
 """Signs of one address at most."""
 _NUMBERS = itertools.count(1)
 
@@ -39,7 +39,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Lead:
+class ViewToFollow:
     """A view that the class is led to: a page of the app and what stands in its address.
 
     Attributes:
@@ -63,16 +63,16 @@ class Classroom:
         race: the id of the race that the class started last; "" for none.
     """
 
-    def __init__(self, code: str, teacher: str, teacher_name: str, most: int) -> None:
+    def __init__(self, code: str, teacher: str, teacher_name: str, max_members: int) -> None:
         self.code, self.teacher_name = code, teacher_name
         self.race = ""
         self._race_runs: dict[str, str] = {}
-        self._teacher, self._most, self._lock = teacher, most, threading.RLock()
+        self._teacher, self._max_members, self._lock = teacher, max_members, threading.RLock()
         self._members: dict[str, Member] = {}
-        self._came = 0
-        self._away: set[str] = set()
-        self._led: deque[Lead] = deque(maxlen=RECENT)
-        self._leads = True
+        self._n_joined = 0
+        self._not_following: set[str] = set()
+        self._recent_views: deque[ViewToFollow] = deque(maxlen=MAX_RECENT_VIEWS)
+        self._is_leading = True
         self._answered: dict[str, set[str]] = {}  # who has answered, but not what
         self._counts: dict[str, Counter[int]] = {}
         self._shown: set[str] = set()
@@ -104,23 +104,23 @@ class Classroom:
             before = self._members.get(visitor)
             if self._ended:
                 raise ClassroomError("This class has ended; ask your teacher for a new code.")
-            if before is None and len(self._members) >= self._most:
+            if before is None and len(self._members) >= self._max_members:
                 raise ClassroomError(
-                    f"This class has {self._most} students, as many as this app allows; ask your "
-                    "teacher to raise class_members in limits.toml."
+                    f"This class has {self._max_members} students, as many as this app allows; "
+                    "ask your teacher to raise class_members in limits.toml."
                 )
-            self._came += before is None
-            found = Member(visitor, before.number if before else self._came, name)
-            self._members[visitor] = found
-        self._tell()
-        return found
+            self._n_joined += before is None
+            member = Member(visitor, before.number if before else self._n_joined, name)
+            self._members[visitor] = member
+        self._notify()
+        return member
 
     def leave(self, visitor: str) -> None:
         """Remove a student; only anonymous answer counts are kept."""
         with self._lock:
             self._members.pop(visitor, None)
-            self._away.discard(visitor)
-        self._tell()
+            self._not_following.discard(visitor)
+        self._notify()
 
     # Training together
 
@@ -135,7 +135,7 @@ class Classroom:
             if self._ended:
                 return
             self.race, self._race_runs = race, dict(runs)
-        self._tell()
+        self._notify()
 
     def race_run(self, visitor: str) -> str:
         """The name of this student's run in the class's race; "" for none."""
@@ -145,76 +145,84 @@ class Classroom:
     # Follow me
 
     @property
-    def leads(self) -> bool:
+    def is_leading(self) -> bool:
         """Whether the teacher wants to be followed."""
-        return self._leads
+        return self._is_leading
 
     @property
-    def lead(self) -> Lead | None:
+    def lead(self) -> ViewToFollow | None:
         """Where the class is led to now; None while nobody leads."""
         with self._lock:
-            return self._led[-1] if self._led else None
+            return self._recent_views[-1] if self._recent_views else None
 
     def begin_leading(self) -> None:
         """What the teacher looks at from now on is where the class is led to."""
         with self._lock:
-            self._leads = not self._ended
-        self._tell()
+            self._is_leading = not self._ended
+        self._notify()
 
     def lead_to(self, page: str, params: Mapping[str, str]) -> None:
         """The teacher looks at this now. Raises ClassroomError for an address without end."""
-        if len(page) + sum(len(name) + len(value) for name, value in params.items()) > LEAD_LENGTH:
-            raise ClassroomError(f"The URL exceeds {LEAD_LENGTH:,} characters.")
+        if (
+            len(page) + sum(len(name) + len(value) for name, value in params.items())
+            > MAX_URL_LENGTH
+        ):
+            raise ClassroomError(f"The URL exceeds {MAX_URL_LENGTH:,} characters.")
         with self._lock:
-            if not self._leads or (self._led and self._led[-1].is_at(page, params)):
+            if not self._is_leading or (
+                self._recent_views and self._recent_views[-1].is_at(page, params)
+            ):
                 return
-            self._led.append(Lead(page, dict(params), next(_NUMBERS)))
-        self._tell()
+            self._recent_views.append(ViewToFollow(page, dict(params), next(_NUMBERS)))
+        self._notify()
 
     def stop_leading(self) -> None:
         """Everybody goes their own way."""
         with self._lock:
-            self._leads = False
-            self._led.clear()
-        self._tell()
+            self._is_leading = False
+            self._recent_views.clear()
+        self._notify()
 
     def was_led_to(self, page: str, params: Mapping[str, str]) -> bool:
         """Whether this is a view that the class was led to just now."""
         with self._lock:
-            return any(one.is_at(page, params) for one in self._led)
+            return any(view.is_at(page, params) for view in self._recent_views)
 
     def follow(self, visitor: str, follows: bool) -> None:
         """This student comes back to the teacher's view, or goes their own way."""
         with self._lock:
-            if visitor not in self._members or (visitor not in self._away) == follows:
+            if visitor not in self._members or (visitor not in self._not_following) == follows:
                 return
-            (self._away.discard if follows else self._away.add)(visitor)
-        self._tell()
+            (self._not_following.discard if follows else self._not_following.add)(visitor)
+        self._notify()
 
     def follows(self, visitor: str) -> bool:
         """Whether this is a student who has not gone their own way."""
-        return visitor in self._members and visitor not in self._away
+        return visitor in self._members and visitor not in self._not_following
 
     def following(self) -> int:
         """Students who have the app open and follow."""
         with self._lock:
-            here = {visitor for visitor, _ in self._listeners.values()}
-            return sum(visitor in here and visitor not in self._away for visitor in self._members)
+            connected = {visitor for visitor, _ in self._listeners.values()}
+            return sum(
+                visitor in connected and visitor not in self._not_following
+                for visitor in self._members
+            )
 
     # One question, all answers
 
     def answer(self, visitor: str, question: str, option: int) -> None:
         """A student's guess: the first one counts, and none after the answers were shown."""
         with self._lock:
-            known = question in self._answered or len(self._answered) < QUESTIONS
-            if visitor not in self._members or question in self._shown or not known:
+            accepted = question in self._answered or len(self._answered) < MAX_QUESTIONS
+            if visitor not in self._members or question in self._shown or not accepted:
                 return
             answered = self._answered.setdefault(question, set())
             if visitor in answered:
                 return
             answered.add(visitor)
             self._counts.setdefault(question, Counter())[option] += 1
-        self._tell()
+        self._notify()
 
     def answers(self, question: str) -> Counter[int]:
         """How many took each option; nobody knows who."""
@@ -224,22 +232,24 @@ class Classroom:
     def show_answers(self, question: str) -> None:
         """From now on everybody sees them."""
         with self._lock:
-            if len(self._shown) < QUESTIONS:
+            if len(self._shown) < MAX_QUESTIONS:
                 self._shown.add(question)
-        self._tell()
+        self._notify()
 
     def are_shown(self, question: str) -> bool:
         """Whether everybody may see what was answered, and what is right."""
         return question in self._shown
 
-    def shown(self) -> frozenset[str]:
+    def questions_shown(self) -> frozenset[str]:
         """All questions whose answers everybody may see."""
         with self._lock:
             return frozenset(self._shown)
 
     # News
 
-    def listen(self, visitor: str, heard: Callable[[bool], None], most: int) -> Callable[[], None]:
+    def listen(
+        self, visitor: str, on_change: Callable[[bool], None], limit: int
+    ) -> Callable[[], None]:
         """Call `heard(True)` after every change, from any thread; it must return at once.
 
         `heard(False)` is the last call: the class has ended, or `most` others of this visitor
@@ -248,37 +258,42 @@ class Classroom:
         key = object()
         with self._lock:
             if self._ended:
-                gone = [heard]
+                removed = [on_change]
             else:
-                mine = [old for old, (whose, _) in self._listeners.items() if whose == visitor]
-                gone = [self._listeners.pop(old)[1] for old in mine[: max(0, len(mine) - most + 1)]]
-                self._listeners[key] = visitor, heard
-        for old in gone:
+                own_keys = [old for old, (owner, _) in self._listeners.items() if owner == visitor]
+                removed = [
+                    self._listeners.pop(old)[1]
+                    for old in own_keys[: max(0, len(own_keys) - limit + 1)]
+                ]
+                self._listeners[key] = visitor, on_change
+        for old in removed:
             old(False)
-        self._tell()
+        self._notify()
 
         def stop() -> None:
             with self._lock:
-                there = self._listeners.pop(key, None)
-            if there:
-                self._tell()
+                listener = self._listeners.pop(key, None)
+            if listener:
+                self._notify()
 
         return stop
 
     def end(self) -> None:
         """The class is over, and everything that it held is gone. Called by `Classes`."""
         with self._lock:
-            listeners = [heard for _, heard in self._listeners.values()]
-            for kept in (self._members, self._away, self._led, self._answered, self._counts,
-                         self._shown, self._listeners, self._race_runs):  # fmt: skip
-                kept.clear()
+            listeners = [on_change for _, on_change in self._listeners.values()]
+            for collection in (
+                *(self._members, self._not_following, self._recent_views, self._answered),
+                *(self._counts, self._shown, self._listeners, self._race_runs),
+            ):
+                collection.clear()
             self._teacher = self.teacher_name = self.race = ""
-            self._ended, self._leads = True, False
-        for heard in listeners:
-            heard(False)
+            self._ended, self._is_leading = True, False
+        for on_change in listeners:
+            on_change(False)
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         with self._lock:
-            listeners = [heard for _, heard in self._listeners.values()]
-        for heard in listeners:
-            heard(True)
+            listeners = [on_change for _, on_change in self._listeners.values()]
+        for on_change in listeners:
+            on_change(True)

@@ -7,14 +7,14 @@ import re
 import secrets
 import unicodedata
 
-SIGNS = "23456789ACDEFHJKMNPRTUVWXY"
+CODE_CHARACTERS = "23456789ACDEFHJKMNPRTUVWXY"
 """None that is taken for another where it is read off a wall: no 0, O and Q, no 1, I and L, no S
 beside 5, no B beside 8, no Z beside 2, no G beside 6."""
-LENGTH = 6
+CODE_LENGTH = 6
 """26^6 are 309 million codes. Of 20 classes one is hit by 100 guesses, an address's share of ten
 minutes (`Attempts`), once in 150,000 times."""
-NAME_LENGTH = 24
-_WRITTEN_APART = re.compile(r"[\s-]+")
+MAX_NAME_LENGTH = 24
+_SEPARATORS = re.compile(r"[\s-]+")
 
 
 class ClassroomError(ValueError):
@@ -22,12 +22,12 @@ class ClassroomError(ValueError):
 
 
 def new_code() -> str:
-    return "".join(secrets.choice(SIGNS) for _ in range(LENGTH))
+    return "".join(secrets.choice(CODE_CHARACTERS) for _ in range(CODE_LENGTH))
 
 
 def new_token() -> str:
     """A token for the teacher, 75 random bits in four groups."""
-    return "-".join("".join(secrets.choice(SIGNS) for _ in range(4)) for _ in range(4))
+    return "-".join("".join(secrets.choice(CODE_CHARACTERS) for _ in range(4)) for _ in range(4))
 
 
 def read_code(text: str) -> str:
@@ -36,18 +36,18 @@ def read_code(text: str) -> str:
     Raises:
         ClassroomError: for what can be no code.
     """
-    code = _WRITTEN_APART.sub("", text[:100]).upper()
-    if len(code) != LENGTH or not set(code) <= set(SIGNS):
+    code = _SEPARATORS.sub("", text[:100]).upper()
+    if len(code) != CODE_LENGTH or not set(code) <= set(CODE_CHARACTERS):
         raise ClassroomError(
-            f"A class's code has {LENGTH} letters and digits, like {show_code('K7FA2P')}; type it "
-            "as your teacher shows it."
+            f"A class's code has {CODE_LENGTH} letters and digits, like {show_code('K7FA2P')}; "
+            "type it as your teacher shows it."
         )
     return code
 
 
 def show_code(code: str) -> str:
     """In two halves, as it is read aloud."""
-    return f"{code[: LENGTH // 2]} {code[LENGTH // 2 :]}"
+    return f"{code[: CODE_LENGTH // 2]} {code[CODE_LENGTH // 2 :]}"
 
 
 def read_name(text: str) -> str:
@@ -57,20 +57,22 @@ def read_name(text: str) -> str:
         ClassroomError: for one that is too long, or holds what no name does.
     """
     name = " ".join(unicodedata.normalize("NFC", text[:1000]).split())
-    kinds = [unicodedata.category(sign)[0] for sign in name]
-    known = all(kind in "LMN" or sign in " .-'’" for kind, sign in zip(kinds, name, strict=True))
-    if name and (len(name) > NAME_LENGTH or not known or "L" not in kinds):
+    kinds = [unicodedata.category(character)[0] for character in name]
+    allowed = all(
+        kind in "LMN" or character in " .-'’" for kind, character in zip(kinds, name, strict=True)
+    )
+    if name and (len(name) > MAX_NAME_LENGTH or not allowed or "L" not in kinds):
         raise ClassroomError(
-            f"A name has at most {NAME_LENGTH} letters, digits, spaces, dots and dashes; a first "
-            "name is enough, and none will do."
+            f"A name has at most {MAX_NAME_LENGTH} letters, digits, spaces, dots and dashes; a "
+            "first name is enough, and none will do."
         )
     return name
 
 
 def is_token(typed: str, token: str) -> bool:
     """Whether somebody typed this token, in a time that does not tell how much of it."""
-    return bool(token) and hmac.compare_digest(_as_typed(typed), _as_typed(token))
+    return bool(token) and hmac.compare_digest(_normalized(typed), _normalized(token))
 
 
-def _as_typed(token: str) -> bytes:
+def _normalized(token: str) -> bytes:
     return token.strip()[:1000].encode("utf-8", "replace")

@@ -6,7 +6,7 @@ import argparse
 
 from transformer.cli.options import print_result
 from transformer.exchange import import_folder
-from transformer.languages import checked
+from transformer.languages import check_languages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    languages = checked(options.languages) if options.languages else None
+    languages = check_languages(options.languages) if options.languages else None
     config = import_folder(
         options.folder, options.out, languages=languages, pickled=options.read_bin
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from transformer.checkpoint import checkpoint_hash, load_checkpoint, load_languages
 from transformer.cli.options import add_checkpoint, print_result
-from transformer.languages import called
+from transformer.languages import language_name
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.json:
         print_result(json.dumps(facts, indent=2))
     else:
-        facts["languages"] = " to ".join(map(called, languages)) if languages else "not said"
+        facts["languages"] = " to ".join(map(language_name, languages)) if languages else "not said"
         width = max(map(len, facts))
         for name, value in facts.items():
             print_result(

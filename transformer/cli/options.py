@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from transformer.app_folders import find_checkpoint, named_checkpoints
 from transformer.device import DEVICES
-from transformer.house import find_checkpoint, named_checkpoints
 from transformer.text.visible import escape_controls
 
 PAIRS = "one .tsv[.gz] (source, tab, target), or two parallel text files"

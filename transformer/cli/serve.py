@@ -6,7 +6,7 @@ import argparse
 import runpy
 import sys
 
-from transformer.house import HOUSE
+from transformer.app_folders import APP_FOLDER
 from transformer.jobs import runs_folder
 from transformer.training.console import log
 
@@ -29,6 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     log(f"what is trained here is kept in {runs_folder()}")
-    sys.argv = ["streamlit", "run", str(HOUSE / "app.py"), *options.settings]
+    sys.argv = ["streamlit", "run", str(APP_FOLDER / "app.py"), *options.settings]
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)  # which ends the process
     return 0

@@ -8,17 +8,17 @@ import re
 from dataclasses import fields
 from typing import Any
 
+from transformer.app_folders import find_checkpoint
 from transformer.checkpoint import load_config
 from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
 from transformer.config import (
-    OF_OTHERS,
+    IMPORTED_ONLY,
     OLD_FIELD_NAMES,
     PRESETS,
     ModelConfig,
     TrainingConfig,
 )
-from transformer.house import find_checkpoint
-from transformer.languages import checked
+from transformer.languages import check_languages
 from transformer.run_config import MAX_PIECES, FilesRun
 from transformer.training.command import train_command, write_compatible_config
 from transformer.training.recipe import make_run_config
@@ -26,7 +26,7 @@ from transformer.training.run import RunFolder
 from transformer.training.train_folder import train_run
 
 # Ids are the vocabulary's, and what only models of others have is not trained here.
-NOT_OPTIONS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *OF_OTHERS}
+NOT_OPTIONS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *IMPORTED_ONLY}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +146,7 @@ def run(options: argparse.Namespace) -> int:
         model=_model_config(options),
         training=TrainingConfig.from_dict(_set_options(options, TrainingConfig)),
         device=options.device,
-        languages=checked(options.languages) if options.languages else None,
+        languages=check_languages(options.languages) if options.languages else None,
     )
     new_vocabulary = options.start_from is not None and options.vocab_size is not None
     return train_command(

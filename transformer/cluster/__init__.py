@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from transformer.cluster.connection import Connection
-from transformer.cluster.passes import ClusterLane
+from transformer.cluster.lane import ClusterLane
 from transformer.cluster.runs import ClusterRuns
 from transformer.jobs import services
 from transformer.jobs.computation import Lane

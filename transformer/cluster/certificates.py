@@ -16,32 +16,32 @@ from transformer.jobs.scheduler_address import KEY_FILES
 from transformer.text.files import new_folder
 
 
-def make(folder: Path) -> None:
+def write_keys(folder: Path) -> None:
     """Write ca.pem, cert.pem and key.pem, which only their owner may read.
 
     The certificate signs itself, and is the only one that is trusted (TLS in both directions, as
     Dask wants it). It is valid for a year. Raises FileExistsError if there is something at
     `folder`: keys in use are never replaced.
     """
-    made = Security.temporary()
-    contents = (made.tls_ca_file, made.tls_client_cert, made.tls_client_key)
-    with new_folder(folder) as beside:
+    security = Security.temporary()
+    contents = (security.tls_ca_file, security.tls_client_cert, security.tls_client_key)
+    with new_folder(folder) as temporary:
         for name, content in zip(KEY_FILES, contents, strict=True):
-            path = os.open(beside / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            path = os.open(temporary / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
             with os.fdopen(path, "w", encoding="ascii") as file:
                 file.write(str(content))
 
 
-def main(given: list[str]) -> int:
-    if len(given) != 1:
+def main(arguments: list[str]) -> int:
+    if len(arguments) != 1:
         print("python -m transformer.cluster.certificates FOLDER", file=sys.stderr)
         return 2
     try:
-        make(Path(given[0]))
+        write_keys(Path(arguments[0]))
     except OSError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{given[0]}: copy it to every machine of the cluster, and to nobody else")
+    print(f"{arguments[0]}: copy it to every machine of the cluster, and to nobody else")
     return 0
 
 

@@ -19,9 +19,9 @@ from transformer.cluster import host
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.scheduler_address import KEY_FILES
 
-_PATIENCE = 20  # seconds for one answer of a worker that is still there
-_CONNECT = 3.0  # seconds for a scheduler to answer
-_SOON = 0.05  # seconds between two looks whether a place is free
+ANSWER_TIMEOUT = 20  # seconds for one answer of a worker that is still there
+CONNECT_TIMEOUT = 3.0  # seconds for a scheduler to answer
+SLOT_POLL_SECONDS = 0.05  # seconds between two looks whether a place is free
 Answer = TypeVar("Answer")
 
 
@@ -44,8 +44,8 @@ class Connection:
         self._guard = threading.Lock()
         self._connecting = asyncio.Lock()
         self._client: Client | None = None
-        self._places: dict[str, int] = {}  # of the workers that we know
-        self.trouble = ""
+        self._slots: dict[str, int] = {}  # of the workers that we know
+        self.error_message = ""
         """Why the cluster cannot be used, a sentence; empty if all is well."""
 
     def start(self) -> None:
@@ -65,7 +65,7 @@ class Connection:
         assert self._loop
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    def soon(self, call: Callable[[], object]) -> None:
+    def call_soon(self, call: Callable[[], object]) -> None:
         """Call it in the connection's thread, where one runs."""
         with self._guard:
             if self._loop is not None:
@@ -83,15 +83,15 @@ class Connection:
                     asynchronous=True,
                     security=self._security(),
                     set_as_default=False,
-                    timeout=_CONNECT,
+                    timeout=CONNECT_TIMEOUT,
                     name="heads-up",
                 )
                 await self._client
             except Exception as error:  # its own kinds, and those of sockets and of TLS
                 await self._drop()
-                self.trouble = f"the cluster's scheduler {self._scheduler} does not answer"
-                raise LostError(self.trouble) from error
-            self.trouble = ""
+                self.error_message = f"the cluster's scheduler {self._scheduler} does not answer"
+                raise LostError(self.error_message) from error
+            self.error_message = ""
             return self._client
 
     def _security(self) -> Security | None:
@@ -104,7 +104,7 @@ class Connection:
 
     async def _drop(self) -> None:
         client, self._client = self._client, None
-        self._places = {}
+        self._slots = {}
         if client is not None:
             with suppress(Exception):  # `close` would wait for a lost scheduler to come back
                 await client._close(fast=True)
@@ -120,10 +120,10 @@ class Connection:
         """What the scheduler says of itself and its workers."""
         client = await self.client()
         assert client.scheduler
-        found: dict[str, Any] = await asyncio.wait_for(
-            client.scheduler.identity(n_workers=-1), _CONNECT
+        identity: dict[str, Any] = await asyncio.wait_for(
+            client.scheduler.identity(n_workers=-1), CONNECT_TIMEOUT
         )
-        return found
+        return identity
 
     async def workers(self) -> dict[str, int]:
         """Addresses of the workers that may be asked, and for how many runs each has places.
@@ -132,67 +132,67 @@ class Connection:
         if the scheduler does not answer.
         """
         try:
-            found = await self._identity()
+            identity = await self._identity()
         except LostError:
             raise
         except Exception as error:
             await self._drop()
             raise LostError(f"the cluster's scheduler {self._scheduler} is gone") from error
-        offered = [
+        addresses = [
             address
-            for address, worker in found["workers"].items()
-            if worker["resources"].get(host.PLACE, 0) >= 1
+            for address, worker in identity["workers"].items()
+            if worker["resources"].get(host.RUN_RESOURCE, 0) >= 1
         ]
         refused = ""
-        known = {address: self._places[address] for address in offered if address in self._places}
-        for address in offered:
-            if address not in known:
+        slots = {address: self._slots[address] for address in addresses if address in self._slots}
+        for address in addresses:
+            if address not in slots:
                 try:
-                    about = await self.call(address, host.about)
+                    about = await self.call(address, host.describe)
                     if about["code"] != fingerprint():
                         raise LostError(
                             f"the worker {address} runs another version of Heads Up or torch"
                         )
-                    known[address] = int(about["places"])
+                    slots[address] = int(about["slots"])
                 except LostError as error:
                     refused = str(error)
-        self._places = known
-        self.trouble = ""
-        if not known:
-            self.trouble = refused or (
-                f'the cluster has no worker with --resources "{host.PLACE}=1" yet'
+        self._slots = slots
+        self.error_message = ""
+        if not slots:
+            self.error_message = refused or (
+                f'the cluster has no worker with --resources "{host.RUN_RESOURCE}=1" yet'
             )
-        return known
+        return slots
 
-    async def call(self, worker: str, function: Callable[..., Any], *given: Any) -> Any:
+    async def call(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
         """What one of `host`'s functions answers there. Raises LostError if the worker does not
         answer, or refuses."""
         client = await self.client()
-        asked = asyncio.ensure_future(
-            client.run(function, *given, workers=[worker], on_error="return")
+        request = asyncio.ensure_future(
+            client.run(function, *arguments, workers=[worker], on_error="return")
         )
         try:
-            for _ in range(_PATIENCE):
-                if (await asyncio.wait([asked], timeout=1.0))[0]:
+            for _ in range(ANSWER_TIMEOUT):
+                if (await asyncio.wait([request], timeout=1.0))[0]:
                     break
                 if worker not in (await self._identity())["workers"]:
                     raise LostError(f"the worker {worker} is gone")
             else:
                 raise LostError(f"the worker {worker} does not answer")
-            answers = await asked
+            answers = await request
         except LostError:
             raise
         except Exception as error:  # its own kinds, and those of sockets
             raise LostError(f"the worker {worker} does not answer") from error
         finally:
-            asked.cancel()
+            request.cancel()
         answer = answers.get(worker)
         if isinstance(answer, BaseException) or worker not in answers:
             raise LostError(f"the worker {worker} does not answer: {answer}")
         return answer
 
     @asynccontextmanager
-    async def visit(self, worker: str, *, place: bool) -> AsyncIterator[str]:
+    async def reserve(self, worker: str, *, slot: bool) -> AsyncIterator[str]:
         """A visit to a worker, begun there, and over at the block's end.
 
         Args:
@@ -200,24 +200,24 @@ class Connection:
 
         Raises LostError if the worker does not answer.
         """
-        client, visit = await self.client(), secrets.token_hex(8)
+        client, reservation = await self.client(), secrets.token_hex(8)
         task = client.submit(
-            host.hold,
-            visit,
-            key=f"heads-up-{visit}",
+            host.hold_reservation,
+            reservation,
+            key=f"heads-up-{reservation}",
             workers=[worker],
-            resources={host.PLACE: 1} if place else None,
+            resources={host.RUN_RESOURCE: 1} if slot else None,
             pure=False,
             retries=0,
         )
         lost = False
         try:
-            while not await self.call(worker, host.is_ready, visit):
+            while not await self.call(worker, host.is_ready, reservation):
                 if task.status not in ("pending", "finished"):
                     why = f"it failed: {await task.exception()}" if task.status == "error" else ""
                     raise LostError(f"the worker {worker} takes no work; {why or task.status}")
-                await asyncio.sleep(_SOON)
-            yield visit
+                await asyncio.sleep(SLOT_POLL_SECONDS)
+            yield reservation
         except LostError:
             lost = True
             raise
@@ -225,7 +225,7 @@ class Connection:
             task.release()
             if not lost:
                 with suppress(LostError):
-                    await self.call(worker, host.leave, visit)
+                    await self.call(worker, host.end_reservation, reservation)
 
     def close(self) -> None:
         """Leave the cluster."""

@@ -12,7 +12,7 @@ from transformer.text.files import atomic_path
 
 
 async def send(
-    connection: Connection, worker: str, visit: str, folder: Path, *, under: str = ""
+    connection: Connection, worker: str, reservation: str, folder: Path, *, under: str = ""
 ) -> None:
     """Every file of the folder, for a visit that has not begun.
 
@@ -22,13 +22,15 @@ async def send(
     Raises LostError if the worker does not answer; OSError, which it is, for a file that may not be
     copied.
     """
-    files = folders.listing(folder, host.OURS)
-    folders.check(files, folder)
+    files = folders.listing(folder, host.LOCAL_FILES)
+    folders.check_listing(files, folder)
     for name, (size, _, _) in files.items():
-        for offset in range(0, max(1, size), folders.PIECE):
-            content = folders.piece(folder / name, offset)
-            there = f"{under}/{name}" if under else name
-            await connection.call(worker, host.write, visit, there, offset, content)
+        for offset in range(0, max(1, size), folders.PIECE_BYTES):
+            content = folders.read_piece(folder / name, offset)
+            remote_name = f"{under}/{name}" if under else name
+            await connection.call(
+                worker, host.write_file_piece, reservation, remote_name, offset, content
+            )
 
 
 class Mirror:
@@ -39,16 +41,16 @@ class Mirror:
         self,
         connection: Connection,
         worker: str,
-        visit: str,
+        reservation: str,
         home: Path,
-        known: Mapping[str, folders.Stamp] | None = None,
+        copied: Mapping[str, folders.Stamp] | None = None,
     ) -> None:
         """`known` are the files that came from home, as they are there."""
-        self._connection, self._worker, self._visit = connection, worker, visit
+        self._connection, self._worker, self._reservation = connection, worker, reservation
         self._home = home
-        self._known = dict(known or {})
+        self._copied = dict(copied or {})
 
-    async def bring(self, there: Mapping[str, folders.Stamp]) -> None:
+    async def update(self, remote: Mapping[str, folders.Stamp]) -> None:
         """Make home like what is there now.
 
         What a save needs comes before it: the lines of its steps first, its own file last. A file
@@ -56,36 +58,42 @@ class Mirror:
         LostError if the worker does not answer; OSError, which it is, for a file that may not be
         copied or written.
         """
-        folders.check(there, self._home)
-        for name in sorted(there, key=_turn):
-            if self._known.get(name) != there[name]:
+        folders.check_listing(remote, self._home)
+        for name in sorted(remote, key=_copy_order):
+            if self._copied.get(name) != remote[name]:
                 try:
-                    await self._copy(name, there[name])
+                    await self._copy(name, remote[name])
                 except _ChangedError:
                     return
-                self._known[name] = there[name]
-        for name in self._known.keys() - there.keys():
-            folders.inside(self._home, name).unlink(missing_ok=True)
-            del self._known[name]
+                self._copied[name] = remote[name]
+        for name in self._copied.keys() - remote.keys():
+            folders.checked_path(self._home, name).unlink(missing_ok=True)
+            del self._copied[name]
 
-    async def _copy(self, name: str, now: folders.Stamp) -> None:
-        path, before = folders.inside(self._home, name), self._known.get(name)
-        if before and name in folders.GROWING and folders.follows(name, now, before):
-            await self._append(path, name, now, before[0])
+    async def _copy(self, name: str, current: folders.Stamp) -> None:
+        path, before = folders.checked_path(self._home, name), self._copied.get(name)
+        if (
+            before
+            and name in folders.APPEND_ONLY
+            and folders.is_unchanged_or_grown(name, current, before)
+        ):
+            await self._append(path, name, current, before[0])
         else:
             with atomic_path(path) as temporary:
                 temporary.touch()
-                await self._append(temporary, name, now, 0)
+                await self._append(temporary, name, current, 0)
 
-    async def _append(self, path: Path, name: str, now: folders.Stamp, offset: int) -> None:
+    async def _append(self, path: Path, name: str, current: folders.Stamp, offset: int) -> None:
         """What the file there has from `offset` on, as far as it was listed."""
         call = self._connection.call
         with path.open("ab") as file:
-            while offset < now[0]:
-                content = await call(self._worker, host.read, self._visit, name, now, offset)
+            while offset < current[0]:
+                content = await call(
+                    self._worker, host.read_file_piece, self._reservation, name, current, offset
+                )
                 if not content:
                     raise _ChangedError
-                content = content[: now[0] - offset]
+                content = content[: current[0] - offset]
                 file.write(content)
                 offset += len(content)
 
@@ -94,9 +102,11 @@ class _ChangedError(Exception):
     """The file is another by now."""
 
 
-def _turn(name: str) -> tuple[int, str]:
+def _copy_order(name: str) -> tuple[int, str]:
     """Lines first; a checkpoint's config, without which it is none, after its weights; the save
     that a resumed run begins with at the end."""
     late = ("config.json", "resume.safetensors", RESULT, FAILED)
     last = name.rpartition("/")[2]
-    return (-1 if name in folders.GROWING else late.index(last) + 1 if last in late else 0), name
+    if name in folders.APPEND_ONLY:
+        return -1, name
+    return late.index(last) + 1 if last in late else 0, name

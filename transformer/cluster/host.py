@@ -19,7 +19,15 @@ from typing import Any
 
 from distributed import Worker, get_worker, secede
 
-from transformer.cluster.folders import Stamp, follows, inside, listing, piece, put, stamp
+from transformer.cluster.folders import (
+    Stamp,
+    checked_path,
+    is_unchanged_or_grown,
+    listing,
+    read_piece,
+    stamp,
+    write_piece,
+)
 from transformer.jobs.computation import LANES, Computation, fingerprint
 from transformer.jobs.folder import JobFolder
 from transformer.jobs.limits import Limits
@@ -30,21 +38,21 @@ from transformer.jobs.worker_pool import WorkerPool
 from transformer.text.files import write_json
 from transformer.training.locks import is_free
 
-PLACE = "run"
+RUN_RESOURCE = "run"
 """The resource that a worker offers, `--resources "run=2"`: how many runs train there at once."""
-LEASE = 30.0
+LEASE_SECONDS = 30.0
 """Seconds for which a visit goes on without a look."""
-OURS = frozenset({"lock", "job.lock", "job.json", "control.json", "state.json"})
+LOCAL_FILES = frozenset({"lock", "job.lock", "job.json", "control.json", "state.json"})
 """Files of a run that stay where they are, or travel with a look."""
 
 
 @dataclass
-class Visit:
+class Reservation:
     """One run or one measurement that is guest here."""
 
     folder: Path
-    looked: float = field(default_factory=time.monotonic)
-    over: threading.Event = field(default_factory=threading.Event)
+    last_used: float = field(default_factory=time.monotonic)
+    ended: threading.Event = field(default_factory=threading.Event)
     process: LaneProcess | None = None
     code: int | None = None
 
@@ -52,39 +60,39 @@ class Visit:
 class Host:
     """All visits of this worker, and the processes that work for them."""
 
-    def __init__(self, root: Path, places: int) -> None:
-        self.root, self.places = root, places
+    def __init__(self, root: Path, slots: int) -> None:
+        self.root, self.slots = root, slots
         self.queue = Queue(root / "runs")
-        self.visits: dict[str, Visit] = {}
-        self._workers: dict[str, WorkerPool] = {}
+        self.reservations: dict[str, Reservation] = {}
+        self._pools: dict[str, WorkerPool] = {}
         # Dask notes every look of the app, five a second for each run.
         logging.getLogger("distributed.worker").addFilter(
             lambda record: "out-of-band" not in str(record.msg)
         )
 
-    def folder(self, visit: str) -> Path:
+    def folder(self, name: str) -> Path:
         """Where its files are put until it begins. Raises OSError for a visit that has ended."""
-        return self.visit(visit).folder
+        return self.reservation(name).folder
 
-    def visit(self, name: str) -> Visit:
-        found = self.visits.get(name)
-        if found is None:
+    def reservation(self, name: str) -> Reservation:
+        reservation = self.reservations.get(name)
+        if reservation is None:
             raise FileNotFoundError(f"there is no visit {name[:40]!r} here")
-        found.looked = time.monotonic()
-        return found
+        reservation.last_used = time.monotonic()
+        return reservation
 
     def workers(self, limits: Mapping[str, Any], trainer: str) -> WorkerPool:
         """Warm processes for as many runs as there are places."""
-        if trainer not in self._workers:
-            given = Limits(**{**limits, "workers": self.places})
-            made = WorkerPool(self.queue, given, trainer, threads=_threads(self.places))
-            made.start()
-            self._workers[trainer] = made
-        return self._workers[trainer]
+        if trainer not in self._pools:
+            worker_limits = Limits(**{**limits, "workers": self.slots})
+            pool = WorkerPool(self.queue, worker_limits, trainer, threads=_threads(self.slots))
+            pool.start()
+            self._pools[trainer] = pool
+        return self._pools[trainer]
 
-    def trouble(self) -> str:
+    def startup_error(self) -> str:
         """Why none of its processes starts, or nothing."""
-        return next(filter(None, (one.startup_error() for one in self._workers.values())), "")
+        return next(filter(None, (pool.startup_error() for pool in self._pools.values())), "")
 
 
 _host: Host | None = None
@@ -96,103 +104,114 @@ def host(worker: Worker) -> Host:
     global _host
     with _guard:
         if _host is None:
-            places = int(worker.state.total_resources.get(PLACE, 0))
-            _host = Host(Path(worker.local_directory) / "heads-up", max(1, places))
+            slots = int(worker.state.total_resources.get(RUN_RESOURCE, 0))
+            _host = Host(Path(worker.local_directory) / "heads-up", max(1, slots))
         return _host
 
 
-def _threads(places: int) -> int:
+def _threads(slots: int) -> int:
     """Dask gives a worker's process one thread of OpenMP unless its settings say otherwise."""
-    said = os.environ.get("OMP_NUM_THREADS", "")
-    return int(said) if said.isdecimal() and int(said) else max(1, (os.cpu_count() or 1) // places)
+    setting = os.environ.get("OMP_NUM_THREADS", "")
+    return (
+        int(setting)
+        if setting.isdecimal() and int(setting)
+        else max(1, (os.cpu_count() or 1) // slots)
+    )
 
 
-def hold(visit: str) -> None:
+def hold_reservation(name: str) -> None:
     """The task by which Dask knows of a visit, and counts its place: lasts until it ends."""
-    here = host(get_worker())
+    this_host = host(get_worker())
     secede()  # the thread that waits here keeps no other task waiting
-    kept = here.visits[visit] = Visit(here.root / "visits" / visit)
-    kept.folder.mkdir(parents=True, exist_ok=True)
-    while not kept.over.wait(1.0):
-        if time.monotonic() > kept.looked + LEASE:
+    reservation = this_host.reservations[name] = Reservation(this_host.root / "visits" / name)
+    reservation.folder.mkdir(parents=True, exist_ok=True)
+    while not reservation.ended.wait(1.0):
+        if time.monotonic() > reservation.last_used + LEASE_SECONDS:
             break
-    del here.visits[visit]
-    if kept.process is not None:
-        kept.process.kill()
-    left = JobFolder(kept.folder)
-    if left.exists:
-        left.write_control(command="stop")
-        while not is_free(left.lock_path):
+    del this_host.reservations[name]
+    if reservation.process is not None:
+        reservation.process.kill()
+    run = JobFolder(reservation.folder)
+    if run.exists:
+        run.write_control(command="stop")
+        while not is_free(run.lock_path):
             time.sleep(0.1)
-    shutil.rmtree(kept.folder, ignore_errors=True)
+    shutil.rmtree(reservation.folder, ignore_errors=True)
 
 
-def about(dask_worker: Worker) -> dict[str, Any]:
+def describe(dask_worker: Worker) -> dict[str, Any]:
     """What tells whether it computes what the app would: its version of code, torch and numpy."""
-    return {"code": fingerprint(), "places": host(dask_worker).places}
+    return {"code": fingerprint(), "slots": host(dask_worker).slots}
 
 
-def warm(limits: Mapping[str, Any], trainer: str, *, dask_worker: Worker) -> None:
+def warm_up(limits: Mapping[str, Any], trainer: str, *, dask_worker: Worker) -> None:
     """Start its processes, so that they are warm when a run comes."""
     host(dask_worker).workers(limits, trainer)
 
 
-def is_ready(visit: str, *, dask_worker: Worker) -> bool:
+def is_ready(name: str, *, dask_worker: Worker) -> bool:
     """Whether its place is free and kept for it."""
-    return visit in host(dask_worker).visits
+    return name in host(dask_worker).reservations
 
 
-def write(visit: str, name: str, offset: int, content: bytes, *, dask_worker: Worker) -> None:
+def write_file_piece(
+    reservation: str, name: str, offset: int, content: bytes, *, dask_worker: Worker
+) -> None:
     """One piece of one of its files. Raises OSError."""
-    put(inside(host(dask_worker).folder(visit), name), offset, content)
+    write_piece(checked_path(host(dask_worker).folder(reservation), name), offset, content)
 
 
-def read(visit: str, name: str, known: Stamp, offset: int, *, dask_worker: Worker) -> bytes | None:
+def read_file_piece(
+    reservation: str, name: str, expected: Stamp, offset: int, *, dask_worker: Worker
+) -> bytes | None:
     """One piece of one of its files; None if it is not the file that was listed any more. Raises
     OSError."""
-    path = inside(host(dask_worker).folder(visit), name)
+    path = checked_path(host(dask_worker).folder(reservation), name)
     try:
-        return piece(path, offset) if follows(name, stamp(path), known) else None
+        return (
+            read_piece(path, offset) if is_unchanged_or_grown(name, stamp(path), expected) else None
+        )
     except FileNotFoundError:
         return None
 
 
 def begin_run(
-    visit: str, limits: Mapping[str, Any], trainer: str, *, dask_worker: Worker
+    name: str, limits: Mapping[str, Any], trainer: str, *, dask_worker: Worker
 ) -> dict[str, Stamp]:
     """Put the run in the line of this worker's own processes; its files as they came."""
-    here = host(dask_worker)
-    kept = here.visit(visit)
-    run = JobFolder(kept.folder)
+    this_host = host(dask_worker)
+    reservation = this_host.reservation(name)
+    run = JobFolder(reservation.folder)
     run.change_job(turn=0)
     run.lock_path.touch()
     run.write_state("queued", "waits for a worker", step=0)
-    found = listing(kept.folder, OURS)
-    kept.folder = kept.folder.rename(here.queue.root / visit)
-    here.workers(limits, trainer).wake()
-    return found
+    files = listing(reservation.folder, LOCAL_FILES)
+    reservation.folder = reservation.folder.rename(this_host.queue.root / name)
+    this_host.workers(limits, trainer).wake()
+    return files
 
 
-def look_at_run(
-    visit: str, control: Mapping[str, Any] | None, *, dask_worker: Worker
+def run_status(
+    reservation: str, control: Mapping[str, Any] | None, *, dask_worker: Worker
 ) -> dict[str, Any]:
     """How a run stands: its state, whether a process has it, and its files. Raises OSError.
 
     Args:
         control: what its owner wishes, if that has changed.
     """
-    here = host(dask_worker)
-    run = JobFolder(here.folder(visit))
+    this_host = host(dask_worker)
+    run = JobFolder(this_host.folder(reservation))
     if control is not None:
         run.write_control(**control)
     state = run.state()
     # To look whether a lock is free takes it for a moment, in which a process that wants it fails:
     # one that waits in line is left alone.
     held = state["status"] != "queued" and not is_free(run.lock_path)
-    files = listing(run.path, OURS)
+    files = listing(run.path, LOCAL_FILES)
     if not held:
-        state, files = run.state(), listing(run.path, OURS)  # as whoever had it left them
-    return {"state": state, "held": held, "files": files, "trouble": here.trouble()}
+        state, files = run.state(), listing(run.path, LOCAL_FILES)  # as whoever had it left them
+    error = this_host.startup_error()
+    return {"state": state, "held": held, "files": files, "startup_error": error}
 
 
 def has_checkpoint(digest: str, *, dask_worker: Worker) -> bool:
@@ -200,25 +219,25 @@ def has_checkpoint(digest: str, *, dask_worker: Worker) -> bool:
     return _checkpoint(host(dask_worker), digest).is_dir()
 
 
-def keep_checkpoint(visit: str, digest: str, *, dask_worker: Worker) -> None:
+def cache_checkpoint(reservation: str, digest: str, *, dask_worker: Worker) -> None:
     """The visit's folder "checkpoint" is kept for others that ask about the same."""
-    here = host(dask_worker)
-    kept = _checkpoint(here, digest)
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    brought = here.folder(visit) / "checkpoint"
+    this_host = host(dask_worker)
+    cached = _checkpoint(this_host, digest)
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    received = this_host.folder(reservation) / "checkpoint"
     try:
-        brought.rename(kept)
+        received.rename(cached)
     except OSError:  # another has brought it meanwhile
-        shutil.rmtree(brought)
+        shutil.rmtree(received)
 
 
-def _checkpoint(here: Host, digest: str) -> Path:
-    return inside(here.root / "checkpoints", digest)
+def _checkpoint(this_host: Host, digest: str) -> Path:
+    return checked_path(this_host.root / "checkpoints", digest)
 
 
-def begin_pass(
-    visit: str,
-    what: Mapping[str, Any],
+def begin_computation(
+    name: str,
+    computation: Mapping[str, Any],
     lane: str,
     limits: Mapping[str, Any],
     *,
@@ -227,36 +246,38 @@ def begin_pass(
     """Compute in a process of its own. Raises OSError.
 
     Args:
-        what: "function", "given" and "file" of a `Computation`.
+        what: "function", "arguments" and "file" of a `Computation`.
     """
-    here = host(dask_worker)
-    kept = here.visit(visit)
-    given = dict(what["given"])
-    if "checkpoint" in given:
-        given["checkpoint"] = str(_checkpoint(here, given["hash"]))
-    if what["file"]:
-        given["file"] = str(inside(kept.folder, what["file"]))
-    write_json(kept.folder / REQUEST, given)
-    kept.process = LaneProcess(LANES[lane], Limits(**limits))
-    kept.process.begin(kept.folder, Computation(what["function"], given, lane))
-    threading.Thread(target=_wait, args=(kept, kept.process), daemon=True).start()
+    this_host = host(dask_worker)
+    reservation = this_host.reservation(name)
+    arguments = dict(computation["arguments"])
+    if "checkpoint" in arguments:
+        arguments["checkpoint"] = str(_checkpoint(this_host, arguments["hash"]))
+    if computation["file"]:
+        arguments["file"] = str(checked_path(reservation.folder, computation["file"]))
+    write_json(reservation.folder / REQUEST, arguments)
+    reservation.process = LaneProcess(LANES[lane], Limits(**limits))
+    reservation.process.begin(
+        reservation.folder, Computation(computation["function"], arguments, lane)
+    )
+    threading.Thread(target=_wait, args=(reservation, reservation.process), daemon=True).start()
 
 
-def _wait(kept: Visit, process: LaneProcess) -> None:
+def _wait(reservation: Reservation, process: LaneProcess) -> None:
     code = process.wait()
-    kept.code = 0 if has_ended(kept.folder) else code
+    reservation.code = 0 if has_ended(reservation.folder) else code
     process.close()
 
 
-def look_at_pass(visit: str, *, dask_worker: Worker) -> dict[str, Any]:
+def computation_status(name: str, *, dask_worker: Worker) -> dict[str, Any]:
     """How a measurement stands: how it ended, None until then, and its files. Raises OSError."""
-    kept = host(dask_worker).visit(visit)
-    code = kept.code
-    return {"code": code, "files": listing(kept.folder, frozenset({REQUEST}))}
+    reservation = host(dask_worker).reservation(name)
+    code = reservation.code
+    return {"code": code, "files": listing(reservation.folder, frozenset({REQUEST}))}
 
 
-def leave(visit: str, *, dask_worker: Worker) -> None:
+def end_reservation(name: str, *, dask_worker: Worker) -> None:
     """The visit is over; its folder goes when nothing works in it any more."""
-    found = host(dask_worker).visits.get(visit)
-    if found is not None:
-        found.over.set()
+    reservation = host(dask_worker).reservations.get(name)
+    if reservation is not None:
+        reservation.ended.set()

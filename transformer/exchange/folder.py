@@ -13,7 +13,13 @@ import torch
 from torch import Tensor
 
 from transformer.checkpoint import DTYPES, CheckpointError, open_weights, read_card
-from transformer.languages import Languages, checked, front_matter, of_card, of_name
+from transformer.languages import (
+    Languages,
+    check_languages,
+    front_matter,
+    languages_from_card,
+    languages_from_name,
+)
 
 WEIGHTS, PICKLED, SHARDED = (
     "model.safetensors",
@@ -147,9 +153,9 @@ def _languages(path: Path, card: str) -> Languages | None:
     """By the card, by its tokenizer, or by the end of the folder's name: "opus-mt-en-fr"."""
     tokenizer = optional_json(path, "tokenizer_config.json")
     sources: tuple[Callable[[], Languages | None], ...] = (
-        lambda: of_card(card),
-        lambda: checked([tokenizer["source_lang"], tokenizer["target_lang"]]),
-        lambda: of_name("-".join(_model_name(path).split("-")[-2:])),
+        lambda: languages_from_card(card),
+        lambda: check_languages([tokenizer["source_lang"], tokenizer["target_lang"]]),
+        lambda: languages_from_name("-".join(_model_name(path).split("-")[-2:])),
     )
     for read_source in sources:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from transformer.checkpoint import MOST_PLACES, CheckpointError
+from transformer.checkpoint import MAX_POSITION_NUMBERS, CheckpointError
 from transformer.config import ModelConfig
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
@@ -65,10 +65,10 @@ def model_config(
         raise CheckpointError(f"its config.json says nothing of {error.args[0]}") from error
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"its config.json does not fit: {error}") from error
-    if ours.max_len * ours.d_model > MOST_PLACES:  # sinusoids: no file has as many numbers
+    if ours.max_len * ours.d_model > MAX_POSITION_NUMBERS:  # sinusoids: no file has as many numbers
         raise CheckpointError(
             f"its config.json asks for {ours.max_len:,} positions of {ours.d_model:,}; all "
-            f"together may be {MOST_PLACES:,} numbers"
+            f"together may be {MAX_POSITION_NUMBERS:,} numbers"
         )
     return ours
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from transformer.config import ModelConfig
-from transformer.languages import Languages, called, front_matter
+from transformer.languages import Languages, front_matter, language_name
 
 LIBRARIES = {"heads-up": "heads-up", "marian": "transformers"}
 """Formats that `save_pretrained` writes, and what a hub calls the library that opens them."""
@@ -65,7 +65,11 @@ def model_card(
 
 
 def _text(config: ModelConfig, languages: Languages | None, licence: str) -> str:
-    pair = "" if languages is None else f", {called(languages[0])} to {called(languages[1])}"
+    pair = (
+        ""
+        if languages is None
+        else f", {language_name(languages[0])} to {language_name(languages[1])}"
+    )
     stated = "No licence is stated." if licence == UNKNOWN_LICENCE else f"Licence: {licence}."
     return (
         f"# A translation model{pair}\n\n"

@@ -8,9 +8,9 @@ from types import ModuleType
 
 import torch
 
+from transformer.app_folders import find_checkpoint, named_checkpoints
 from transformer.checkpoint import CheckpointError, load_checkpoint
 from transformer.exchange.importing import is_marian, read_marian
-from transformer.house import find_checkpoint, named_checkpoints
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 

@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from transformer.checkpoint import CONFIG, load_languages, read_card, save_checkpoint
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.exchange.exporting import write_marian
 from transformer.exchange.folder import imported_card, read_json
 from transformer.exchange.importing import is_marian
 from transformer.exchange.model_card import LIBRARIES, model_card
 from transformer.exchange.opening import hub
-from transformer.languages import Languages, checked, of_card
+from transformer.languages import Languages, check_languages, languages_from_card
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
@@ -49,12 +49,14 @@ def save_pretrained(
     """
     if format not in get_args(FolderFormat):
         valid_formats = " or ".join(map(repr, get_args(FolderFormat)))
-        raise ValueError(f"format must be {valid_formats}, not {format!r}{near(format, LIBRARIES)}")
+        raise ValueError(
+            f"format must be {valid_formats}, not {format!r}{did_you_mean(format, LIBRARIES)}"
+        )
     card, codes = "", None
     if loaded_from is not None:
         card, codes = _card_and_languages(loaded_from)
     if languages is not None:
-        codes = checked([languages] if isinstance(languages, str) else languages)
+        codes = check_languages([languages] if isinstance(languages, str) else languages)
     if format == "marian":
         write_marian(model, vocabulary, out, card, codes, licence)
         return
@@ -101,4 +103,4 @@ def _card_and_languages(folder: Path) -> tuple[str, Languages | None]:
     if not is_marian(folder):
         return read_card(folder), load_languages(folder)
     card = imported_card(folder, read_json(folder / CONFIG), None)
-    return card, of_card(card)
+    return card, languages_from_card(card)

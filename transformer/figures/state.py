@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.figures.views import EXPLORER
 from transformer.measures import MEASURES
 
@@ -124,7 +124,8 @@ def state_of(values: Mapping[str, int | str]) -> State:
         if name not in DEFAULTS:
             valid_names = ", ".join(DEFAULTS)
             raise ValueError(
-                f"The explorer has no {name!r}; it has {valid_names}{near(name, DEFAULTS) or '.'}"
+                f"The explorer has no {name!r}; it has {valid_names}"
+                f"{did_you_mean(name, DEFAULTS) or '.'}"
             )
         try:
             state[name] = FIELDS[name].read(value)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from torch import Tensor
 
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.hook_names import aliases
 
 
@@ -32,7 +32,7 @@ class ActivationCache(Mapping[str, Tensor]):
         """Raises KeyError, with similar names, for a hook point that was not recorded."""
         canonical = self._aliases.get(name, name)
         if canonical not in self._tensors:
-            raise KeyError(f"the cache has no {name!r}{near(canonical, self._tensors)}")
+            raise KeyError(f"the cache has no {name!r}{did_you_mean(canonical, self._tensors)}")
         return self._tensors[canonical]
 
     def __contains__(self, name: object) -> bool:

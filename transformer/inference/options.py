@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import Any, TypedDict, get_args
 
-from transformer.config import ModelConfig, near
+from transformer.config import ModelConfig, did_you_mean
 from transformer.inference.results import Method
 
 MAX_SOURCE = 512
@@ -75,7 +75,7 @@ class Decoding:
             object.__setattr__(self, "method", "beam" if self.beam_size > 1 else "greedy")
         if self.method not in get_args(Method):
             choices = ", ".join(get_args(Method))
-            hint = near(str(self.method), get_args(Method))
+            hint = did_you_mean(str(self.method), get_args(Method))
             raise ValueError(f"method must be one of {choices}, not {self.method!r}{hint}")
         for name in ("beam_size", "top_k", "max_len", "candidates"):
             value = getattr(self, name)
@@ -108,7 +108,7 @@ class Decoding:
         names = [field.name for field in fields(cls)]
         for name in options:
             if name not in names:
-                raise ValueError(f"there is no option {name!r}{near(name, names)}")
+                raise ValueError(f"there is no option {name!r}{did_you_mean(name, names)}")
         return cls(**options)
 
 

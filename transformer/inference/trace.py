@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.figures.explorer import ExplorerView
 from transformer.figures.explorer_sides import ExplorerData
 from transformer.hook_names import aliases
@@ -111,7 +111,7 @@ class Trace(Mapping[str, Array]):
         """Raises KeyError, with similar names, for a hook point that was not recorded."""
         canonical = aliases(self.n_layers).get(name, name)
         if canonical not in self.tensors:
-            raise KeyError(f"the trace has no {name!r}{near(canonical, self.tensors)}")
+            raise KeyError(f"the trace has no {name!r}{did_you_mean(canonical, self.tensors)}")
         tensor = self.tensors[canonical]
         array = tensor.numpy() if isinstance(tensor, torch.Tensor) else tensor
         view: Array = array[0]
@@ -342,7 +342,9 @@ class Trace(Mapping[str, Array]):
     def _check_kind(self, kind: str) -> None:
         if kind not in WEIGHTS:
             kinds = ", ".join(map(repr, WEIGHTS))
-            raise ValueError(f"kind must be one of {kinds}, not {kind!r}{near(kind, WEIGHTS)}")
+            raise ValueError(
+                f"kind must be one of {kinds}, not {kind!r}{did_you_mean(kind, WEIGHTS)}"
+            )
 
     def _site(self, kind: str, layer: int) -> str:
         self._check_kind(kind)

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from transformer.house import PACKAGE
+from transformer.app_folders import PACKAGE
 
 if TYPE_CHECKING:
     from transformer.analysis.corpora import Corpus

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from transformer.house import kept_or
+from transformer.app_folders import data_path
 from transformer.jobs import claims
 from transformer.jobs.errors import JobError, as_job_error
 from transformer.jobs.folder import JobFolder, archive
@@ -28,7 +28,7 @@ TRAINER = "transformer.training.train_folder:train_run"
 
 def runs_folder() -> Path:
     """Where runs lie."""
-    return kept_or(RUNS_VARIABLE, "runs")
+    return data_path(RUNS_VARIABLE, "runs")
 
 
 class Jobs(AbstractContextManager["Jobs"]):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self
 
-from transformer.config import ModelConfig, near
-from transformer.house import HOUSE
+from transformer.app_folders import APP_FOLDER
+from transformer.config import ModelConfig, did_you_mean
 from transformer.jobs.errors import JobError
 from transformer.jobs.scheduler_address import check_cluster
 from transformer.jobs.shares import Requester, address_quota, exceeded_quota
@@ -137,7 +137,7 @@ class Limits:
         and what is wrong in it. A file that was asked for by name, here or in the environment, must
         be there."""
         named = path or os.environ.get(LIMITS_VARIABLE)
-        file = Path(named) if named else HOUSE / "limits.toml"
+        file = Path(named) if named else APP_FOLDER / "limits.toml"
         if not named and not file.exists():
             return cls()
         try:
@@ -147,7 +147,7 @@ class Limits:
         kinds = {limit.name: limit.type for limit in fields(cls)}
         for name, value in values.items():
             if name not in kinds:
-                raise ValueError(f"{file}: there is no limit {name!r}{near(name, kinds)}")
+                raise ValueError(f"{file}: there is no limit {name!r}{did_you_mean(name, kinds)}")
             accepted, description = _FIELD_TYPES[str(kinds[name])]
             if isinstance(value, bool) or not isinstance(value, accepted):
                 shown_value = "another kind of value" if accepted is str else repr(value)

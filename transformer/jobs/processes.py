@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from transformer.house import CODE
+from transformer.app_folders import IMPORT_ROOT
 from transformer.jobs.computation import Computation, Lane
 from transformer.jobs.limits import Limits, cores
 
@@ -27,7 +27,7 @@ class Process:
 
     def __init__(self, module: str, arguments: Sequence[str], threads: int) -> None:
         """Starts it. Raises OSError."""
-        path = os.pathsep.join([str(CODE), *filter(None, [os.environ.get("PYTHONPATH")])])
+        path = os.pathsep.join([str(IMPORT_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
             stdin=subprocess.PIPE,

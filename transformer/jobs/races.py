@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from transformer.analysis.evidence.verdicts import Claim, Measure
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.run_config import RaceEntry, TrainingRun
 from transformer.training.recipe import make_run_config
 
@@ -67,7 +67,7 @@ def race_named(name: str) -> Race:
     """Raises ValueError if there is none."""
     if name not in RACES:
         names = ", ".join(RACES)
-        raise ValueError(f"no race {name!r}: choose one of {names}{near(name, RACES)}")
+        raise ValueError(f"no race {name!r}: choose one of {names}{did_you_mean(name, RACES)}")
     return RACES[name]
 
 

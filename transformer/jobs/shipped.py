@@ -15,7 +15,7 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from transformer.house import SHIPPED_RUNS
+from transformer.app_folders import SHIPPED_RUNS
 from transformer.jobs.folder import NAME, JobFolder
 from transformer.jobs.info import RunInfo, read_run_info
 from transformer.run_config import FilmRun

@@ -153,8 +153,8 @@ class MultiHeadAttention(nn.Module):
     def project_memory(self, memory: Float[Tensor, "batch key d_model"]) -> tuple[Key, Key]:
         """Keys and values."""
         bias = None if self.b_qkv is None else self.b_qkv[self.d_model :]
-        both = functional.linear(memory, self.w_qkv[self.d_model :], bias)
-        key, value = (split_heads(part, self.n_heads) for part in both.chunk(2, dim=-1))
+        keys_and_values = functional.linear(memory, self.w_qkv[self.d_model :], bias)
+        key, value = (split_heads(part, self.n_heads) for part in keys_and_values.chunk(2, dim=-1))
         return key, value
 
     def forward(

@@ -77,7 +77,7 @@ class AddPositions(nn.Module):
         """`start` is the position of the first token, for decoding with a cache."""
         tokens = self.hook_tokens(embedded, hooks)
         encoding: Tensor = self.positions(embedded.shape[1], start)[None]
-        if self.hook_positions.watched(hooks):
+        if self.hook_positions.is_watched(hooks):
             encoding = encoding.clone()  # a hook that writes in place must not reach the table
         encoding = self.hook_positions(encoding.to(embedded.dtype), hooks)
         return self.hook_output(self.dropout(tokens + encoding), hooks)  # type: ignore[no-any-return]

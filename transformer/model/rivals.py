@@ -129,8 +129,8 @@ class RestrictedAttention(nn.Module):
     def _inside(self, n: int, device: torch.device) -> Bool[Tensor, "n {self.r}"]:
         """Whether that neighbour of that position exists."""
         half = self.r // 2
-        there = torch.ones(n, dtype=torch.bool, device=device)
-        return functional.pad(there, (half, half)).unfold(0, self.r, 1)
+        inside = torch.ones(n, dtype=torch.bool, device=device)
+        return functional.pad(inside, (half, half)).unfold(0, self.r, 1)
 
 
 RIVALS: dict[str, type[nn.Module]] = {

@@ -69,11 +69,13 @@ def match_parameters(
 ) -> ModelConfig:
     """`config` with the d_ff that brings the number of weights nearest to `weights`. Raises
     ValueError if the layer alone has more than that."""
-    least = count_weights(layer, replace(config, d_ff=1), tags, k=k, r=r)
+    min_weights = count_weights(layer, replace(config, d_ff=1), tags, k=k, r=r)
     each = config.n_layers * (2 * config.d_model + 1)  # weights of one more unit in every FFN
-    d_ff = 1 + round((weights - least) / each)
+    d_ff = 1 + round((weights - min_weights) / each)
     if d_ff < 1:
-        raise ValueError(f"{layer} has {least:,} weights without an FFN, more than {weights:,}")
+        raise ValueError(
+            f"{layer} has {min_weights:,} weights without an FFN, more than {weights:,}"
+        )
     return replace(config, d_ff=d_ff)
 
 

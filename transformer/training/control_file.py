@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal, get_args
 
-from transformer.config import near
+from transformer.config import did_you_mean
 
 Command = Literal["run", "pause", "stop"]
 POLL_SECONDS = 0.1  # minimum time between two checks of the file
@@ -47,7 +47,7 @@ class Control:
         save = values.get("save", 0)
         if command not in get_args(Command):
             known = ", ".join(get_args(Command))
-            hint = near(str(command), get_args(Command))
+            hint = did_you_mean(str(command), get_args(Command))
             raise ValueError(f"the command must be one of {known}, not {command!r}{hint}")
         if not isinstance(factor, int | float) or not 0 <= factor <= 100:  # no NaN either
             raise ValueError(f"learning_rate_factor must be from 0 to 100, not {factor!r}")

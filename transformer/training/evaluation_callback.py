@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.files import atomic_path
@@ -137,7 +137,7 @@ class Moments:
         parameter that is not a matrix."""
         weights = {n: p for n, p in learner.model.named_parameters() if p.dim() == 2}
         if name not in weights:
-            raise ValueError(f"the model has no matrix {name!r}{near(name, weights)}")
+            raise ValueError(f"the model has no matrix {name!r}{did_you_mean(name, weights)}")
         self.learner, self.name, self.weight = learner, name, weights[name]
         self._before = self._corner(self.weight)
 

@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from transformer.config import ModelConfig, TrainingConfig, near
+from transformer.config import ModelConfig, TrainingConfig, did_you_mean
 from transformer.device import choose_device
 from transformer.model.tagger import Tagger, count_weights, match_parameters, receptive_field
 from transformer.run_config import Layer, LayerRun, RaceEntry
@@ -109,7 +109,9 @@ def _gap_task(options: Mapping[str, int]) -> Gap:
     known_options = {field.name for field in fields(Gap)}
     for name in options:
         if name not in known_options:
-            raise ValueError(f"the task {TASK} has no option {name!r}{near(name, known_options)}")
+            raise ValueError(
+                f"the task {TASK} has no option {name!r}{did_you_mean(name, known_options)}"
+            )
     return Gap(**options)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from transformer.config import ModelConfig, TrainingConfig, near, rename_old_fields
+from transformer.config import ModelConfig, TrainingConfig, did_you_mean, rename_old_fields
 from transformer.run_config import INSPECT, PairsRun, RaceEntry, TaskRun
 from transformer.text import Vocabulary
 from transformer.training.data import DEFAULT_TASK_SIZES, get_task, task_sizes
@@ -53,7 +53,7 @@ def split_settings(
     known_names = {*names[0], *names[1], *extra_names}
     for name in settings:
         if name not in known_names:
-            raise ValueError(f"there is no setting {name!r}{near(name, known_names)}")
+            raise ValueError(f"there is no setting {name!r}{did_you_mean(name, known_names)}")
     model, training = ({k: v for k, v in settings.items() if k in fields_of} for fields_of in names)
     return model, training
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from transformer.checkpoint import CheckpointError, load_languages
-from transformer.languages import Languages, called
+from transformer.languages import Languages, language_name
 from transformer.run_config import RunConfig, TaskRun
 from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshots
@@ -95,8 +95,8 @@ def _of_languages(languages: Languages) -> About:
     src, tgt = languages
     return About(
         kind="" if src == "en" else src,
-        source=called(src),
-        target=called(tgt),
+        source=language_name(src),
+        target=language_name(tgt),
         examples=PARALLEL_EXAMPLES.get(src, ()) + EXTRA_EXAMPLES.get(languages, ()),
         languages=languages,
     )

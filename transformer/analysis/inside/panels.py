@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.analysis.inside.walk import Box
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.inference.trace import Trace
 
 Array = npt.NDArray[np.float64]
@@ -109,7 +109,8 @@ class Opened:
                 return panel
         names = [panel.name for panel in self.panels]
         raise ValueError(
-            f"{self.box.name} has no panel {name!r}; it has {', '.join(names)}{near(name, names)}"
+            f"{self.box.name} has no panel {name!r}; it has {', '.join(names)}"
+            f"{did_you_mean(name, names)}"
         )
 
     @property

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from transformer.analysis.inside.attention_texts import ATTENTION
 from transformer.analysis.inside.box_texts import EMBED, FEED_FORWARD, MEMORY, OUTPUT, Text
-from transformer.config import ModelConfig, near
+from transformer.config import ModelConfig, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def box_named(config: ModelConfig, name: str) -> Box:
     """Raises ValueError for a name that is no box of this model, with the near ones."""
     known = {box.name: box for box in boxes(config)}
     if name not in known:
-        raise ValueError(f"the model has no box {name!r}{near(name, known)}")
+        raise ValueError(f"the model has no box {name!r}{did_you_mean(name, known)}")
     return known[name]
 
 

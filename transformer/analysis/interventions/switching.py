@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig, near
+from transformer.config import ModelConfig, did_you_mean
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures.head_codes import parse_heads
@@ -45,7 +45,9 @@ def check_heads(config: ModelConfig, heads: Iterable[Head]) -> list[Head]:
     for kind, layer, head in checked:
         if kind not in KINDS:
             known = ", ".join(map(repr, KINDS))
-            raise ValueError(f"kind must be one of {known}, not {kind!r}{near(kind, KINDS)}")
+            raise ValueError(
+                f"kind must be one of {known}, not {kind!r}{did_you_mean(kind, KINDS)}"
+            )
         if not 0 <= layer < config.n_layers:
             raise ValueError(
                 f"there is no layer {layer}; the layers are 0 to {config.n_layers - 1}"

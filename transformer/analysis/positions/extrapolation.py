@@ -11,7 +11,7 @@ from typing import Any
 from torch import Tensor
 
 from transformer.analysis.corpora.own_sentences import drawn
-from transformer.config import near
+from transformer.config import did_you_mean
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
@@ -52,7 +52,9 @@ def by_length(
     """
     if task not in BEYOND:
         known = ", ".join(BEYOND)
-        raise ValueError(f"{task!r} has no lengths: choose one of {known}{near(task, BEYOND)}")
+        raise ValueError(
+            f"{task!r} has no lengths: choose one of {known}{did_you_mean(task, BEYOND)}"
+        )
     asked = _of_length(task, length, n, seed, options)
     config = translator.model.config
     most = length + 1 + EXTRA_SYMBOLS  # `</s>` counts too

@@ -31,7 +31,7 @@ def class_of(visitor_id: str) -> Classroom | None:
     """The class that somebody leads or is in, if any; there is none where limits.toml is broken,
     which the page Class says."""
     with suppress(ValueError):
-        return classes().of(visitor_id)
+        return classes().class_of(visitor_id)
     return None
 
 
@@ -76,4 +76,4 @@ def _limits() -> Limits:
 def _classes(_: str) -> Classes:
     limits = _limits()
     token = limits.teacher_token or generated_token()
-    return Classes(token, most=limits.classes, members=limits.class_members)
+    return Classes(token, max_classes=limits.classes, max_members=limits.class_members)

@@ -12,8 +12,8 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.alignment.aligner_head import AlignerHead, load_aligner_head
+from transformer.app_folders import CHECKPOINTS_VARIABLE, checkpoints_folder
 from transformer.checkpoint import checkpoint_hash
-from transformer.house import CHECKPOINTS_VARIABLE, checkpoints_folder
 from transformer.inference import Translator
 from transformer.jobs import runs_folder
 from transformer.jobs.limits import Limits

@@ -38,8 +38,8 @@ def message(room: Classroom, visitor: str) -> dict[str, Any]:
     lead = room.lead
     return {
         "state": following_state(room, visitor),
-        "shown": len(room.shown()),
-        "leads": room.leads,
+        "shown": len(room.questions_shown()),
+        "leads": room.is_leading,
         "race": room.race,
         "number": lead.number if lead else 0,
         "page": lead.page if lead else "",

@@ -9,7 +9,7 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from transformer.house import CODE, HOUSE
+from transformer.app_folders import APP_FOLDER, IMPORT_ROOT
 from transformer.jobs import runs_folder
 
 
@@ -41,7 +41,7 @@ def _pattern(kept: tuple[Path, ...], here: Path) -> tuple[re.Pattern[str], dict[
     elsewhere[Path(sys.base_prefix)] = "python"
     with suppress(RuntimeError):  # there may be no home
         elsewhere[Path.home()] = "~"
-    ours = {here: "", HOUSE: "", CODE: ""} | {folder: folder.name for folder in kept}
+    ours = {here: "", APP_FOLDER: "", IMPORT_ROOT: ""} | {folder: folder.name for folder in kept}
     names = _spellings(elsewhere) | _spellings(ours)
     alone = _spellings(ours)  # these also where nothing follows
     roots = "|".join(

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.languages import called
+from transformer.languages import language_name
 from transformer.text import Vocabulary
 from transformer.ui import state
 from transformer.ui.services.memory_cache import cached
@@ -65,7 +65,7 @@ def target_language(model: Model) -> None:
     st.selectbox(
         "Into",
         ["", *codes],
-        format_func=lambda code: called(code) if code else "(not specified)",
+        format_func=lambda code: language_name(code) if code else "(not specified)",
         help="This model can write several languages. The first token of the sentence selects one: "
         "`>>fra<<` selects the language with the code fra.",
         key="into",

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 
 import streamlit as st
 
-from transformer.classroom import Classroom, ClassroomError, Lead
+from transformer.classroom import Classroom, ClassroomError, ViewToFollow
 from transformer.figures.state import DEFAULTS
 from transformer.ui import state
 from transformer.ui.services import live_classes
@@ -83,7 +83,7 @@ def _go_to_lead(file: str) -> None:
             _go(file, lead)
 
 
-def _go(file: str, lead: Lead) -> None:
+def _go(file: str, lead: ViewToFollow) -> None:
     to = BY_PATH.get(lead.page, CLASS)
     st.session_state[_ARRIVING] = file
     state.open_params(to, lead.params, keep=PERSONAL_FIELDS)
@@ -94,7 +94,12 @@ def _go(file: str, lead: Lead) -> None:
 def lead_to_page(file: str) -> None:
     """What a teacher who leads looks at is where the class goes; but for the page of the class."""
     room = live_classes.current_class()
-    if room is None or not room.is_teacher(visitor.current_id()) or not room.leads or file == CLASS:
+    if (
+        room is None
+        or not room.is_teacher(visitor.current_id())
+        or not room.is_leading
+        or file == CLASS
+    ):
         return
     here = _address(file)
     if (room.code, here) != st.session_state.get(_LED):
@@ -130,7 +135,7 @@ def class_line(file: str) -> None:
             st.page_link(CLASS, label="Class")
         if run := room.race_run(me):
             st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
-        if teaches and room.leads:
+        if teaches and room.is_leading:
             st.button("Stop leading", key="class-lead", on_click=room.stop_leading)
         elif teaches:
             st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
@@ -161,14 +166,14 @@ def follow_again() -> None:
 
 
 def _teacher_line(room: Classroom) -> dict[str, object]:
-    said = "Leading {following} of {members}" if room.leads else "Your class: {members} joined"
-    return {"text": said, "standing": "leads" if room.leads else "alone"}
+    said = "Leading {following} of {members}" if room.is_leading else "Your class: {members} joined"
+    return {"text": said, "standing": "leads" if room.is_leading else "alone"}
 
 
 def _student_line(room: Classroom, me: str, file: str) -> dict[str, object]:
     """The line, and what it was drawn for: other news than these want it drawn anew."""
     name, lead, stands = live_classes.teacher_name(room), room.lead, following_state(room, me)
-    at: Lead = st.session_state.get(_AT) or Lead("", {})
+    at: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
     where = PAGES[BY_PATH[lead.page]].title if lead and lead.page in BY_PATH else ""
     return {
         "text": {
@@ -177,8 +182,8 @@ def _student_line(room: Classroom, me: str, file: str) -> dict[str, object]:
             "away": f"Exploring on your own; {name} is at {where}",
         }[stands],
         "standing": stands,
-        "shown": len(room.shown()),
-        "leads": room.leads,
+        "shown": len(room.questions_shown()),
+        "leads": room.is_leading,
         "race": room.race,
         "number": at.number,
         "page": at.page,

@@ -10,7 +10,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.house import HOUSE
+from transformer.app_folders import APP_FOLDER
 from transformer.ui import state
 from transformer.ui.services import models
 from transformer.ui.shell.registry import HOME, PAGES
@@ -31,7 +31,7 @@ def page_link(file: str, label: str, **changes: Any) -> None:
 def _page_of(file: str) -> Any:
     """Return Streamlit's page for the file; given its name, a link would look it up on disk each
     time."""
-    return st.Page(HOUSE / file, default=file == HOME)
+    return st.Page(APP_FOLDER / file, default=file == HOME)
 
 
 def page_button(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:

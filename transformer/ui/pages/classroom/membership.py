@@ -9,7 +9,7 @@ import segno
 import streamlit as st
 
 from transformer.classroom import Classroom
-from transformer.classroom.codes import NAME_LENGTH, show_code
+from transformer.classroom.codes import MAX_NAME_LENGTH, show_code
 from transformer.ui import state
 from transformer.ui.pages.classroom import Class, runs
 from transformer.ui.services import live_classes
@@ -41,7 +41,7 @@ def _join(code: str) -> None:
     with st.form("class-join"):
         typed = st.text_input("Code", code, max_chars=20, placeholder="K7F A2P")
         name = st.text_input(
-            "First name (optional)", max_chars=NAME_LENGTH, autocomplete="given-name"
+            "First name (optional)", max_chars=MAX_NAME_LENGTH, autocomplete="given-name"
         )
         if not st.form_submit_button("Join", type="primary"):
             st.caption(PRIVACY)
@@ -59,7 +59,7 @@ def _open() -> None:
     )
     with st.form("class-open", border=False):
         token = st.text_input("Token", type="password", max_chars=200, autocomplete="off")
-        name = st.text_input("Your name, as students will see it", max_chars=NAME_LENGTH)
+        name = st.text_input("Your name, as students will see it", max_chars=MAX_NAME_LENGTH)
         if not st.form_submit_button("Open a class"):
             return
     live_classes.classes().open(token, visitor.ensure_id(), visitor.address_hash(), name)
@@ -78,7 +78,7 @@ def student(classroom: Classroom) -> None:
             f"following. **Follow again** returns you to {teacher}'s view."
         )
         st.button("Follow again", key="class-back", type="primary", on_click=following.follow_again)
-    elif classroom.leads:
+    elif classroom.is_leading:
         st.markdown(
             f"{capitalized_teacher} is leading. Every page that {teacher} opens will open here too."
         )
@@ -121,7 +121,7 @@ def teacher(classroom: Classroom) -> None:
             )
     with members_column:
         fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
-        if classroom.leads:
+        if classroom.is_leading:
             st.markdown(
                 "You are leading: every page, sentence and head that you open is shown to the "
                 "students who follow. In **Lessons** the class answers together, and you decide "

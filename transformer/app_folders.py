@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
-CODE = PACKAGE.parent
+IMPORT_ROOT = PACKAGE.parent
 """What a process has on its path that imports this package."""
-INSTALLED = PACKAGE / "app"
+INSTALLED_APP = PACKAGE / "app"
 """There a wheel has `app.py` and what stands beside it in a checkout (pyproject.toml)."""
-HOUSE = INSTALLED if (INSTALLED / "app.py").is_file() else CODE
+APP_FOLDER = INSTALLED_APP if (INSTALLED_APP / "app.py").is_file() else IMPORT_ROOT
 """The folder with `app.py`, `pages/`, `checkpoints/`, `.streamlit/` and `limits.toml`."""
 CHECKPOINTS_VARIABLE = "HEADS_UP_CHECKPOINTS"
 """Environment variable: another folder of checkpoints instead of `checkpoints/`."""
@@ -18,24 +18,24 @@ SHIPPED_RUNS = "runs"
 """Folder in the folder of checkpoints: trained runs, each with its own checkpoint."""
 
 
-def named_or(variable: str, name: str) -> Path:
+def app_path(variable: str, name: str) -> Path:
     """The path that an environment variable names, or else what comes with the app."""
-    named = os.environ.get(variable)
-    return Path(named) if named else HOUSE / name
+    path = os.environ.get(variable)
+    return Path(path) if path else APP_FOLDER / name
 
 
-def kept_or(variable: str, name: str) -> Path:
+def data_path(variable: str, name: str) -> Path:
     """As `named_or`, of what the app writes: an installed app may not, or should not, write where
     it lies; what it keeps is then below `.heads-up` in the user's home."""
-    named = os.environ.get(variable)
-    if named:
-        return Path(named)
-    return (Path.home() / ".heads-up" if HOUSE is INSTALLED else HOUSE) / name
+    path = os.environ.get(variable)
+    if path:
+        return Path(path)
+    return (Path.home() / ".heads-up" if APP_FOLDER is INSTALLED_APP else APP_FOLDER) / name
 
 
 def checkpoints_folder() -> Path:
     """The folder of the named checkpoints: `HEADS_UP_CHECKPOINTS`, or the one that comes along."""
-    return named_or(CHECKPOINTS_VARIABLE, "checkpoints")
+    return app_path(CHECKPOINTS_VARIABLE, "checkpoints")
 
 
 def named_checkpoints() -> dict[str, Path]:

@@ -15,7 +15,7 @@ from tests.jobs.asking import CORPUS, PATIENCE, half_way, question, until
 from transformer.checkpoint import checkpoint_hash
 from transformer.cluster import for_lanes
 from transformer.cluster.connection import Connection
-from transformer.cluster.passes import ClusterLane
+from transformer.cluster.lane import ClusterLane
 from transformer.jobs import ComputationService, Limits
 from transformer.jobs.computation import LANES, dataset_computation, report_computation
 from transformer.jobs.processes import LaneProcess

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from transformer import Translator
+from transformer.app_folders import CHECKPOINTS_VARIABLE, find_checkpoint, named_checkpoints
 from transformer.checkpoint import CheckpointError, load_checkpoint, load_config
-from transformer.house import CHECKPOINTS_VARIABLE, find_checkpoint, named_checkpoints
 
 
 @pytest.fixture
