@@ -5,12 +5,19 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.ui import state
-from transformer.ui.pages.inside import Inside, encoder_layers, learning, lens, own_pair, walk
+from transformer.ui.pages.inside import (
+    Inside,
+    encoder_layers,
+    learning,
+    lens,
+    own_pair,
+    walkthrough,
+)
 from transformer.ui.shell import page
 from transformer.ui.widgets import controls
 
 SECTIONS = {
-    "walk": walk.show,
+    "walk": walkthrough.show,
     "training": own_pair.shifted_right,
     "learning": learning.show,
     "lens": lens.show,

@@ -50,7 +50,7 @@ def test_another_step_of_training_draws_another_mask(app: str, page: Page) -> No
     page.goto(f"{app}/inside?section=learning&dropout=0.5")
     line = page.get_by_text("numbers are dropped")
     first = line.inner_text()
-    page.get_by_role("button", name="Another step of training").click()
+    page.get_by_role("button", name="New dropout mask").click()
     expect(line).not_to_have_text(first)
     expect(page).to_have_url(re.compile("seed=2"))
 

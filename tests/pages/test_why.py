@@ -28,7 +28,7 @@ from transformer.jobs.shipped_race import write_race
 from transformer.model.rivals import RIVALS
 from transformer.text.files import read_json, write_json
 from transformer.ui.pages.why import PARTS
-from transformer.ui.pages.why.sizes import NAMES, short
+from transformer.ui.pages.why.sizes import NAMES, format_count
 
 PAGE = "pages/why.py"
 words = partial(told, kinds=("markdown", "caption", "header"))
@@ -50,7 +50,7 @@ def test_table_1_is_evaluated_at_the_addresss_sizes(visit: Visit) -> None:
     app = visit(PAGE, n="96", d="48", k="5", r="9")
     found, costs = rows(app, "Table 1 at n = 96"), formulas(96, 48, 5, 9)["cost"]
     for name in RIVALS:
-        assert found[NAMES[name]][1].startswith(short(costs[name]))
+        assert found[NAMES[name]][1].startswith(format_count(costs[name]))
     assert found["Restricted self-attention"][1].endswith("lowest")
     assert "n = 96 > d = 48: self-attention costs 2 times more than recurrence" in words(app)
     assert "n = k·d = 240" in words(app)
@@ -61,8 +61,8 @@ def test_counts_come_from_the_layers(visit: Visit) -> None:
     found = rows(visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48")
     for name in RIVALS:
         counted = count(name, 32, 48, 5, 9)
-        assert found[NAMES[name]][1] == short(counted.mixing)
-        assert found[NAMES[name]][3] == short(counted.whole)
+        assert found[NAMES[name]][1] == format_count(counted.mixing)
+        assert found[NAMES[name]][3] == format_count(counted.whole)
     assert found["Self-attention"][2] == "2"
 
 
@@ -90,7 +90,7 @@ def test_paths_are_measured_and_beside_their_formula(visit: Visit) -> None:
     app = visit(PAGE, part="paths", n="20", k="5", r="7")
     found = rows(app, "n = 20, k = 5, r = 7")
     for name, label in NAMES.items():
-        wanted = short(path_length(name, 20, 5, 7))
+        wanted = format_count(path_length(name, 20, 5, 7))
         assert found[label][2] == wanted
         assert found[label][3].split(",")[0] == wanted
     assert found["Recurrent"][3] == "1, 19 steps"

@@ -19,13 +19,13 @@ SECTIONS = {
 
 @dataclass(frozen=True)
 class Inside(View):
-    """A section of the page, and what is open in it.
+    """Address fields of the page.
 
     Attributes:
-        box: of Figure 1, in the layer `layer`; panel: the name of one of its tables, of which `row`
-            and `column` choose a number.
-        encoder_layer: what the decoder reads under DecoderLens; 0 is the embeddings.
-        d, warmup: of the learning rate that is drawn; dropout, smoothing: how much of each.
+        box: the open box of Figure 1, in layer `layer`; panel: the name of one of its tables, in
+            which `row` and `column` select a number.
+        encoder_layer: the layer that the decoder reads under DecoderLens; 0 is the embeddings.
+        d, warmup: of the learning rate schedule; dropout, smoothing: their rates.
     """
 
     section: str = field("walk", "Show", choices=SECTIONS)

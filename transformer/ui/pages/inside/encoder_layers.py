@@ -43,7 +43,8 @@ def show(model: Model) -> None:
     _probabilities(lens, names)
     st.caption(
         "This method is DecoderLens (Langedijk et al. 2023). The decoder is unchanged and was "
-        "trained on the last layer only, so an early layer may hold more than it can read."
+        "trained on the last layer only, so an early layer may contain more information than it "
+        "can use."
     )
     st.header("Over many sentences")
     _bleu(model)
@@ -54,7 +55,7 @@ def _layer(number: int) -> str:
 
 
 def _chosen_layer(names: list[str]) -> int:
-    """The layer of the slider, which the address holds."""
+    """Draw the slider, which is bound to the address. Return the selected layer."""
     if state.view(Inside).encoder_layer >= len(names):
         state.set_fields(encoder_layer=len(names) - 1)
     chosen = st.select_slider(
@@ -66,7 +67,7 @@ def _chosen_layer(names: list[str]) -> int:
 
 
 def _comparison(lens: DecoderLens, number: int) -> str:
-    """One sentence: the same text as from the last layer, or where it first appears."""
+    """Return a sentence that compares the translation with that from the last layer."""
     final = lens.translations[-1]
     if lens.translations[number] != final:
         return f"From the last layer: *{frame.plain(final)}*"
@@ -91,8 +92,8 @@ def _all_layers(lens: DecoderLens, names: list[str]) -> None:
 
 def _probabilities(lens: DecoderLens, names: list[str]) -> None:
     st.markdown(
-        "With the final translation given token by token: the most probable token at each step, "
-        "in bold if it is the final one."
+        "The decoder reads the final translation as its prefix. Each cell has the most probable "
+        "token at that step, in bold if it is the final one."
     )
     figure = lens_map(
         names,
@@ -102,7 +103,7 @@ def _probabilities(lens: DecoderLens, names: list[str]) -> None:
         lens.top_probabilities,
         dark=dark(),
     )
-    # Wide enough for its words; on a phone it is scrolled.
+    # Wide enough for the tokens; a phone scrolls it.
     width = 260 + len(lens.reads) * (80 if len(lens.reads) <= WRITTEN else 14)
     st.html(f"<style>.st-key-inside-encoder-map > * {{ min-width: {width}px; }}</style>")
     with st.container(key="inside-encoder-map"):
@@ -110,7 +111,7 @@ def _probabilities(lens: DecoderLens, names: list[str]) -> None:
 
 
 def _bleu(model: Model) -> None:
-    """BLEU from every layer over a corpus: a preview until it is measured."""
+    """Draw BLEU from every layer over a corpus, with a preview before it is measured."""
     sentences = corpus.choose(model)
     if sentences is None:
         return

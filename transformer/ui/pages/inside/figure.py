@@ -1,4 +1,4 @@
-"""The map: Figure 1 with small pictures of what each box holds, and Figure 2 of an attention."""
+"""The walkthrough's map: Figure 1 with a small picture in each box, and Figure 2 for attention."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.ui.widgets import exact
 from transformer.ui.widgets.views import component
 
 _figure = component("figure1")
-_NAMES = {
+_BOX_LABELS = {
     "encoder.self_attn": "Multi-head attention",
     "decoder.self_attn": "Masked multi-head attention",
     "decoder.cross_attn": "Multi-head attention",
@@ -29,117 +29,122 @@ _NAMES = {
     "decoder.embed.sum": "+",
     "output.choice": "Next token",
 }
-_STEPS = {"scores": "MatMul", "heads": "MatMul", "output": "Linear", "softmax": "SoftMax"}
-"""What the paper's Figure 2 calls them."""
-_SORTS = {
+_STEP_LABELS = {"scores": "MatMul", "heads": "MatMul", "output": "Linear", "softmax": "SoftMax"}
+"""As in the paper's Figure 2."""
+_BOX_KINDS = {
     **dict.fromkeys(("tokens", "positions", "sum"), "embed"),
     **dict.fromkeys(("add", "norm"), "norm"),
     **dict.fromkeys(("hidden", "output"), "ffn"),
     **dict.fromkeys(("memory", "logits"), "linear"),
     **dict.fromkeys(("softmax", "choice"), "softmax"),
 }
-_HINTED = ("tokens", "memory")
+_BOXES_WITH_SIZE = ("tokens", "memory")
 
 
-def whole(model: Model, stop: Stop, trace: Trace) -> None:
+def draw_figure_1(model: Model, stop: Stop, trace: Trace) -> None:
     """Draw Figure 1 with the open box marked."""
     data = figure_data(
         [figure_1()],
-        [_button(model, stop, trace, place) for place in _places()],
-        stop.attention or stop.place,
+        [_button(model, stop, trace, name) for name in _box_names()],
+        stop.attention or stop.name,
         caption="The model, as in Figure 1 of the paper. Use the arrow keys to move between boxes.",
-        words={"source": _line(trace.src_tokens), "target": _line(trace.tgt_tokens)},
+        words={
+            "source": _joined_tokens(trace.src_tokens),
+            "target": _joined_tokens(trace.tgt_tokens),
+        },
         layers=(model.n_layers, stop.layer),
-        scroll_to=("st-key-inside-top", stop.place),
+        scroll_to=("st-key-inside-top", stop.name),
         size=state.view().size,
         exact=exact.is_on(),
     )
-    _figure(key="figure-1", data=data, on_choice_change=_chosen)
+    _figure(key="figure-1", data=data, on_choice_change=_open_box)
 
 
-def attention(model: Model, stop: Stop, trace: Trace) -> None:
+def draw_figure_2(model: Model, stop: Stop, trace: Trace) -> None:
     """Draw Figure 2 with the open step marked."""
-    found = stops.boxes_of(model, stop.layer)
+    boxes = stops.boxes_of(model, stop.layer)
     buttons = []
     for step in ATTENTION:
-        box = found[f"{stop.attention}.{step}"]
+        box = boxes[f"{stop.attention}.{step}"]
         picture = _picture(trace, box.site, stop.head)
-        label = _STEPS.get(step, box.title)
+        label = _STEP_LABELS.get(step, box.title)
         signed = step != "softmax"
-        where = box.title if step in _STEPS else ""
-        buttons.append(Button(step, label, "attention", "", picture, signed, where))
+        location = box.title if step in _STEP_LABELS else ""
+        buttons.append(Button(step, label, "attention", "", picture, signed, location))
     caption = "Attention, as in Figure 2 of the paper. Use the arrow keys to move between steps."
     size = state.view().size
     data = figure_data(figure_2(), buttons, stop.box.step, caption=caption, size=size)
-    _figure(key="figure-2", data=data, on_choice_change=_stepped)
+    _figure(key="figure-2", data=data, on_choice_change=_open_step)
 
 
-def _places() -> list[str]:
-    """Boxes of Figure 1 in order; the ten steps of an attention are one box."""
-    drawn = figure_1().boxes
-    groups = (place if place in drawn else place.rpartition(".")[0] for place in STOPS)
+def _box_names() -> list[str]:
+    """Return the boxes of Figure 1 in order; the ten steps of an attention block are one box."""
+    shown_boxes = figure_1().boxes
+    groups = (name if name in shown_boxes else name.rpartition(".")[0] for name in STOPS)
     return list(dict.fromkeys(groups))
 
 
-def _button(model: Model, stop: Stop, trace: Trace, place: str) -> Button:
+def _button(model: Model, stop: Stop, trace: Trace, name: str) -> Button:
     boxes = stops.boxes_of(model, stop.layer)
-    if place not in boxes:
-        weights = _picture(trace, boxes[f"{place}.softmax"].site, stop.head)
-        over = "memory, " if place.endswith("cross_attn") else ""
-        hint = f"{over}head {exact.number(stop.head)}"
-        where = stops.where(boxes[f"{place}.softmax"])
-        return Button(place, _NAMES[place], "attention", hint, weights, signed=False, where=where)
-    box = boxes[place]
+    if name not in boxes:
+        weights = _picture(trace, boxes[f"{name}.softmax"].site, stop.head)
+        source_note = "memory, " if name.endswith("cross_attn") else ""
+        hint = f"{source_note}head {exact.number(stop.head)}"
+        location = stops.location(boxes[f"{name}.softmax"])
+        return Button(
+            name, _BOX_LABELS[name], "attention", hint, weights, signed=False, where=location
+        )
+    box = boxes[name]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
-    hint = box.shape.rpartition(" = ")[2] if box.step in _HINTED else ""
-    for name, length in lengths.items():
-        hint = hint.replace(name, str(length))
-    if place == STOPS[-1]:
-        hint = _winner(model, trace)
+    hint = box.shape.rpartition(" = ")[2] if box.step in _BOXES_WITH_SIZE else ""
+    for symbol, length in lengths.items():
+        hint = hint.replace(symbol, str(length))
+    if name == STOPS[-1]:
+        hint = _most_probable_token(model, trace)
     picture = _picture(trace, box.site, stop.head) if box.step not in ("add", "sum") else None
     return Button(
-        place,
-        _NAMES.get(place, box.title),
-        _SORTS[box.step],
+        name,
+        _BOX_LABELS.get(name, box.title),
+        _BOX_KINDS[box.step],
         hint,
         picture,
         box.step != "hidden",
-        stops.where(box),
+        stops.location(box),
     )
 
 
 def _picture(trace: Trace, site: str, head: int) -> npt.NDArray[np.floating[Any]] | None:
-    """The tensor of a hook, of one head if it has a head axis; None for the logits."""
+    """Return the tensor of a hook, for one head if it has a head axis; None for the logits."""
     if not site or site == "hook_logits":
         return None
-    found = trace[site]
-    return found[head] if found.ndim == 3 else found
+    tensor = trace[site]
+    return tensor[head] if tensor.ndim == 3 else tensor
 
 
-def _winner(model: Model, trace: Trace) -> str:
-    """The most probable token at the selected step."""
+def _most_probable_token(model: Model, trace: Trace) -> str:
+    """Return the most probable token at the selected step."""
     logits = trace["hook_logits"]
-    at = min(max(state.view().row, 0), len(logits) - 1)
-    return _line(model.translator.vocabulary.tokens([int(logits[at].argmax())]))
+    row = min(max(state.view().row, 0), len(logits) - 1)
+    return _joined_tokens(model.translator.vocabulary.tokens([int(logits[row].argmax())]))
 
 
-def _line(tokens: Sequence[str]) -> str:
+def _joined_tokens(tokens: Sequence[str]) -> str:
     return " ".join(token.replace("▁", "") or "▁" for token in map(exact.token, tokens))
 
 
-def _chosen() -> None:
+def _open_box() -> None:
     choice = st.session_state["figure-1"]["choice"]
-    layer, place = choice.get("layer"), choice.get("box")
+    layer, box = choice.get("layer"), choice.get("box")
     if layer is not None:
         state.change(layer=int(layer))
-    elif place in STOPS:
-        stops.go(place)
-    elif f"{place}.{ATTENTION[0]}" in STOPS:
-        stops.go(f"{place}.{ATTENTION[0]}")
+    elif box in STOPS:
+        stops.open_box(box)
+    elif f"{box}.{ATTENTION[0]}" in STOPS:
+        stops.open_box(f"{box}.{ATTENTION[0]}")
 
 
-def _stepped() -> None:
+def _open_step() -> None:
     step = st.session_state["figure-2"]["choice"].get("box")
     block = state.view(Inside).box.rpartition(".")[0]
     if f"{block}.{step}" in STOPS:
-        stops.go(f"{block}.{step}")
+        stops.open_box(f"{block}.{step}")

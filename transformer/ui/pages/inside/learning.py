@@ -20,24 +20,24 @@ from transformer.ui.widgets import exact, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
-DIMENSIONS = 96
-"""Dimensions of a row that are drawn: enough to see which are gone."""
-TOKENS = 8
-BASE = (512, 4000)
+SHOWN_DIMENSIONS = 96
+"""Of one position's vector; enough to see which are dropped."""
+SHOWN_TOKENS = 8
+BASE_MODEL = (512, 4000)
 """d_model and warm-up of the paper's base model."""
 _WIDTHS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 _WARMUPS = (100, 200, 400, 1000, 2000, 4000, 8000, 16000)
 
 
 def show(model: Model) -> None:
-    reading = trace_cache.read(model, state.view(Inside))
+    cached_trace = trace_cache.read(model, state.view(Inside))
     st.markdown(
         "The other sections show a trained model. Three methods of the paper shape its training: "
         "the learning rate schedule, dropout and label smoothing."
     )
     _rate()
     layer = min(max(state.view(Inside).layer, 0), model.n_layers - 1)
-    trace = stops.trace(model, reading, layer)
+    trace = stops.trace(model, cached_trace, layer)
     _dropout(model, trace, layer)
     _smoothing(model, trace)
 
@@ -49,20 +49,20 @@ def _rate() -> None:
         r"step \cdot warmup^{-1.5}\right)"
     )
     view = state.view(Inside)
-    left, right = st.columns(2)
-    left.select_slider(options=sorted({*_WIDTHS, view.d}), **state.bound("d"))
-    right.select_slider(
+    left_column, right_column = st.columns(2)
+    left_column.select_slider(options=sorted({*_WIDTHS, view.d}), **state.bound("d"))
+    right_column.select_slider(
         options=sorted({*_WARMUPS, view.warmup}),
         format_func=lambda value: f"{value:,}",
         **state.bound("warmup"),
     )
-    found = _rates(view.d, view.warmup)
+    schedule = _schedule(view.d, view.warmup)
     curves = [
-        Curve("learning rate", found.steps, found.rate),
-        Curve("rising: step · warmup^−1.5", found.steps, found.rising),
-        Curve("falling: step^−0.5", found.steps, found.falling),
+        Curve("learning rate", schedule.steps, schedule.rate),
+        Curve("rising: step · warmup^−1.5", schedule.steps, schedule.rising),
+        Curve("falling: step^−0.5", schedule.steps, schedule.falling),
     ]
-    step, peak = found.peak
+    step, peak = schedule.peak
     figure = lines(curves, across="step", down="learning rate",
                    at=(step, f"peak {peak:.2e} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
@@ -70,19 +70,20 @@ def _rate() -> None:
     st.markdown(
         "The two curves meet at step = warmup, where the rate is "
         f"$(d_{{model}} \\cdot warmup)^{{-0.5}}$ = **{peak:.3g}**. It rises linearly before and "
-        f"falls afterwards: at step {found.steps[-1]:,}, four times as far, it is half as high, "
-        f"{found.rate[-1]:.3g}. The wider the model, the lower the rate."
+        f"falls afterwards: at step {schedule.steps[-1]:,}, four times as far, it is half as high, "
+        f"{schedule.rate[-1]:.3g}. The wider the model, the lower the rate."
     )
-    base = _rates(*BASE).peak[1]
+    base = _schedule(*BASE_MODEL).peak[1]
     st.caption(
-        f"Section 5.3, equation 3. The paper’s base model, d_model {BASE[0]} and {BASE[1]:,} steps "
-        f"of warm-up, has a peak of {base:.2e}. On the page Train you can set the peak."
+        f"Section 5.3, equation 3. The paper’s base model, d_model {BASE_MODEL[0]} and "
+        f"{BASE_MODEL[1]:,} steps "
+        f"of warm-up, has a peak of {base:.2e}. You can set the peak on the Train page."
     )
     frame.page_link("pages/train.py", "Does warm-up help? Compare training runs →", run="", race="")
 
 
 @lru_cache(maxsize=64)
-def _rates(width: int, warmup: int) -> ScheduleCurve:
+def _schedule(width: int, warmup: int) -> ScheduleCurve:
     return schedule_curve(width, warmup, 4 * warmup)
 
 
@@ -91,43 +92,47 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     st.latex(r"y = \mathrm{LayerNorm}\big(x + \mathrm{Dropout}(\mathrm{FFN}(x))\big)")
     view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        row = _token("Token", trace.src_tokens, "column", "learning-source")
+        row = _position_choice("Token", trace.src_tokens, "column", "learning-source")
         st.slider(step=0.05, width=260, **state.bound_number("dropout"))
-        frame.state_button("Another step of training", "casino", {"seed": view.seed % 999 + 1})
+        frame.state_button("New dropout mask", "casino", {"seed": view.seed % 999 + 1})
     sublayer = f"encoder.layers.{layer}.ffn"
-    found = dropped(model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed)
+    result = dropped(model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed)
     rows = {
-        "FFN(x)": found.said,
-        "Dropout(FFN(x))": np.where(found.mask == 0, np.nan, found.dropped),
-        "change of y": found.normed_dropped - found.normed,
+        "FFN(x)": result.said,
+        "Dropout(FFN(x))": np.where(result.mask == 0, np.nan, result.dropped),
+        "change of y": result.normed_dropped - result.normed,
     }
     figure = table(
-        np.stack([values[:DIMENSIONS] for values in rows.values()]), list(rows), down="row",
+        np.stack([values[:SHOWN_DIMENSIONS] for values in rows.values()]), list(rows), down="row",
         across="dimension", quantity="value", dark=dark(),
     )  # fmt: skip
-    figure.update_traces(x=[exact.first() + at for at in range(DIMENSIONS)][: len(found.said)])
+    figure.update_traces(
+        x=[exact.first() + dimension for dimension in range(SHOWN_DIMENSIONS)][: len(result.said)]
+    )
     figure.update_layout(margin={"l": 150})
     chart(figure, "learning-dropout")
-    st.markdown(_hidden(found))
+    st.markdown(_dropout_summary(result))
     st.caption(
         "Section 5.4: dropout is applied to the output of each sublayer, before the residual is "
         "added, and to the sums of embedding and position, with P_drop = 0.1 in the base model. "
-        f"Shown: encoder, {exact.layer(layer)}, the first {min(DIMENSIONS, len(found.said))} of "
-        f"{len(found.said)} dimensions; dropped ones are empty. P_drop is rounded to a multiple of "
+        f"Shown: encoder, {exact.layer(layer)}, the first "
+        f"{min(SHOWN_DIMENSIONS, len(result.said))} of "
+        f"{len(result.said)} dimensions; dropped ones are empty. P_drop is rounded to a "
+        "multiple of "
         "1/256. A trained model uses no dropout."
     )
 
 
-def _hidden(found: Dropped) -> str:
-    factor = float(found.mask.max())
-    if found.probability == 0:
+def _dropout_summary(result: Dropped) -> str:
+    factor = float(result.mask.max())
+    if result.probability == 0:
         return "Nothing is dropped, so nothing changes."
     return (
-        f"**{found.count} of {len(found.said)}** numbers are dropped, each with probability "
-        f"{found.probability:.3f}. The others are multiplied by {factor:.3f}, which keeps the "
+        f"**{result.count} of {len(result.said)}** numbers are dropped, each with probability "
+        f"{result.probability:.3f}. The others are multiplied by {factor:.3f}, which keeps the "
         f"expected value: the mean over {MANY} masks differs from the network's output by "
-        f"{found.mean_apart:.1%}. The residual x is not dropped, so the output y changes little: "
-        f"its cosine similarity with the output without dropout is {found.turned:.3f}. Dropout "
+        f"{result.mean_apart:.1%}. The residual x is not dropped, so the output y changes little: "
+        f"its cosine similarity with the output without dropout is {result.turned:.3f}. Dropout "
         "prevents units from relying on each other."
     )
 
@@ -138,53 +143,57 @@ def _smoothing(model: Model, trace: Trace) -> None:
              r"\mathcal{L} = -\textstyle\sum_k q(k) \ln P(k)")  # fmt: skip
     view = state.view(Inside)
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        row = _token("Target after", trace.tgt_tokens, "row", "learning-target")
+        row = _position_choice("Target after", trace.tgt_tokens, "row", "learning-target")
         st.slider(step=0.05, width=260, **state.bound_number("smoothing"))
-    found = smoothed(trace, row, smoothing=view.smoothing)
-    best = [int(one) for one in np.argsort(-found.said)[:TOKENS] if one != found.gold]
-    ids = [found.gold, *best[: TOKENS - 1]]
+    result = smoothed(trace, row, smoothing=view.smoothing)
+    most_probable = [
+        int(token_id)
+        for token_id in np.argsort(-result.said)[:SHOWN_TOKENS]
+        if token_id != result.gold
+    ]
+    ids = [result.gold, *most_probable[: SHOWN_TOKENS - 1]]
     names = exact.tokens(model.translator.vocabulary.tokens(ids))
     figure = two_distributions(
-        names, found.target[ids].tolist(), found.said[ids].tolist(),
+        names, result.target[ids].tolist(), result.said[ids].tolist(),
         names=("smoothed target", "model"), dark=dark(),
     )  # fmt: skip
     chart(figure, "learning-smoothing")
-    st.html(_losses(found, names[0]))
-    vocabulary = len(found.said)
+    st.html(_losses(result, names[0]))
+    vocabulary = len(result.said)
     st.markdown(
         f"Each of the {vocabulary:,} tokens of the vocabulary gets a target probability of at "
         f"least ε / V = {view.smoothing / vocabulary:.1e}. The loss cannot fall below the entropy "
-        f"of this target, **{found.least:.3f}**, and overconfidence is penalised: with a "
-        f"probability of 1 − 10⁻⁶ for the right token the loss is {found.sure:.3f}. The paper "
+        f"of this target, **{result.least:.3f}**, and overconfidence is penalised: with a "
+        f"probability of 1 − 10⁻⁶ for the correct token the loss is {result.sure:.3f}. The paper "
         "reports that this hurts perplexity but improves BLEU."
     )
     st.caption(
-        f"Section 5.4, with ε = 0.1. The right token, {frame.plain(names[0])}, comes first, then "
-        "the most probable others. As in this app's training, the right token also gets its share "
-        "of ε."
+        f"Section 5.4, with ε = 0.1. The correct token, {frame.plain(names[0])}, comes first, then "
+        "the most probable others. As in this app's training, the correct token also gets its "
+        "share of ε."
     )
 
 
-def _losses(found: Smoothed, right: str) -> str:
-    share = f"{100 * found.said[found.gold]:.2f} %"
+def _losses(result: Smoothed, correct_token: str) -> str:
+    share = f"{100 * result.said[result.gold]:.2f} %"
     rows = [
-        ["without smoothing, −ln P", f"{found.plain_loss:.4f}", "0"],
-        [f"with ε = {found.smoothing:g}", f"{found.loss:.4f}", f"{found.least:.4f}"],
+        ["without smoothing, −ln P", f"{result.plain_loss:.4f}", "0"],
+        [f"with ε = {result.smoothing:g}", f"{result.loss:.4f}", f"{result.least:.4f}"],
     ]
-    about = f"Loss at this position in nats; the model gives {right} {share}"
+    about = f"Loss at this position in nats; the model gives {correct_token} {share}"
     return tables.html(about, ["", "loss", "minimum"], rows)
 
 
-def _token(label: str, tokens: tuple[str, ...], field: str, key: str) -> int:
-    """Choose a position, stored in a field of the view; by default the middle one."""
-    chosen = getattr(state.view(Inside), field)
-    at = chosen if 0 <= chosen < len(tokens) else len(tokens) // 2
+def _position_choice(label: str, tokens: tuple[str, ...], field: str, key: str) -> int:
+    """Draw a menu of positions, stored in a field of the view; by default the middle one."""
+    stored = getattr(state.view(Inside), field)
+    position = stored if 0 <= stored < len(tokens) else len(tokens) // 2
     names, number = exact.tokens(tokens), exact.numbering()
     st.selectbox(
         label,
         range(len(tokens)),
-        format_func=lambda place: f"{number(place)}: {names[place]}",
+        format_func=lambda index: f"{number(index)}: {names[index]}",
         width=240,
-        **controlled(key, at, lambda place: state.change(**{field: place})),
+        **controlled(key, position, lambda index: state.change(**{field: index})),
     )
-    return at
+    return position

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from transformer.analysis.inside.logit_lens import Lens
-from transformer.analysis.inside.logit_lens import lens as look
+from transformer.analysis.inside.logit_lens import lens as logit_lens
 from transformer.figures.lens import WRITTEN, lens_curve, lens_map
 from transformer.inference import Trace
 from transformer.ui import state
@@ -19,40 +19,40 @@ from transformer.ui.widgets.charts import chart, dark
 
 
 def show(model: Model) -> None:
-    reading = trace_cache.read(model, state.view())
-    trace = stops.trace(model, reading, 0)
-    found = _lens(model, trace)
+    cached_trace = trace_cache.read(model, state.view())
+    trace = stops.trace(model, cached_trace, 0)
+    lens = _cached_lens(model, trace)
     st.markdown(
         "Every intermediate state of the decoder has d_model numbers, so the output matrix can be "
-        "applied to each of them: which token would the model predict if it stopped there? The "
-        "first layers mostly repeat the token that was read; the next token appears in later ones."
+        "applied to each of them: which token would the model predict after that sublayer? The "
+        "first layers mostly repeat the input token; the next token appears in later ones."
     )
     st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
-    position = _position(found)
-    titles = [exact.display_text(title) for title in found.titles]
+    position = _position_choice(lens)
+    titles = [exact.display_text(title) for title in lens.titles]
     figure = lens_map(
         titles,
-        exact.tokens(found.rows),
-        exact.tokens(found.chosen),
-        [[[exact.token(one) for one in cell] for cell in line] for line in found.top_tokens],
-        found.top_probabilities,
+        exact.tokens(lens.rows),
+        exact.tokens(lens.chosen),
+        [[[exact.token(token) for token in cell] for cell in row] for row in lens.top_tokens],
+        lens.top_probabilities,
         marked=position,
         dark=dark(),
     )
     st.caption(
         "One row per sublayer, one column per output token. Each cell shows the most probable "
-        "token, in bold if it is the one that was written. Hover over it for the next ones."
+        "token, in bold if it is the output token. Hover over it for the next ones."
     )
-    # Wide enough for its words; on a phone it is scrolled.
-    wide = 260 + len(found.rows) * (80 if len(found.rows) <= WRITTEN else 14)
-    st.html(f"<style>.st-key-inside-lens > * {{ min-width: {wide}px; }}</style>")
+    # Wide enough for the tokens; a phone scrolls it.
+    min_width = 260 + len(lens.rows) * (80 if len(lens.rows) <= WRITTEN else 14)
+    st.html(f"<style>.st-key-inside-lens > * {{ min-width: {min_width}px; }}</style>")
     with st.container(key="inside-lens"):
         chart(figure, "lens-map")
     curve = lens_curve(
         titles,
-        exact.token(found.chosen[position]),
-        found.probability[:, position],
-        found.rank[:, position],
+        exact.token(lens.chosen[position]),
+        lens.probability[:, position],
+        lens.rank[:, position],
         dark=dark(),
     )
     chart(curve, "lens-curve")
@@ -63,27 +63,27 @@ def show(model: Model) -> None:
     )
 
 
-def _position(found: Lens) -> int:
-    """The output token whose curve is drawn: a row of the decoder."""
-    count = len(found.rows)
-    chosen = state.view().row
-    position = chosen if 0 <= chosen < count else _latest(found)
+def _position_choice(lens: Lens) -> int:
+    """Draw a menu of output tokens. Return the decoder position whose curve to draw."""
+    count = len(lens.rows)
+    stored = state.view().row
+    position = stored if 0 <= stored < count else _latest_position(lens)
 
     def label(number: int) -> str:
-        read, wrote = exact.token(found.rows[number]), exact.token(found.chosen[number])
+        read, wrote = exact.token(lens.rows[number]), exact.token(lens.chosen[number])
         return f"{exact.number(number)}: {read} → {wrote}"
 
-    told = controlled("lens-word", position, lambda chosen: state.change(row=chosen))
-    st.selectbox("Output token", range(count), format_func=label, width=360, **told)
+    binding = controlled("lens-word", position, lambda stored: state.change(row=stored))
+    st.selectbox("Output token", range(count), format_func=label, width=360, **binding)
     return position
 
 
-def _latest(found: Lens) -> int:
-    """The position whose output token reaches rank 1 in the latest layer."""
-    first = (found.rank == 1)[::-1].cumprod(axis=0).sum(axis=0)
-    return int(first.argmin())
+def _latest_position(lens: Lens) -> int:
+    """Return the position whose output token reaches rank 1 in the latest layer."""
+    layers_at_rank_1 = (lens.rank == 1)[::-1].cumprod(axis=0).sum(axis=0)
+    return int(layers_at_rank_1.argmin())
 
 
 @cached()
-def _lens(model: Model, trace: Trace) -> Lens:
-    return look(trace, model.translator)
+def _cached_lens(model: Model, trace: Trace) -> Lens:
+    return logit_lens(trace, model.translator)

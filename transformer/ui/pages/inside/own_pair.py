@@ -17,7 +17,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, exact, frame
 
-_HEADS = ("t", "decoder input", "target", "probability", "loss", "prediction")
+_COLUMNS = ("t", "decoder input", "target", "probability", "loss", "prediction")
 
 
 def shifted_right(model: Model) -> None:
@@ -38,12 +38,12 @@ def shifted_right(model: Model) -> None:
     if is_blank(view.target):
         target = trace_cache.read(model, view).trace.translation.ids
         st.caption("Until you enter a translation, the model's own translation is used.")
-    found = shifted(model.translator, view.text, target)
-    st.html(f"Encoder input: {' '.join(map(_token, found.source))}")
-    st.html(_table(found.table))
+    example = shifted(model.translator, view.text, target)
+    st.html(f"Encoder input: {' '.join(map(_token, example.source))}")
+    st.html(_table(example.table))
     st.latex(
         r"\mathcal{L} = -\frac{1}{n} \sum_{t=1}^{n} \ln P(y_t \mid y_0 \dots y_{t-1},\, x)"
-        rf" = \frac{{{found.total:.4f}}}{{{len(found.table)}}} = {found.mean:.4f}"
+        rf" = \frac{{{example.total:.4f}}}{{{len(example.table)}}} = {example.mean:.4f}"
         r"\ \text{nats per token}"
     )
     st.caption(
@@ -54,18 +54,18 @@ def shifted_right(model: Model) -> None:
 
 
 def _table(table: pd.DataFrame) -> str:
-    """An HTML table with one row per step."""
+    """Return an HTML table with one row per step."""
     rows = "".join(
         f'<tr><th scope="row">{step}</th>'
-        f'<td class="hu-reads">{_tokens(line["reads"])}</td>'
+        f'<td class="hu-reads">{_prefix(line["reads"])}</td>'
         f"<td>{_token(line['target'])}</td>"
         f'<td><span class="hu-share"><span style="width: {100 * line["probability"]:.1f}%"></span>'
         f"</span>{_percent(line['probability'])}</td>"
         f"<td>{line['loss']:.3f}</td>"
-        f"<td>{_guess(line)}</td></tr>"
+        f"<td>{_prediction(line)}</td></tr>"
         for step, line in zip(table.index, table.to_dict("records"), strict=True)
     )
-    heads = "".join(f'<th scope="col">{head}</th>' for head in _HEADS)
+    heads = "".join(f'<th scope="col">{head}</th>' for head in _COLUMNS)
     caption = "Each row is one prediction; all are made in one pass."
     return (
         '<div style="overflow-x: auto" tabindex="0"><table class="hu-table hu-shifted">'
@@ -74,24 +74,26 @@ def _table(table: pd.DataFrame) -> str:
     )
 
 
-def _tokens(tokens: tuple[str, ...]) -> str:
-    """The tokens read so far, the last one in bold."""
+def _prefix(tokens: tuple[str, ...]) -> str:
+    """Return the tokens read so far as HTML, the last one in bold."""
     *before, last = tokens
-    return " ".join([*(_faint(token) for token in before), _token(last)])
+    return " ".join([*(_light_token(token) for token in before), _token(last)])
 
 
 def _token(token: str) -> str:
-    return f"<b>{_faint(token)}</b>"
+    return f"<b>{_light_token(token)}</b>"
 
 
-def _faint(token: str) -> str:
-    """A token as HTML; the mark that begins a word is small."""
-    shown = escape(exact.token(token))
-    return f'<span class="hu-word">▁</span>{shown[1:]}' if shown[1:] and shown[0] == "▁" else shown
+def _light_token(token: str) -> str:
+    """Return a token as HTML, with a small mark where a word begins."""
+    markup = escape(exact.token(token))
+    return (
+        f'<span class="hu-word">▁</span>{markup[1:]}' if markup[1:] and markup[0] == "▁" else markup
+    )
 
 
-def _guess(line: dict[Any, Any]) -> str:
-    """The most probable token, if it is not the target."""
+def _prediction(line: dict[Any, Any]) -> str:
+    """Return the most probable token, if it is not the target."""
     if line["guess"] == line["target"]:
         return "same as target"
     return f"{_token(line['guess'])} {_percent(line['guess_probability'])}"
@@ -117,18 +119,18 @@ def bleu_by_hand(model: Model) -> None:
     )
     reference = view.target
     if is_blank(reference):
-        example, reference = _example(model, view.text, output)
-        st.caption(example)
-    found = bleu(output, reference)
-    if not found.output:
+        note, reference = _default_reference(model, view.text, output)
+        st.caption(note)
+    result = bleu(output, reference)
+    if not result.output:
         raise ValueError("The translation is empty; BLEU needs an output of at least one word.")
-    c, r = len(found.output), len(found.reference)
+    c, r = len(result.output), len(result.reference)
     st.html(
-        f'<p class="hu-reads">Output, c = {c} words: {_bold(found.output)}'
-        f"<br>Reference, r = {r}: {_bold(found.reference)}</p>"
+        f'<p class="hu-reads">Output, c = {c} words: {_bold(result.output)}'
+        f"<br>Reference, r = {r}: {_bold(result.reference)}</p>"
     )
-    st.html(_runs(found))
-    _worked(found)
+    st.html(_ngram_table(result))
+    _bleu_formulas(result)
     st.caption(
         "Words are split by sacrebleu’s tokenizer 13a, and the result equals its sentence_bleu. If "
         "no n-gram of some length matches, it counts as half a match, the next such length as a "
@@ -138,17 +140,17 @@ def bleu_by_hand(model: Model) -> None:
     )
 
 
-def _example(model: Model, text: str, output: str) -> tuple[str, str]:
-    """What to say without a reference of the visitor's, and the reference to use meanwhile: the
-    bundled one of an example sentence, else the output itself without its last word."""
+def _default_reference(model: Model, text: str, output: str) -> tuple[str, str]:
+    """Return a note and the reference to use before the visitor enters one: the bundled reference
+    of an example sentence, else the output without its last word."""
     reference = model.about.translation(text)
     if reference:
         return "Example: a bundled reference. Enter your own above.", reference
     *words, _ = output.split() or [""]
     shorter = " ".join(words) or output
     return (
-        "There is no reference for this sentence. As an example, the translation itself without "
-        "its last word stands in for one. Enter your own above.",
+        "There is no reference for this sentence. As an example, the translation without its last "
+        "word is used as the reference. Enter your own above.",
         shorter,
     )
 
@@ -157,12 +159,12 @@ def _bold(words: tuple[str, ...]) -> str:
     return " ".join(f"<b>{escape(word)}</b>" for word in words)
 
 
-def _runs(found: BleuByHand) -> str:
-    """An HTML table with one row per n: the n-grams, those that match in bold."""
+def _ngram_table(result: BleuByHand) -> str:
+    """Return an HTML table with one row per n: its n-grams, with matches in bold."""
     rows = "".join(
         f'<tr><th scope="row">{order.n}</th><td class="hu-reads">{_grams(order)}</td>'
         f"<td>{order.matched} / {order.total}</td><td>{_precision(order)}</td></tr>"
-        for order in found.orders
+        for order in result.orders
     )
     heads = "".join(
         f'<th scope="col">{head}</th>'
@@ -179,12 +181,12 @@ def _grams(order: NGramCounts) -> str:
     parts = []
     for gram, count, clipped in order.grams:
         words = escape(" ".join(gram))
-        shown = f"<b>{words}</b>" if clipped else f"<s>{words}</s>"
+        markup = f"<b>{words}</b>" if clipped else f"<s>{words}</s>"
         if clipped and clipped < count:
-            shown += f" (counts {clipped} of {count} times)"
+            markup += f" (counts {clipped} of {count} times)"
         elif count > 1:
-            shown += f" × {count}"
-        parts.append(f'<span style="white-space: nowrap">{shown}</span>')
+            markup += f" × {count}"
+        parts.append(f'<span style="white-space: nowrap">{markup}</span>')
     return " · ".join(parts) or "the output is shorter than n"
 
 
@@ -196,21 +198,21 @@ def _precision(order: NGramCounts) -> str:
     return f"{order.precision:.3f}"
 
 
-def _worked(found: BleuByHand) -> None:
-    """Brevity penalty, geometric mean, and their product."""
-    c, r = len(found.output), len(found.reference)
-    penalty = r"1\quad(c \ge r)" if c >= r else rf"e^{{1 - {r}/{c}}} = {found.brevity:.4f}"
-    counted = found.counted
+def _bleu_formulas(result: BleuByHand) -> None:
+    """Draw the formulas of the brevity penalty, the geometric mean and their product."""
+    c, r = len(result.output), len(result.reference)
+    penalty = r"1\quad(c \ge r)" if c >= r else rf"e^{{1 - {r}/{c}}} = {result.brevity:.4f}"
+    counted = result.counted
     product = r" \cdot ".join(f"{order.precision:.3f}" for order in counted)
     st.latex(rf"\mathrm{{BP}} = {penalty}")
-    if not found.mean:
+    if not result.mean:
         st.latex(r"\text{no word in common:}\quad \mathrm{BLEU} = 0")
         return
     st.latex(
         rf"\Big(\prod_{{n=1}}^{{{len(counted)}}} p_n\Big)^{{1/{len(counted)}}} = "
-        rf"({product})^{{1/{len(counted)}}} = {found.mean:.4f}"
+        rf"({product})^{{1/{len(counted)}}} = {result.mean:.4f}"
     )
     st.latex(
-        rf"\mathrm{{BLEU}} = 100 \cdot {found.brevity:.4f} \cdot {found.mean:.4f} "
-        rf"= \mathbf{{{found.score:.1f}}}"
+        rf"\mathrm{{BLEU}} = 100 \cdot {result.brevity:.4f} \cdot {result.mean:.4f} "
+        rf"= \mathbf{{{result.score:.1f}}}"
     )

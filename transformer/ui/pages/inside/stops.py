@@ -1,4 +1,4 @@
-"""Where the walk stands: a box of the address in a layer, and the pass it is shown of."""
+"""The current stop of the walkthrough: the address's box in a layer, and the trace it shows."""
 
 from __future__ import annotations
 
@@ -26,82 +26,83 @@ _BLOCKS = {
 
 @dataclass(frozen=True)
 class Stop:
-    """One box on its way.
+    """One box of the walkthrough.
 
     Attributes:
-        place: its name without the layer, as the address has it.
-        number: from 0, of `STOPS`.
+        name: of the box without its layer, as in the address.
+        number: index in `STOPS`.
     """
 
     box: Box
-    place: str
+    name: str
     layer: int
     head: int
 
     @property
     def number(self) -> int:
-        return STOPS.index(self.place)
+        return STOPS.index(self.name)
 
     @property
     def attention(self) -> str:
-        """The attention box of Figure 1 that it is in: "encoder.self_attn"; "" if in none."""
-        block = self.place.rpartition(".")[0]
+        """Return the attention block that contains the box, like "encoder.self_attn", or ""."""
+        block = self.name.rpartition(".")[0]
         inner = self.box.step not in ("add", "norm") and block.endswith("attn")
         return block if inner else ""
 
 
-def where(box: Box) -> str:
-    """The place of a box in the model, as "encoder, layer 1, self-attention"; "" for the output."""
+def location(box: Box) -> str:
+    """Return where a box is, like "encoder, layer 1, self-attention"; "" for the output."""
     if box.stack == "output":
         return ""
     layer = "" if box.layer is None else exact.layer(box.layer)
     return ", ".join(filter(None, (box.stack, layer, _BLOCKS.get(box.block, ""))))
 
 
-def placed(name: str) -> tuple[str, int | None]:
-    """A box's name without its layer, and the layer."""
+def split_layer(name: str) -> tuple[str, int | None]:
+    """Return a box's name without its layer, and the layer."""
     first, second, rest = f"{name}.".split(".", 2)
     if second.isdigit():
         return f"{first}.{rest}".rstrip("."), int(second)
     return name, None
 
 
-def now(model: Model) -> Stop:
+def current_stop(model: Model) -> Stop:
     view = state.view(Inside)
     layer, head = max(view.layer, 0), max(view.head, 0)
     return Stop(_boxes(model.translator.model.config)[view.box, layer], view.box, layer, head)
 
 
 def boxes_of(model: Model, layer: int) -> dict[str, Box]:
-    """Every box of a walk through one layer, by its place."""
-    found = _boxes(model.translator.model.config)
-    return {place: found[place, layer] for place in STOPS}
+    """Return every box of one layer and those outside the layers, by name."""
+    all_boxes = _boxes(model.translator.model.config)
+    return {name: all_boxes[name, layer] for name in STOPS}
 
 
-def go(place: str, layer: int | None = None, panel: str = "") -> None:
-    """To another box, for callbacks. The token that was looked at stays, the number in it does
-    not."""
+def open_box(name: str, layer: int | None = None, panel: str = "") -> None:
+    """Open another box and keep the selected token, but not the selected number; for callbacks."""
     changes: dict[str, Any] = {} if layer is None else {"layer": layer}
-    state.change(box=place, panel=panel, column=-1, **changes)
+    state.change(box=name, panel=panel, column=-1, **changes)
 
 
-def trace(model: Model, reading: CachedTrace, layer: int) -> Trace:
-    """The pass with every site that boxes of this layer read, and what each sublayer leaves."""
+def trace(model: Model, cached_trace: CachedTrace, layer: int) -> Trace:
+    """Return the trace with all sites of this layer and the output of every sublayer."""
     names = model.translator.model.hook_names
-    return trace_cache.sites(model, reading, [name for name in names if _read(name, layer)])
+    return trace_cache.sites(
+        model, cached_trace, [name for name in names if _is_needed(name, layer)]
+    )
 
 
-def _read(name: str, layer: int) -> bool:
-    between = ".layers." not in name or name.endswith("_norm.hook_output")
-    return between or f".layers.{layer}." in name
+def _is_needed(name: str, layer: int) -> bool:
+    shared = ".layers." not in name or name.endswith("_norm.hook_output")
+    return shared or f".layers.{layer}." in name
 
 
 @lru_cache(maxsize=8)
 def _boxes(config: ModelConfig) -> dict[tuple[str, int], Box]:
-    """By place and layer; a box outside the layers is one of each."""
-    found = {}
+    """Return boxes by name and layer; a box outside the layers has an entry for each."""
+    by_name = {}
     for box in boxes(config):
-        place, layer = placed(box.name)
-        for one in range(config.n_layers) if layer is None else [layer]:
-            found[place, one] = box
-    return found
+        name, layer = split_layer(box.name)
+        for n in range(config.n_layers) if layer is None else [layer]:
+            by_name[name, n] = box
+    return by_name

@@ -23,21 +23,21 @@ _tensors = component("tensors")
 Cell = tuple[int, int]
 
 
-def show(model: Model, stop: Stop, found: Opened) -> None:
+def show(model: Model, stop: Stop, opened: Opened) -> None:
     """Draw every table, and below the active one the computation of the selected number."""
     exact.token_caption()
-    name = state.view(Inside).panel  # without one that there is, what the box hands on
-    chosen = next((panel for panel in found.panels if panel.name == name), found.result)
-    cell = _cell(chosen)
-    for panel in found.panels:
+    name = state.view(Inside).panel  # an unknown name selects the box's result
+    selected = next((panel for panel in opened.panels if panel.name == name), opened.result)
+    cell = _cell(selected)
+    for panel in opened.panels:
         with st.container(key=f"inside-panel-{panel.name}"):
             _heading(model, panel)
-            if _folded(panel) and panel is not chosen:
-                _unfold(panel)
+            if _is_collapsed(panel) and panel is not selected:
+                _expand_button(panel)
                 continue
-            _table(stop, panel, chosen, cell)
-            if panel is chosen:
-                _number(model, found, panel, cell)
+            _table(stop, panel, selected, cell)
+            if panel is selected:
+                _number(model, opened, panel, cell)
 
 
 def _heading(model: Model, panel: Panel) -> None:
@@ -48,14 +48,14 @@ def _heading(model: Model, panel: Panel) -> None:
         st.markdown(f"**{frame.plain(title)}**  ${symbol}$  :small[:gray[{size}]]")
         titles = {box.name: box.title for box in boxes(model.translator.model.config)}
         if panel.origin in titles:
-            place, layer = stops.placed(panel.origin)
+            name, layer = stops.split_layer(panel.origin)
             st.button(
                 f"from {titles[panel.origin]}",
                 key=f"inside-from-{panel.name}",
                 type="tertiary",
                 icon=":material/arrow_outward:",
-                on_click=stops.go,
-                args=(place, layer),
+                on_click=stops.open_box,
+                args=(name, layer),
             )
         elif panel.origin:
             st.caption(f"learned: `{panel.origin}`")
@@ -64,9 +64,9 @@ def _heading(model: Model, panel: Panel) -> None:
 
 
 def _names(labels: Sequence[str]) -> list[str]:
-    """Row or column labels as the session names them: tokens, heads, or numbers from 0."""
-    if _numbered(labels):
-        return [exact.number(place) for place in range(len(labels))]
+    """Return row or column labels as the session shows them: tokens, heads or numbers."""
+    if _is_numbered(labels):
+        return [exact.number(index) for index in range(len(labels))]
     return list(map(_name, labels))
 
 
@@ -77,21 +77,21 @@ def _name(label: str) -> str:
 
 
 def _cell_name(label: str) -> str:
-    """The label of one cell: a token, or a hidden unit."""
+    """Return the label of one cell: a token or a hidden unit."""
     match = re.fullmatch(r"unit (\d+)", label)
     return f"unit {exact.number(int(match[1]))}" if match else label
 
 
-def _numbered(labels: Sequence[str]) -> bool:
-    return labels[0] == "0" and all(one == str(place) for place, one in enumerate(labels))
+def _is_numbered(labels: Sequence[str]) -> bool:
+    return labels[0] == "0" and all(label == str(index) for index, label in enumerate(labels))
 
 
-def _folded(panel: Panel) -> bool:
-    """Whether it is collapsed at first: weight matrices are large."""
+def _is_collapsed(panel: Panel) -> bool:
+    """Return whether the table is collapsed by default, as weight matrices are large."""
     return panel.role == "weight" and min(panel.values.shape) > 1
 
 
-def _unfold(panel: Panel) -> None:
+def _expand_button(panel: Panel) -> None:
     st.button(
         f"Show {panel.values.size:,} weights".replace(",", " "),
         key=f"inside-show-{panel.name}",
@@ -100,17 +100,17 @@ def _unfold(panel: Panel) -> None:
     )
 
 
-def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
-    here = panel is chosen
-    same = here or (
-        panel.values.shape == chosen.values.shape and panel.column_axis == chosen.column_axis
+def _table(stop: Stop, panel: Panel, selected: Panel, cell: Cell) -> None:
+    is_selected = panel is selected
+    same_axes = is_selected or (
+        panel.values.shape == selected.values.shape and panel.column_axis == selected.column_axis
     )
     table = Table(
-        id=f"{stop.place} {panel.name} {exact.is_on()}",
+        id=f"{stop.name} {panel.name} {exact.is_on()}",
         title=exact.display_text(panel.title),
         values=panel.values,
         rows=_names(panel.rows),
-        columns=() if _numbered(panel.columns) else _names(panel.columns),
+        columns=() if _is_numbered(panel.columns) else _names(panel.columns),
         row_axis=exact.display_text(panel.row_axis),
         column_axis=exact.display_text(panel.column_axis),
         kind=panel.kind,
@@ -118,44 +118,44 @@ def _table(stop: Stop, panel: Panel, chosen: Panel, cell: Cell) -> None:
         first=exact.first(),
     )
     data = tensor_data(
-        table, cell if same else None, in_this_table=here, size=state.view(Inside).size
+        table, cell if same_axes else None, in_this_table=is_selected, size=state.view(Inside).size
     )
-    key = f"tensor-{stop.place}-{panel.name}"
+    key = f"tensor-{stop.name}-{panel.name}"
 
-    def taken() -> None:
-        told = st.session_state[key]["choice"]
-        state.change(panel=panel.name, row=int(told["row"]), column=int(told["column"]))
+    def select_cell() -> None:
+        choice = st.session_state[key]["choice"]
+        state.change(panel=panel.name, row=int(choice["row"]), column=int(choice["column"]))
 
-    _tensors(key=key, data=data, on_choice_change=taken)
+    _tensors(key=key, data=data, on_choice_change=select_cell)
 
 
-def _number(model: Model, found: Opened, panel: Panel, cell: Cell) -> None:
-    """The computation of the selected number, and a program that prints it."""
+def _number(model: Model, opened: Opened, panel: Panel, cell: Cell) -> None:
+    """Draw the computation of the selected number, and Python code that prints it."""
     row, column = cell
     value = f"{panel.values[cell]:.6g}".replace("-", "−").replace("inf", "∞")
     names = (_names(panel.rows)[row], _names(panel.columns)[column])
     label = _cell_name(panel.cells[row][column]) if panel.cells else ""
-    told = " · ".join(frame.plain(name) for name in (*names, label) if name)
+    labels = " · ".join(frame.plain(name) for name in (*names, label) if name)
     with st.container(border=True, key="inside-number"):
-        st.markdown(f"**This number: {value}** &nbsp; :gray[{told}]")
+        st.markdown(f"**This number: {value}** &nbsp; :gray[{labels}]")
         st.latex(_aligned(list(map(exact.formula, worked(panel, row, column)))))
         exact.python_code(
             "Python code that prints this number",
-            snippet(found, str(models.public_path(model.name)), panel.name, row, column),
+            snippet(opened, str(models.public_path(model.name)), panel.name, row, column),
         )
 
 
 def _aligned(lines: list[str]) -> str:
-    """LaTeX lines, aligned at their equals signs."""
+    """Return LaTeX lines, aligned at their equals signs."""
     parts = []
     for line in lines:
-        first, *rest = _broken(line)
+        first, *rest = _split_sum(line)
         parts.append(f"&{first}" if first.startswith("=") else first.replace(" = ", " &= ", 1))
-        parts += [rf"&\quad {one}" for one in rest]
+        parts += [rf"&\quad {part}" for part in rest]
     return r"\begin{aligned}" + r"\\[4pt]".join(parts) + r"\end{aligned}"
 
 
-def _broken(line: str) -> list[str]:
+def _split_sum(line: str) -> list[str]:
     """Split a long sum into lines of two summands."""
     start = r"= \underbrace"
     if not line.startswith(start):
@@ -166,7 +166,7 @@ def _broken(line: str) -> list[str]:
 
 
 def _cell(panel: Panel) -> Cell:
-    """The selected row and column; by default those of the largest absolute value."""
+    """Return the selected row and column; by default those of the largest absolute value."""
     rows, columns = panel.values.shape
     view = state.view(Inside)
     row = view.row if 0 <= view.row < rows else -1

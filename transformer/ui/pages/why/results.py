@@ -6,12 +6,12 @@ import streamlit as st
 
 from transformer.analysis.table1.table2 import P100, TABLE_2, cost
 from transformer.figures.results import score_and_cost
-from transformer.ui.pages.why.sizes import see
+from transformer.ui.pages.why.sizes import look_for
 from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
-KINDS = {"single": "Single models", "ensemble": "Ensembles", "ours": "The Transformer"}
-LANGUAGES = {"de": "English → German", "fr": "English → French"}
+KIND_LABELS = {"single": "Single models", "ensemble": "Ensembles", "ours": "The Transformer"}
+LANGUAGE_PAIRS = {"de": "English → German", "fr": "English → French"}
 
 
 def show() -> None:
@@ -20,29 +20,31 @@ def show() -> None:
         "axis is BLEU on newstest2014, the x axis the training cost in floating-point operations, "
         "on a logarithmic scale."
     )
-    see(
+    look_for(
         "Higher is better, further left is cheaper. Is any model higher than the Transformer, or "
         "further left?"
     )
     columns = st.columns(2, gap="large")
-    for column, (language, title) in zip(columns, LANGUAGES.items(), strict=True):
+    for column, (language, title) in zip(columns, LANGUAGE_PAIRS.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
             figure = score_and_cost(_points(language), across="training cost (operations)",
                                     down="BLEU", dark=dark())  # fmt: skip
             chart(figure, f"results-{language}")
     _table()
-    _reckoned()
+    _cost_estimate()
 
 
 def _points(language: str) -> dict[str, list[tuple[str, float, float]]]:
-    """What Table 2 has both a score and a cost of."""
-    found: dict[str, list[tuple[str, float, float]]] = {name: [] for name in KINDS.values()}
+    """Return name, cost and score of the models for which Table 2 has both, by kind."""
+    points: dict[str, list[tuple[str, float, float]]] = {name: [] for name in KIND_LABELS.values()}
     for row in TABLE_2:
-        score, spent = getattr(row, language), getattr(row, f"cost_{language}")
-        if score is not None and spent is not None:
-            found[KINDS[row.kind]].append((row.name.removesuffix(", ensemble"), spent, score))
-    return found
+        score, training_cost = getattr(row, language), getattr(row, f"cost_{language}")
+        if score is not None and training_cost is not None:
+            points[KIND_LABELS[row.kind]].append(
+                (row.name.removesuffix(", ensemble"), training_cost, score)
+            )
+    return points
 
 
 def _table() -> None:
@@ -61,7 +63,7 @@ def _table() -> None:
     frame.page_link("pages/inside.py", "What is BLEU? Compute it step by step →", section="bleu")
 
 
-def _reckoned() -> None:
+def _cost_estimate() -> None:
     st.header("How the cost is estimated")
     st.markdown(
         "The paper multiplies the training time by eight GPUs and by the sustained speed of one "
@@ -79,7 +81,7 @@ def _number(value: float | None) -> str:
 
 
 def _power(value: float | None) -> str:
-    """3.3·10¹⁸"""
+    """Format a number like 3.3·10¹⁸."""
     if value is None:
         return "–"
     digits, power = f"{value:.1e}".split("e+")

@@ -15,7 +15,7 @@ from transformer.figures.score_scale import against_width, by_head, one_row
 from transformer.measures.naming import file_name
 from transformer.ui import state
 from transformer.ui.pages.why import Why
-from transformer.ui.pages.why.sizes import see
+from transformer.ui.pages.why.sizes import look_for
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -49,7 +49,7 @@ def show() -> None:
             help="Draw other random queries and keys.",
         )
     _row(view.dk, view.seed)
-    _figures(_measured((view.dk,), view.seed), view.dk)
+    _figures(_cached_measurements((view.dk,), view.seed), view.dk)
     _curves(view.dk)
     _heads()
 
@@ -57,23 +57,25 @@ def show() -> None:
 def _row(d_k: int, seed: int) -> None:
     """One row for each score function: scores, weights and gradients."""
     st.header(f"One query and {KEYS} keys")
-    see(
+    look_for(
         "From top to bottom: the scores, their softmax, and how much each weight changes with the "
         "query. Increase d_k: for q·k one weight approaches 1 and the gradients vanish; for "
         "q·k / √d_k they stay about the same."
     )
-    drawn = _drawn(d_k, seed)
-    tops = (
-        max(float(abs(one.scores).max()) for one in drawn.values()),
+    samples = _cached_samples(d_k, seed)
+    limits = (
+        max(float(abs(sample.scores).max()) for sample in samples.values()),
         1.0,
-        max(float(one.answers.max()) for one in drawn.values()),
+        max(float(sample.answers.max()) for sample in samples.values()),
     )
-    for number, (column, (kind, one)) in enumerate(zip(st.columns(3), drawn.items(), strict=True)):
+    for number, (column, (kind, sample)) in enumerate(
+        zip(st.columns(3), samples.items(), strict=True)
+    ):
         with column:
             st.markdown(f"**{KINDS[kind]}**")
             figure = one_row(
-                one.scores[0], one.weights[0], one.answers[0],
-                colour=number, tops=tops, first=exact.first(), dark=dark(),
+                sample.scores[0], sample.weights[0], sample.answers[0],
+                colour=number, tops=limits, first=exact.first(), dark=dark(),
             )  # fmt: skip
             figure.update_layout(height=430)
             chart(figure, f"row-{kind}")
@@ -84,18 +86,18 @@ def _row(d_k: int, seed: int) -> None:
 
 
 def _figures(table: pd.DataFrame, d_k: int) -> None:
-    """The selected d_k in a table and a sentence."""
+    """Draw the measurements at the selected d_k as a table and a summary."""
     heads = (
         "Score", "Variance of a row’s scores", "Expected", "Largest weight", "Entropy, bits",
         "Saturated rows", "Gradient at q, median", "Gradient at q, mean",
     )  # fmt: skip
     rows = [
         (
-            KINDS[line["score"]], f"{line['variance']:.3g}", f"{line['expected']:.3g}",
-            f"{line['largest']:.2f}", f"{line['entropy']:.2f}", f"{line['still']:.0%}",
-            f"{line['gradient']:.2g}", f"{line['gradient_mean']:.2g}",
+            KINDS[row["score"]], f"{row['variance']:.3g}", f"{row['expected']:.3g}",
+            f"{row['largest']:.2f}", f"{row['entropy']:.2f}", f"{row['still']:.0%}",
+            f"{row['gradient']:.2g}", f"{row['gradient_mean']:.2g}",
         )
-        for line in table.to_dict("records")
+        for row in table.to_dict("records")
     ]  # fmt: skip
     tables.show(f"{ROWS} random queries over {KEYS} keys each, d_k {d_k}", heads, rows)
     saturated = dict(zip(table["score"], table["still"], strict=True))
@@ -114,24 +116,24 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
     )
 
 
-def _curves(at: int) -> None:
+def _curves(d_k: int) -> None:
     st.header("Dependence on d_k")
-    see(
+    look_for(
         "For q·k the variance of the scores grows with d_k, the largest weight approaches 1 and "
         "the gradient vanishes. Divided by √d_k, none of this depends on d_k."
     )
-    table = _measured(WIDTHS, CURVE_SEED)
+    table = _cached_measurements(WIDTHS, CURVE_SEED)
     names = {str(kind): name for kind, name in KINDS.items()}
-    shown: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    quantities: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("variance", "variance of a row’s scores", {"expected": "expected"}),
         ("largest", "largest weight, mean", {"log": False}),
         ("gradient", "gradient at q, median", {"band": ("gradient_low", "gradient_high")}),
     )
-    for column, (name, title, more) in zip(st.columns(3), shown, strict=True):
+    for column, (name, title, options) in zip(st.columns(3), quantities, strict=True):
         with column:
-            figure = _against_width(table, name, names, title, at=at, dark=dark(), **more)
+            figure = _against_width(table, name, names, title, at=d_k, dark=dark(), **options)
             figure.update_layout(height=360)
-            if name == "gradient":  # below, only rounding is left
+            if name == "gradient":  # smaller values are rounding errors
                 figure.update_yaxes(range=[-5, 1])
             chart(figure, f"width-{name}")
     with st.container(horizontal=True, vertical_alignment="center"):
@@ -145,7 +147,7 @@ def _curves(at: int) -> None:
 
 
 def _heads() -> None:
-    """The same for a trained model, whose queries and keys are not random."""
+    """Draw the effect of the scaling in a trained model, whose queries and keys are not random."""
     model = _model()
     if model is None:
         st.info("No model is available. Train one to measure its heads here.")
@@ -159,12 +161,12 @@ def _heads() -> None:
     )
     controls.sentence(model)
     controls.button_row("kind", labelled=False)
-    table = _of_heads(model, state.view(Why).text)
-    see("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
+    table = _cached_head_scores(model, state.view(Why).text)
+    look_for("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
     shown = table[table["kind"] == state.view(Why).kind]
-    names = {version: _named(version, model) for version in VERSIONS}
-    places = (("largest", "largest weight, mean"), ("still", "saturated rows"))
-    for column, (name, title) in zip(st.columns(2), places, strict=True):
+    names = {version: _version_name(version, model) for version in VERSIONS}
+    quantities = (("largest", "largest weight, mean"), ("still", "saturated rows"))
+    for column, (name, title) in zip(st.columns(2), quantities, strict=True):
         with column:
             figure = _by_head(shown, name, title, names, exact.first(), dark=dark())
             figure.update_layout(height=380)
@@ -173,16 +175,16 @@ def _heads() -> None:
     means = shown.groupby("version", sort=False).mean(numeric_only=True)
     rows = [
         (
-            names[str(version)], f"{line['variance']:.3g}", f"{line['largest']:.2f}",
-            f"{line['entropy']:.2f}", f"{line['still']:.0%}",
+            names[str(version)], f"{row['variance']:.3g}", f"{row['largest']:.2f}",
+            f"{row['entropy']:.2f}", f"{row['still']:.0%}",
         )
-        for version, line in means.iterrows()
+        for version, row in means.iterrows()
     ]  # fmt: skip
     tables.show("Mean over the heads shown, for this sentence", heads, rows)
     _download(table, file_name("scores-of-heads", model.name, state.view(Why).text))
 
 
-def _named(version: str, model: Model) -> str:
+def _version_name(version: str, model: Model) -> str:
     scaled = model.translator.model.config.score == "scaled_dot"
     names = {
         "unscaled": "without 1/√d_k" if scaled else "as trained, without 1/√d_k",
@@ -193,7 +195,7 @@ def _named(version: str, model: Model) -> str:
 
 
 def _model() -> Model | None:
-    """The session's model, or the first one; None if there is none."""
+    """Return the session's model, or the first one; None if there is none."""
     folders = models.checkpoints()
     name = state.view(Why).model
     if name not in folders:
@@ -202,18 +204,18 @@ def _model() -> Model | None:
 
 
 @cached("Drawing and measuring …")
-def _measured(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
+def _cached_measurements(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
     return score_scale.measure(widths, seed=seed)
 
 
 @cached()
-def _drawn(d_k: int, seed: int) -> Mapping[Score, Draw]:
+def _cached_samples(d_k: int, seed: int) -> Mapping[Score, Draw]:
     return score_scale.draw(d_k, rows=1, seed=seed)
 
 
 @cached("Reading the sentence …")
-def _of_heads(model: Model, text: str) -> pd.DataFrame:
-    """Raises ValueError if the text is empty or too long."""
+def _cached_head_scores(model: Model, text: str) -> pd.DataFrame:
+    """Measure all heads on a text. Raises ValueError if it is empty or too long."""
     names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]
     return score_scale.heads(model.translator.trace(text, names=names))
 

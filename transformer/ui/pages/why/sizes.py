@@ -17,7 +17,7 @@ NAMES = {
     "restricted": "Restricted self-attention",
     "dilated": "Convolutional, dilated",
 }
-PLACES = {name: place for place, name in enumerate(STACKS)}
+COLOUR_INDEX = {name: index for index, name in enumerate(STACKS)}
 """Index of a layer's colour in every figure."""
 _HELP = {
     "n": "Number of positions: the tokens of one sentence.",
@@ -34,9 +34,9 @@ def sliders(*letters: str) -> Why:
         ValueError: for an even kernel or neighbourhood size in the address.
     """
     for letter, column in zip(letters, st.columns(len(letters)), strict=True):
-        now = getattr(state.view(Why), letter)
+        current = getattr(state.view(Why), letter)
         column.select_slider(
-            options=sorted({*_steps(letter), now}),
+            options=sorted({*_steps(letter), current}),
             format_func=lambda value: f"{value:,}",
             **{**state.bound(letter), "help": _HELP[letter]},
         )
@@ -50,7 +50,7 @@ def sliders(*letters: str) -> Why:
     return view
 
 
-def short(value: float) -> str:
+def format_count(value: float) -> str:
     """Format a count, such as "2.1 million"."""
     if not math.isfinite(value):
         return "never" if value > 0 else "–"
@@ -71,6 +71,6 @@ def _steps(letter: str) -> list[int]:
     return sorted({*powers, *(3 * p // 2 for p in powers if low <= 3 * p // 2 <= high)})
 
 
-def see(text: str) -> None:
+def look_for(text: str) -> None:
     """Draw a note on what to look for in the next figure."""
     st.markdown(f"**What to look for.** {text}")

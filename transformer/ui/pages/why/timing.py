@@ -15,7 +15,7 @@ from transformer.figures.complexity import Law, laws
 from transformer.jobs import Computation, ComputationStatus
 from transformer.jobs.computation import timing_computation
 from transformer.ui import state
-from transformer.ui.pages.why.sizes import NAMES, PLACES, see, sliders
+from transformer.ui.pages.why.sizes import COLOUR_INDEX, NAMES, look_for, sliders
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame as page
@@ -25,12 +25,12 @@ from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import REFUSAL, cancel, progress, submit
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
-WIDEST = 512
-"""d that is measured at most."""
-SHORT = 1024
-"""Length that a measurement should reach."""
-EXPECTED = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
-"""Powers of n in Table 1."""
+MAX_D = 512
+"""Largest d that is measured."""
+MIN_LENGTH = 1024
+"""A complete measurement reaches at least this sequence length."""
+EXPECTED_EXPONENTS = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
+"""Of n in Table 1."""
 
 
 def show() -> None:
@@ -41,116 +41,138 @@ def show() -> None:
     )
     owner = visitor.ensure_id()
     view = sliders("d", "k", "r")
-    d = min(view.d, WIDEST)
-    if view.d > WIDEST:
-        st.caption(f"Values above d = {WIDEST} take too long; the measurement uses d = {WIDEST}.")
-    what = timing_computation(d, view.k, view.r)
-    live = computation_service().status(what.key).live
-    fragment(_watched, "timing-watched", POLL_SECONDS if live else None)(what, owner, live)
+    d = min(view.d, MAX_D)
+    if view.d > MAX_D:
+        st.caption(f"Values above d = {MAX_D} take too long; the measurement uses d = {MAX_D}.")
+    computation = timing_computation(d, view.k, view.r)
+    live = computation_service().status(computation.key).live
+    fragment(_watch, "timing-watched", POLL_SECONDS if live else None)(computation, owner, live)
 
 
-def _watched(what: Computation, owner: str, live: bool) -> None:
-    """What changes while it is measured; the whole page anew when it begins or ends."""
-    now = computation_service().status(what.key, owner)
-    if now.live != live:
+def _watch(computation: Computation, owner: str, live: bool) -> None:
+    """Draw what changes during a measurement; rerun the page when it starts or ends."""
+    status = computation_service().status(computation.key, owner)
+    if status.live != live:
         state.rerun_page()
-    _controls(what, owner, now)
-    found = computation_service().result(what.key) if now.status == "done" else now.so_far
-    timings = [Timing(**one) for one in found.get("timings", [])]
+    _controls(computation, owner, status)
+    result = (
+        computation_service().result(computation.key) if status.status == "done" else status.so_far
+    )
+    timings = [Timing(**timing) for timing in result.get("timings", [])]
     if not timings:
-        if not now.live:
+        if not status.live:
             st.info(
                 "There is no measurement for these sizes yet. Click **Measure**; it takes about 20 "
                 "seconds of one core and is stored for all visitors. For a clear n², choose a "
                 "small d. Until then, the prediction of Table 1:"
             )
-            see(
+            look_for(
                 "The steeper a line, the faster the cost grows with the length; where two lines "
                 "cross, the layers cost the same."
             )
-            chart(_foretold(what.arguments), "timing-foretold")
+            chart(_predicted_figure(computation.arguments), "timing-foretold")
         return
-    if not now.live and max(one.n for one in timings) < SHORT:
+    if not status.live and max(timing.n for timing in timings) < MIN_LENGTH:
         st.caption("The machine was busy, so only short sequences were measured. Measure again.")
-    fitted = slopes(timings)
-    see(
+    fits = slopes(timings)
+    look_for(
         "Marks are measured; lines are fitted to the long sequences. The steeper a line, the "
         "faster the time grows with the length. A high mark on the left means a high fixed cost."
     )
-    for way, column in zip(PASSES[:2], st.columns(2), strict=True):
+    for direction, column in zip(PASSES[:2], st.columns(2), strict=True):
         with column:
-            st.markdown(f"**{way.capitalize()} pass**")
-            chart(_figure(timings, fitted, way), f"timing-{way}")
-    _table(fitted)
-    _all(timings)
+            st.markdown(f"**{direction.capitalize()} pass**")
+            chart(_figure(timings, fits, direction), f"timing-{direction}")
+    _table(fits)
+    _all_measurements(timings)
 
 
-def _controls(what: Computation, owner: str, now: ComputationStatus) -> None:
+def _controls(computation: Computation, owner: str, status: ComputationStatus) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
-        if not now.live:
+        if not status.live:
             st.button(
-                "Measure" if now.status == "absent" else "Measure again",
+                "Measure" if status.status == "absent" else "Measure again",
                 key="measure",
-                type="primary" if now.status == "absent" else "secondary",
+                type="primary" if status.status == "absent" else "secondary",
                 icon=":material/timer:",
                 on_click=submit,
-                args=(what, True),
+                args=(computation, True),
             )
-        elif now.is_requester:
-            cancel(now, owner, "Stop")
-    if now.live:
-        progress(now)
-    if now.status == "failed":
-        st.warning(page.plain(f"The measurement failed: {now.reason}."))
-    if now.status == "stopped":
+        elif status.is_requester:
+            cancel(status, owner, "Stop")
+    if status.live:
+        progress(status)
+    if status.status == "failed":
+        st.warning(page.plain(f"The measurement failed: {status.reason}."))
+    if status.status == "stopped":
         st.caption("The measurement was stopped, so the slopes use fewer lengths.")
     show_refusal(REFUSAL)
 
 
-def _foretold(sizes: Mapping[str, Any]) -> object:
-    """Table 1's complexity per layer at these sizes, over the lengths that would be measured."""
+def _predicted_figure(sizes: Mapping[str, Any]) -> object:
+    """Return a figure of Table 1's complexity per layer over the lengths to be measured."""
     d, k, r = (int(sizes[name]) for name in ("d", "k", "r"))
-    drawn = [
-        Law(NAMES[name], PLACES[name], LENGTHS, [TABLE_1[name].cost(n, d, k, r) for n in LENGTHS])
-        for name in EXPECTED
+    curves = [
+        Law(
+            NAMES[name],
+            COLOUR_INDEX[name],
+            LENGTHS,
+            [TABLE_1[name].cost(n, d, k, r) for n in LENGTHS],
+        )
+        for name in EXPECTED_EXPONENTS
     ]
-    across, down = "n, length of the sequence", "multiplications, by formula"
-    return laws(drawn, across=across, down=down, dark=dark())
+    across, down = "n, sequence length", "multiplications, by formula"
+    return laws(curves, across=across, down=down, dark=dark())
 
 
-def _figure(timings: list[Timing], fitted: dict[str, dict[str, Slope]], way: str) -> object:
-    drawn = []
-    for name in EXPECTED:
-        seen = [one for one in timings if one.layer == name]
-        law = fitted[name][way]
-        long = [one.n for one in seen if one.n >= FITTED]
-        if len(long) > 1:
-            middle = np.mean([np.log(getattr(one, way)) for one in seen if one.n >= FITTED])
+def _figure(timings: list[Timing], fits: dict[str, dict[str, Slope]], direction: str) -> object:
+    curves = []
+    for name in EXPECTED_EXPONENTS:
+        layer_timings = [timing for timing in timings if timing.layer == name]
+        fit = fits[name][direction]
+        fitted_lengths = [timing.n for timing in layer_timings if timing.n >= FITTED]
+        if len(fitted_lengths) > 1:
+            mean_log_time = np.mean(
+                [
+                    np.log(getattr(timing, direction))
+                    for timing in layer_timings
+                    if timing.n >= FITTED
+                ]
+            )
             line = [
-                float(1e3 * np.exp(middle + law.slope * (np.log(n) - np.mean(np.log(long)))))
-                for n in long
+                float(
+                    1e3
+                    * np.exp(
+                        mean_log_time + fit.slope * (np.log(n) - np.mean(np.log(fitted_lengths)))
+                    )
+                )
+                for n in fitted_lengths
             ]
         else:
-            long, line = [], []
-        lengths, times = [one.n for one in seen], [1e3 * getattr(one, way) for one in seen]
-        drawn.append(Law(NAMES[name], PLACES[name], long, line, lengths, times))
+            fitted_lengths, line = [], []
+        lengths, times = (
+            [timing.n for timing in layer_timings],
+            [1e3 * getattr(timing, direction) for timing in layer_timings],
+        )
+        curves.append(Law(NAMES[name], COLOUR_INDEX[name], fitted_lengths, line, lengths, times))
     return laws(
-        drawn,
-        across="n, length of the sequence",
-        down=f"{way}, milliseconds",
+        curves,
+        across="n, sequence length",
+        down=f"{direction}, milliseconds",
         unit=" ms",
         dark=dark(),
     )
 
 
-def _table(fitted: dict[str, dict[str, Slope]]) -> None:
+def _table(fits: dict[str, dict[str, Slope]]) -> None:
     rows = []
-    for name, power in EXPECTED.items():
-        law = fitted[name]
-        written = [_written(law[way]) for way in PASSES[:2]]
-        counted = law["products"].slope
-        rows.append([NAMES[name], str(power), "–" if math.isnan(counted) else f"{counted:.2f}",
-                     *written, str(law["forward"].lengths)])  # fmt: skip
+    for name, exponent in EXPECTED_EXPONENTS.items():
+        fit = fits[name]
+        exponents = [_exponent_text(fit[direction]) for direction in PASSES[:2]]
+        multiplications = fit["products"].slope
+        rows.append([NAMES[name], str(exponent),
+                     "–" if math.isnan(multiplications) else f"{multiplications:.2f}",
+                     *exponents, str(fit["forward"].lengths)])  # fmt: skip
     heads = ["Layer", "Table 1", "Multiplications", "Forward", "Backward", "Lengths"]
     about = f"Slopes: the power of n, fitted from n = {FITTED} on, ± its standard error"
     tables.show(about, heads, rows)
@@ -163,19 +185,19 @@ def _table(fitted: dict[str, dict[str, Slope]]) -> None:
     )
 
 
-def _written(law: Slope) -> str:
-    if math.isnan(law.slope):
+def _exponent_text(fit: Slope) -> str:
+    if math.isnan(fit.slope):
         return "too few lengths"
-    return f"{law.slope:.2f}" + (f" ± {law.error:.2f}" if not math.isnan(law.error) else "")
+    return f"{fit.slope:.2f}" + (f" ± {fit.error:.2f}" if not math.isnan(fit.error) else "")
 
 
-def _all(timings: list[Timing]) -> None:
+def _all_measurements(timings: list[Timing]) -> None:
     table = frame(timings)
     with st.expander("Every measurement"):
         heads = ["Layer", "n", "Forward", "Backward", "Multiplications", "Passes"]
-        rows = [[NAMES[one.layer], f"{one.n:,}", f"{1e3 * one.forward:.3g} ms",
-                 f"{1e3 * one.backward:.3g} ms", f"{one.products:,}", str(one.runs)]
-                for one in timings]  # fmt: skip
+        rows = [[NAMES[timing.layer], f"{timing.n:,}", f"{1e3 * timing.forward:.3g} ms",
+                 f"{1e3 * timing.backward:.3g} ms", f"{timing.products:,}", str(timing.runs)]
+                for timing in timings]  # fmt: skip
         tables.show("Medians, in CPU time of one core", heads, rows)
         tables.csv("Table (CSV)", lambda: table, "layers")
         st.caption("From a terminal: `python -m benchmarks.layers`")
