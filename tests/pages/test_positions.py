@@ -193,7 +193,7 @@ def test_without_a_learned_model_a_click_trains_a_pair(
     assert sorted(kinds.values()) == ["learned", "sinusoidal"]
     assert kinds[view(app).learned] == "learned"
     assert kinds[view(app).run] == "sinusoidal"
-    assert found[view(app).learned]["max_len"] == position_models.PLACES
+    assert found[view(app).learned]["max_len"] == position_models.MAX_LEN
     assert "positions-train" not in {one.key for one in app.button}
     again = visit(PAGE, topic=topic, learned=view(app).learned, run=view(app).run)  # a reload
     assert "positions-train" not in {one.key for one in again.button}
@@ -246,7 +246,7 @@ def test_far_places_are_measured_for_a_language(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extrapolation, "STARTS", (0, 40))
-    monkeypatch.setattr(extrapolation, "COUNTS", (1, 2, 400))
+    monkeypatch.setattr(extrapolation, "JOINED_COUNTS", (1, 2, 400))
     app = visit(PAGE, topic="far")
     measure(app, "Measure later positions")
     (chart,) = charts(app)

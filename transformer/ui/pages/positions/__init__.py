@@ -25,16 +25,17 @@ TABS = {
     "In this model": ("added", "parts"),
     "Learned positions and long inputs": ("learned", "far"),
 }
-"""The topics by heading."""
+"""Topics by tab."""
 SIDES = {"source": "Source", "target": "Target"}
 
 
 @dataclass(frozen=True)
 class Positions(View):
-    """A topic, for one `side` of the pair.
+    """Address fields of the page.
 
     Attributes:
-        waves: the dimensions that are drawn as waves, with commas.
+        side: whether to show source or target positions.
+        waves: the dimensions to draw as waves, separated by commas.
         shift: the k of M_k.
         learned: the checkpoint with learned positions; "" is the first one.
         run: a checkpoint with sinusoids to compare it with.
@@ -49,5 +50,5 @@ class Positions(View):
 
     @property
     def tab(self) -> str:
-        """The heading of the topic."""
+        """Return the tab that contains the topic."""
         return next(tab for tab, topics in TABS.items() if self.topic in topics)

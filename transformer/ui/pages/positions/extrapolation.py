@@ -21,18 +21,18 @@ from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed
 
-MOST_MODELS = position_models.MOST_LOADED
-EACH = 48
-"""Sequences of each length."""
+MAX_MODELS = position_models.MAX_LOADED
+SEQUENCES_PER_LENGTH = 48
+"""Test sequences."""
 STARTS = (0, 1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 512)
-MOVED = 16
-"""Sentences that are moved."""
-COUNTS = (1, 2, 3, 4, 6, 9, 13, 18, 26, 38, 52)
-"""Sentences that are joined to one text."""
+MOVED_SENTENCES = 16
+"""Sentences whose positions are shifted."""
+JOINED_COUNTS = (1, 2, 3, 4, 6, 9, 13, 18, 26, 38, 52)
+"""Numbers of sentences to join into one text."""
 
 
 def show(model: Model) -> None:
-    """Longer sequences, and far places, for models of our tasks and of a language."""
+    """Draw accuracy on longer sequences for task models, and later positions for translators."""
     st.markdown(
         "Sinusoids can be computed for any position. The authors hoped that they let a model "
         "extrapolate to sequences longer than those in training (section 3.5). This page measures "
@@ -40,78 +40,96 @@ def show(model: Model) -> None:
     )
     visitor.ensure_id()
     if not model.about.kind:
-        far_sentences(model)
+        later_positions(model)
     st.header("Longer sequences")
-    first, same = _compared(model)
-    if {"learned", "sinusoidal"} - {one.positions for one in same}:
+    first, comparable = _models_to_compare(model)
+    if {"learned", "sinusoidal"} - {item.positions for item in comparable}:
         st.markdown(
             "To compare learned positions with sinusoids on longer inputs, train two small models."
         )
-        position_models.offer()
+        position_models.training_button()
     if first is None:
         return
-    most = TASKS[first.task].options["longest"].maximum
+    max_length = TASKS[first.task].options["longest"].maximum
     st.markdown(
         f"**{TASKS[first.task].title}**, trained on up to **{first.longest}** symbols, tested on "
-        f"up to {most}. A sequence counts only if all of it is right."
+        f"up to {max_length}. A sequence counts only if every symbol is correct."
     )
-    found = computed(_question(first.task, same, most), button="Measure every length")
-    if found:
-        rows = [[Right(**one) for one in row] for row in found["right"]]
-        _draw(_names(same), rows, first.longest)
+    result = computed(
+        _computation(first.task, comparable, max_length), button="Measure every length"
+    )
+    if result:
+        rows = [[Right(**item) for item in row] for row in result["right"]]
+        _draw(_names(comparable), rows, first.longest)
 
 
-def _compared(model: Model) -> tuple[PositionModel | None, list[PositionModel]]:
-    """The page's model if it has a task with lengths, else the learned one that is looked at, else
-    the first there is; and with it those of the same task, most telling first."""
-    there = [one for one in position_models.learners() if one.task]
-    wanted = (model.name, state.view(Positions).learned)
+def _models_to_compare(model: Model) -> tuple[PositionModel | None, list[PositionModel]]:
+    """Return the reference model and the models to compare, which have the same task.
+
+    The reference is the page's model if its task has lengths, else the selected learned one, else
+    the first. One model of each kind of positions comes before a second of any kind.
+    """
+    candidates = [candidate for candidate in position_models.list_models() if candidate.task]
+    preferred = (model.name, state.view(Positions).learned)
     first = min(
-        there, key=lambda one: wanted.index(one.name) if one.name in wanted else 2, default=None
+        candidates,
+        key=lambda candidate: preferred.index(candidate.name) if candidate.name in preferred else 2,
+        default=None,
     )
     if first is None:
         return None, []
-    same = [one for one in there if (one.task, one.options) == (first.task, first.options)]
+    comparable = [
+        candidate
+        for candidate in candidates
+        if (candidate.task, candidate.options) == (first.task, first.options)
+    ]
     kinds: dict[str, int] = {}
-    for one in (first, *same):  # one of each kind of positions before a second of any
-        kinds.setdefault(one.positions, len(kinds))
-    seen: list[PositionModel] = []
+    for candidate in (first, *comparable):  # in order of appearance
+        kinds.setdefault(candidate.positions, len(kinds))
+    selected: list[PositionModel] = []
     for kind in kinds:
-        seen += [one for one in (first, *same) if one.positions == kind and one not in seen][:1]
-    return first, [*seen, *(one for one in same if one not in seen)][:MOST_MODELS]
+        selected += [
+            candidate
+            for candidate in (first, *comparable)
+            if candidate.positions == kind and candidate not in selected
+        ][:1]
+    return first, [
+        *selected,
+        *(candidate for candidate in comparable if candidate not in selected),
+    ][:MAX_MODELS]
 
 
-def _names(same: list[PositionModel]) -> list[str]:
-    """What kind of positions each has; with its own name where two have the same."""
-    kinds = [one.positions for one in same]
+def _names(comparable: list[PositionModel]) -> list[str]:
+    """Return each model's kind of positions, with its name if two have the same kind."""
+    kinds = [model.positions for model in comparable]
     return [
-        kind if kinds.count(kind) == 1 else f"{kind} ({one.name})"
-        for kind, one in zip(kinds, same, strict=True)
+        kind if kinds.count(kind) == 1 else f"{kind} ({model.name})"
+        for kind, model in zip(kinds, comparable, strict=True)
     ]
 
 
-def _question(task: str, same: list[PositionModel], most: int) -> Computation:
-    hashes = [models.digest(one.path) for one in same]
-    given = {
+def _computation(task: str, comparable: list[PositionModel], max_length: int) -> Computation:
+    hashes = [models.digest(model.path) for model in comparable]
+    settings = {
         "task": task,
-        "options": {name: value for name, value in same[0].options if name != "longest"},
-        "most": most,
-        "each": EACH,
+        "options": {name: value for name, value in comparable[0].options if name != "longest"},
+        "most": max_length,
+        "each": SEQUENCES_PER_LENGTH,
     }
-    folders = [str(one.path.resolve()) for one in same]
+    folders = [str(model.path.resolve()) for model in comparable]
     return Computation(
         "transformer.analysis.positions.extrapolation:lengths",
-        {**given, "models": [*zip(folders, hashes, strict=True)]},
-        identity=(hashes, given),
+        {**settings, "models": [*zip(folders, hashes, strict=True)]},
+        identity=(hashes, settings),
     )
 
 
 def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
-    lengths = [one.length for one in rows[0]]
+    lengths = [accuracy.length for accuracy in rows[0]]
     chart(
         lines(
             [
-                Curve(name, lengths, [one.share for one in row])
+                Curve(name, lengths, [accuracy.share for accuracy in row])
                 for name, row in zip(names, rows, strict=True)
             ],
             across="symbols in the sequence",
@@ -123,27 +141,30 @@ def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
         "positions-far-tasks",
     )
     for name, row in zip(names, rows, strict=True):
-        if end := next((one for one in row if one.share is None), None):
+        if first_failure := next((accuracy for accuracy in row if accuracy.share is None), None):
             st.markdown(
-                f"**{frame.plain(name)}** cannot read {end.length} symbols: its table has no "
-                f"vector for these positions (“{frame.plain(end.why)}”)."
+                f"**{frame.plain(name)}** cannot read {first_failure.length} symbols: its table "
+                "has no "
+                f"vector for these positions (“{frame.plain(first_failure.why)}”)."
             )
     st.caption(
-        f"{EACH} sequences per length, decoded greedily. Training uses each sequence once, so "
-        "short ones, of which there are few, are rare in it."
+        f"{SEQUENCES_PER_LENGTH} sequences per length, decoded greedily. Training uses each "
+        "sequence once, and "
+        "there are few short sequences, so they are rare in training."
     )
-    cells_of = [
-        ["no vector" if one.share is None else f"{one.share:.0%}" for one in row] for row in rows
+    columns = [
+        ["no vector" if accuracy.share is None else f"{accuracy.share:.0%}" for accuracy in row]
+        for row in rows
     ]
     tables.show(
         "Correct sequences",
         ["Symbols", *names],
-        [[str(length), *cells] for length, *cells in zip(lengths, *cells_of, strict=True)],
+        [[str(length), *cells] for length, *cells in zip(lengths, *columns, strict=True)],
     )
 
 
-def far_sentences(model: Model) -> None:
-    """Sentences moved along, and sentences joined."""
+def later_positions(model: Model) -> None:
+    """Draw the loss of sentences at later positions: moved, and joined into one text."""
     st.header("The same sentences at later positions")
     st.markdown(
         "Two ways to reach later positions. **Moved**: single sentences whose positions start at a "
@@ -155,39 +176,43 @@ def far_sentences(model: Model) -> None:
             "The bundled sentences have French references only, so for this model its own "
             "translations are used instead."
         )
-    if found := computed(_far_question(model), button="Measure later positions"):
-        _far_chart(found)
+    if found := computed(_later_positions_computation(model), button="Measure later positions"):
+        _later_positions_chart(found)
 
 
-def _far_question(model: Model) -> Computation:
-    given = {
+def _later_positions_computation(model: Model) -> Computation:
+    settings = {
         "starts": list(STARTS),
-        "moved": MOVED,
-        "counts": list(COUNTS),
+        "moved": MOVED_SENTENCES,
+        "counts": list(JOINED_COUNTS),
         "french": model.about.writes == "fr",
     }
     folder = str(models.checkpoints()[model.name].resolve())
     return Computation(
         "transformer.analysis.positions.extrapolation:places",
-        {**given, "checkpoint": folder, "hash": model.hash},
-        identity=(model.hash, given),
+        {**settings, "checkpoint": folder, "hash": model.hash},
+        identity=(model.hash, settings),
     )
 
 
-def _far_chart(found: dict[str, Any]) -> None:
-    moved = zip(STARTS, found["moved"], strict=True)
-    away = {at: one for at, one in moved if not isinstance(one, str)}
-    both = zip(found["joined"], found["apart"], strict=True)
-    long = [(*one, alone) for one, alone in both if not isinstance(one, str)]
+def _later_positions_chart(result: dict[str, Any]) -> None:
+    moved = zip(STARTS, result["moved"], strict=True)
+    moved_losses = {start: value for start, value in moved if not isinstance(value, str)}
+    pairs = zip(result["joined"], result["apart"], strict=True)
+    joined_losses = [(*value, separate) for value, separate in pairs if not isinstance(value, str)]
     chart(
         lines(
             [
-                Curve("moved", [at + 1 for at in away], list(away.values())),
-                Curve("joined", [one[0] for one in long], [one[1] for one in long]),
+                Curve("moved", [start + 1 for start in moved_losses], list(moved_losses.values())),
+                Curve(
+                    "joined",
+                    [value[0] for value in joined_losses],
+                    [value[1] for value in joined_losses],
+                ),
                 Curve(
                     "the joined sentences separately",
-                    [one[0] for one in long],
-                    [one[2] for one in long],
+                    [value[0] for value in joined_losses],
+                    [value[2] for value in joined_losses],
                 ),
             ],
             across="moved: first position, from 1; joined: source tokens",
@@ -197,16 +222,18 @@ def _far_chart(found: dict[str, Any]) -> None:
         ),
         "positions-far-language",
     )
-    every = [*found["moved"], *found["joined"]]
-    for refused in dict.fromkeys(one for one in every if isinstance(one, str)):
-        st.markdown(f"At later positions the model reports: “{frame.plain(refused)}”")
-    if len(away) < 2 or not long:
+    values = [*result["moved"], *result["joined"]]
+    for message in dict.fromkeys(value for value in values if isinstance(value, str)):
+        st.markdown(f"At later positions the model reports: “{frame.plain(message)}”")
+    if len(moved_losses) < 2 or not joined_losses:
         return
-    last = max(away)
+    last = max(moved_losses)
     st.markdown(
-        f"Loss per token: **{-away[0]:.2f}** nats in the original position, **{-away[last]:.2f}** "
-        f"moved by {last} positions. Joined to {long[-1][0]} tokens: **{-long[-1][1]:.2f}**; the "
-        f"same sentences separately: {-long[-1][2]:.2f}."
+        f"Loss per token: **{-moved_losses[0]:.2f}** nats in the original position, "
+        f"**{-moved_losses[last]:.2f}** "
+        f"moved by {last} positions. Joined to {joined_losses[-1][0]} tokens: "
+        f"**{-joined_losses[-1][1]:.2f}**; the "
+        f"same sentences separately: {-joined_losses[-1][2]:.2f}."
     )
     st.caption(
         "A model that used only distances would give a horizontal line for moved sentences. Joined "

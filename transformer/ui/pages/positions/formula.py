@@ -19,18 +19,18 @@ from transformer.ui.widgets import exact, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
-ROWS, MOST_ROWS = 48, 72
-REACH = 128
-"""Positions that waves and distances are drawn over."""
-MOST_WAVES = 6
-STARTS = (0, 7, 40, 200)
-"""Positions that dot products are taken from."""
-PLACES = 512
-"""Positions that a shift is checked on."""
-CORNER = 16
-"""Dimensions of M_k that are drawn."""
-DIALS = 4
-SAID = {
+MIN_ROWS, MAX_ROWS = 48, 72
+MAX_DISTANCE = 128
+"""Also the number of positions in the figure of waves."""
+MAX_WAVES = 6
+START_POSITIONS = (0, 7, 40, 200)
+"""From which dot products are measured."""
+CHECKED_POSITIONS = 512
+"""For the check of a shift."""
+SHOWN_DIMENSIONS = 16
+"""Of M_k."""
+SHOWN_PAIRS = 4
+CAPTIONS = {
     "sinusoidal": "This model uses sinusoids, which are not learned.",
     "learned": "This model learned these vectors, one for each position.",
     "none": "This model was trained without positions, so every number is 0.",
@@ -41,24 +41,24 @@ def matrix(model: Model) -> None:
     """Draw PE(pos, dim) with the tokens of the sentence."""
     st.markdown(
         "Each row is the vector that is added to the embedding at that position. Dimensions on the "
-        "left change quickly from position to position, those on the right hardly at all."
+        "left change quickly from position to position, those on the right slowly."
     )
-    which = side()
-    reading = trace_cache.read(model, state.view(Positions))
-    words = exact.tokens(tokens(reading.trace, which))
+    stack_side = side()
+    cached_trace = trace_cache.read(model, state.view(Positions))
+    words = exact.tokens(tokens(cached_trace.trace, stack_side))
     config = model.translator.model.config
-    rows = min(MOST_ROWS, max(ROWS, len(words)))
+    rows = min(MAX_ROWS, max(MIN_ROWS, len(words)))
     if config.positions == "learned":
         rows = min(rows, config.max_len)
     labels = [
-        f"{exact.number(at)} {words[at]}"
-        if at < len(words)
-        else exact.number(at)
-        if at % 8 == 0
+        f"{exact.number(position)} {words[position]}"
+        if position < len(words)
+        else exact.number(position)
+        if position % 8 == 0
         else ""
-        for at in range(rows)
+        for position in range(rows)
     ]
-    values = positions.table(model.translator.model, which, rows)
+    values = positions.table(model.translator.model, stack_side, rows)
     chart(
         table(
             values, labels, down="position", across="dimension", quantity="added", dark=dark(),
@@ -67,8 +67,8 @@ def matrix(model: Model) -> None:
         "positions-matrix",
     )  # fmt: skip
     st.caption(
-        f"{SAID[config.positions]} (Section 3.5.) A row has {config.d_model} numbers, whatever "
-        f"token is there. The sentence has {len(words)} tokens on this side"
+        f"{CAPTIONS[config.positions]} (Section 3.5.) Each row has {config.d_model} numbers, for "
+        f"any token. The sentence has {len(words)} tokens on this side"
         + (f"; the first {rows} are drawn." if len(words) > rows else ".")
     )
     sine, cosine = st.columns(2)
@@ -80,7 +80,7 @@ def waves(model: Model) -> None:
     """Draw single dimensions over the positions."""
     width = model.translator.model.config.d_model
     lengths = positions.wavelengths(width)
-    chosen = _dimensions(width)
+    dimensions = _dimensions(width)
     st.markdown(
         "Each **column** of the matrix is a wave. Short waves distinguish neighbouring positions, "
         f"long ones distant positions. The wavelengths go from 2π = {lengths[0]:.2f} positions to "
@@ -89,19 +89,19 @@ def waves(model: Model) -> None:
     st.multiselect(
         "Dimensions",
         range(width),
-        max_selections=MOST_WAVES,
+        max_selections=MAX_WAVES,
         format_func=lambda dim: f"{dim} ({'cosine' if dim % 2 else 'sine'})",
         **controlled(
-            "positions-waves", chosen, lambda dims: state.change(waves=",".join(map(str, dims)))
+            "positions-waves", dimensions, lambda dims: state.change(waves=",".join(map(str, dims)))
         ),
     )
-    fine = np.arange(0, REACH, 0.125)
-    rows = positions.sinusoidal(REACH, width)
+    fine_positions = np.arange(0, MAX_DISTANCE, 0.125)
+    rows = positions.sinusoidal(MAX_DISTANCE, width)
     curves = []
-    for dim in chosen:
-        angle = fine * 2 * np.pi / lengths[dim // 2]
+    for dim in dimensions:
+        angle = fine_positions * 2 * np.pi / lengths[dim // 2]
         wave = np.cos(angle) if dim % 2 else np.sin(angle)
-        curves.append(Curve(f"dimension {dim}", fine, wave))
+        curves.append(Curve(f"dimension {dim}", fine_positions, wave))
     chart(lines(curves, across="position", down="PE", dark=dark()), "positions-waves-drawn")
     tables.show(
         f"d_model = {width}",
@@ -113,56 +113,59 @@ def waves(model: Model) -> None:
                 f"{lengths[dim // 2]:,.2f}",
                 ", ".join(f"{value:.3f}" for value in rows[:4, dim]),
             ]
-            for dim in chosen
+            for dim in dimensions
         ],
     )
 
 
 def _dimensions(width: int) -> list[int]:
-    """The dimensions of the address, also what the widget shows.
+    """Return the selected dimensions, which the address stores.
 
     Raises:
-        ValueError: for one that there is not.
+        ValueError: for a dimension that does not exist.
     """
-    written = state.view(Positions).waves
+    code = state.view(Positions).waves
     try:
-        found = (
-            [int(part) for part in written.split(",")] if written else [0, width // 4, width // 2]
+        dimensions = (
+            [int(part) for part in code.split(",")] if code else [0, width // 4, width // 2]
         )
     except ValueError:
-        found = [-1]
-    if not all(0 <= dim < width for dim in found) or len(found) > MOST_WAVES:
+        dimensions = [-1]
+    if not all(0 <= dim < width for dim in dimensions) or len(dimensions) > MAX_WAVES:
         raise ValueError(
-            f"The address has waves={written!r}; it must be up to {MOST_WAVES} dimensions from 0 "
+            f"The address has waves={code!r}; it must be up to {MAX_WAVES} dimensions from 0 "
             f'to {width - 1}, like "0,{width // 4}".'
         )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(dimensions))
 
 
 def distance(model: Model) -> None:
-    """PE(p) · PE(p + k) against k."""
+    """Draw PE(p) · PE(p + k) against k."""
     width = model.translator.model.config.d_model
     st.markdown(
         "How similar are the vectors of two positions? Their **dot product** depends only on the "
         "distance between the positions."
     )
     st.latex(r"PE_{p}\cdot PE_{p+k}=\sum_{i}\cos(\omega_i\,k),\quad \omega_i=10000^{-2i/d_{model}}")
-    k = np.arange(REACH + 1)
-    closed = positions.by_distance(width, k)
-    rows = positions.sinusoidal(max(STARTS) + REACH + 1, width)
-    curves, worst = [Curve("Σ cos(ω k)", k, closed)], 0.0
-    for number, start in enumerate(STARTS):
-        found = rows[start : start + REACH + 1] @ rows[start]
-        worst = max(worst, float(np.abs(found - closed).max()))
-        every = slice(number * 2, None, 2 * len(STARTS))  # so that no mark hides another
-        curves.append(Curve(f"measured from p = {start}", k[every], found[every], points=True))
+    k = np.arange(MAX_DISTANCE + 1)
+    closed_form = positions.by_distance(width, k)
+    rows = positions.sinusoidal(max(START_POSITIONS) + MAX_DISTANCE + 1, width)
+    curves, max_error = [Curve("Σ cos(ω k)", k, closed_form)], 0.0
+    for number, start in enumerate(START_POSITIONS):
+        products = rows[start : start + MAX_DISTANCE + 1] @ rows[start]
+        max_error = max(max_error, float(np.abs(products - closed_form).max()))
+        shown = slice(
+            number * 2, None, 2 * len(START_POSITIONS)
+        )  # interleaved, so that no mark hides another
+        curves.append(Curve(f"measured from p = {start}", k[shown], products[shown], points=True))
     chart(
         lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
         "positions-distance",
     )
     st.caption(
         f"At distance 0 it is d_model/2 = {width // 2}. The closed form and "
-        f"{len(STARTS)}·{REACH + 1} measured products differ by {worst:.1e} at most. The curve "
+        f"{len(START_POSITIONS)}·{MAX_DISTANCE + 1} measured products differ by {max_error:.1e} "
+        "at most. The curve "
         "falls with the distance, though not monotonically, and is symmetric: only W^Q and W^K can "
         "distinguish earlier from later positions."
     )
@@ -175,20 +178,20 @@ def shift(model: Model) -> None:
         "The paper chose sinusoids for this property: a **shift by k positions** is a linear map, "
         "the same for every position. M_k rotates each pair of sine and cosine by a fixed angle."
     )
-    law, block = st.columns(2)
-    law.latex(r"PE_{pos+k}=M_k\,PE_{pos}")
-    block.latex(
+    map_column, block_column = st.columns(2)
+    map_column.latex(r"PE_{pos+k}=M_k\,PE_{pos}")
+    block_column.latex(
         r"\begin{pmatrix}\cos\omega_i k&\sin\omega_i k\\"
         r"-\sin\omega_i k&\cos\omega_i k\end{pmatrix}\text{ for each pair}"
     )
-    k = steps_on()
-    count, single, double = _checked(width, k)
+    k = shift_slider()
+    count, single, double = _cached_errors(width, k)
     with st.container(horizontal=True, key="figures"):
         st.metric("Positions checked", f"{count}")
         st.metric("Largest error, float32", f"{single:.1e}")
         st.metric("Largest error, float64", f"{double:.1e}")
-    _hands(width, k)
-    corner = min(CORNER, width)
+    _rotation_charts(width, k)
+    corner = min(SHOWN_DIMENSIONS, width)
     st.markdown(f"**M_k**, the first {corner} of {width} rows and columns")
     names = [str(dim) for dim in range(corner)]
     chart(
@@ -205,30 +208,34 @@ def shift(model: Model) -> None:
 
 
 @lru_cache(maxsize=256)
-def _checked(width: int, k: int) -> tuple[int, float, float]:
-    """How many positions M_k was checked on, and its largest error in float32 and in float64."""
-    rows = positions.sinusoidal(PLACES, width)
-    single, double = (positions.shift_errors(each, k) for each in (rows.astype(np.float32), rows))
+def _cached_errors(width: int, k: int) -> tuple[int, float, float]:
+    """Return the number of checked positions, and the largest errors in float32 and float64."""
+    rows = positions.sinusoidal(CHECKED_POSITIONS, width)
+    single, double = (
+        positions.shift_errors(encodings, k) for encodings in (rows.astype(np.float32), rows)
+    )
     return len(double), float(single.max()), float(double.max())
 
 
-def steps_on() -> int:
+def shift_slider() -> int:
     """Draw the slider for k and return its value."""
     st.slider(**state.bound_number("shift"))
     return state.view(Positions).shift
 
 
-def _hands(width: int, k: int) -> None:
+def _rotation_charts(width: int, k: int) -> None:
     """Draw some pairs at two positions, before and after the shift: the rotation is the same."""
-    pairs = [number * width // (4 * DIALS) for number in range(DIALS)]
+    pairs = [number * width // (4 * SHOWN_PAIRS) for number in range(SHOWN_PAIRS)]
     for start in (abs(k), abs(k) + 20):
-        here, there = (positions.sinusoidal(1, width, at)[0] for at in (start, start + k))
-        one, two = (row.reshape(-1, 2)[pairs] for row in (here, there))
+        before, after = (
+            positions.sinusoidal(1, width, position)[0] for position in (start, start + k)
+        )
+        hands_before, hands_after = (row.reshape(-1, 2)[pairs] for row in (before, after))
         st.markdown(f"From position **{start}** to position **{start + k}**")
         chart(
             clock_hands(
-                one,
-                two,
+                hands_before,
+                hands_after,
                 [f"pair {pair}" for pair in pairs],
                 names=(f"position {start}", f"position {start + k}"),
                 dark=dark(),

@@ -16,10 +16,10 @@ from transformer.ui.services.models import Model
 from transformer.ui.widgets import exact
 from transformer.ui.widgets.charts import chart, dark
 
-MOST = 96
-"""Positions of a learned table that are drawn."""
-SHOWN_WITHOUT = 48
-"""Positions of the sinusoids that are drawn while there is no learned table."""
+MAX_POSITIONS = 96
+"""Of a learned table."""
+SINUSOID_POSITIONS = 48
+"""Shown while no model has a learned table."""
 
 
 def show(model: Model) -> None:
@@ -28,37 +28,39 @@ def show(model: Model) -> None:
         "The paper also tried **learned** vectors, one for each position, with nearly the same "
         "BLEU (Table 3, row E). But training only updates the positions that occur in it."
     )
-    there = [one for one in position_models.learners() if one.positions == "learned"]
-    if not there:
+    candidates = [
+        candidate for candidate in position_models.list_models() if candidate.positions == "learned"
+    ]
+    if not candidates:
         st.info("No model here has learned positions yet. Train one to compare it with sinusoids.")
-        position_models.offer()
+        position_models.training_button()
         _sinusoids(model)
         return
-    chosen = _choose(there, model)
-    which = side()
-    values = _vectors(chosen, which)
+    selected = _model_choice(candidates, model)
+    stack_side = side()
+    values = _vectors(selected, stack_side)
     rows = len(values)
-    met = min(chosen.places or rows, rows)
-    _tables(values, met)
-    if met < 6:
-        st.info(f"Training used only {met} positions; the comparison needs at least 6.")
+    n_trained = min(selected.trained_positions or rows, rows)
+    _tables(values, n_trained)
+    if n_trained < 6:
+        st.info(f"Training used only {n_trained} positions; the comparison needs at least 6.")
         return
-    _alike(values, met)
-    _fit(values[:met])
+    _similarity_chart(values, n_trained)
+    _fit(values[:n_trained])
 
 
 @cached()
-def _vectors(chosen: PositionModel, which: str) -> np.ndarray:
-    model = chosen.translator.model
-    return positions.table(model, which, min(MOST, model.config.max_len))
+def _vectors(selected: PositionModel, stack_side: str) -> np.ndarray:
+    model = selected.translator.model
+    return positions.table(model, stack_side, min(MAX_POSITIONS, model.config.max_len))
 
 
-def _choose(there: list[PositionModel], model: Model) -> PositionModel:
-    """The model of the address, else the page's model if it is a candidate, else the first."""
-    by_name = {one.name: one for one in there}
+def _model_choice(candidates: list[PositionModel], model: Model) -> PositionModel:
+    """Return the address's model, else the page's model if it is a candidate, else the first."""
+    by_name = {candidate.name: candidate for candidate in candidates}
     if state.view(Positions).learned not in by_name:
-        state.set_fields(learned=model.name if model.name in by_name else there[0].name)
-    if len(there) > 1:
+        state.set_fields(learned=model.name if model.name in by_name else candidates[0].name)
+    if len(candidates) > 1:
         st.selectbox(
             options=list(by_name),
             format_func=lambda name: by_name[name].label if name in by_name else name,
@@ -67,15 +69,21 @@ def _choose(there: list[PositionModel], model: Model) -> PositionModel:
     return by_name[state.view(Positions).learned]
 
 
-def _tables(values: np.ndarray, met: int) -> None:
+def _tables(values: np.ndarray, n_trained: int) -> None:
     rows, width = values.shape
     labels = [
-        exact.number(at) if at < met else f"{exact.number(at)} untrained" for at in range(rows)
+        exact.number(position) if position < n_trained else f"{exact.number(position)} untrained"
+        for position in range(rows)
     ]
-    names = [label if rows <= 40 or at % 8 == 0 else "" for at, label in enumerate(labels)]
-    left, right = st.columns(2)
+    names = [
+        label if rows <= 40 or position % 8 == 0 else "" for position, label in enumerate(labels)
+    ]
+    left_column, right_column = st.columns(2)
     sines = positions.sinusoidal(rows, width)
-    for column, title, numbers in ((left, "Learned", values), (right, "Sinusoids", sines)):
+    for column, title, numbers in (
+        (left_column, "Learned", values),
+        (right_column, "Sinusoids", sines),
+    ):
         with column:
             chart(
                 table(
@@ -89,9 +97,10 @@ def _tables(values: np.ndarray, met: int) -> None:
                 ),
                 f"positions-learned-{title}",
             )
-    if met < rows:
+    if n_trained < rows:
         st.caption(
-            f"Training used the first {met} positions. The rows below them are still the random "
+            f"Training used the first {n_trained} positions. The rows below them are still the "
+            "random "
             "initial values. Beyond the last row there is no vector, while a sinusoid can be "
             "computed for any position."
         )
@@ -100,15 +109,15 @@ def _tables(values: np.ndarray, met: int) -> None:
 def _sinusoids(model: Model) -> None:
     """Draw the paper's sinusoids alone, with their similarity by distance."""
     st.markdown("**For comparison: sinusoids**, the fixed vectors of the paper")
-    values = positions.sinusoidal(SHOWN_WITHOUT, model.translator.model.config.d_model)
-    names = [exact.number(at) if at % 8 == 0 else "" for at in range(len(values))]
-    left, right = st.columns(2)
-    with left:
+    values = positions.sinusoidal(SINUSOID_POSITIONS, model.translator.model.config.d_model)
+    names = [exact.number(position) if position % 8 == 0 else "" for position in range(len(values))]
+    left_column, right_column = st.columns(2)
+    with left_column:
         figure = table(
             values, names, down="position", across="dimension", quantity="added", dark=dark()
         )
         chart(figure, "positions-learned-Sinusoids")
-    with right:
+    with right_column:
         curves = [_similarity("sinusoids", values)]
         figure = lines(
             curves, across="distance k (positions)", down="cosine similarity", dark=dark()
@@ -117,17 +126,17 @@ def _sinusoids(model: Model) -> None:
 
 
 def _similarity(name: str, vectors: np.ndarray) -> Curve:
-    """Mean cosine similarity of two positions by distance, with minimum and maximum."""
+    """Return the mean cosine similarity of positions by distance, with minimum and maximum."""
     unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
-    found = positions.distances(unit, len(vectors) - 1)
-    low, high = found["least"].to_numpy(), found["most"].to_numpy()
-    return Curve(name, np.arange(len(vectors)), found["mean"].to_numpy(), low=low, high=high)
+    by_distance = positions.distances(unit, len(vectors) - 1)
+    low, high = by_distance["least"].to_numpy(), by_distance["most"].to_numpy()
+    return Curve(name, np.arange(len(vectors)), by_distance["mean"].to_numpy(), low=low, high=high)
 
 
-def _alike(values: np.ndarray, met: int) -> None:
+def _similarity_chart(values: np.ndarray, n_trained: int) -> None:
     st.markdown("**Are near positions similar?** Cosine similarity of two positions by distance")
-    sines = positions.sinusoidal(met, values.shape[1])
-    curves = [_similarity("learned", values[:met]), _similarity("sinusoids", sines)]
+    sines = positions.sinusoidal(n_trained, values.shape[1])
+    curves = [_similarity("learned", values[:n_trained]), _similarity("sinusoids", sines)]
     chart(
         lines(curves, across="distance k (positions)", down="cosine similarity", dark=dark()),
         "positions-learned-alike",

@@ -10,62 +10,62 @@ import streamlit as st
 
 from transformer.analysis import positions
 from transformer.figures.positions import Curve, lines
-from transformer.ui.pages.positions.formula import steps_on
+from transformer.ui.pages.positions.formula import shift_slider
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import tables
 from transformer.ui.widgets.charts import chart, dark
 
-REACH = 64
+MAX_DISTANCE = 64
 
 
 @cached()
-def _measured(width: int, k: int) -> dict[str, dict[str, Any]]:
-    """The same numbers of both forms, over enough positions that no matrix fits by chance."""
+def _cached_measurements(width: int, k: int) -> dict[str, dict[str, Any]]:
+    """Measure both formulas over enough positions that no matrix fits by chance."""
     length = max(512, 2 * width) + abs(k)
-    found = {}
-    for name, made in (("paper", positions.sinusoidal), ("error", positions.misprinted)):
-        rows = made(length, width)
-        found[name] = {
+    results = {}
+    for name, make_table in (("paper", positions.sinusoidal), ("error", positions.misprinted)):
+        rows = make_table(length, width)
+        results[name] = {
             "rows": rows,
             "circle": positions.pair_lengths(rows),
-            "distances": positions.distances(rows, REACH),
+            "distances": positions.distances(rows, MAX_DISTANCE),
             "pairs": positions.pair_residuals(rows, k),
             "map": positions.map_residual(rows, k),
-            "apart": _apart(rows[:512]),
+            "apart": _min_distance(rows[:512]),
         }
-    return found
+    return results
 
 
-def _apart(rows: npt.NDArray[np.float64]) -> float:
+def _min_distance(rows: npt.NDArray[np.float64]) -> float:
     squares = (rows**2).sum(axis=1)
-    between = squares[:, None] + squares - 2 * rows @ rows.T
-    np.fill_diagonal(between, np.inf)
-    return float(np.sqrt(max(between.min(), 0.0)))
+    squared_distances = squares[:, None] + squares - 2 * rows @ rows.T
+    np.fill_diagonal(squared_distances, np.inf)
+    return float(np.sqrt(max(squared_distances.min(), 0.0)))
 
 
 def show(model: Model) -> None:
-    """Show which properties the wrong exponent (2i+1)/d_model destroys, and which not."""
+    """Show which properties the wrong exponent (2i+1)/d_model destroys and which remain."""
     width = model.translator.model.config.d_model
     st.markdown(
-        "Some notes write the cosine with its own exponent. Then the sine and the cosine of a pair "
+        "A common error gives the cosine its own exponent. Then the sine and the cosine of a pair "
         "have **different** wavelengths and no longer form a rotation."
     )
-    left, right = st.columns(2)
-    left.latex(r"\text{paper: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
-    right.latex(r"\text{error: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{(2i+1)/d_{model}}}")
-    k = steps_on()
-    found = _measured(width, k)
-    paper, error = found["paper"], found["error"]
+    left_column, right_column = st.columns(2)
+    left_column.latex(r"\text{paper: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{2i/d_{model}}}")
+    right_column.latex(r"\text{error: }PE_{(pos,\,2i+1)}=\cos\frac{pos}{10000^{(2i+1)/d_{model}}}")
+    k = shift_slider()
+    results = _cached_measurements(width, k)
+    paper, error = results["paper"], results["error"]
     length = len(error["rows"])
     st.markdown("**sin² + cos² of one pair**: 1 everywhere on a circle")
     pair = width // 8
-    places = np.arange(256)
+    position_range = np.arange(256)
     chart(
         lines(
             [
-                Curve("paper", places, paper["circle"][:256, pair]),
-                Curve("error", places, error["circle"][:256, pair]),
+                Curve("paper", position_range, paper["circle"][:256, pair]),
+                Curve("error", position_range, error["circle"][:256, pair]),
             ],
             across="position", down=f"sin² + cos² of pair {pair}", dark=dark(),
         ),
@@ -74,10 +74,16 @@ def show(model: Model) -> None:
     st.markdown("**Dot product by distance**: the band shows minimum and maximum over all p")
     curves = []
     for name, form in (("paper", paper), ("error", error)):
-        each = form["distances"]
-        low, high = each["least"].to_numpy(), each["most"].to_numpy()
+        by_distance = form["distances"]
+        low, high = by_distance["least"].to_numpy(), by_distance["most"].to_numpy()
         curves.append(
-            Curve(name, each["k"].to_numpy(), each["mean"].to_numpy(), low=low, high=high)
+            Curve(
+                name,
+                by_distance["k"].to_numpy(),
+                by_distance["mean"].to_numpy(),
+                low=low,
+                high=high,
+            )
         )
     chart(
         lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
@@ -87,7 +93,8 @@ def show(model: Model) -> None:
     pairs = np.arange(width // 2)
     chart(
         lines(
-            [Curve(name, pairs, np.maximum(form["pairs"], 1e-17)) for name, form in found.items()],
+            [Curve(name, pairs, np.maximum(form["pairs"], 1e-17))
+             for name, form in results.items()],
             across="pair i, fast to slow", down="largest error", log="y", dark=dark(),
         ),
         "positions-slip-pairs",
@@ -107,7 +114,7 @@ def _table(paper: dict[str, Any], error: dict[str, Any], length: int, k: int) ->
         return f"{values.min():.3f} to {values.max():.3f}"
 
     def at(form: dict[str, Any]) -> str:
-        row = form["distances"].iloc[min(abs(k), REACH)]
+        row = form["distances"].iloc[min(abs(k), MAX_DISTANCE)]
         return f"{row['least']:.3f} to {row['most']:.3f}"
 
     tables.show(

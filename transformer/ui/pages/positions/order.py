@@ -14,9 +14,9 @@ from transformer.ui.services.models import Model
 from transformer.ui.widgets import exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
-CLOCKS = (0.0, 0.1, 0.2, 0.35, 0.6)
-"""Which pairs turn, as shares of all of them: from the fastest on."""
-MOST_WORDS = 12
+CLOCK_FRACTIONS = (0.0, 0.1, 0.2, 0.35, 0.6)
+"""The pairs to show, as fractions of all pairs from the fastest to the slowest."""
+MAX_TOKENS = 12
 
 
 def order(model: Model) -> None:
@@ -27,16 +27,16 @@ def order(model: Model) -> None:
         "order. So every **position** has a vector that is added to the embedding there. This "
         "page removes these vectors from the encoder."
     )
-    found = _reordered(model, *pair)
+    result = _cached_reordered(model, *pair)
     tables.show(
         "Translations",
         ["Source", "With positions", "Without source positions"],
         [
-            [text, found.written["with"][at], found.written["without"][at]]
-            for at, text in enumerate(pair)
+            [text, result.written["with"][index], result.written["without"][index]]
+            for index, text in enumerate(pair)
         ],
     )
-    same = found.written["without"][0] == found.written["without"][1]
+    same = result.written["without"][0] == result.written["without"][1]
     st.markdown(
         "**Without positions the two sentences are indistinguishable**: both get the same "
         "translation."
@@ -44,46 +44,46 @@ def order(model: Model) -> None:
         else "Without positions the encoder outputs are equal up to rounding, but that can "
         "change the translation."
     )
-    pieces = exact.tokens(found.pieces)
-    groups = {"with positions": found.alike["with"], "without": found.alike["without"]}
+    pieces = exact.tokens(result.pieces)
+    groups = {"with positions": result.alike["with"], "without": result.alike["without"]}
     across, down = "token", "cosine similarity"
     chart(bars(groups, pieces, across=across, down=down, dark=dark()), "positions-order")
     st.caption(
         "Each bar is the cosine similarity between the encoder outputs of a token in the two "
         "sentences. Without positions all are 1, and no number of the vectors differs by more than "
-        f"{found.apart['without']:.1g}; with positions by up to {found.apart['with']:.1f}."
+        f"{result.apart['without']:.1g}; with positions by up to {result.apart['with']:.1f}."
     )
 
 
 def clocks(model: Model) -> None:
     """Draw pairs of sinusoids as clocks that turn along the visitor's sentence."""
     trace = trace_cache.read(model, state.view(Positions)).trace
-    words = exact.tokens(trace.src_tokens[:MOST_WORDS])
+    words = exact.tokens(trace.src_tokens[:MAX_TOKENS])
     lengths = positions.wavelengths(model.translator.model.config.d_model)
-    shown = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCKS]
+    wavelengths = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCK_FRACTIONS]
     st.markdown(
         "A position is encoded like a row of **clocks**. From token to token each hand turns by "
         "its own angle: fast hands distinguish neighbouring positions, slow ones the beginning of "
         "a text from its end. No two positions look the same."
     )
-    turn = st.session_state.get("positions-turn", 0)
-    st.button("Replay", icon=":material/replay:", on_click=_again)
+    replays = st.session_state.get("positions-turn", 0)
+    st.button("Replay", icon=":material/replay:", on_click=_replay)
     st.html(f"<style>{STYLE}</style>")
-    with st.container(key=f"positions-clocks-{turn % 2}"):  # another place on the page begins anew
-        st.html(turning(words, shown, turn))
+    with st.container(key=f"positions-clocks-{replays % 2}"):  # a new key restarts the animation
+        st.html(turning(words, wavelengths, replays))
     st.caption(
         "The vertical coordinate of a hand is a cosine, the horizontal one a sine. These numbers "
         f"are added to the embedding (section 3.5), {len(lengths)} pairs in all; *Matrix* shows "
-        "them." + ("" if len(trace.src_tokens) <= MOST_WORDS else f" Shown: {MOST_WORDS} tokens.")
+        "them." + ("" if len(trace.src_tokens) <= MAX_TOKENS else f" Shown: {MAX_TOKENS} tokens.")
     )
 
 
-def _again() -> None:
+def _replay() -> None:
     st.session_state["positions-turn"] = st.session_state.get("positions-turn", 0) + 1
 
 
 def _pair(model: Model) -> tuple[str, str]:
-    """The example pair if the model reads English, else the visitor's sentence and its reverse."""
+    """Return the example pair for a language model, else the visitor's sentence and its reverse."""
     if not model.about.kind:
         return positions.ORDER_PAIR
     words = state.view().text.split()
@@ -91,5 +91,5 @@ def _pair(model: Model) -> tuple[str, str]:
 
 
 @cached("Reading both sentences …")
-def _reordered(model: Model, first: str, second: str) -> positions.Reordered:
+def _cached_reordered(model: Model, first: str, second: str) -> positions.Reordered:
     return positions.reordered(model.translator, first, second)

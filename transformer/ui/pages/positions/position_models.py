@@ -1,4 +1,4 @@
-"""Models whose positions can be compared: those there are, and a pair that is trained here."""
+"""Models whose positions can be compared, and the training of a pair for the comparison."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ from transformer.ui.widgets.callbacks import attempt, show_refusal, store_refusa
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 TASK, LONGEST = "reverse", 10
-PLACES = 16
-"""Positions that the learned model of the pair is given: 5 more than it ever meets."""
-MOST_LOADED = 4
+MAX_LEN = 16
+"""Of the pair's learned model: 5 more positions than occur in training."""
+MAX_LOADED = 4
 
 
 @dataclass(frozen=True)
 class PositionModel:
-    """A checkpoint that the visitor may choose, and what it learned from.
+    """A checkpoint that the visitor may choose, and its training data.
 
     Attributes:
-        places: positions that it met in training; 0 if that is not known.
-        task, options: as in `transformer.text.tasks`; "" and nothing for other text.
-        stamp: changes when its weights do.
+        trained_positions: positions that occurred in training; 0 if unknown.
+        task, options: as in `transformer.text.tasks`; "" and () for other text.
+        stamp: modification time of the weights.
     """
 
     name: str
     label: str
     path: Path
     positions: str
-    places: int
+    trained_positions: int
     task: str
     options: tuple[tuple[str, int], ...]
     stamp: int
@@ -56,72 +56,76 @@ class PositionModel:
 
     @property
     def translator(self) -> Translator:
-        """Loaded here, beside the models that the pages look at, so as not to push one of them
-        out. Raises CheckpointError, a ValueError, for a broken one."""
+        """Return the loaded model, from a cache apart from that of the pages' models.
+        Raises CheckpointError, a ValueError, for an invalid checkpoint."""
         return _loaded(self.path, self.stamp)
 
 
-def learners() -> list[PositionModel]:
-    """Every checkpoint that is offered, and those that the address names, whoever's they are."""
-    folders, view, found = models.checkpoints(), state.view(Positions), []
-    named = {name: name for name in (view.learned, view.run) if name in folders}
-    for name, label in {**named, **models.choices()}.items():
+def list_models() -> list[PositionModel]:
+    """Return every model of the menu, and the models in the address, whoever owns them."""
+    folders, view, position_models = models.checkpoints(), state.view(Positions), []
+    in_address = {name: name for name in (view.learned, view.run) if name in folders}
+    for name, label in {**in_address, **models.choices()}.items():
         path = folders[name]
         try:
             stamp = (path / "model.safetensors").stat().st_mtime_ns
             positions, task, options = _about(path, stamp)
         except (OSError, ValueError):
-            continue  # another page says what is wrong with it
+            continue  # other pages report the problem
         longest = dict(options).get("longest", 0)
-        places = longest + 1 if longest else 0  # `</s>` and `<s>` take one
-        found.append(PositionModel(name, label, path, positions, places, task, options, stamp))
-    return found
+        n_positions = longest + 1 if longest else 0  # `</s>` and `<s>` take one
+        position_models.append(
+            PositionModel(name, label, path, positions, n_positions, task, options, stamp)
+        )
+    return position_models
 
 
-@lru_cache(maxsize=MOST_LOADED)
+@lru_cache(maxsize=MAX_LOADED)
 def _loaded(path: Path, stamp: int) -> Translator:
     return Translator.load(path)
 
 
 @lru_cache(maxsize=256)
 def _about(path: Path, stamp: int) -> tuple[str, str, tuple[tuple[str, int], ...]]:
-    """Positions, task and the task's own options of a checkpoint."""
+    """Return the kind of positions, the task and the task's options of a checkpoint."""
     positions = str(read_json(path / "config.json").get("positions", ""))
     run = run_config(path)
     if not isinstance(run, TaskRun) or run.task not in TASKS:
         return positions, "", ()
-    known = ((name, run.options[name]) for name in TASKS[run.task].options if name in run.options)
-    return positions, run.task if run.task in BEYOND else "", tuple(known)
+    task_options = (
+        (name, run.options[name]) for name in TASKS[run.task].options if name in run.options
+    )
+    return positions, run.task if run.task in BEYOND else "", tuple(task_options)
 
 
-def offer() -> None:
+def training_button() -> None:
     """Draw a button that trains the pair, or the progress of the training."""
     visitor.ensure_id()
-    if waiting():
+    if training_progress():
         return
     frame.callback_button(
-        "Train both models", "play_arrow", _begin, type="primary", key="positions-train"
+        "Train both models", "play_arrow", _start, type="primary", key="positions-train"
     )
     st.caption(
         f"One model with learned positions, one with sinusoids. Both learn to reverse up to "
         f"{LONGEST} letters from the same examples, in about ten seconds each on an idle machine. "
-        f"The learned table has {PLACES} positions; training uses {LONGEST + 1} of them."
+        f"The learned table has {MAX_LEN} positions; training uses {LONGEST + 1} of them."
     )
     show_refusal("positions")
 
 
-def _begin() -> None:
-    if not _learning():  # not pressed twice
+def _start() -> None:
+    if not _training_run():  # ignore a double click
         attempt("positions", lambda: state.change(**_train()))
 
 
 def _train() -> dict[str, str]:
-    """Put the pair in line; the fields that look at it. Raises JobError where the first is
-    refused; where only the second is, the first stands alone."""
-    jobs, who, where = live_jobs.jobs(), visitor.current_id(), visitor.address_hash()
-    first = jobs.submit(_config("learned"), who, address=where, reuse=True)
+    """Queue both runs and return the address fields that show them. Raises JobError if the first is
+    rejected; if only the second is, the first runs alone."""
+    jobs, visitor_id, address = live_jobs.jobs(), visitor.current_id(), visitor.address_hash()
+    first = jobs.submit(_config("learned"), visitor_id, address=address, reuse=True)
     try:
-        second = jobs.submit(_config("sinusoidal"), who, address=where, reuse=True)
+        second = jobs.submit(_config("sinusoidal"), visitor_id, address=address, reuse=True)
     except JobError as error:
         store_refusal("positions", error)
         second = first
@@ -131,14 +135,14 @@ def _train() -> dict[str, str]:
 def _config(kind: str) -> TrainingRun:
     return make_run_config(
         TASK,
-        settings={"positions": kind, **({"max_len": PLACES} if kind == "learned" else {})},
+        settings={"positions": kind, **({"max_len": MAX_LEN} if kind == "learned" else {})},
         options={"longest": LONGEST},
         title=f"Reverse, {kind} positions",
     )
 
 
-def _learning() -> str:
-    """The first of the two that still learns; "" if neither does."""
+def _training_run() -> str:
+    """Return the first of the two runs that is still training or queued; "" if neither is."""
     for name in filter(None, (state.view(Positions).learned, state.view(Positions).run)):
         with suppress(JobError):
             if live_jobs.run_info(name).live:
@@ -146,9 +150,9 @@ def _learning() -> str:
     return ""
 
 
-def waiting() -> bool:
-    """Shows how far the pair has come while one of the two still learns."""
-    name = _learning()
+def training_progress() -> bool:
+    """Draw the progress of the pair's training. Return whether it is still running."""
+    name = _training_run()
     if name:
         fragment(_progress, "positions-waiting", POLL_SECONDS)(name)
     return bool(name)
@@ -161,6 +165,6 @@ def _progress(name: str) -> None:
         state.rerun_page()
     if not info.live:
         state.rerun_page()
-    told = f"step {info.step:,}" if info.status == "running" else info.status
-    st.progress(info.progress or 0.0, text=frame.plain(f"{info.title}: {told}"))
+    status_text = f"step {info.step:,}" if info.status == "running" else info.status
+    st.progress(info.progress or 0.0, text=frame.plain(f"{info.title}: {status_text}"))
     frame.page_link("pages/train.py", "Watch the training →", run=name, race="")

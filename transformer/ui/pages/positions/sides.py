@@ -1,4 +1,4 @@
-"""What all topics share: a choice of side, and what one pass recorded."""
+"""Shared by all topics: the choice of source or target, and the trace of the sentence."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def side() -> str:
     return state.view(Positions).side
 
 
-def recorded(model: Model) -> Trace:
-    """Embeddings, positions and first scores of the visitor's sentence, both sides.
+def read_trace(model: Model) -> Trace:
+    """Return embeddings, positions and first-layer scores of the visitor's sentence.
 
     Raises:
         ValueError: if it is empty or too long.
@@ -35,6 +35,6 @@ def recorded(model: Model) -> Trace:
     return trace_cache.sites(model, trace_cache.read(model, state.view(Positions)), names)
 
 
-def tokens(trace: Trace, which: str) -> tuple[str, ...]:
-    """The pieces of one side as its layers read them."""
-    return trace.src_tokens if which == "source" else trace.tgt_tokens
+def tokens(trace: Trace, stack_side: str) -> tuple[str, ...]:
+    """Return the tokens that the layers of one side read."""
+    return trace.src_tokens if stack_side == "source" else trace.tgt_tokens
