@@ -83,7 +83,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -r requirements.txt
 	@touch $@
 
-.venv/dev.stamp: requirements-dev.txt requirements-cluster.txt requirements-hub.txt requirements-widget.txt .venv/app.stamp
+.venv/dev.stamp: requirements-dev.txt requirements-cluster.txt requirements-widget.txt .venv/app.stamp
 	$(BIN)/python -m pip install -r requirements-dev.txt
 	@touch $@
 

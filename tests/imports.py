@@ -27,6 +27,7 @@ FLOORS = {
     "transformer.config": 0,
     "transformer.device": 0,
     "transformer.app_folders": 0,
+    "transformer.hook_axes": 0,
     "transformer.hook_names": 0,
     "transformer.hooks": 0,
     "transformer.languages": 0,

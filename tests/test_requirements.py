@@ -24,7 +24,14 @@ def pins(name: str) -> dict[str, Requirement]:
     return {requirement.name: requirement for requirement in named}
 
 
-EXTRAS = ("cluster", "hub", "widget")
+EXTRAS = ("cluster", "widget")
+"""Optional extras with a requirements file of their own; the others are in requirements-dev.txt."""
+ONE_MODULE = {
+    "hub": (("huggingface_hub",), "transformer.exchange.hub"),
+    "widget": (("anywidget", "traitlets"), "transformer.figures.widget"),
+    "xarray": (("xarray",), "transformer.inference.xarray_dataset"),
+}
+"""Extras that one module alone needs: the packages it imports, and the module."""
 FILES = [
     "requirements.txt",
     *(f"requirements-{name}.txt" for name in (*EXTRAS, "dev", "benchmarks")),
@@ -61,6 +68,18 @@ def test_the_package_asks_for_the_same_within_ranges() -> None:
             assert operators == ({"=="} if name == "streamlit" else {">=", "<"}), name
 
 
+def test_the_other_extras_hold_what_the_tests_ran_with() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    exact = pins("requirements-dev.txt")
+    extras = project["optional-dependencies"]
+    assert {*EXTRAS, *ONE_MODULE} == {*extras}
+    for name in extras.keys() - EXTRAS:
+        for requirement in map(Requirement, extras[name]):
+            (pin,) = exact[requirement.name].specifier
+            assert requirement.specifier.contains(pin.version), requirement
+            assert {part.operator for part in requirement.specifier} == {">=", "<"}
+
+
 def test_what_the_app_imports_is_what_it_pins() -> None:
     links = imports.graph(ROOT)
     ours = {"app", "pages", "transformer", "__future__"}
@@ -68,7 +87,7 @@ def test_what_the_app_imports_is_what_it_pins() -> None:
     foreign -= ours | sys.stdlib_module_names
     # Nobody imports uvloop: Streamlit takes it where it is there (its extra "performance").
     optional = {"distributed"} | pins("requirements-widget.txt").keys()
-    optional |= pins("requirements-hub.txt").keys()
+    optional |= {package for packages, _ in ONE_MODULE.values() for package in packages}
     assert foreign == (pins("requirements.txt").keys() | optional) - {"uvloop"}
 
 
@@ -89,14 +108,12 @@ def test_only_the_cluster_imports_what_comes_with_its_extra() -> None:
     assert {name.rpartition(".")[0] for name in extra} == {"transformer.cluster"}
 
 
-@pytest.mark.parametrize(
-    ("extra", "module"),
-    [("hub", "transformer.exchange.hub"), ("widget", "transformer.figures.widget")],
-)
-def test_one_module_alone_imports_what_comes_with_its_extra(extra: str, module: str) -> None:
+@pytest.mark.parametrize(("packages", "module"), ONE_MODULE.values(), ids=ONE_MODULE.keys())
+def test_one_module_alone_imports_what_comes_with_its_extra(
+    packages: tuple[str, ...], module: str
+) -> None:
     links = imports.graph(ROOT)
-    packages = pins(f"requirements-{extra}.txt").keys()
-    assert [name for name, needed in links.items() if packages & set(needed)] == [module]
+    assert [name for name, needed in links.items() if {*packages} & needed] == [module]
 
 
 def test_the_readme_says_why_for_each_package() -> None:

@@ -130,7 +130,8 @@ class SequenceDecoder:
     ) -> list[Output]:
         """Encode and decode any number of sources in batches of similar length."""
         outputs: dict[int, Output] = {}
-        for indices in _group_by_length([len(source) for source in sources], options.beam_size):
+        max_rows = max(1, MAX_ROWS // options.beam_size)
+        for indices in group_by_length([len(source) for source in sources], max_rows):
             memory = self.encode([sources[i] for i in indices], hooks)
             batch_targets = None if targets is None else [targets[i] for i in indices]
             batch_outputs = self.decode(
@@ -207,10 +208,9 @@ class SequenceDecoder:
         return self.backend.session(memory, max_len)
 
 
-def _group_by_length(lengths: Sequence[int], beam_size: int) -> list[list[int]]:
-    """Return source indices grouped by length, within `MAX_ROWS` and `MAX_POSITIONS`."""
+def group_by_length(lengths: Sequence[int], max_rows: int) -> list[list[int]]:
+    """Return source indices grouped by length, within `max_rows` and `MAX_POSITIONS`."""
     groups: list[list[int]] = []
-    max_rows = max(1, MAX_ROWS // beam_size)
     for index in by_length(lengths):
         full = not groups or len(groups[-1]) >= max_rows
         if full or (len(groups[-1]) + 1) * lengths[index] > MAX_POSITIONS:

@@ -5,6 +5,7 @@ A trace is immutable and needs no model: figures and analyses read it, and it ca
 
 from __future__ import annotations
 
+import json
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,8 @@ import torch
 from transformer.config import did_you_mean
 from transformer.figures.explorer import ExplorerView
 from transformer.figures.explorer_sides import ExplorerData
-from transformer.hook_names import aliases
+from transformer.hook_axes import hook_axes
+from transformer.hook_names import NamesFilter, aliases, select
 from transformer.inference import trace_files
 from transformer.inference.external_weights import trace_fields
 from transformer.inference.results import Translation
@@ -28,6 +30,7 @@ from transformer.measures.registry import layers_of
 
 if TYPE_CHECKING:
     from transformer.figures.widget import ExplorerWidget
+    from transformer.inference.xarray_dataset import Dataset
 
 Array = npt.NDArray[Any]
 Kind = Literal["encoder", "decoder", "cross"]
@@ -192,6 +195,35 @@ class Trace(Mapping[str, Array]):
         table["weight"] = weights.ravel()
         return pd.DataFrame(table)
 
+    def to_xarray(self, names: NamesFilter = None) -> Dataset:
+        """Return an xarray Dataset, whose dimensions have names and whose positions have tokens.
+
+            trace.to_xarray()["cross"].sel(decoder_layer=5, head=0)
+            trace.to_xarray("encoder.layers.*.ffn_norm.hook_output")
+
+        By default it has the weights of each kind: "encoder" (encoder_layer, head, src, src_key),
+        "decoder" (decoder_layer, head, tgt, tgt_key) and "cross" (decoder_layer, head, tgt, src).
+        With `names` it has those hook points, each with the dimensions of `hook_axes`. Coordinates
+        are the positions, "src_token", "tgt_token" and "predicted_token".
+
+        Raises:
+            ValueError: for names that match nothing, or without names and weights.
+            ImportError: without the optional package xarray.
+        """
+        try:
+            from transformer.inference.xarray_dataset import dataset
+        except ModuleNotFoundError as error:
+            raise ImportError(
+                'to_xarray needs the package xarray: pip install "heads-up[xarray]"'
+            ) from error
+        tokens = {"src": self.src_tokens, "tgt": self.tgt_tokens}
+        tokens["predicted"] = self.predicted_tokens
+        texts = {"source": self.source, "translation": self.text, "config": json.dumps(self.config)}
+        if names is None:
+            return dataset(self._stacked_weights(), tokens, texts)
+        chosen = select(names, self.names)
+        return dataset({name: (hook_axes(name), self[name]) for name in chosen}, tokens, texts)
+
     def explore(
         self, other: Trace | None = None, *, view: str = "heads", **state: Any
     ) -> ExplorerView:
@@ -338,6 +370,19 @@ class Trace(Mapping[str, Array]):
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"this is not a trace: {error!r} is missing") from error
+
+    def _stacked_weights(self) -> dict[str, tuple[tuple[str, ...], Array]]:
+        """Return dimensions and weights of each kind whose layers were all recorded. Raises
+        ValueError if there is none."""
+        stacked = {}
+        for kind, site in WEIGHTS.items():
+            names = [site.format(layer) for layer in range(self.depth(kind))]
+            if names and all(name in self for name in names):
+                layer_axis = "encoder_layer" if kind == "encoder" else "decoder_layer"
+                stacked[kind] = ((layer_axis, *hook_axes(names[0])), self.all_weights(kind))
+        if not stacked:
+            raise ValueError("this trace has no kind of attention weights as a whole; give names=")
+        return stacked
 
     def _check_kind(self, kind: str) -> None:
         if kind not in WEIGHTS:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from transformer.config import ModelConfig
 from transformer.hook_names import NamesFilter, select
 from transformer.hooks import Hooks
 from transformer.inference.backend import Memory
@@ -52,7 +53,17 @@ def make_trace(
     ids = output.decoded.ids
     if output.teacher_forced_ids != ids:
         decoder.logits(memory, [ids], recording.hooks)
-    tgt = (decoder.config.bos_id, *ids[:-1])
+    return trace_of(translation, decoder.config, pieces, recording.finished())
+
+
+def trace_of(
+    translation: Translation,
+    config: ModelConfig,
+    pieces: Sequence[str],
+    tensors: dict[str, Tensor],
+) -> Trace:
+    """Return the trace of a translation from its recorded tensors."""
+    tgt = (config.bos_id, *translation.ids[:-1])
     return Trace(
         src_tokens=translation.src_tokens,
         tgt_tokens=tuple(pieces[id] for id in tgt),
@@ -60,7 +71,7 @@ def make_trace(
         src_ids=translation.src_ids,
         tgt_ids=tgt,
         predicted_ids=translation.ids,
-        config=decoder.config.to_dict(),
+        config=config.to_dict(),
         translation=translation,
-        tensors=recording.finished(),
+        tensors=tensors,
     )

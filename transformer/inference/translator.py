@@ -24,6 +24,7 @@ from transformer.inference.decoding import Output, SequenceDecoder
 from transformer.inference.options import Decoding, DecodingOptions, check_source
 from transformer.inference.results import Candidate, StepTable, Translation, length_penalty
 from transformer.inference.trace import Trace
+from transformer.inference.trace_batch import trace_batch
 from transformer.inference.trace_recording import Recording, make_trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -245,6 +246,24 @@ class Translator:
         )[0]
         translation = self._translation(text, sources[0], output, decoding, hooks)
         return make_trace(recording, self._decoder, memory, output, translation, self._pieces)
+
+    def trace_batch(
+        self,
+        texts: Iterable[str],
+        *,
+        targets: Sequence[str | Sequence[int]] | None = None,
+        hooks: Hooks | None = None,
+        names: NamesFilter = None,
+        **options: Unpack[DecodingOptions],
+    ) -> list[Trace]:
+        """Translate many sentences, or use `targets`, and return a trace of each, in their order.
+
+        Arguments and errors are those of `translate_batch` and `trace`. Sentences of similar length
+        share a pass, and hooks receive batches. A trace holds no padding and equals that of `trace`
+        to rounding. Give `names` for many sentences: all hook points take megabytes each.
+        """
+        translations = self.translate_batch(texts, targets=targets, hooks=hooks, **options)
+        return trace_batch(self._decoder, translations, self._pieces, hooks, names)
 
     def run_with_cache(
         self,

@@ -10,7 +10,7 @@ import pytest
 
 from transformer import Translator
 from transformer.analysis.alignment.leaderboard import WAYS, leaderboard
-from transformer.analysis.alignment.sentence_alignment import aligned
+from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
 
@@ -81,3 +81,18 @@ def test_what_cannot_be_aligned_is_refused(translator: Translator) -> None:
     other = Gold(("a",), ("b",), frozenset({(0, 0)}), frozenset())
     with pytest.raises(ValueError, match="count other words"):
         aligned(translator.model, trace, 0, 0).error(other)
+
+
+def test_directions_are_put_together(translator: Translator) -> None:
+    scores = np.array([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])  # (target, source)
+    one = Aligned(("a", "b", "c"), ("x", "y"), (0, 1), "output", {"output": scores})
+    assert one.links() == {(0, 0), (0, 1)}
+    assert one.backward_links() == {(0, 0), (1, 0), (2, 1)}
+    assert one.symmetrized("intersection") == {(0, 0)}
+    assert one.symmetrized() == {(0, 0), (1, 0), (0, 1), (2, 1)}
+    # A model of the other direction reads "x y" and writes "a b c": c comes from x here.
+    other_scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
+    other = Aligned(("x", "y"), ("a", "b", "c"), (0, 1, 2), "output", {"output": other_scores})
+    assert one.symmetrized("union", other) == {(0, 0), (0, 1), (1, 1), (2, 0)}
+    with pytest.raises(ValueError, match="its source must be 'x y' and its target 'a b c'"):
+        one.symmetrized(reverse=one)

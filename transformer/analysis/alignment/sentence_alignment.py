@@ -3,6 +3,7 @@
 trace = translator.trace("The cat sleeps.")
 found = aligned(translator.model, trace, layer=0, head=0, to="input")
 found.links()           # {(0, 0), (1, 1), …}: a source word, a target word
+found.symmetrized()     # links from both directions
 found.error(gold)       # AER, where somebody knows better
 """
 
@@ -17,6 +18,7 @@ from jaxtyping import Float
 
 from transformer.analysis.alignment.error_rate import alignment_error
 from transformer.analysis.alignment.leaderboard import By, To, word_scores
+from transformer.analysis.alignment.symmetrization import Symmetrization, symmetrize
 from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.corpora.gold import Gold, Link, words_of
 from transformer.inference import Trace
@@ -46,6 +48,34 @@ class Aligned:
         """Each target word with the source word that has the greatest score."""
         best = self.scores[self.to].argmax(axis=-1)
         return {(int(source), target) for target, source in enumerate(best)}
+
+    def backward_links(self) -> set[Link]:
+        """Each source word with the target word that has the greatest score for it."""
+        best = self.scores[self.to].argmax(axis=0)
+        return {(source, int(target)) for source, target in enumerate(best)}
+
+    def symmetrized(
+        self, method: Symmetrization = "grow-diag-final-and", reverse: Aligned | None = None
+    ) -> set[Link]:
+        """Links from both directions; see `symmetrization.symmetrize`.
+
+        Args:
+            reverse: the alignment of a model of the other direction, of the same two texts, with
+                this one's target as its source. If None, the other direction is `backward_links`,
+                read off the same head.
+
+        Raises:
+            ValueError: for an unknown method, or if `reverse` counts other words.
+        """
+        if reverse is None:
+            return symmetrize(self.links(), self.backward_links(), method)
+        if (reverse.target, reverse.source) != (self.source, self.target):
+            raise ValueError(
+                "the reverse alignment counts other words: its source must be "
+                f"{' '.join(self.target)!r} and its target {' '.join(self.source)!r}"
+            )
+        backward = {(source, target) for target, source in reverse.links()}
+        return symmetrize(self.links(), backward, method)
 
     def error(self, gold: Gold) -> float:
         """AER of these links; see `error_rate.alignment_error`. Raises ValueError if `gold` counts

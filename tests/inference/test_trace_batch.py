@@ -1,0 +1,125 @@
+"""Traces of a batch equal the traces of its sentences; dimensions by name; xarray."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from transformer import Hooks, Trace, Translator
+from transformer.config import ModelConfig
+from transformer.hook_axes import hook_axes
+from transformer.model import Transformer
+from transformer.text import Vocabulary
+
+TEXTS = ["She paints books.", "The baker hides a boat at night.", "She.", "My aunt finds the lamp."]
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_each_trace_equals_that_of_its_sentence(
+    tiny_model: Transformer, vocabulary: Vocabulary, positions: str
+) -> None:
+    with torch.random.fork_rng():
+        torch.manual_seed(2)
+        config = replace(tiny_model.config, positions=positions)
+        translator = Translator(Transformer(config).eval().requires_grad_(False), vocabulary)
+    batch = translator.trace_batch(TEXTS, max_len=9)
+    assert [trace.source for trace in batch] == TEXTS
+    for text, trace in zip(TEXTS, batch, strict=True):
+        alone = translator.trace(text, trace.predicted_ids)
+        assert trace.names == alone.names
+        for field in ("src_tokens", "tgt_tokens", "predicted_tokens", "src_ids", "tgt_ids"):
+            assert getattr(trace, field) == getattr(alone, field)
+        for name in trace:
+            np.testing.assert_allclose(trace[name], alone[name], atol=2e-5, err_msg=name)
+            storage = trace.tensors[name].untyped_storage()
+            assert storage.nbytes() == trace[name].nbytes  # keeps no other sentence alive
+
+
+def test_targets_hooks_and_names_are_those_of_trace(translator: Translator) -> None:
+    names = "decoder.layers.*.cross_attn.hook_weights"
+    zero = Hooks({"decoder.layers.0.cross_attn.hook_heads": lambda heads, name: heads * 0})
+    targets = ["Elle peint des livres.", "Le boulanger."]
+    batch = translator.trace_batch(TEXTS[:2], targets=targets, hooks=zero, names=names)
+    for text, target, trace in zip(TEXTS, targets, batch, strict=False):
+        alone = translator.trace(text, target, hooks=zero, names=names)
+        assert trace.text == target
+        assert trace.names == alone.names
+        np.testing.assert_allclose(trace.weights("cross", 1), alone.weights("cross", 1), atol=1e-5)
+    with pytest.raises(ValueError, match="there are 2 texts and 1 targets"):
+        translator.trace_batch(TEXTS[:2], targets=targets[:1])
+    assert translator.trace_batch([]) == []
+
+
+def test_the_dimensions_of_every_hook_point_are_known(translator: Translator) -> None:
+    trace = translator.trace(TEXTS[1], "Elle peint.")
+    config = translator.model.config
+    sizes = {
+        "head": config.n_heads,
+        "src": len(trace.src_tokens),
+        "src_key": len(trace.src_tokens),
+        "tgt": len(trace.tgt_tokens),
+        "tgt_key": len(trace.tgt_tokens),
+        "d_k": config.d_model // config.n_heads,
+        "d_ff": config.d_ff,
+        "d_model": config.d_model,
+        "vocab": config.vocab_size,
+    }
+    assert len({sizes[axis] for axis in ("head", "src", "tgt", "d_k", "d_ff", "d_model")}) == 6
+    assert trace.names == translator.model.hook_names
+    for name in trace:
+        assert tuple(sizes[axis] for axis in hook_axes(name)) == trace[name].shape, name
+    with pytest.raises(ValueError, match="hook points begin with"):
+        hook_axes("memory")
+
+
+def test_a_dataset_has_the_weights_by_name(translator: Translator) -> None:
+    pytest.importorskip("xarray")
+    trace = translator.trace(TEXTS[1], "Elle peint des livres.")
+    data = trace.to_xarray()
+    assert {*data.data_vars} == {"encoder", "decoder", "cross"}
+    assert data["cross"].dims == ("decoder_layer", "head", "tgt", "src")
+    picked = data["cross"].sel(decoder_layer=1, head=2, tgt=3)
+    np.testing.assert_array_equal(picked, trace.weights("cross", 1)[2, 3])
+    assert picked["predicted_token"].item() == trace.predicted_tokens[3]
+    assert [*data["src_token"].values] == [*trace.src_tokens]
+    for kind, key in (("encoder", "src_key"), ("decoder", "tgt_key"), ("cross", "src")):
+        np.testing.assert_allclose(data[kind].sum(key), 1, atol=1e-5)
+    assert data.attrs["source"] == TEXTS[1]
+    assert data.attrs["translation"] == "Elle peint des livres."
+    assert ModelConfig.from_dict(json.loads(data.attrs["config"]))
+
+
+def test_a_dataset_has_the_hook_points_that_were_asked_for(translator: Translator) -> None:
+    pytest.importorskip("xarray")
+    trace = translator.trace(TEXTS[1], "Elle peint.")
+    data = trace.to_xarray(["encoder.layers.*.ffn_norm.hook_output", "hook_logits"])
+    assert len(data.data_vars) == translator.model.config.n_layers + 1
+    assert data["hook_logits"].dims == ("tgt", "vocab")
+    np.testing.assert_array_equal(data["hook_logits"], trace["hook_logits"])
+    stream = data["encoder.layers.1.ffn_norm.hook_output"]
+    assert stream.sel(src=2)["src_token"].item() == trace.src_tokens[2]
+    with pytest.raises(ValueError, match="no hook 'hook_logit'"):
+        trace.to_xarray("hook_logit")
+
+
+def test_a_dataset_of_another_model_has_what_there_is() -> None:
+    pytest.importorskip("xarray")
+    layers = np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 4, 5))
+    data = Trace.from_weights(["a", "b", "c", "d", "e"], encoder=layers).to_xarray()
+    assert {*data.data_vars} == {"encoder"}
+    assert data["encoder"].shape == (3, 4, 5, 5)
+    np.testing.assert_allclose(data["encoder"], layers, rtol=1e-6)
+
+
+def test_without_xarray_one_sentence_says_what_to_install(
+    translator: Translator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "xarray", None)
+    monkeypatch.delitem(sys.modules, "transformer.inference.xarray_dataset", raising=False)
+    with pytest.raises(ImportError, match=r'package xarray: pip install "heads-up\[xarray\]"'):
+        translator.trace(TEXTS[2], "Elle.").to_xarray()

@@ -1,0 +1,56 @@
+"""Traces of many sentences from a few padded passes, each cut to its own length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from transformer.hook_axes import hook_axes
+from transformer.hook_names import NamesFilter
+from transformer.hooks import Hooks
+from transformer.inference.decoding import SequenceDecoder, group_by_length
+from transformer.inference.results import Translation
+from transformer.inference.trace import Trace
+from transformer.inference.trace_recording import Recording, trace_of
+
+BATCH = 16
+"""Sentences in one pass. Of 30 source and 40 target tokens, all tensors of en-fr take 170 MB."""
+
+
+def trace_batch(
+    decoder: SequenceDecoder,
+    translations: Sequence[Translation],
+    pieces: Sequence[str],
+    hooks: Hooks | None,
+    names: NamesFilter,
+) -> list[Trace]:
+    """Return the trace of each translation, in the same order.
+
+    Runs the encoder and the decoder once for each batch of sentences of similar length. The tensors
+    of a trace are copies without padding.
+    """
+    traces: dict[int, Trace] = {}
+    for indices in group_by_length([len(one.src_ids) for one in translations], BATCH):
+        batch = [translations[i] for i in indices]
+        recording = Recording(decoder.model, hooks, names)
+        memory = decoder.encode([[*one.src_ids] for one in batch], recording.hooks)
+        decoder.logits(memory, [[*one.ids] for one in batch], recording.hooks)
+        tensors = recording.finished()
+        for row, (index, translation) in enumerate(zip(indices, batch, strict=True)):
+            own = {name: _cut(tensor, name, row, translation) for name, tensor in tensors.items()}
+            traces[index] = trace_of(translation, decoder.config, pieces, own)
+    return [traces[i] for i in range(len(translations))]
+
+
+def _cut(tensor: Tensor, name: str, row: int, translation: Translation) -> Tensor:
+    """One sentence's part, with a batch dimension of 1 and without padding."""
+    lengths = {"src": len(translation.src_ids), "tgt": len(translation.ids)}
+    row = 0 if len(tensor) == 1 else row  # positions are the same for all sentences
+    part = tensor[row : row + 1]
+    for dimension, axis in enumerate(hook_axes(name), start=1):
+        length = lengths.get(axis.removesuffix("_key"))
+        if length is not None:
+            part = part.narrow(dimension, 0, length)
+    return part.clone(memory_format=torch.contiguous_format)
