@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from typing import Literal, get_args
 
 from transformer.analysis.corpora.gold import Link
-from transformer.config import near
+from transformer.config import did_you_mean
 
 Symmetrization = Literal[
     "intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"
@@ -46,7 +46,7 @@ def symmetrize(
     """
     if method not in get_args(Symmetrization):
         known = ", ".join(map(repr, get_args(Symmetrization)))
-        hint = near(method, get_args(Symmetrization))
+        hint = did_you_mean(method, get_args(Symmetrization))
         raise ValueError(f"method must be one of {known}, not {method!r}{hint}")
     first, second = set(forward), set(backward)
     if method == "union":
