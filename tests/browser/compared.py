@@ -9,7 +9,7 @@ import numpy.typing as npt
 from playwright.sync_api import Locator, Page
 
 from tests.browser.opened import Numbers
-from tests.figures.made import HOSTILE, Made, made
+from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 
 LAYERS, HEADS = 3, 4
 Pairs = list[tuple[int | None, int | None]]
@@ -24,7 +24,7 @@ TGT_B = ["<s>", "▁le", "▁chat", "▁noir", "▁dort"]
 TGT: Pairs = [(0, 0), (1, 1), (2, None), (3, 2), (4, 3), (None, 4)]
 
 
-def drawn_at_random(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: int) -> Made:
+def drawn_at_random(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: int) -> FakeTrace:
     layers, heads = shape.get("layers", LAYERS), shape.get("heads", HEADS)
     rng = np.random.default_rng(seed)
 
@@ -32,7 +32,7 @@ def drawn_at_random(seed: int, src: Sequence[str], tgt: Sequence[str], **shape: 
         return rng.dirichlet(np.full(columns, 2.0), (layers, heads, rows)).astype(np.float32)
 
     decoder = np.tril(weights(len(tgt), len(tgt)) + np.float32(1e-3))
-    return made(
+    return fake_trace(
         src,
         tgt,
         layers=layers,

@@ -7,13 +7,13 @@ from pathlib import Path
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.opened import on_screen
-from tests.figures.made import made
+from tests.figures.fake_traces import fake_trace
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.explorer_sides import Traced
 
 SRC = ["▁the", "▁ho", "use", "▁is", "▁the", "▁best", "</s>"]
 TGT = ["<s>", "▁la", "▁mai", "son", "▁est", "▁la"]
-TRACE = made(SRC, TGT)
+TRACE = fake_trace(SRC, TGT)
 EXACT = 1.01e-4  # four digits are shown
 
 

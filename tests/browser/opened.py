@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from playwright.sync_api import FloatRect, Locator, Page
 
-from tests.figures.made import HOSTILE, Made, made
+from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.views import page as as_page
 
@@ -26,11 +26,11 @@ _COPY = """
 PNG, SVG, CSV = "Image (PNG)", "Vector image (SVG)", "Table (CSV)"
 TGT = ["<s>", "▁r", "ows", "▁r", "."]
 SRC = [*HOSTILE, "</s>"]
-TRACE = made(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
+TRACE = fake_trace(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
 WRITTEN = [*TGT[1:], "</s>"]
 
 
-def opened(page: Page, folder: Path, *traces: Made, **state: Any) -> Page:
+def opened(page: Page, folder: Path, *traces: FakeTrace, **state: Any) -> Page:
     """A file with this explorer, on screen; the heatmap unless another view is asked for, with all
     options, exactly."""
     names = "AB" if len(traces) > 1 else " "
@@ -140,7 +140,7 @@ def scripted(page: Page, folder: Path, start: str) -> Page:
     return on_screen(page, folder, as_page(start))
 
 
-def head(kind: str, layer: int, number: int, trace: Made = TRACE) -> Numbers:
+def head(kind: str, layer: int, number: int, trace: FakeTrace = TRACE) -> Numbers:
     return trace.weights(kind, layer)[number].astype(float)
 
 

@@ -21,7 +21,7 @@ from tests.browser.compared import (
 )
 from tests.browser.conftest import NewPage
 from tests.browser.opened import opened, table, taken_text
-from tests.figures.made import HOSTILE, made
+from tests.figures.fake_traces import HOSTILE, fake_trace
 
 pytestmark = pytest.mark.browser
 
@@ -87,7 +87,7 @@ def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -
 
 
 def test_a_kind_that_b_does_not_have(page: Page, tmp_path: Path) -> None:
-    other = made(SRC_B, TGT_B, kinds=["cross"])
+    other = fake_trace(SRC_B, TGT_B, kinds=["cross"])
     opened(page, tmp_path, A, other, view="compare", kind="decoder")
     expect(page.locator(".hu-compare")).to_contain_text("B has no weights of this kind")
     page.locator("[data-kind=cross]").click()
@@ -97,7 +97,7 @@ def test_a_kind_that_b_does_not_have(page: Page, tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [390, 1400])
 def test_any_token_and_any_text_is_text(new_page: NewPage, tmp_path: Path, width: int) -> None:
     page = new_page(width)
-    one = made(SRC_A, TGT_A, source="<b>x</b> " + HOSTILE[0])
+    one = fake_trace(SRC_A, TGT_A, source="<b>x</b> " + HOSTILE[0])
     opened(page, tmp_path, one, B, view="compare", kind="encoder")
     expect(page.locator(".hu-texts p").first).to_have_text("<b>x</b> " + HOSTILE[0])
     _, rows = table(page)
@@ -123,7 +123,7 @@ def test_the_three_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> Non
 def test_a_long_sentence_is_compared_by_its_small_pictures(page: Page, tmp_path: Path) -> None:
     words = [f"▁word{i}" for i in range(90)]
     one, other = (
-        made(words[by:], words[:3], layers=1, heads=2, kinds=["encoder"]) for by in (0, 5)
+        fake_trace(words[by:], words[:3], layers=1, heads=2, kinds=["encoder"]) for by in (0, 5)
     )
     opened(page, tmp_path, one, other, view="compare")
     expect(page.locator(".hu-most p")).to_contain_text("(from the small pictures)")

@@ -25,7 +25,7 @@ from tests.browser.decoded import (
     same_rows,
 )
 from tests.browser.opened import CSV, SVG, taken_text
-from tests.figures.made import HOSTILE
+from tests.figures.fake_traces import HOSTILE
 
 pytestmark = pytest.mark.browser
 

@@ -11,12 +11,14 @@ from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
 from tests.browser.opened import opened
 from tests.browser.visited import TEXT
-from tests.figures.made import made
+from tests.figures.fake_traces import fake_trace
 from transformer import Translator
 
 pytestmark = pytest.mark.browser
 
-TRACE = made(["▁a", "▁red", "▁umbr", "ella", "</s>"], ["<s>", "▁un", "▁para", "pluie", "▁rouge"])
+TRACE = fake_trace(
+    ["▁a", "▁red", "▁umbr", "ella", "</s>"], ["<s>", "▁un", "▁para", "pluie", "▁rouge"]
+)
 SHORT, MIDDLE = "She paints.", "She paints a boat and the baker sells bread."
 LONG = f"{MIDDLE} {MIDDLE}"
 

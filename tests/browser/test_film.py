@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of, table, weights
-from tests.figures.filmed import LABELS, SRC, filmed
+from tests.figures.film_frames import LABELS, SRC, filmed
 from transformer.figures.film import film_data, film_page
 from transformer.figures.packing import unpack
 from transformer.figures.views import page as as_page

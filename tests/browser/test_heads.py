@@ -21,7 +21,7 @@ from tests.browser.heads import (
     reads,
     state,
 )
-from tests.figures.made import HOSTILE, made
+from tests.figures.fake_traces import HOSTILE, fake_trace
 
 pytestmark = pytest.mark.browser
 
@@ -145,7 +145,7 @@ def test_what_a_decoder_may_not_see_has_no_line(heads: Page) -> None:
 
 
 def test_tokens_are_text_and_repeated_ones_stay_apart(page: Page, tmp_path: Path) -> None:
-    trace = made(HOSTILE, HOSTILE)
+    trace = fake_trace(HOSTILE, HOSTILE)
     opened(page, tmp_path, trace, kind="encoder")
     for row, token in enumerate(HOSTILE):
         point(page, "q", row)

@@ -25,7 +25,7 @@ from tests.browser.heads import (
     state,
 )
 from tests.browser.opened import taken_text
-from tests.figures.made import HOSTILE, made
+from tests.figures.fake_traces import HOSTILE, fake_trace
 
 pytestmark = pytest.mark.browser
 
@@ -62,7 +62,7 @@ def test_the_heads_that_are_on_are_drawn_each_in_its_colour(
     hot = np.zeros((3, 4, 6, 7), np.float32)
     for head in range(4):
         hot[:, head, np.arange(6), head] = 1
-    page = opened(new_page(scheme=scheme), tmp_path, made(SRC, TGT, cross=hot))
+    page = opened(new_page(scheme=scheme), tmp_path, fake_trace(SRC, TGT, cross=hot))
     chip = page.get_by_role("button", name="layer 1, head", exact=False)
     expect(chip).to_have_count(4)
     assert drawn(page) == {2}  # as its number
@@ -104,7 +104,9 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
     hot[:, :, 1:5, 6] = 1e-3
     hot[0, 0, 0, 0] = hot[0, 8, 5, 5] = 1  # level lines, at the top and further down
     names = ",".join(f"0.{head}" for head in range(9))
-    opened(page, tmp_path, made(SRC, TGT, layers=1, heads=10, cross=hot), layer=0, heads=names)
+    opened(
+        page, tmp_path, fake_trace(SRC, TGT, layers=1, heads=10, cross=hot), layer=0, heads=names
+    )
     rows = page.evaluate(INK, page.evaluate("view.ctx.look.series[0]"))
     middle = len(rows) // 2
     solid, dashed = max(rows[:middle]), max(rows[middle:])
@@ -117,7 +119,7 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
 
 
 def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None:
-    trace = made(HOSTILE, HOSTILE)
+    trace = fake_trace(HOSTILE, HOSTILE)
     opened(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
     rows = list(csv.DictReader(io.StringIO(taken_text(page, "Table (CSV)"), newline="")))
     assert len(rows) == 2 * 49
@@ -152,7 +154,7 @@ def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(
     opened(
         page,
         tmp_path,
-        made(tokens, tokens, layers=1, heads=2, kinds=["encoder"], encoder=weights),
+        fake_trace(tokens, tokens, layers=1, heads=2, kinds=["encoder"], encoder=weights),
         kind="encoder",
         layer=0,
         head=1,

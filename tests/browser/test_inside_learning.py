@@ -15,7 +15,7 @@ from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of
 from tests.browser.visited import inside
-from tests.figures.made import update
+from tests.figures.fake_traces import update
 from transformer.figures.box_layout import STOPS
 from transformer.figures.moments import moments_page
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.opened import opened, place_of, ramp, table, taken_text
-from tests.figures.made import HOSTILE, made
+from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.measures import KINDS
 
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ BACK = np.eye(len(SRC), k=-1, dtype=np.float32)  # looks one back; the first tok
 BACK[0, 0] = 1
 ENCODER = np.random.default_rng(5).dirichlet(np.full(len(SRC), 0.4), (LAYERS, HEADS, len(SRC)))
 ENCODER[1, 2] = BACK
-TRACE = made(SRC, TGT, layers=LAYERS, heads=HEADS, encoder=ENCODER.astype(np.float32))
+TRACE = fake_trace(SRC, TGT, layers=LAYERS, heads=HEADS, encoder=ENCODER.astype(np.float32))
 Numbers = npt.NDArray[np.float64]
 
 

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, opened
-from tests.figures.made import HOSTILE, made
+from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.explorer import Notice
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.browser
 LAYERS, HEADS = 3, 4
 SRC = ["▁the", "▁red", "▁um", "brella", "?", *HOSTILE[:2], "</s>"]
 TGT = ["<s>", "▁le", "▁para", "pluie", "▁rouge"]
-TRACE = made(SRC, TGT, layers=LAYERS, heads=HEADS)
+TRACE = fake_trace(SRC, TGT, layers=LAYERS, heads=HEADS)
 NAMES = {
     "encoder": "Encoder self-attention",
     "decoder": "Decoder self-attention",

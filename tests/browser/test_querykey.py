@@ -17,7 +17,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
 from tests.browser.opened import on_screen, place_of, taken_text
-from tests.figures.made import HOSTILE
+from tests.figures.fake_traces import HOSTILE
 from transformer.config import ModelConfig
 from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import Translator

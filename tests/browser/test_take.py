@@ -29,7 +29,7 @@ from tests.browser.opened import (
     table,
     taken,
 )
-from tests.figures.made import made
+from tests.figures.fake_traces import fake_trace
 from transformer.figures.views import EXPLORER
 
 pytestmark = pytest.mark.browser
@@ -266,14 +266,17 @@ def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(
 
 
 def test_where_there_is_no_picture_none_is_offered(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, made(["</s>"], ["<s>", "a"]), special="hidden")
+    opened(page, tmp_path, fake_trace(["</s>"], ["<s>", "a"]), special="hidden")
     page.get_by_role("button", name="Export").click()
     for what in (PNG, SVG):
         expect(page.get_by_role("button", name=what)).to_be_disabled()
 
 
 def test_every_view_can_be_taken_away_and_read_as_a_table(page: Page, tmp_path: Path) -> None:
-    pair = [made(SRC, TGT, vectors=True), made(SRC[2:], TGT, vectors=True, source="Another one.")]
+    pair = [
+        fake_trace(SRC, TGT, vectors=True),
+        fake_trace(SRC[2:], TGT, vectors=True, source="Another one."),
+    ]
     opened(page, tmp_path, *pair, layer=1, head=2)
     tabs = page.locator(".hu-tabs [role=tab]")
     names = [tab.get_attribute("data-view") for tab in tabs.all()]

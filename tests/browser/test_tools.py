@@ -24,7 +24,7 @@ from tests.browser.opened import (
     taken,
     weights,
 )
-from tests.figures.made import Made, made
+from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer.figures import ExplorerData, ExplorerView, explorer_data, prefixed
 from transformer.figures.views import TABS, style
 
@@ -54,7 +54,7 @@ def test_the_table_is_made_when_it_is_opened_and_follows_the_view(
 def test_a_long_table_is_cut_and_says_so(page: Page, tmp_path: Path) -> None:
     n = 200
     labels = [f"▁w{i}" for i in range(n)]
-    trace = made(labels, ["<s>"], layers=1, heads=1, kinds=["encoder"])
+    trace = fake_trace(labels, ["<s>"], layers=1, heads=1, kinds=["encoder"])
     opened(page, tmp_path, trace, kind="encoder")
     _, rows = table(page)
     assert len(rows) == 20000 // (n + 1)
@@ -188,7 +188,7 @@ def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) ->
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
 
 
-def in_the_shadow(page: Page, folder: Path, trace: Made) -> Page:
+def in_the_shadow(page: Page, folder: Path, trace: FakeTrace) -> Page:
     """As Streamlit mounts it."""
     side = ExplorerData(trace)
     parts = prefixed(side.layers([0]), 0)

@@ -26,7 +26,7 @@ from tests.browser.opened import (
     tip,
     weights,
 )
-from tests.figures.made import HOSTILE, made
+from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.figures import explorer_sides as packing_limits
 from transformer.figures import translation_data, translation_page
 
@@ -110,7 +110,7 @@ def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
     new_page: NewPage, tmp_path: Path
 ) -> None:
     row = np.array([0, 0.01, 0.04, 0.1, 0.15, 0.2, 0.23, 0.27], np.float32)
-    trace = made(SRC, TGT, layers=1, heads=1, cross=np.tile(row, (1, 1, 5, 1)))
+    trace = fake_trace(SRC, TGT, layers=1, heads=1, cross=np.tile(row, (1, 1, 5, 1)))
     for scheme, sign in (("light", -1), ("dark", 1)):
         page = opened(new_page(scheme=scheme), tmp_path, trace)
         colours = pixels(page, spots(page, 5, 8))[16:24]
@@ -155,7 +155,7 @@ def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(
 
 
 def test_a_closer_look_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> None:
-    trace = made([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
+    trace = fake_trace([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
     opened(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
     wanted = head("cross", 1, 2, trace)
     *_, wide, high = marked(page)
@@ -177,7 +177,12 @@ def test_a_closer_look_shows_the_part_around_the_cell(page: Page, tmp_path: Path
 
 def test_the_future_is_masked_not_zero(page: Page, tmp_path: Path) -> None:
     values = np.tril(np.full((1, 1, 7, 7), 0.1, np.float32))
-    opened(page, tmp_path, made(["a"], HOSTILE, layers=1, heads=1, decoder=values), kind="decoder")
+    opened(
+        page,
+        tmp_path,
+        fake_trace(["a"], HOSTILE, layers=1, heads=1, decoder=values),
+        kind="decoder",
+    )
     said = page.locator(".hu-tip")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
@@ -194,7 +199,7 @@ def test_what_one_byte_cannot_tell_is_not_told(
 ) -> None:
     monkeypatch.setattr(packing_limits, "FINE_LIMIT", 0)
     values = np.array([[[[0.123456, 0.001, 0.875544]]]], np.float32)
-    trace = made(["x", "y", "z"], ["<s>"], layers=1, heads=1, kinds=["cross"], cross=values)
+    trace = fake_trace(["x", "y", "z"], ["<s>"], layers=1, heads=1, kinds=["cross"], cross=values)
     opened(page, tmp_path, trace)
     page.locator(".hu-canvas").focus()
     for shown in ("≈ 0.12", "< 0.01", "≈ 0.88"):
@@ -208,7 +213,7 @@ def test_a_long_sentence_is_drawn_and_read_to_its_last_cell(page: Page, tmp_path
     values = np.full((1, 2, n, n), 1 / n, np.float32)
     values[0, 1, n - 1, n - 1] = 0.5
     labels = [f"▁word{i}" for i in range(n)]
-    trace = made(labels, ["<s>"], layers=1, heads=2, kinds=["encoder"], encoder=values)
+    trace = fake_trace(labels, ["<s>"], layers=1, heads=2, kinds=["encoder"], encoder=values)
     opened(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
     assert tip(page) == "0.5000"
     assert page.locator(".hu-tip").inner_text().count("word299") == 2

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.opened import TRACE, Numbers, head, opened, pixels, spots, table, weights
-from tests.figures.made import made
+from tests.figures.fake_traces import fake_trace
 
 pytestmark = pytest.mark.browser
 
@@ -26,7 +26,9 @@ def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> 
 
 
 def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
-    trace = made(["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"])
+    trace = fake_trace(
+        ["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"]
+    )
     opened(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
     # Rows go by what is written from them: ▁in croy | ▁le | </s>.
     rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]

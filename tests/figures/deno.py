@@ -1,4 +1,4 @@
-"""The deno of the development environment, for the model in the browser without a browser."""
+"""Runs the browser's model in Deno, without a browser."""
 
 from __future__ import annotations
 
@@ -17,13 +17,14 @@ SENTENCES = tuple(
     dict.fromkeys(
         [
             *PARALLEL_EXAMPLES["en"],
-            *(text for one in course.LESSONS if not one.task for text in one.sentences),
+            *(text for lesson in course.LESSONS if not lesson.task for text in lesson.sentences),
         ]
     )
 )
 
 
 def run_deno(*arguments: str) -> Any:
+    """Return the JSON that parity.js prints for these arguments."""
     command = [str(DENO), "run", "--quiet", "--allow-read", str(SCRIPT), *arguments]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=240, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""The Node that Playwright brings, for scripts without a browser."""
+"""Runs scripts in Playwright's Node, without a browser."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import subprocess
 from playwright._impl._driver import compute_driver_executable
 
 
-def node(*given: str) -> subprocess.CompletedProcess[str]:
-    """Node run with these options, to its end."""
-    command = [compute_driver_executable()[0], *given]
+def node(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run Node with these arguments and return the finished process."""
+    command = [compute_driver_executable()[0], *arguments]
     return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=False)

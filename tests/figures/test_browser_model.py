@@ -65,9 +65,9 @@ def test_pieces_are_equal_on_varied_text(pair: str, tmp_path: Path) -> None:
         [rng.randrange(len(vocabulary)) for _ in range(rng.randint(0, 20))] for _ in range(500)
     ]
     (tmp_path / "cases.json").write_text(json.dumps({"texts": texts, "lists": lists}))
-    found = run_deno("pieces", str(tmp_path), str(folder))
-    assert found["ids"] == [vocabulary.encode(text) for text in texts]
-    assert found["texts"] == [vocabulary.decode(ids) for ids in lists]
+    js_results = run_deno("pieces", str(tmp_path), str(folder))
+    assert js_results["ids"] == [vocabulary.encode(text) for text in texts]
+    assert js_results["texts"] == [vocabulary.decode(ids) for ids in lists]
 
 
 def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str, Any]]:
@@ -86,8 +86,10 @@ def _cases(translator: Translator, sentences: tuple[str, ...]) -> list[dict[str,
         for beam_size, step in ((1, 0), (1, 2), (4, 0), (4, 2)):
             done = translator.translate(text, beam_size=beam_size)
             row = done.steps[min(step, len(done.ids) - 1)]
-            other = next(one.id for one in row.candidates if one.id != row.chosen.id)
-            prefix = [*done.ids[: min(step, len(done.ids) - 1)], other]
+            second_best = next(
+                candidate.id for candidate in row.candidates if candidate.id != row.chosen.id
+            )
+            prefix = [*done.ids[: min(step, len(done.ids) - 1)], second_best]
             cases.append({"text": text, "options": {"prefix": prefix, "beamSize": beam_size}})
     for case in cases:
         hooks = None
@@ -110,12 +112,12 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
             name: torch.tensor(case["trace"][name]).float().contiguous() for name in case["trace"]
         }
         save_file(tensors, out / f"{number}.safetensors")
-    written = [{name: one for name, one in case.items() if name != "trace"} for case in cases]
+    written = [{name: value for name, value in case.items() if name != "trace"} for case in cases]
     (out / "cases.json").write_text(json.dumps(written))
     for products in ("plain", "fast"):
-        found = run_deno("traces", str(out), str(folder), products)
-        assert len(found) == len(cases)
-        for case, got in zip(cases, found, strict=True):
+        js_results = run_deno("traces", str(out), str(folder), products)
+        assert len(js_results) == len(cases)
+        for case, got in zip(cases, js_results, strict=True):
             done = case["trace"].translation
             label = (case["text"], case["options"], case.get("how"), products)
             assert got["ids"] == list(done.ids), label
@@ -127,8 +129,8 @@ def _compare(translator: Translator, folder: Path, cases: list[dict[str, Any]], 
                 assert difference <= limit, (label, name, difference)
             for step, row in zip(got["steps"], done.steps, strict=True):
                 assert step["chosen"]["probability"] == pytest.approx(row.probability, abs=1e-3)
-                assert [one["probability"] for one in step["candidates"]] == pytest.approx(
-                    [one.probability for one in row.candidates], abs=1e-3
+                assert [value["probability"] for value in step["candidates"]] == pytest.approx(
+                    [value.probability for value in row.candidates], abs=1e-3
                 )
             if done.tree is None:
                 assert got["tree"] is None

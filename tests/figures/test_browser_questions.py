@@ -40,10 +40,10 @@ CHECKS: list[tuple[str, _View]] = [
 ]
 
 
-def _same(ours: str, theirs: str, label: object) -> None:
+def _same(expected: str, actual: str, label: object) -> None:
     """Texts are equal; their numbers to the last digit shown, and rounding errors in kind."""
-    assert NUMBER.sub("#", ours) == NUMBER.sub("#", theirs), label
-    for a, b in zip(NUMBER.findall(ours), NUMBER.findall(theirs), strict=True):
+    assert NUMBER.sub("#", expected) == NUMBER.sub("#", actual), label
+    for a, b in zip(NUMBER.findall(expected), NUMBER.findall(actual), strict=True):
         if "e-" in a:
             assert float(b) < 1e-3, label
             continue
@@ -53,7 +53,9 @@ def _same(ours: str, theirs: str, label: object) -> None:
 
 
 def _texts(question: dict[str, Any]) -> list[str]:
-    options = [text for one in question["options"] for text in (one["label"], one["feedback"])]
+    options = [
+        text for option in question["options"] for text in (option["label"], option["feedback"])
+    ]
     return [question["exhibit"], question["answer"], *options]
 
 
@@ -70,12 +72,12 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
         (name, {**vars(view), "count": 8 * len(view.off.split(",")) if view.off else 0})
         for name, view in CHECKS
     ]
-    known = aligner and {n: getattr(aligner, n) for n in ("layer", "head", "weights_to")}
-    cases = {"texts": texts, "aligner": known, "checks": checks}
+    aligner_fields = aligner and {n: getattr(aligner, n) for n in ("layer", "head", "weights_to")}
+    cases = {"texts": texts, "aligner": aligner_fields, "checks": checks}
     (tmp_path / "cases.json").write_text(json.dumps(cases))
-    found = run_deno("questions", str(tmp_path), str(folder))
-    shown = dict.fromkeys(LIVE_LESSONS, 0)
-    for text, got in zip(texts, found, strict=True):
+    js_results = run_deno("questions", str(tmp_path), str(folder))
+    counts = dict.fromkeys(LIVE_LESSONS, 0)
+    for text, got in zip(texts, js_results, strict=True):
         lesson = LessonCase(model, text)
         assert got["questions"].keys() == set(LIVE_LESSONS)
         built: dict[str, Question] = {}
@@ -89,13 +91,13 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
             if reason:
                 assert theirs == reason, label
                 continue
-            ours = question_data(built[name])
+            expected = question_data(built[name])
             assert isinstance(theirs, dict), (label, theirs)
-            for a, b in zip(_texts(ours), _texts(theirs), strict=True):
+            for a, b in zip(_texts(expected), _texts(theirs), strict=True):
                 _same(a, b, label)
             for part in ("correct", "startFields", "answerFields"):
-                assert theirs[part] == ours[part], label
-            shown[name] += 1
+                assert theirs[part] == expected[part], label
+            counts[name] += 1
         for (name, view), check in zip(CHECKS, got["checked"], strict=True):
             if name not in built:
                 continue
@@ -104,7 +106,7 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
             right, explanation = is_right(model, view)
             assert check["right"] == right
             _same(explanation, check["text"], (text, name, view))
-    assert min(shown.values()) >= 1, shown
+    assert min(counts.values()) >= 1, counts
 
 
 def test_the_other_lessons_have_no_sentence_of_the_visitor() -> None:

@@ -38,31 +38,31 @@ def test_the_views_are_given_the_same(pair: str, tmp_path: Path) -> None:
     readings = [CachedTrace(translator.trace(text), "m") for text in TEXTS]
     cases = {"texts": TEXTS, "fixed": fixed_header(), "aligner": vars(ALIGNER)}
     (tmp_path / "cases.json").write_text(json.dumps(cases))
-    found = run_deno("views", str(tmp_path), str(folder))
-    for place, (reading, got) in enumerate(zip(readings, found, strict=True)):
-        second = readings[(place + 1) % len(readings)]
-        sides = [ExplorerData(one.trace, "", "m") for one in (reading, second)]
+    js_results = run_deno("views", str(tmp_path), str(folder))
+    for index, (reading, got) in enumerate(zip(readings, js_results, strict=True)):
+        second = readings[(index + 1) % len(readings)]
+        sides = [ExplorerData(side.trace, "", "m") for side in (reading, second)]
         expected = explorer_data(
             sides, first_look(reading, state_of({})), [], visit=3, versus="other",
             story=story(reading),
         )  # fmt: skip
-        wanted, parts = unpack(expected)
+        expected_header, parts = unpack(expected)
         head, packed = unpack(base64.b64decode(got["explorer"]))
         later = {meta["name"] for meta in head.pop("later")}
         assert "0.weights.encoder.5" in later
         assert "1.query.cross.5.7" in later
-        del wanted["later"]
-        for one in (*head["sides"], *wanted["sides"]):
-            del one["id"]
-        _close(head, wanted, f"{TEXTS[place]}")
-        told = unpack(base64.b64decode(got["measured"]))[0]
-        shown = first_look(reading, state_of({}), ALIGNER)
-        assert told["start"] == shown
-        notices = [one.data() for one in story(reading, ALIGNER)]
-        assert told["story"] == json.loads(json.dumps(notices))
+        del expected_header["later"]
+        for side in (*head["sides"], *expected_header["sides"]):
+            del side["id"]
+        _close(head, expected_header, f"{TEXTS[index]}")
+        measured = unpack(base64.b64decode(got["measured"]))[0]
+        first_state = first_look(reading, state_of({}), ALIGNER)
+        assert measured["start"] == first_state
+        notices = [side.data() for side in story(reading, ALIGNER)]
+        assert measured["story"] == json.loads(json.dumps(notices))
         assert packed.keys() == parts.keys()
         for name, part in parts.items():
-            _close_parts(packed[name], part, f"{TEXTS[place]} {name}")
+            _close_parts(packed[name], part, f"{TEXTS[index]} {name}")
         layers = [sides[0].layer("cross", 2), sides[1].layer("decoder", 0)]
         vectors = {
             part.name: part
@@ -70,37 +70,37 @@ def test_the_views_are_given_the_same(pair: str, tmp_path: Path) -> None:
                          *vectors_of(second.trace, "cross", 0, 1))
         }  # fmt: skip
         expected_parts = [*layers, vectors["scores.encoder.1.3"], vectors["value.cross.0.1"]]
-        for one, part in zip(got["later"], expected_parts, strict=True):
-            array = np.array(one["values"], dtype=part.array.dtype).reshape(one["shape"])
-            _close_parts(Part(one["name"], array, one["top"]), part, part.name)
+        for side, part in zip(got["later"], expected_parts, strict=True):
+            array = np.array(side["values"], dtype=part.array.dtype).reshape(side["shape"])
+            _close_parts(Part(side["name"], array, side["top"]), part, part.name)
         rivals = rival_words(translator, reading.trace.translation)
         _close(got["glance"], glance_data(reading.trace, rivals, 1), "glance")
         _close(got["aligned"], glance_data(reading.trace, aligner=ALIGNER), "glance")
 
 
-def _close(got: Any, wanted: Any, where: str) -> None:
+def _close(got: Any, expected: Any, where: str) -> None:
     """Equal, numbers to what float32 leaves of them."""
-    if isinstance(wanted, dict):
-        assert got.keys() == wanted.keys(), where
-        for name in wanted:
-            _close(got[name], wanted[name], f"{where}.{name}")
-    elif isinstance(wanted, list | tuple):
-        assert len(got) == len(wanted), where
-        for place, (a, b) in enumerate(zip(got, wanted, strict=True)):
-            _close(a, b, f"{where}[{place}]")
-    elif isinstance(wanted, float):
-        assert got == pytest.approx(wanted, abs=2e-4), where
+    if isinstance(expected, dict):
+        assert got.keys() == expected.keys(), where
+        for name in expected:
+            _close(got[name], expected[name], f"{where}.{name}")
+    elif isinstance(expected, list | tuple):
+        assert len(got) == len(expected), where
+        for index, (a, b) in enumerate(zip(got, expected, strict=True)):
+            _close(a, b, f"{where}[{index}]")
+    elif isinstance(expected, float):
+        assert got == pytest.approx(expected, abs=2e-4), where
     else:
-        assert got == wanted, where
+        assert got == expected, where
 
 
-def _close_parts(got: Part, wanted: Part, where: str) -> None:
-    assert got.array.shape == wanted.array.shape, where
-    assert (got.top, got.array.dtype) == (wanted.top, wanted.array.dtype), where
-    if wanted.top:
-        a, b = weights_of(got), weights_of(wanted)
-        assert np.abs(a - b).max() <= (1e-4 if wanted.top > 255 else 0.01), where
-    elif wanted.array.dtype.kind == "f":
-        assert np.abs(got.array - wanted.array).max() < 1e-3, where
+def _close_parts(got: Part, expected: Part, where: str) -> None:
+    assert got.array.shape == expected.array.shape, where
+    assert (got.top, got.array.dtype) == (expected.top, expected.array.dtype), where
+    if expected.top:
+        a, b = weights_of(got), weights_of(expected)
+        assert np.abs(a - b).max() <= (1e-4 if expected.top > 255 else 0.01), where
+    elif expected.array.dtype.kind == "f":
+        assert np.abs(got.array - expected.array).max() < 1e-3, where
     else:
-        assert (got.array == wanted.array).all(), where
+        assert (got.array == expected.array).all(), where

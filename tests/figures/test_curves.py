@@ -16,17 +16,17 @@ HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
 
 def lines(steps: int = 20, every: int = 5, lift: float = 0.0) -> list[dict[str, Any]]:
     """A run that takes half a second a step, and is measured every few."""
-    found: list[dict[str, Any]] = []
+    metrics: list[dict[str, Any]] = []
     for step in range(1, steps + 1):
         nll = 5 / step + lift
-        found.append(
+        metrics.append(
             {"step": step, "loss": nll + 0.5, "nll": nll, "learning_rate": step * 1e-4}
             | {"gradient_norm": 2.0, "tokens": 700, "seconds": 0.5}
         )
         if step % every == 0:
             accuracy = step / steps
-            found.append({"step": step, "valid_loss": nll + 0.1, "token_accuracy": accuracy})
-    return found
+            metrics.append({"step": step, "valid_loss": nll + 0.1, "token_accuracy": accuracy})
+    return metrics
 
 
 def traces(figure: go.Figure) -> dict[str, Any]:
@@ -34,37 +34,37 @@ def traces(figure: go.Figure) -> dict[str, Any]:
 
 
 def test_training_and_validation_are_drawn_at_their_steps() -> None:
-    found = traces(curves({"only": lines()}))
-    assert list(found) == ["training", "validation"]
-    np.testing.assert_array_equal(found["training"].x, np.arange(1, 21))
-    np.testing.assert_allclose(found["training"].y, 5 / np.arange(1, 21))  # without smoothing
-    np.testing.assert_array_equal(found["validation"].x, [5, 10, 15, 20])
-    np.testing.assert_allclose(found["validation"].y, 5 / np.array([5, 10, 15, 20]) + 0.1)
-    assert found["training"].mode == "lines"
-    assert found["validation"].mode == "lines+markers"
+    drawn = traces(curves({"only": lines()}))
+    assert list(drawn) == ["training", "validation"]
+    np.testing.assert_array_equal(drawn["training"].x, np.arange(1, 21))
+    np.testing.assert_allclose(drawn["training"].y, 5 / np.arange(1, 21))  # without smoothing
+    np.testing.assert_array_equal(drawn["validation"].x, [5, 10, 15, 20])
+    np.testing.assert_allclose(drawn["validation"].y, 5 / np.array([5, 10, 15, 20]) + 0.1)
+    assert drawn["training"].mode == "lines"
+    assert drawn["validation"].mode == "lines+markers"
 
 
 def test_over_seconds_a_validation_stands_where_its_step_ended() -> None:
-    found = traces(curves({"only": lines()}, x="seconds"))
-    np.testing.assert_allclose(found["training"].x, 0.5 * np.arange(1, 21))
-    np.testing.assert_allclose(found["validation"].x, [2.5, 5, 7.5, 10])
+    drawn = traces(curves({"only": lines()}, x="seconds"))
+    np.testing.assert_allclose(drawn["training"].x, 0.5 * np.arange(1, 21))
+    np.testing.assert_allclose(drawn["validation"].x, [2.5, 5, 7.5, 10])
 
 
 def test_tokens_per_second_are_those_of_a_step() -> None:
-    found = traces(curves({"only": lines()}, "tokens_per_second"))
-    np.testing.assert_allclose(found["training"].y, np.full(20, 1400))
+    drawn = traces(curves({"only": lines()}, "tokens_per_second"))
+    np.testing.assert_allclose(drawn["training"].y, np.full(20, 1400))
 
 
 def test_runs_laid_over_each_other_are_told_apart_without_colour() -> None:
     runs = {f"run {n}": lines(lift=n) for n in range(6)}
-    found = traces(curves(runs, "learning_rate")).values()
-    assert len({trace.line.color for trace in found}) == 6
-    assert len({trace.line.dash for trace in found}) == 6
+    drawn = traces(curves(runs, "learning_rate")).values()
+    assert len({trace.line.color for trace in drawn}) == 6
+    assert len({trace.line.dash for trace in drawn}) == 6
     validation = [t for name, t in traces(curves(runs)).items() if "validation" in name]
     assert len({trace.marker.symbol for trace in validation}) == 6
     assert len({trace.line.dash for trace in validation}) == 6
-    many = curves({f"run {n}": lines() for n in range(16)}, "learning_rate").data
-    assert len({(trace.line.color, trace.line.dash) for trace in many}) == 16
+    sixteen_runs = curves({f"run {n}": lines() for n in range(16)}, "learning_rate").data
+    assert len({(trace.line.color, trace.line.dash) for trace in sixteen_runs}) == 16
 
 
 def luminance(colour: str) -> float:
@@ -104,10 +104,10 @@ def test_a_short_curve_is_drawn_whole_and_a_long_one_within_its_limit() -> None:
     x, y = thin(np.arange(float(POINTS)), np.zeros(POINTS))
     assert len(x) == len(y) == POINTS
     assert len(curves({"long": lines(5000)}).data[0].x) <= POINTS
-    for most in (4, 5, 6, 7, 100):
+    for limit in (4, 5, 6, 7, 100):
         assert (
-            len(thin(np.arange(1000.0), np.random.default_rng(1).normal(size=1000), most)[0])
-            <= most
+            len(thin(np.arange(1000.0), np.random.default_rng(1).normal(size=1000), limit)[0])
+            <= limit
         )
     with pytest.raises(ValueError, match="4 points or more, not 3"):
         thin(np.arange(9.0), np.arange(9.0), 3)
@@ -160,14 +160,14 @@ def test_numbers_that_are_none_are_left_out_and_log_leaves_out_zero() -> None:
     assert curves({"r": zero}, log=True).layout.yaxis.type == "log"
 
 
-@pytest.mark.parametrize("what", QUANTITIES)
-def test_every_quantity_can_be_drawn(what: str) -> None:
+@pytest.mark.parametrize("quantity_name", QUANTITIES)
+def test_every_quantity_can_be_drawn(quantity_name: str) -> None:
     line = {"step": 1, "loss": 1.0, "nll": 1.0, "learning_rate": 1.0, "gradient_norm": 1.0}
     line |= {"tokens": 7, "seconds": 1.0}
     valid = {"step": 1, "valid_loss": 1.0, "perplexity": 2.7, "token_accuracy": 0.5}
     valid |= {"sequence_accuracy": 0.5, "bleu": 30.0, "aer": 0.2}
     for log in (False, True):
-        assert curves({"r": [line, valid]}, what, log=log).data
+        assert curves({"r": [line, valid]}, quantity_name, log=log).data
 
 
 def test_what_there_is_not_is_refused_with_what_there_is() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.figures.made import HOSTILE, Made, made
+from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 from transformer.figures import ExplorerData, ExplorerView, explorer_data, explorer_page, prefixed
 from transformer.figures.packing import FINE, rounding_error, unpack, weights_of
 from transformer.figures.state import DEFAULTS
@@ -22,16 +22,18 @@ BREAKS = "</script><script>alert(1)</script><b>&\"'<!--"
 
 
 @pytest.fixture
-def trace() -> Made:
-    return made(HOSTILE, TGT, vectors=True)
+def trace() -> FakeTrace:
+    return fake_trace(HOSTILE, TGT, vectors=True)
 
 
-def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: Made) -> None:
+def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: FakeTrace) -> None:
     side = ExplorerData(trace)
     parts = prefixed([side.layer("cross", 1)], 0)
-    head, found = unpack(explorer_data([side], {"layer": 1, "head": 2}, parts, visit=7))
-    assert {name for name in found if ".pins." in name} == {f"0.{one.name}" for one in side.pins}
-    assert sorted(name for name in found if ".pins." not in name) == [
+    head, unpacked = unpack(explorer_data([side], {"layer": 1, "head": 2}, parts, visit=7))
+    assert {name for name in unpacked if ".pins." in name} == {
+        f"0.{part.name}" for part in side.pins
+    }
+    assert sorted(name for name in unpacked if ".pins." not in name) == [
         "0.thumbs.cross",
         "0.thumbs.decoder",
         "0.thumbs.encoder",
@@ -40,47 +42,51 @@ def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: Made
     assert head["start"] == {**DEFAULTS, "layer": 1, "head": 2}
     assert (head["defaults"], head["visit"], head["pairs"]) == (DEFAULTS, 7, None)
     assert head["sides"][0]["src"]["tokens"] == HOSTILE
-    error = np.abs(weights_of(found["0.weights.cross.1"]) - trace.weights("cross", 1))
+    error = np.abs(weights_of(unpacked["0.weights.cross.1"]) - trace.weights("cross", 1))
     assert error.max() <= rounding_error(1.0, FINE)
 
 
-def test_a_state_that_is_none_is_refused(trace: Made) -> None:
+def test_a_state_that_is_none_is_refused(trace: FakeTrace) -> None:
     with pytest.raises(ValueError, match="layer must be a whole number"):
         explorer_data([ExplorerData(trace)], {"layer": "1.5"}, [])
 
 
 def blocks(page: str) -> dict[str, bytes]:
     """What lies in a page's elements of data, by name."""
-    found = {}
+    arrays = {}
     for name, letters in re.findall(r"<script type=\"text/plain\" (.*?)>([^<]*)</script>", page):
-        found[name.split("=", 1)[1].strip('"')] = gzip.decompress(base64.b64decode(letters))
-    return found
+        arrays[name.split("=", 1)[1].strip('"')] = gzip.decompress(base64.b64decode(letters))
+    return arrays
 
 
-def test_a_file_holds_every_layer_of_every_side(trace: Made) -> None:
+def test_a_file_holds_every_layer_of_every_side(trace: FakeTrace) -> None:
     sides = [
         ExplorerData(trace, "A"),
-        ExplorerData(made(["x"], ["<s>", "y"], kinds=["cross"]), "B"),
+        ExplorerData(fake_trace(["x"], ["<s>", "y"], kinds=["cross"]), "B"),
     ]
-    found = blocks(explorer_page(sides, {"kind": "cross", "layer": 2, "head": 1}))
-    head, small = unpack(found.pop("hu-first"))
+    arrays = blocks(explorer_page(sides, {"kind": "cross", "layer": 2, "head": 1}))
+    head, small = unpack(arrays.pop("hu-first"))
     assert head["start"]["layer"] == 2
-    assert [meta["name"] for meta in head["later"]] == list(found)
+    assert [meta["name"] for meta in head["later"]] == list(arrays)
     assert {name for name in small if "weights" in name} == set()
-    assert len([name for name in found if name.startswith("0.weights.")]) == 9
-    assert len([name for name in found if name.startswith("1.weights.")]) == 3
-    assert {name for name in found if "query" in name} == {f"0.query.cross.2.{h}" for h in range(4)}
-    query = np.frombuffer(found["0.query.cross.2.3"], "<f4").reshape(3, 8)
+    assert len([name for name in arrays if name.startswith("0.weights.")]) == 9
+    assert len([name for name in arrays if name.startswith("1.weights.")]) == 3
+    assert {name for name in arrays if "query" in name} == {
+        f"0.query.cross.2.{h}" for h in range(4)
+    }
+    query = np.frombuffer(arrays["0.query.cross.2.3"], "<f4").reshape(3, 8)
     np.testing.assert_array_equal(query, trace["decoder.layers.2.cross_attn.hook_query"][3])
 
 
-def test_a_file_is_the_same_each_time_it_is_made(trace: Made) -> None:
+def test_a_file_is_the_same_each_time_it_is_made(trace: FakeTrace) -> None:
     assert explorer_page([ExplorerData(trace)], {}) == explorer_page([ExplorerData(trace)], {})
 
 
 def test_no_token_sentence_or_title_becomes_part_of_the_page() -> None:
-    trace = made([BREAKS, "\ud800"], ["<s>", BREAKS], source=BREAKS)
-    harmless = explorer_page([ExplorerData(made(["x", "y"], ["<s>", "z"], source="s"))], {}, "t")
+    trace = fake_trace([BREAKS, "\ud800"], ["<s>", BREAKS], source=BREAKS)
+    harmless = explorer_page(
+        [ExplorerData(fake_trace(["x", "y"], ["<s>", "z"], source="s"))], {}, "t"
+    )
     page = explorer_page([ExplorerData(trace)], {}, BREAKS)
     assert "alert(1)" not in page.replace(html.escape(BREAKS), "")
     assert len(re.findall("</?script", page)) == len(re.findall("</?script", harmless))
@@ -90,30 +96,30 @@ def test_no_token_sentence_or_title_becomes_part_of_the_page() -> None:
 
 
 def test_a_notebook_shows_a_frame_that_reaches_nothing_around_it() -> None:
-    shown = ExplorerView([ExplorerData(made([BREAKS], ["<s>"], source=BREAKS + "\ud800"))], {})
-    frame = shown._repr_html_()
+    view = ExplorerView([ExplorerData(fake_trace([BREAKS], ["<s>"], source=BREAKS + "\ud800"))], {})
+    frame = view._repr_html_()
     assert re.findall("<[^>]*", frame)[0].startswith("<iframe ")
     assert frame.count("<") == 2  # the frame's beginning and its end
     assert re.findall(r'sandbox="([^"]*)"', frame) == ["allow-scripts allow-downloads"]
     inside = re.search(r'srcdoc="([^"]*)"', frame)
     assert inside
-    assert html.unescape(inside[1]) == shown.html
+    assert html.unescape(inside[1]) == view.html
     frame.encode()
 
 
 def test_a_file_is_saved_whole_or_not_at_all(
-    trace: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trace: FakeTrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "new" / "attention.html"
-    shown = ExplorerView([ExplorerData(trace)], {"view": "heatmap"})
-    shown.save(path)
-    assert path.read_text(encoding="utf-8") == shown.html
+    view = ExplorerView([ExplorerData(trace)], {"view": "heatmap"})
+    view.save(path)
+    assert path.read_text(encoding="utf-8") == view.html
     before = path.read_bytes()
     monkeypatch.setattr(Path, "write_text", lambda *args, **more: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         ExplorerView([ExplorerData(trace)], {}).save(path)
     assert path.read_bytes() == before
-    assert [one.name for one in path.parent.iterdir()] == ["attention.html"]
+    assert [file.name for file in path.parent.iterdir()] == ["attention.html"]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
@@ -132,14 +138,14 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_is_not_there_is_refused_with_what_is(case: str) -> None:
     state, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
-        ExplorerView([ExplorerData(made(HOSTILE, TGT, kinds=["cross"]))], state)
+        ExplorerView([ExplorerData(fake_trace(HOSTILE, TGT, kinds=["cross"]))], state)
 
 
-def test_a_layer_alone_opens_at_its_first_head_and_true_is_one(trace: Made) -> None:
+def test_a_layer_alone_opens_at_its_first_head_and_true_is_one(trace: FakeTrace) -> None:
     def opened(**state: Any) -> tuple[Any, ...]:
-        shown = ExplorerView([ExplorerData(trace)], state)
-        found = shown.sides[0].resolved(shown.state)
-        return found["layer"], found["head"], found["renormalise"]
+        view = ExplorerView([ExplorerData(trace)], state)
+        resolved = view.sides[0].resolved(view.state)
+        return resolved["layer"], resolved["head"], resolved["renormalise"]
 
     assert opened(layer=2, renormalise=True) == (2, 0, 1)
     assert opened(head=3) == (0, 3, 0)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.figures.made import HOSTILE, Made, made
+from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 from transformer.figures import explorer_sides as module
 from transformer.figures.explorer_sides import ExplorerData, header, pool, prefixed, vectors_of
 from transformer.figures.packing import COARSE, FINE, rounding_error, weights_of
@@ -21,11 +21,11 @@ TGT = ["<s>", "▁a", "b", "▁c", "▁d"]
 
 
 @pytest.fixture
-def trace() -> Made:
-    return made(HOSTILE, TGT, vectors=True)
+def trace() -> FakeTrace:
+    return fake_trace(HOSTILE, TGT, vectors=True)
 
 
-def test_labels_are_the_tokens_as_they_are(trace: Made) -> None:
+def test_labels_are_the_tokens_as_they_are(trace: FakeTrace) -> None:
     doc = ExplorerData(trace, "A").doc
     assert (doc["name"], doc["source"]) == ("A", "A made-up sentence.")
     assert doc["src"]["tokens"] == HOSTILE
@@ -42,7 +42,7 @@ def test_labels_are_the_tokens_as_they_are(trace: Made) -> None:
     assert doc["steps"][0]["candidates"] == [["▁a", 0, 0.5], ["▁other", 999, 0.25]]
 
 
-def test_weights_of_a_layer_are_those_of_the_trace(trace: Made) -> None:
+def test_weights_of_a_layer_are_those_of_the_trace(trace: FakeTrace) -> None:
     for kind in ("encoder", "decoder", "cross"):
         for layer in range(3):
             part = ExplorerData(trace).layer(kind, layer)
@@ -51,8 +51,8 @@ def test_weights_of_a_layer_are_those_of_the_trace(trace: Made) -> None:
             assert error.max() <= rounding_error(1.0, FINE)
 
 
-def test_measures_are_those_of_each_head(trace: Made) -> None:
-    found = ExplorerData(trace).doc["measures"]["cross"]
+def test_measures_are_those_of_each_head(trace: FakeTrace) -> None:
+    measured = ExplorerData(trace).doc["measures"]["cross"]
     for layer in range(3):
         for head in range(4):
             weights = trace.weights("cross", layer)[head].astype(float)
@@ -60,20 +60,20 @@ def test_measures_are_those_of_each_head(trace: Made) -> None:
             far = np.mean(
                 [sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(weights)]
             )
-            assert found["entropy"][layer][head] == pytest.approx(bits, abs=1e-3)
-            assert found["distance"][layer][head] == pytest.approx(far, abs=1e-3)
-            assert found["first"][layer][head] == pytest.approx(weights[:, 0].mean(), abs=1e-3)
-            assert found["last"][layer][head] == pytest.approx(weights[:, -1].mean(), abs=1e-3)
+            assert measured["entropy"][layer][head] == pytest.approx(bits, abs=1e-3)
+            assert measured["distance"][layer][head] == pytest.approx(far, abs=1e-3)
+            assert measured["first"][layer][head] == pytest.approx(weights[:, 0].mean(), abs=1e-3)
+            assert measured["last"][layer][head] == pytest.approx(weights[:, -1].mean(), abs=1e-3)
 
 
-def test_small_pictures_hold_all_heads_of_a_kind(trace: Made) -> None:
+def test_small_pictures_hold_all_heads_of_a_kind(trace: FakeTrace) -> None:
     thumbs = {part.name: part for part in ExplorerData(trace).thumbs}
     assert sorted(thumbs) == ["thumbs.cross", "thumbs.decoder", "thumbs.encoder"]
     part = thumbs["thumbs.cross"]
     assert part.top == COARSE
     assert part.array.shape == (3, 4, 5, 7)
-    wanted = np.stack([trace.weights("cross", layer) for layer in range(3)])
-    np.testing.assert_array_equal(part.array, np.rint(np.sqrt(wanted) * 255))
+    expected = np.stack([trace.weights("cross", layer) for layer in range(3)])
+    np.testing.assert_array_equal(part.array, np.rint(np.sqrt(expected) * 255))
 
 
 @given(
@@ -84,52 +84,52 @@ def test_small_pictures_hold_all_heads_of_a_kind(trace: Made) -> None:
 )
 def test_a_small_picture_never_loses_the_greatest_weight(weights: np.ndarray, limit: int) -> None:
     heads, rows, columns = weights.shape
-    found = pool(weights, limit)
-    assert found.shape == (heads, min(rows, limit), min(columns, limit))
-    height, width = found.shape[1:]
+    pooled = pool(weights, limit)
+    assert pooled.shape == (heads, min(rows, limit), min(columns, limit))
+    height, width = pooled.shape[1:]
     for h in range(heads):
         for y in range(height):
             for x in range(width):
                 down = slice(y * rows // height, (y + 1) * rows // height)
                 across = slice(x * columns // width, (x + 1) * columns // width)
-                assert found[h, y, x] == weights[h, down, across].max()
+                assert pooled[h, y, x] == weights[h, down, across].max()
 
 
 def test_kinds_that_were_not_recorded_are_not_offered() -> None:
-    side = ExplorerData(made(HOSTILE, TGT, kinds=["cross", "encoder"]))
+    side = ExplorerData(fake_trace(HOSTILE, TGT, kinds=["cross", "encoder"]))
     assert side.doc["kinds"] == ["encoder", "cross"]
-    half = made(HOSTILE, TGT)
+    half = fake_trace(HOSTILE, TGT)
     del half.arrays[SITES["cross"].format(2) + "hook_weights"]
     assert ExplorerData(half).kinds == ["encoder", "decoder"]
     with pytest.raises(ValueError, match="no attention to show"):
-        ExplorerData(made(HOSTILE, TGT, kinds=[]))
+        ExplorerData(fake_trace(HOSTILE, TGT, kinds=[]))
 
 
 def test_long_sentences_are_sent_a_layer_at_a_time_and_with_a_byte_each(
-    trace: Made, monkeypatch: pytest.MonkeyPatch
+    trace: FakeTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     every = [f"weights.{k}.{n}" for k in ("encoder", "decoder", "cross") for n in range(3)]
     assert [part.name for part in ExplorerData(trace).layers([1])] == every
     monkeypatch.setattr(module, "MAX_WEIGHTS_AT_ONCE", 3 * 4 * (49 + 25 + 35) - 1)
     monkeypatch.setattr(module, "FINE_LIMIT", 3 * 4 * 35)
-    found = {part.name: part.top for part in ExplorerData(trace).layers([1, 2, 1, 9, -1])}
-    assert sorted(found) == sorted(name for name in every if not name.endswith("0"))
-    assert found["weights.cross.1"] == FINE
-    assert found["weights.encoder.1"] == COARSE
+    tops = {part.name: part.top for part in ExplorerData(trace).layers([1, 2, 1, 9, -1])}
+    assert sorted(tops) == sorted(name for name in every if not name.endswith("0"))
+    assert tops["weights.cross.1"] == FINE
+    assert tops["weights.encoder.1"] == COARSE
 
 
-def test_vectors_of_a_head_are_the_numbers_as_they_are(trace: Made) -> None:
+def test_vectors_of_a_head_are_the_numbers_as_they_are(trace: FakeTrace) -> None:
     parts = vectors_of(trace, "cross", 1, 2)
-    assert [part.name for part in parts] == [f"{what}.cross.1.2" for what in VECTORS]
-    for part, what in zip(parts, VECTORS, strict=True):
+    assert [part.name for part in parts] == [f"{name}.cross.1.2" for name in VECTORS]
+    for part, name in zip(parts, VECTORS, strict=True):
         np.testing.assert_array_equal(
-            part.array, trace[f"decoder.layers.1.cross_attn.hook_{what}"][2]
+            part.array, trace[f"decoder.layers.1.cross_attn.hook_{name}"][2]
         )
         assert part.array.flags.c_contiguous
-    assert vectors_of(made(HOSTILE, TGT), "cross", 1, 2) == []
+    assert vectors_of(fake_trace(HOSTILE, TGT), "cross", 1, 2) == []
 
 
-def test_a_file_holds_all_layers_and_the_vectors_of_one(trace: Made) -> None:
+def test_a_file_holds_all_layers_and_the_vectors_of_one(trace: FakeTrace) -> None:
     names = [part.name for part in ExplorerData(trace).everything("cross", 1)]
     assert len(names) == len(set(names)) == 9 + 4 * len(VECTORS)
     assert {name.rsplit(".", 1)[0] for name in names if "query" in name} == {"query.cross.1"}
@@ -137,40 +137,42 @@ def test_a_file_holds_all_layers_and_the_vectors_of_one(trace: Made) -> None:
 
 def test_another_content_has_another_id() -> None:
     weights = np.full((1, 1, 2, 2), 0.5, np.float32)
-    other = weights.copy()
-    other[0, 0, 0] = [0.25, 0.75]
+    changed = weights.copy()
+    changed[0, 0, 0] = [0.25, 0.75]
     ids = [
-        ExplorerData(made(["x", "y"], tgt, layers=1, heads=1, kinds=["cross"], cross=w)).doc["id"]
-        for w in (weights, other)
+        ExplorerData(fake_trace(["x", "y"], tgt, layers=1, heads=1, kinds=["cross"], cross=w)).doc[
+            "id"
+        ]
+        for w in (weights, changed)
         for tgt in (["a", "b"], ["a", "c"])
     ]
     assert len(set(ids)) == 4
-    again = made(["x", "y"], ["a", "b"], layers=1, heads=1, kinds=["cross"], cross=weights)
-    assert ExplorerData(again).doc["id"] == ids[0]
+    same = fake_trace(["x", "y"], ["a", "b"], layers=1, heads=1, kinds=["cross"], cross=weights)
+    assert ExplorerData(same).doc["id"] == ids[0]
 
 
 def test_the_clearest_head_is_where_nothing_else_is_chosen() -> None:
     even = np.full((2, 2, 2, 2), 0.5, np.float32)
     even[1, 0] = np.eye(2)
     side = ExplorerData(
-        made(["x", "y"], ["a", "b"], layers=2, heads=2, kinds=["cross"], cross=even)
+        fake_trace(["x", "y"], ["a", "b"], layers=2, heads=2, kinds=["cross"], cross=even)
     )
     assert side.clearest("cross") == (1, 0)
-    found = side.resolved({**DEFAULTS, "kind": "encoder"})
-    assert (found["kind"], found["layer"], found["head"]) == ("cross", 1, 0)
+    resolved = side.resolved({**DEFAULTS, "kind": "encoder"})
+    assert (resolved["kind"], resolved["layer"], resolved["head"]) == ("cross", 1, 0)
     chosen = side.resolved({**DEFAULTS, "layer": 0, "head": 1})
     assert (chosen["layer"], chosen["head"]) == (0, 1)
 
 
-def test_two_sides_have_names_apart_and_their_tokens_in_pairs(trace: Made) -> None:
-    other = made(["▁the", "▁end"], ["<s>", "▁c"])
-    found = header([ExplorerData(trace, "A"), ExplorerData(other, "B")], dict(DEFAULTS))
-    assert [doc["name"] for doc in found["sides"]] == ["A", "B"]
-    assert [[i, j] for i, j in found["pairs"]["tgt_tokens"] if None not in (i, j)] == [
+def test_two_sides_have_names_apart_and_their_tokens_in_pairs(trace: FakeTrace) -> None:
+    second_trace = fake_trace(["▁the", "▁end"], ["<s>", "▁c"])
+    combined = header([ExplorerData(trace, "A"), ExplorerData(second_trace, "B")], dict(DEFAULTS))
+    assert [doc["name"] for doc in combined["sides"]] == ["A", "B"]
+    assert [[i, j] for i, j in combined["pairs"]["tgt_tokens"] if None not in (i, j)] == [
         [0, 0],
         [3, 1],
     ]
-    assert len(found["pairs"]["src_tokens"]) == 7 + 2 - 1
+    assert len(combined["pairs"]["src_tokens"]) == 7 + 2 - 1
     assert header([ExplorerData(trace)], dict(DEFAULTS))["pairs"] is None
     assert prefixed(ExplorerData(trace).thumbs, 1)[0].name == "1.thumbs.encoder"
-    json.dumps(found, allow_nan=False)
+    json.dumps(combined, allow_nan=False)

@@ -18,26 +18,26 @@ DRAWINGS = [figure_1(), *figure_2()]
 NEAR = 0.01
 
 
-def touches(place: Rectangle, x: float, y: float) -> bool:
+def touches(box: Rectangle, x: float, y: float) -> bool:
     """Whether a point is on the edge of a box."""
-    left, top, wide, high = place
-    inside = left - NEAR <= x <= left + wide + NEAR and top - NEAR <= y <= top + high + NEAR
-    on_side = min(abs(x - left), abs(x - left - wide)) < NEAR
+    x0, top, wide, high = box
+    inside = x0 - NEAR <= x <= x0 + wide + NEAR and top - NEAR <= y <= top + high + NEAR
+    on_side = min(abs(x - x0), abs(x - x0 - wide)) < NEAR
     return inside and (on_side or min(abs(y - top), abs(y - top - high)) < NEAR)
 
 
 def box_at(drawing: Drawing, x: float, y: float) -> str:
     """The box whose edge is there; of two that share it, the one above if y is its bottom."""
-    found = [name for name, place in drawing.boxes.items() if touches(place, x, y)]
-    assert found, (x, y)
-    return found[-1]
+    names = [name for name, box in drawing.boxes.items() if touches(box, x, y)]
+    assert names, (x, y)
+    return names[-1]
 
 
 def edges(drawing: Drawing) -> set[tuple[str, str]]:
     """Which box an arrow leaves and which one it reaches; one that goes on where another ends is
     one with it."""
-    edge = {place for path in drawing.arrows for place in (path[0], path[-1])}
-    free = {place for place in edge if not any(touches(b, *place) for b in drawing.boxes.values())}
+    edge = {point for path in drawing.arrows for point in (path[0], path[-1])}
+    free = {point for point in edge if not any(touches(b, *point) for b in drawing.boxes.values())}
     stems = {path[-1]: path[0] for path in drawing.arrows if path[-1] in free}
     return {
         (box_at(drawing, *stems.get(path[0], path[0])), box_at(drawing, *path[-1]))
@@ -49,13 +49,13 @@ def edges(drawing: Drawing) -> set[tuple[str, str]]:
 @pytest.mark.parametrize("drawing", DRAWINGS)
 def test_boxes_lie_apart_and_within_the_drawing(drawing: Drawing) -> None:
     width, height = drawing.size
-    for left, top, wide, high in drawing.boxes.values():
-        assert 0 <= left < left + wide <= width
+    for x0, top, wide, high in drawing.boxes.values():
+        assert 0 <= x0 < x0 + wide <= width
         assert 0 <= top < top + high <= height
     for (a, first), (b, second) in itertools.combinations(drawing.boxes.items(), 2):
-        beside = first[0] + first[2] <= second[0] or second[0] + second[2] <= first[0]
+        disjoint_in_x = first[0] + first[2] <= second[0] or second[0] + second[2] <= first[0]
         above = first[1] + first[3] <= second[1] + NEAR or second[1] + second[3] <= first[1] + NEAR
-        assert beside or above, (a, b)
+        assert disjoint_in_x or above, (a, b)
 
 
 def test_the_walk_is_that_of_the_model() -> None:
@@ -75,12 +75,12 @@ def test_every_stop_is_a_box_or_within_one() -> None:
 
 def test_the_arrows_of_figure_1_are_those_of_the_paper() -> None:
     """Within stacks upwards, and from the memory to the decoder's middle."""
-    wanted = {("encoder.memory", "decoder.cross_attn")}
+    expected = {("encoder.memory", "decoder.cross_attn")}
     for stack, blocks in (
         ("encoder", ["self_attn", "ffn"]),
         ("decoder", ["self_attn", "cross_attn", "ffn"]),
     ):
-        wanted |= {
+        expected |= {
             (f"{stack}.embed.tokens", f"{stack}.embed.sum"),
             (f"{stack}.embed.positions", f"{stack}.embed.sum"),
         }
@@ -88,15 +88,15 @@ def test_the_arrows_of_figure_1_are_those_of_the_paper() -> None:
         for block in blocks:
             first = f"{stack}.ffn.hidden" if block == "ffn" else f"{stack}.{block}"
             last = f"{stack}.ffn.output" if block == "ffn" else f"{stack}.{block}"
-            wanted |= {(before, first), (last, f"{stack}.{block}.add")}
+            expected |= {(before, first), (last, f"{stack}.{block}.add")}
             before = f"{stack}.{block}.norm"
-    wanted |= {
+    expected |= {
         ("encoder.ffn.norm", "encoder.memory"),
         ("decoder.ffn.norm", "output.logits"),
         ("output.logits", "output.softmax"),
         ("output.softmax", "output.choice"),
     }
-    assert edges(figure_1()) == wanted
+    assert edges(figure_1()) == expected
 
 
 def test_a_residual_goes_around_each_sublayer_into_its_sum() -> None:
@@ -108,8 +108,8 @@ def test_a_residual_goes_around_each_sublayer_into_its_sum() -> None:
         part = block if block in drawing.boxes else f"{block}.hidden"
         _, top, _, high = drawing.boxes[part]
         assert path[0][1] > top + high  # it leaves the stem below the sublayer
-        left, _, wide, _ = drawing.boxes[part]
-        assert path[0][0] == left + wide / 2
+        x0, _, wide, _ = drawing.boxes[part]
+        assert path[0][0] == x0 + wide / 2
 
 
 @pytest.mark.parametrize("drawing", figure_2())
@@ -162,7 +162,7 @@ def test_buttons_arrive_with_their_places_and_pictures() -> None:
 
 
 def table(**changes: object) -> Table:
-    given = {
+    fields = {
         "id": "q",
         "title": "Queries",
         "values": np.array([[1.0, -2.0], [0.5, -np.inf]]),
@@ -172,7 +172,7 @@ def table(**changes: object) -> Table:
         "column_axis": "dimension",
         "kind": "signed",
     }
-    return Table(**{**given, **changes})  # type: ignore[arg-type]
+    return Table(**{**fields, **changes})  # type: ignore[arg-type]
 
 
 def test_a_table_arrives_number_by_number() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.figures.filmed import HEADS, LABELS, LAYERS, SRC, TGT, filmed, pointing, turning
+from tests.figures.film_frames import HEADS, LABELS, LAYERS, SRC, TGT, filmed, pointing, turning
 from transformer.figures.film import (
     FILM_DEFAULTS,
     captions,
@@ -28,8 +28,8 @@ OF_TEN = ["▁a", "▁b", "▁c", "▁d", "▁e", "</s>"]
 
 
 def role(weights: np.ndarray, kind: str = "encoder", keys: list[str] | None = None) -> Role:
-    found: Role = roles(weights[None], kind, keys or KEYS[: weights.shape[1]])[0]
-    return found
+    classified: Role = roles(weights[None], kind, keys or KEYS[: weights.shape[1]])[0]
+    return classified
 
 
 @pytest.mark.parametrize(
@@ -46,8 +46,13 @@ def role(weights: np.ndarray, kind: str = "encoder", keys: list[str] | None = No
 def test_a_head_that_looks_at_an_offset_is_positional(
     offset: int, kind: str, text: str, short: str
 ) -> None:
-    found = role(pointing(7, 7, offset), kind)
-    assert (found.group, found.text, found.short, found.share) == ("positional", text, short, 1)
+    head_role = role(pointing(7, 7, offset), kind)
+    assert (head_role.group, head_role.text, head_role.short, head_role.share) == (
+        "positional",
+        text,
+        short,
+        1,
+    )
 
 
 def test_nine_rows_in_ten_are_enough_and_eight_are_not() -> None:
@@ -59,8 +64,8 @@ def test_nine_rows_in_ten_are_enough_and_eight_are_not() -> None:
 
 
 def test_a_head_that_turns_the_sentence_round_reads_backwards() -> None:
-    found = role(turning(7, 7), "cross", ENDED)
-    assert (found.group, found.text, found.share) == ("backwards", "reads backwards", 1)
+    head_role = role(turning(7, 7), "cross", ENDED)
+    assert (head_role.group, head_role.text, head_role.share) == ("backwards", "reads backwards", 1)
     # Without </s> the end is the last token itself.
     assert role(np.eye(7)[::-1], "cross").text == "reads backwards"
     late = role(np.eye(7)[::-1], "cross", ENDED)
@@ -70,19 +75,19 @@ def test_a_head_that_turns_the_sentence_round_reads_backwards() -> None:
     assert role(causal / causal.sum(-1, keepdims=True), "decoder", ENDED).group == "none"
 
 
-@pytest.mark.parametrize(("place", "name"), [(0, "first"), (6, "last")])
-def test_half_of_the_weight_on_an_end_is_a_sink(place: int, name: str) -> None:
+@pytest.mark.parametrize(("position", "name"), [(0, "first"), (6, "last")])
+def test_half_of_the_weight_on_an_end_is_a_sink(position: int, name: str) -> None:
     rest = np.random.default_rng(0).dirichlet(np.ones(5), 7)
     weights = np.insert(rest * 0.5, [0, 5], 0, axis=1)
-    weights[:, place] = 0.5
-    found = role(weights, keys=ENDED)
-    assert (found.group, found.short) == ("sink", name)
-    assert found.text == f"rests on {ENDED[place]}, the {name} token"
-    if place == 0:
+    weights[:, position] = 0.5
+    head_role = role(weights, keys=ENDED)
+    assert (head_role.group, head_role.short) == ("sink", name)
+    assert head_role.text == f"rests on {ENDED[position]}, the {name} token"
+    if position == 0:
         text = role(weights, keys=["▁w", *ENDED[1:]]).text
         assert text == "rests on w, the first token"
-    assert found.share == pytest.approx(0.5)
-    weights[:, place] = 0.49
+    assert head_role.share == pytest.approx(0.5)
+    weights[:, position] = 0.49
     assert role(weights, keys=ENDED).group == "none"
 
 
@@ -99,10 +104,10 @@ def test_a_head_that_follows_the_alignment_is_aligned_above_all() -> None:
     reverse = [(i, 5 - i) for i in range(6)]
     weights = turning(7, 7)
     weights[[1, 3]] = np.full(7, 1 / 7)  # two rows of six do not choose
-    found: Role = roles(weights[None], "cross", ENDED, reverse)[0]
-    assert (found.group, found.short) == ("aligned", "align")
-    assert found.text == "follows the alignment, the reversed diagonal"
-    assert found.share == pytest.approx((4 + 2 / 7) / 6)
+    head_role: Role = roles(weights[None], "cross", ENDED, reverse)[0]
+    assert (head_role.group, head_role.short) == ("aligned", "align")
+    assert head_role.text == "follows the alignment, the reversed diagonal"
+    assert head_role.share == pytest.approx((4 + 2 / 7) / 6)
     assert role(weights, "cross", ENDED).group == "none"
     diagonal: Role = roles(np.eye(7)[None], "cross", ENDED, [(i, i) for i in range(6)])[0]
     assert diagonal.text == "follows the alignment, the diagonal"  # before "looks at one offset"
@@ -128,9 +133,9 @@ def test_few_rows_that_agree_or_few_of_many_are_no_role() -> None:
     back = pointing(5, 5, -2)  # three can reach it
     back[:2] = np.eye(5)[[4, 2]]
     assert role(back).group == "none"
-    many = pointing(10, 10, 6)  # four can, and there are ten
-    many[4:] = np.eye(10)[[1, 8, 2, 7, 0, 9]]
-    assert role(many, keys=[*"abcdefghij"]).group == "none"
+    four_of_ten = pointing(10, 10, 6)  # four can, and there are ten
+    four_of_ten[4:] = np.eye(10)[[1, 8, 2, 7, 0, 9]]
+    assert role(four_of_ten, keys=[*"abcdefghij"]).group == "none"
 
 
 def test_roles_need_a_token_for_every_column() -> None:
@@ -143,13 +148,13 @@ def test_few_steps_are_all_kept_and_of_many_the_early_ones_denser() -> None:
     assert film_steps([]) == []
     assert film_steps([5, 6, 7], 2) == [5, 7]
     assert film_steps([5, 6, 7], 1) == [7]
-    found = film_steps(range(0, 100_001, 10), 100)
-    assert len(found) == len(set(found)) == 100
-    assert (found[0], found[-1], found) == (0, 100_000, sorted(found))
-    doublings = [sum(low <= step < 2 * low for step in found) for low in (1000, 4000, 16_000)]
+    selected = film_steps(range(0, 100_001, 10), 100)
+    assert len(selected) == len(set(selected)) == 100
+    assert (selected[0], selected[-1], selected) == (0, 100_000, sorted(selected))
+    doublings = [sum(low <= step < 2 * low for step in selected) for low in (1000, 4000, 16_000)]
     assert max(doublings) - min(doublings) <= 2
-    for most in range(2, 12):
-        assert len(film_steps(range(0, 400, 7), most)) == most
+    for limit in range(2, 12):
+        assert len(film_steps(range(0, 400, 7), limit)) == limit
 
 
 def opened(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -162,18 +167,20 @@ def test_every_frame_comes_back_as_it_was_but_for_the_rounding() -> None:
     header, parts = opened()
     assert header["steps"] == STEPS
     for name in frames[0]:
-        wanted = np.stack([frames[step][name] for step in STEPS]).astype(np.float64)
-        found = weights_of(parts[name])
-        assert found.shape == wanted.shape == (len(STEPS), LAYERS, HEADS, *wanted.shape[-2:])
+        expected = np.stack([frames[step][name] for step in STEPS]).astype(np.float64)
+        unpacked = weights_of(parts[name])
+        assert unpacked.shape == expected.shape == (len(STEPS), LAYERS, HEADS, *expected.shape[-2:])
         assert parts[name].array.itemsize == 1
-        assert (np.abs(found - wanted) <= rounding_error(1.0, COARSE)).all()
-    assert [doc["src"]["tokens"] for doc in header["probes"]] == [one["src"] for one in LABELS]
+        assert (np.abs(unpacked - expected) <= rounding_error(1.0, COARSE)).all()
+    assert [doc["src"]["tokens"] for doc in header["probes"]] == [
+        labels["src"] for labels in LABELS
+    ]
 
 
 def test_roles_travel_with_their_shares_and_change_when_the_head_does() -> None:
     header, parts = opened()
-    told = [header["roles"][code]["text"] for code in parts["role.0.encoder"].array[:, 1, 2]]
-    assert told == ["no recognised pattern"] * 7 + ["looks one back"] * 3
+    texts = [header["roles"][code]["text"] for code in parts["role.0.encoder"].array[:, 1, 2]]
+    assert texts == ["no recognised pattern"] * 7 + ["looks one back"] * 3
     assert parts["share.0.encoder"].array[:, 1, 2].tolist() == [0] * 7 + [1] * 3
 
 
@@ -182,8 +189,8 @@ def test_the_clearest_head_is_that_of_the_newest_step() -> None:
     frames = filmed(STEPS)
     early = unpack(film_data({step: frames[step] for step in STEPS[:3]}, LABELS))[0]
     weights = frames[2]["0.cross"].astype(float).max(axis=2).mean(axis=2)
-    wanted = np.unravel_index(weights.argmax(), weights.shape)
-    assert early["probes"][0]["clearest"]["cross"] == [int(place) for place in wanted]
+    expected = np.unravel_index(weights.argmax(), weights.shape)
+    assert early["probes"][0]["clearest"]["cross"] == [int(index) for index in expected]
 
 
 def test_frames_that_are_cut_off_or_no_numbers_are_left_out() -> None:
@@ -223,8 +230,8 @@ def test_long_probes_leave_room_for_fewer_steps(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_notes_stand_by_their_steps() -> None:
-    found = opened(notes={4: "loss 2.1", 5: "of no frame"})[0]["notes"]
-    assert found == ["loss 2.1" if step == 4 else "" for step in STEPS]
+    notes = opened(notes={4: "loss 2.1", 5: "of no frame"})[0]["notes"]
+    assert notes == ["loss 2.1" if step == 4 else "" for step in STEPS]
 
 
 def test_the_state_is_whole_and_checked() -> None:
@@ -253,40 +260,42 @@ def test_a_film_as_a_file_holds_no_text_as_html() -> None:
 
 def flat(share: float) -> np.ndarray:
     """Every row: so much on its own place, the rest evenly on the others."""
-    found = np.full((ROWS, ROWS), (1 - share) / (ROWS - 1))
-    np.fill_diagonal(found, share)
-    return found
+    weights = np.full((ROWS, ROWS), (1 - share) / (ROWS - 1))
+    np.fill_diagonal(weights, share)
+    return weights
 
 
-def told(*pictures: np.ndarray, steps: tuple[int, ...] = (0, 10, 20, 30)) -> list[str]:
-    weights = np.stack([np.stack([[one, flat(0.3)]]) for one in pictures])
-    found = roles(weights, "encoder", OF_TEN)
-    return captions(weights, found, steps[: len(pictures)])
+def captions_of(*pictures: np.ndarray, steps: tuple[int, ...] = (0, 10, 20, 30)) -> list[str]:
+    weights = np.stack([np.stack([[frame, flat(0.3)]]) for frame in pictures])
+    frame_roles = roles(weights, "encoder", OF_TEN)
+    return captions(weights, frame_roles, steps[: len(pictures)])
 
 
 def test_the_first_says_how_blurred_it_is_and_later_ones_what_changes() -> None:
-    first, sharper, same, last = told(flat(0.3), flat(0.8), flat(0.82), flat(0.5))
+    first, sharper, same, last = captions_of(flat(0.3), flat(0.8), flat(0.82), flat(0.5))
     assert first.startswith("Before the first step: the greatest weight of a row is 30% on average")
     assert sharper.startswith("Sharper, from 30%: the greatest weight of a row is 55% on average")
     assert same.startswith("Little changed: the greatest weight of a row is 56%")
     assert last.startswith("At the end: the greatest weight of a row is 40%")
-    assert told(flat(0.8), flat(0.3), flat(0.3))[1].startswith("More diffuse, from 55%")
+    assert captions_of(flat(0.8), flat(0.3), flat(0.3))[1].startswith("More diffuse, from 55%")
     weights = np.stack([np.stack([[flat(0.3)]]), np.stack([[flat(0.8)]])])
-    found = roles(weights, "encoder", OF_TEN)
-    running = captions(weights, found, [0, 10], ended=False)[-1]
+    frame_roles = roles(weights, "encoder", OF_TEN)
+    running = captions(weights, frame_roles, [0, 10], ended=False)[-1]
     assert running.startswith("Sharper, from 30%"), "a run that still learns is not at its end"
-    assert told(flat(0.3), steps=(5,))[0].startswith("First frame:")
+    assert captions_of(flat(0.3), steps=(5,))[0].startswith("First frame:")
 
 
 def test_heads_that_do_something_are_counted() -> None:
-    (one,) = told(pointing(ROWS, ROWS, -1))
-    assert one.endswith("Of 2 heads 2 look at one fixed offset.")  # the other at its own place
+    (one_caption,) = captions_of(pointing(ROWS, ROWS, -1))
+    assert one_caption.endswith(
+        "Of 2 heads 2 look at one fixed offset."
+    )  # the other at its own place
     resting = np.zeros((ROWS, ROWS))
     resting[:, -1] = 1
     weights = np.stack([resting, np.full((ROWS, ROWS), 1 / ROWS)])[None, None]
-    found = roles(weights, "encoder", OF_TEN)
-    assert [role.group for role in found.ravel().tolist()] == ["sink", "none"]
-    (caption,) = captions(weights, found, [0])
+    frame_roles = roles(weights, "encoder", OF_TEN)
+    assert [role.group for role in frame_roles.ravel().tolist()] == ["sink", "none"]
+    (caption,) = captions(weights, frame_roles, [0])
     assert caption.endswith("Of 2 heads 1 is an attention sink.")
 
 
@@ -295,7 +304,7 @@ def test_every_picture_of_a_film_has_its_caption(kind: str) -> None:
     frames = filmed([0, 4, 50])
     header, _ = unpack(film_data(frames, LABELS))
     for number, probe in enumerate(header["probes"]):
-        said = probe["captions"][kind]
-        assert len(said) == len(header["steps"])
+        film_captions = probe["captions"][kind]
+        assert len(film_captions) == len(header["steps"])
         last = frames[50][f"{number}.{kind}"].astype(float)
-        assert f"{last.max(axis=-1).mean():.0%} on average" in said[-1]
+        assert f"{last.max(axis=-1).mean():.0%} on average" in film_captions[-1]

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.figures.made import GRID, HOSTILE, made
+from tests.figures.fake_traces import GRID, HOSTILE, fake_trace
 from transformer.figures import ExplorerData
 from transformer.figures.alignment import alignment, two_rows
 from transformer.figures.before_after import MIN_SIZE, effects, pairs
@@ -28,8 +28,8 @@ KINDS = {
 
 
 def test_heads_are_read_once_each_and_a_layer_is_all_of_its_heads() -> None:
-    found, missing = parse_heads("e1.2,c2,c2.1,e1.2", 3, 4)
-    assert found == [("encoder", 1, 2), *(("cross", 2, head) for head in range(4))]
+    heads, missing = parse_heads("e1.2,c2,c2.1,e1.2", 3, 4)
+    assert heads == [("encoder", 1, 2), *(("cross", 2, head) for head in range(4))]
     assert missing == []
     assert parse_heads("", 3, 4) == ([], [])
 
@@ -39,18 +39,18 @@ def test_heads_that_are_not_there_are_named() -> None:
 
 
 def test_every_head_has_its_picture() -> None:
-    side = ExplorerData(made(HOSTILE, ["<s>", "▁a", "▁a"]))
+    side = ExplorerData(fake_trace(HOSTILE, ["<s>", "▁a", "▁a"]))
     header, parts = unpack(switchboard_data(side, KINDS, "c1.1"))
     assert [kind["letter"] for kind in header["kinds"]] == ["e", "d", "c"]
     assert (header["n_layers"], header["n_heads"], header["off"]) == (3, 4, "c1.1")
     assert not header["moved"]
     for kind in KINDS:
-        wanted = np.stack([side.traced.weights(kind, layer) for layer in range(3)])
-        np.testing.assert_allclose(weights_of(parts[f"thumbs.{kind}"]), wanted, atol=0.005)
+        expected = np.stack([side.traced.weights(kind, layer) for layer in range(3)])
+        np.testing.assert_allclose(weights_of(parts[f"thumbs.{kind}"]), expected, atol=0.005)
 
 
 def test_a_long_sentence_has_pictures_no_larger_than_they_are_drawn() -> None:
-    side = ExplorerData(made(["▁a"] * 60, ["<s>"] * 30))
+    side = ExplorerData(fake_trace(["▁a"] * 60, ["<s>"] * 30))
     _, parts = unpack(switchboard_data(side, KINDS, ""))
     assert parts["thumbs.encoder"].array.shape == (3, 4, 24, 24)
     greatest = max(side.traced.weights("encoder", layer).max() for layer in range(3))
@@ -58,7 +58,7 @@ def test_a_long_sentence_has_pictures_no_larger_than_they_are_drawn() -> None:
 
 
 def test_how_far_heads_moved_of_the_kinds_that_can_be_compared() -> None:
-    side = ExplorerData(made(["a", "b"], ["<s>", "c"]))
+    side = ExplorerData(fake_trace(["a", "b"], ["<s>", "c"]))
     moved = {"decoder": np.arange(12, dtype=np.float32).reshape(3, 4) / 12}
     data = switchboard_data(side, KINDS, "", moved=moved, chosen=("decoder", 2, 1))
     header, parts = unpack(data)
@@ -73,8 +73,8 @@ def test_how_far_heads_moved_of_the_kinds_that_can_be_compared() -> None:
 def test_bars_in_pairs(dark: bool) -> None:
     before, after = np.array([0.9, 0.1, 0.5]), np.array([0.2, 0.1, 0.6])
     figure = pairs(["▁the", "▁the", "<b>"], before, after, across="p", marked=(2,), dark=dark)
-    for bars, wanted in zip(figure.data, (before, after), strict=True):
-        np.testing.assert_array_equal(bars.x, wanted)
+    for bars, expected in zip(figure.data, (before, after), strict=True):
+        np.testing.assert_array_equal(bars.x, expected)
         np.testing.assert_array_equal(bars.y, [0, 1, 2])  # places keep repeated tokens apart
     assert figure.layout.yaxis.ticktext[2] == "<b>&lt;b&gt;</b>"
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first token on top
@@ -83,8 +83,8 @@ def test_bars_in_pairs(dark: bool) -> None:
 def test_every_cell_is_a_point_on_its_side() -> None:
     sizes = np.array([0.5, 0.0, 0.25, 1.0])
     changes = np.array([-0.1, 0.2, 0.0, -3.0])
-    told = [("<i>", "a"), ("b", "c"), ("d", "e"), ("f", "g")]
-    figure = effects(sizes, changes, told, across="weight", chosen=1)
+    cell_names = [("<i>", "a"), ("b", "c"), ("d", "e"), ("f", "g")]
+    figure = effects(sizes, changes, cell_names, across="weight", chosen=1)
     less, more, ring = figure.data
     np.testing.assert_allclose(less.y, [0.1, 3.0])
     np.testing.assert_allclose(more.x, [MIN_SIZE, 0.25])
@@ -122,7 +122,7 @@ def test_a_page_holds_its_data_as_data() -> None:
 
 SOURCE, TARGET = ("the", "the", "<b>"), ("le", "extraordinairement")
 SCORES = np.array([[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]])
-FOUND = {(0, 0), (2, 1)}
+PREDICTED = {(0, 0), (2, 1)}
 WEIGHT = CellValues("weight", "weight", "Weight", "a share", np.array([[0.25, 0.75], [1.0, 0.0]]))
 SLOPE = CellValues("slope", "slope", "Slope", "nats", np.array([[0.5, -2.0], [0.0, 1.0]]), True)
 LABELS = {"kind": "cross", "rows": ["<s>", "a"], "columns": ["<b>x", "</s>"]}
@@ -130,18 +130,20 @@ LABELS = {"kind": "cross", "rows": ["<s>", "a"], "columns": ["<b>x", "</s>"]}
 
 def lines(figure: object) -> dict[str, set[tuple[int, int]]]:
     """By name what lines go from where to where."""
-    found = {}
+    links_by_name = {}
     for trace in figure.data:  # type: ignore[attr-defined]
         if trace.mode == "lines":
             ends = [(x, y) for x, y in zip(trace.x, trace.y, strict=True) if x is not None]
-            found[trace.name] = {(a[1], b[1]) for a, b in zip(ends[::2], ends[1::2], strict=True)}
+            links_by_name[trace.name] = {
+                (a[1], b[1]) for a, b in zip(ends[::2], ends[1::2], strict=True)
+            }
             assert all(a[0] == 0 for a in ends[::2])
-    return found
+    return links_by_name
 
 
 def test_links_are_told_apart_by_what_gold_says() -> None:
     figure = alignment(
-        SOURCE, TARGET, FOUND, SCORES, sure={(0, 0), (1, 0)}, possible={(0, 0), (1, 1)}
+        SOURCE, TARGET, PREDICTED, SCORES, sure={(0, 0), (1, 0)}, possible={(0, 0), (1, 1)}
     )
     assert lines(figure) == {
         "gold links": {(0, 0), (1, 0)},
@@ -159,8 +161,8 @@ def test_links_are_told_apart_by_what_gold_says() -> None:
 
 
 def test_without_gold_all_links_are_alike() -> None:
-    figure = alignment(SOURCE, TARGET, FOUND, SCORES, dark=True)
-    assert lines(figure) == {"links of the head": FOUND}
+    figure = alignment(SOURCE, TARGET, PREDICTED, SCORES, dark=True)
+    assert lines(figure) == {"links of the head": PREDICTED}
     assert figure.data[-1].customdata[0] == "the – le: 0.700"
 
 
@@ -181,7 +183,7 @@ def test_offsets_are_shares_of_the_rows() -> None:
     figure = offsets([(-16, 1), (-1, 6), (0, 3)], 16)
     (bars,) = figure.data
     np.testing.assert_allclose(bars.y, [0.1, 0.6, 0.3])
-    assert [told[0] for told in bars.customdata] == ["−16 or less", "−1", "0"]
+    assert [custom[0] for custom in bars.customdata] == ["−16 or less", "−1", "0"]
     colours = bars.marker.color
     assert colours[1] not in (colours[0], colours[2])
     assert [named(at) for at in (-2, 0, 3)] == ["−2", "0", "+3"]
@@ -196,10 +198,10 @@ def test_the_browser_gets_every_number_and_what_is_chosen() -> None:
     header, parts = unpack(data)
     assert header["shown"] == ["slope", "weight"]
     assert (header["cell"], header["writes"]) == ([1, 0], ["a", "b"])
-    for quantity, told in zip((WEIGHT, SLOPE), header["quantities"], strict=True):
+    for quantity, entry in zip((WEIGHT, SLOPE), header["quantities"], strict=True):
         np.testing.assert_array_equal(parts[quantity.name].array, quantity.values)
-        assert (told["name"], told["signed"]) == (quantity.name, quantity.signed)
-    assert [told["most"] for told in header["quantities"]] == [1.0, 2.0]
+        assert (entry["name"], entry["signed"]) == (quantity.name, quantity.signed)
+    assert [entry["most"] for entry in header["quantities"]] == [1.0, 2.0]
 
 
 def test_what_does_not_fit_is_said() -> None:

@@ -20,14 +20,14 @@ TITLES = ("embedding", "layer 0, self-attention", "layer 0, feed-forward")
 POINTS = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, -1.0], [4.0, 4.0]])
 SIDES = ["query", "query", "key", "key"]
 GROUPS = ["punctuation", "word", "word", "word"]
-TOLD = ["query: <b>", "query: a", "key: b", "key: c"]
+HOVER_TEXTS = ["query: <b>", "query: a", "key: b", "key: c"]
 
 
 def drawn(positions: int = 2, **more: Any) -> tuple[go.Figure, np.ndarray]:
     rng = np.random.default_rng(0)
     shares = np.sort(rng.dirichlet(np.ones(3), size=(3, positions)), axis=-1)[..., ::-1]
     tokens = [
-        [[f"s{site}p{place}k{k}" for k in range(3)] for place in range(positions)]
+        [[f"s{site}p{position}k{k}" for k in range(3)] for position in range(positions)]
         for site in range(3)
     ]
     tokens[2][1][0] = "<b>"
@@ -43,8 +43,8 @@ def test_every_cell_has_its_probability_and_its_word() -> None:
     assert (heat.zmin, heat.zmax) == (0, 1)
     assert heat.text[0][1] == "s0p1k0"
     assert heat.text[2][1] == "<b>&lt;b&gt;</b>"  # the chosen one, in bold, and as text
-    told = heat.customdata[1][0]
-    assert told.split("<br>") == [f"{shares[1, 0, k]:.1%}  s1p0k{k}" for k in range(3)]
+    hover = heat.customdata[1][0]
+    assert hover.split("<br>") == [f"{shares[1, 0, k]:.1%}  s1p0k{k}" for k in range(3)]
 
 
 def test_layers_go_down_and_repeated_tokens_stay_apart() -> None:
@@ -87,7 +87,7 @@ def test_the_curve_of_a_word(dark: bool) -> None:
 
 
 def test_every_point_is_in_one_curve() -> None:
-    figure, curves = query_key_figure(POINTS, SIDES, GROUPS, TOLD, (0.5, 0.25))
+    figure, curves = query_key_figure(POINTS, SIDES, GROUPS, HOVER_TEXTS, (0.5, 0.25))
     assert sorted(at for own in curves for at in own) == [0, 1, 2, 3]
     assert len(figure.data) == len(curves) == 3
     for trace, own in zip(figure.data, curves, strict=True):
@@ -107,7 +107,7 @@ def test_every_point_is_in_one_curve() -> None:
 def test_lines_are_as_wide_as_weights() -> None:
     links = [AttentionLink(1, 2, 0.75, "<i>"), AttentionLink(1, 3, MIN_LINE_WEIGHT / 2, "c")]
     figure, curves = query_key_figure(
-        POINTS, SIDES, SIDES, TOLD, (1.0, 0.0), links=links, chosen=(1, "<u>"), dark=True
+        POINTS, SIDES, SIDES, HOVER_TEXTS, (1.0, 0.0), links=links, chosen=(1, "<u>"), dark=True
     )
     (line,) = [trace for trace in figure.data if trace.mode == "lines"]
     assert line.line.width == pytest.approx(0.75 * WIDEST)
@@ -120,4 +120,4 @@ def test_lines_are_as_wide_as_weights() -> None:
 
 def test_numbers_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="sides, groups and hover texts, not 3, 4"):
-        query_key_figure(POINTS, SIDES[:3], GROUPS, TOLD, (0.5, 0.5))
+        query_key_figure(POINTS, SIDES[:3], GROUPS, HOVER_TEXTS, (0.5, 0.5))

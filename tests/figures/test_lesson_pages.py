@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.figures.made import HOSTILE
+from tests.figures.fake_traces import HOSTILE
 from transformer.figures.inline_markdown import html_of
 from transformer.figures.lesson_sheet import Exercise, Picture, sheet_page, weights_drawing
 from transformer.figures.site_pages import AnswerChoice, CourseStep, Look, index_page, step_page
@@ -47,20 +47,24 @@ def hostile(text: str) -> CourseStep:
 
 def test_no_text_becomes_an_element() -> None:
     plain = hostile("plain")
-    known = Tags(step_page(plain, "home", plain, plain, "footer")).names
+    plain_tags = Tags(step_page(plain, "home", plain, plain, "footer")).names
     listed = Tags(index_page("t", ["lead"], [("part", [plain])], [("l", [Look("x", "y")])], "f"))
     for text in HOSTILE:
         step = hostile(text.replace("$", ""))
-        assert Tags(step_page(step, text, step, step, "footer")).names <= known | {"b", "i", "code"}
+        assert Tags(step_page(step, text, step, step, "footer")).names <= plain_tags | {
+            "b",
+            "i",
+            "code",
+        }
         page = index_page(text, ["lead"], [(text, [step])], [(text, [Look("x", text)])], "footer")
         assert Tags(page).names <= listed.names | {"b", "i", "code"}
         assert "script" not in Tags(page).names
 
 
 def test_the_first_and_the_last_step_have_one_neighbour() -> None:
-    one = hostile("one")
-    assert Tags(step_page(one, "home", None, one, "f")).text.count("→") == 1
-    assert Tags(step_page(one, "home", one, None, "f")).text.count("←") == 1
+    step = hostile("one")
+    assert Tags(step_page(step, "home", None, step, "f")).text.count("→") == 1
+    assert Tags(step_page(step, "home", step, None, "f")).text.count("←") == 1
 
 
 def picture(lit: int | None = None) -> Picture:
@@ -69,8 +73,10 @@ def picture(lit: int | None = None) -> Picture:
 
 def squares(svg: str) -> list[tuple[float, float]]:
     """Width and weight of every square."""
-    found = re.findall(r'width="([\d.]+)" height="[\d.]+" fill="#\w+"><title>([\d.]+)</title>', svg)
-    return [(float(width), float(weight)) for width, weight in found]
+    matches = re.findall(
+        r'width="([\d.]+)" height="[\d.]+" fill="#\w+"><title>([\d.]+)</title>', svg
+    )
+    return [(float(width), float(weight)) for width, weight in matches]
 
 
 def test_the_area_of_a_square_is_its_weight() -> None:
@@ -89,11 +95,11 @@ def test_the_row_that_is_asked_about_has_a_frame_and_a_bold_word() -> None:
 
 
 def test_what_is_foreign_is_escaped_and_nothing_is_fetched() -> None:
-    one = Exercise(
+    exercise = Exercise(
         title="1. A <script>", meta="1 min", notes=["a <b> note"], question="What?",
         options=["`<s>`", "</ul>"], quote="*as* it is", picture=picture(), lines=4,
     )  # fmt: skip
-    page = sheet_page("Sheet <1>", [one, one], "about & so on")
+    page = sheet_page("Sheet <1>", [exercise, exercise], "about & so on")
     assert page.count("<section>") == 2
     assert page.count('class="lines"') == 8
     assert page.count("<svg") == page.count("</svg>") == 2
@@ -104,8 +110,8 @@ def test_what_is_foreign_is_escaped_and_nothing_is_fetched() -> None:
 
 
 def test_an_answer_takes_the_place_of_the_lines() -> None:
-    one = Exercise(title="a", meta="", notes=[], question="?", answer="**so**")
-    page = sheet_page("a", [one])
+    exercise = Exercise(title="a", meta="", notes=[], question="?", answer="**so**")
+    page = sheet_page("a", [exercise])
     assert '<div class="answer"><b>so</b></div>' in page
     assert 'class="lines"' not in page
 
@@ -170,8 +176,8 @@ def test_no_text_becomes_a_tag_of_its_own(text: str) -> None:
 
 
 def test_all_that_the_lessons_say_can_be_printed() -> None:
-    for one in LESSONS:
-        for text in (one.title, one.text, one.misprint, one.question, one.takeaway):
+    for lesson in LESSONS:
+        for text in (lesson.title, lesson.text, lesson.misprint, lesson.question, lesson.takeaway):
             read = Read(html_of(text))
             assert "$" not in read.text
             assert "**" not in read.text

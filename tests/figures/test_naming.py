@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.figures.made import HOSTILE
+from tests.figures.fake_traces import HOSTILE
 from tests.figures.node import node
 from transformer import figures
 from transformer.figures.state import state_of
@@ -39,9 +39,9 @@ BROWSER = Path(figures.__file__).parent / "browser"
 def printed(script: str) -> Any:
     """What a script prints that has naming.js as `n`."""
     begin = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
-    told = node("--input-type=module", "--no-warnings", "-e", begin + script)
-    assert told.returncode == 0, told.stderr
-    return json.loads(told.stdout)
+    result = node("--input-type=module", "--no-warnings", "-e", begin + script)
+    assert result.returncode == 0, result.stderr
+    return json.loads(result.stdout)
 
 
 def test_people_read_no_signs_and_count_from_1() -> None:
@@ -53,9 +53,9 @@ def test_people_read_no_signs_and_count_from_1() -> None:
 
 
 def test_what_was_said_exactly_is_retold() -> None:
-    said = "In layer 3 head L3·H1 rests on </s>; L11·H0 does not."
-    assert naming.display_text(said) == "In layer 4 head L4·H2 rests on “end”; L12·H1 does not."
-    assert naming.display_text(said, True) == said
+    sentence = "In layer 3 head L3·H1 rests on </s>; L11·H0 does not."
+    assert naming.display_text(sentence) == "In layer 4 head L4·H2 rests on “end”; L12·H1 does not."
+    assert naming.display_text(sentence, True) == sentence
 
 
 def test_exactly_nothing_is_changed() -> None:
@@ -92,7 +92,7 @@ FILES = [
 
 
 def test_names_of_files_hold_letters_that_every_file_system_takes() -> None:
-    names = [naming.file_name(*given) for given in FILES]
+    names = [naming.file_name(*parts) for parts in FILES]
     assert names[:4] == [
         "attention-en-fr-if-it-rains-heatmap-L3-H2",
         "cells-toy-reverse-eleve-a-l-ecole-cross",
@@ -109,7 +109,7 @@ def test_the_scripts_name_files_alike() -> None:
         f"const given = {json.dumps(FILES)};"
         "console.log(JSON.stringify(given.map((each) => n.stampedName(...each))));"
     )
-    assert printed(script) == [naming.file_name(*given) for given in FILES]
+    assert printed(script) == [naming.file_name(*parts) for parts in FILES]
 
 
 def test_what_links_said_before_is_understood() -> None:

@@ -42,12 +42,12 @@ def packed(values: Weights, top: int) -> Part:
 @given(weights, tops)
 @example(np.array([[[0.01]]], np.float32), FINE)  # halfway between two levels
 def test_what_comes_out_is_what_went_in_to_the_rounding_told(values: Weights, top: int) -> None:
-    found = packed(values, top)
-    after = weights_of(found)
-    assert found.top == top
+    part = packed(values, top)
+    after = weights_of(part)
+    assert part.top == top
     assert after.shape == values.shape
-    for before, now in zip(values.ravel(), after.ravel(), strict=True):
-        assert abs(before - now) <= rounding_error(float(before), top)
+    for before, unpacked in zip(values.ravel(), after.ravel(), strict=True):
+        assert abs(before - unpacked) <= rounding_error(float(before), top)
 
 
 @given(weights, tops)
@@ -103,22 +103,22 @@ parts = st.lists(
 
 @given(parts, st.text())
 def test_arrays_of_every_kind_lie_where_the_header_says_and_wide_numbers_may_begin(
-    found: list[npt.NDArray[np.float32]], title: str
+    arrays: list[npt.NDArray[np.float32]], title: str
 ) -> None:
-    data = pack({"title": title}, [Part(str(i), one, i) for i, one in enumerate(found)])
+    data = pack({"title": title}, [Part(str(i), block, i) for i, block in enumerate(arrays)])
     # Read anew, as another language would.
     body = 8 + int.from_bytes(data[4:8], "little")
     assert body % 8 == 0
-    for meta, one in zip(json.loads(data[8:body])["parts"], found, strict=True):
+    for meta, block in zip(json.loads(data[8:body])["parts"], arrays, strict=True):
         assert (body + meta["start"]) % 8 == 0
         kind = np.dtype(TYPES[meta["type"]]).newbyteorder("<")
-        array = np.frombuffer(data, kind, one.size, body + meta["start"]).reshape(meta["shape"])
-        assert array.tobytes() == one.tobytes()
-    header, again = unpack(data)
+        array = np.frombuffer(data, kind, block.size, body + meta["start"]).reshape(meta["shape"])
+        assert array.tobytes() == block.tobytes()
+    header, unpacked = unpack(data)
     assert header == {"title": title}
-    for i, one in enumerate(found):
-        assert again[str(i)].array.tobytes() == one.tobytes()
-        assert again[str(i)].top == i
+    for i, block in enumerate(arrays):
+        assert unpacked[str(i)].array.tobytes() == block.tobytes()
+        assert unpacked[str(i)].top == i
 
 
 def test_an_array_that_is_a_view_is_packed_as_it_reads() -> None:
@@ -147,9 +147,9 @@ def test_a_row_that_rounding_brings_above_one_is_one() -> None:
 
 @pytest.mark.parametrize("cut", [0, 3, 8, 60, -1])
 def test_cut_off_bytes_are_refused(cut: int) -> None:
-    whole = pack({"a": 1}, [quantize("w", np.full((1, 2, 4), 0.5, np.float32))])
+    packed_bytes = pack({"a": 1}, [quantize("w", np.full((1, 2, 4), 0.5, np.float32))])
     with pytest.raises(ValueError, match="bytes"):
-        unpack(whole[:cut])
+        unpack(packed_bytes[:cut])
 
 
 def test_bytes_of_another_kind_are_refused() -> None:

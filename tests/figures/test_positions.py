@@ -144,8 +144,8 @@ def test_bars_of_one_group_are_of_one_colour() -> None:
 def test_a_hand_points_where_sine_and_cosine_say() -> None:
     """Sine goes to the right and cosine up, from the middle of each dial, as in `turning`: clocks
     of one figure once turned one way and those of the next the other way."""
-    here, there = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
-    figure = clock_hands(here, there, ["pair 0", "pair 1"], names=("before", "after"))
+    before, after = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
+    figure = clock_hands(before, after, ["pair 0", "pair 1"], names=("before", "after"))
     first, second = figure.data
     assert (first.x, first.y) == ((0, 0, None, 3, 4, None), (0, 1, None, 0, 0, None))
     assert (second.x, second.y) == ((0, 1, None, 3, 3, None), (0, 0, None, 0, -1, None))
@@ -164,29 +164,29 @@ WORDS = ["She", "<b>hides</b>", "the", "lamp"]
 
 def test_hands_are_the_numbers_of_the_formula() -> None:
     rows, lengths = sinusoidal(40, 16), wavelengths(16)
-    for place in range(40):
+    for position in range(40):
         for pair, length in enumerate(lengths):
-            turned = math.radians(angle(place, float(length)))
-            expected = rows[place, 2 * pair], rows[place, 2 * pair + 1]
+            turned = math.radians(angle(position, float(length)))
+            expected = rows[position, 2 * pair], rows[position, 2 * pair + 1]
             np.testing.assert_allclose((math.sin(turned), math.cos(turned)), expected, atol=1e-5)
 
 
 def test_every_word_has_its_row_and_the_large_ones_end_at_the_last() -> None:
-    made = turning(WORDS, [6.0, 60.0])
-    found = [float(value) for value in re.findall(r"--end:([\d.]+)deg", made)]
-    assert found[:2] == [angle(3, 6.0), angle(3, 60.0)]
-    assert found[2:] == [angle(at, length) for at in range(4) for length in (6.0, 60.0)]
-    assert "<b>hides</b>" not in made.replace("&lt;b&gt;hides&lt;/b&gt;", "")
-    assert "&lt;b&gt;hides" in made
+    html = turning(WORDS, [6.0, 60.0])
+    angles = [float(value) for value in re.findall(r"--end:([\d.]+)deg", html)]
+    assert angles[:2] == [angle(3, 6.0), angle(3, 60.0)]
+    assert angles[2:] == [angle(at, length) for at in range(4) for length in (6.0, 60.0)]
+    assert "<b>hides</b>" not in html.replace("&lt;b&gt;hides&lt;/b&gt;", "")
+    assert "&lt;b&gt;hides" in html
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 30])
 def test_nothing_moves_for_longer_than_it_may(count: int) -> None:
-    made = turning(["a"] * count, [6.0])
-    waits = [float(value) for value in re.findall(r"--wait:([\d.]+)s", made)]
-    one = float(re.findall(r"--one:([\d.]+)s", made)[0])
-    assert max(waits) + one <= MAX_SECONDS + 0.01 * count
-    assert float(re.findall(r"--all:([\d.]+)s", made)[0]) <= MAX_SECONDS
+    html = turning(["a"] * count, [6.0])
+    waits = [float(value) for value in re.findall(r"--wait:([\d.]+)s", html)]
+    seconds_per_word = float(re.findall(r"--one:([\d.]+)s", html)[0])
+    assert max(waits) + seconds_per_word <= MAX_SECONDS + 0.01 * count
+    assert float(re.findall(r"--all:([\d.]+)s", html)[0]) <= MAX_SECONDS
 
 
 def test_without_words_there_is_nothing_to_turn_over() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.figures.made import update
+from tests.figures.fake_traces import update
 from tests.model.small import make_config
 from transformer.figures.moments import MATRICES, moments_data, moments_page
 from transformer.figures.packing import rounding_error, unpack, weights_of
@@ -21,19 +21,19 @@ from transformer.training.learner import Learner
 
 
 def test_every_matrix_and_number_arrives() -> None:
-    given = update()
-    found = moments_data(given)
-    assert set(found["matrices"]) == set(MATRICES)
+    adam_update = update()
+    data = moments_data(adam_update)
+    assert set(data["matrices"]) == set(MATRICES)
     for name in MATRICES:
-        assert found["matrices"][name] == given[name]
-    assert (found["t"], found["beta2"], found["epsilon"]) == (7, 0.98, 1e-9)
-    json.dumps(found, allow_nan=False)
+        assert data["matrices"][name] == adam_update[name]
+    assert (data["t"], data["beta2"], data["epsilon"]) == (7, 0.98, 1e-9)
+    json.dumps(data, allow_nan=False)
 
 
 def test_no_more_than_a_corner_is_shown() -> None:
-    found = moments_data(update(20, 17))
-    assert {(len(m), len(m[0])) for m in found["matrices"].values()} == {(16, 16)}
-    assert found["shape"] == [20, 17]
+    data = moments_data(update(20, 17))
+    assert {(len(m), len(m[0])) for m in data["matrices"].values()} == {(16, 16)}
+    assert data["shape"] == [20, 17]
 
 
 def test_before_the_first_step_there_is_nothing() -> None:
@@ -41,23 +41,23 @@ def test_before_the_first_step_there_is_nothing() -> None:
 
 
 def test_what_is_no_number_travels_as_none() -> None:
-    given = update()
-    given["gradient"][0][1], given["m"][2][2] = float("nan"), float("inf")
-    found = moments_data(given)
-    assert found["matrices"]["gradient"][0][1] is None
-    assert found["matrices"]["m"][2][2] is None
-    data = moments_page(given).split("</script>")[0]
+    adam_update = update()
+    adam_update["gradient"][0][1], adam_update["m"][2][2] = float("nan"), float("inf")
+    moments = moments_data(adam_update)
+    assert moments["matrices"]["gradient"][0][1] is None
+    assert moments["matrices"]["m"][2][2] is None
+    data = moments_page(adam_update).split("</script>")[0]
     assert "NaN" not in data
 
 
 def test_what_is_missing_or_of_another_size_is_named() -> None:
-    given = update()
+    adam_update = update()
     with pytest.raises(ValueError, match="no 'm_hat'"):
-        moments_data({name: value for name, value in given.items() if name != "m_hat"})
+        moments_data({name: value for name, value in adam_update.items() if name != "m_hat"})
     with pytest.raises(ValueError, match="same size"):
-        moments_data({**given, "v": given["v"][:2]})
+        moments_data({**adam_update, "v": adam_update["v"][:2]})
     with pytest.raises(ValueError, match="same size"):
-        moments_data({**given, **{key: [] for key in MATRICES}})
+        moments_data({**adam_update, **{key: [] for key in MATRICES}})
 
 
 def test_a_name_stays_text() -> None:
@@ -73,12 +73,12 @@ def test_the_trainer_writes_what_is_shown() -> None:
         weight.grad = torch.ones_like(weight)
     trainers.before_update()
     learner.update(0.5, 1e9)
-    found = moments_data(json.loads(json.dumps(trainers.after_update())))
-    corner = np.array(found["matrices"]["value"])
-    weight = learner.model.get_parameter(found["name"]).detach()[:16, :16]
+    data = moments_data(json.loads(json.dumps(trainers.after_update())))
+    corner = np.array(data["matrices"]["value"])
+    weight = learner.model.get_parameter(data["name"]).detach()[:16, :16]
     np.testing.assert_array_equal(corner, weight.double().numpy())
     # The first step of Adam is the learning rate long, whatever the gradient.
-    np.testing.assert_allclose(found["matrices"]["step"], np.full((16, 16), 0.5), rtol=1e-4)
+    np.testing.assert_allclose(data["matrices"]["step"], np.full((16, 16), 0.5), rtol=1e-4)
 
 
 def card(name: str, weights: list[list[float]] | None = None) -> Card:
@@ -89,22 +89,22 @@ def card(name: str, weights: list[list[float]] | None = None) -> Card:
 def test_every_run_has_its_card_and_whoever_has_a_picture_its_head() -> None:
     weights = [[0.25, 0.75], [1.0, 0.0]]
     header, parts = unpack(wall_data([card("a", weights), card("b")]))
-    assert [one["name"] for one in header["cards"]] == ["a", "b"]
+    assert [entry["name"] for entry in header["cards"]] == ["a", "b"]
     first = header["cards"][0]
     assert (first["who"], first["step"], first["right"]) == ("Ann", 12, 0.5)
     assert first["curve"] == [[0, 3.0], [12, 1.5]]
     assert set(parts) == {"a"}
-    found = weights_of(parts["a"])
-    for mine, theirs in zip(found.ravel(), np.ravel(weights), strict=True):
-        assert abs(mine - theirs) <= rounding_error(theirs, parts["a"].top)
+    unpacked = weights_of(parts["a"])
+    for actual, expected in zip(unpacked.ravel(), np.ravel(weights), strict=True):
+        assert abs(actual - expected) <= rounding_error(expected, parts["a"].top)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, POINTS, POINTS + 1, 95, 96, 97, 1000, 20_000])
 def test_a_long_curve_keeps_its_ends_and_its_order(count: int) -> None:
     curve = [(step, 1.0 / (step + 1)) for step in range(count)]
-    kept = thinned(curve)
-    assert len(kept) <= POINTS
-    assert kept == sorted(set(kept))
-    assert kept[:1] == curve[:1]
-    assert kept[-1:] == curve[-1:]
-    assert count > POINTS or kept == curve
+    selected = thinned(curve)
+    assert len(selected) <= POINTS
+    assert selected == sorted(set(selected))
+    assert selected[:1] == curve[:1]
+    assert selected[-1:] == curve[-1:]
+    assert count > POINTS or selected == curve

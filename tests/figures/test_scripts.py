@@ -81,7 +81,7 @@ def test_a_style_comes_with_its_script_after_those_that_it_builds_on(folder: Pat
 
 
 @pytest.mark.parametrize(
-    ("file", "text", "said"),
+    ("file", "text", "message"),
     [
         ("base.js", 'import { left } from "./left.js";\n', "circle: left.js → base.js → left.js."),
         ("left.js", 'import { four } from "./base.js";\n', "four from base.js, which exports one"),
@@ -101,11 +101,11 @@ def test_a_style_comes_with_its_script_after_those_that_it_builds_on(folder: Pat
         ("wide.css", '@import "gone.css";\n', "wide.css imports gone.css, which is not in"),
     ],
 )
-def test_what_cannot_be_joined_is_told(folder: Path, file: str, text: str, said: str) -> None:
+def test_what_cannot_be_joined_is_told(folder: Path, file: str, text: str, message: str) -> None:
     (folder / file).write_text(text, encoding="utf-8")
     with pytest.raises(ValueError) as error:  # noqa: PT011
         join_modules(ENTRY, folder)
-    assert said in str(error.value)
+    assert message in str(error.value)
     assert "\n" not in str(error.value)
 
 
@@ -119,8 +119,10 @@ def test_nothing_is_fetched_and_nothing_is_parsed_as_html(view: str) -> None:
 
 @pytest.mark.parametrize("view", COMPONENTS)
 def test_the_component_is_a_module_with_one_default_export(view: str) -> None:
-    made = "mountExplorer(TABS)" if view == "explorer" else f"mounted({view}View)"
-    assert re.findall(r"^export .*", module(view), flags=re.M) == [f"export default {made};"]
+    default_export = "mountExplorer(TABS)" if view == "explorer" else f"mounted({view}View)"
+    assert re.findall(r"^export .*", module(view), flags=re.M) == [
+        f"export default {default_export};"
+    ]
     assert f"function {view}View(" in module(view)
 
 

@@ -40,29 +40,29 @@ def luminance(colour: str) -> float:
     return sum(weight * c for weight, c in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
 
 
-def contrast(one: str, other: str) -> float:
-    dark, light = sorted((luminance(one), luminance(other)))
+def contrast(first: str, second: str) -> float:
+    dark, light = sorted((luminance(first), luminance(second)))
     return (light + 0.05) / (dark + 0.05)
 
 
-def apart(one: str, other: str) -> float:
+def hue_distance(first: str, second: str) -> float:
     """Degrees between two hues."""
-    hues = [colorsys.rgb_to_hsv(*channels(colour))[0] for colour in (one, other)]
-    way = abs(hues[0] - hues[1])
-    return 360 * min(way, 1 - way)
+    hues = [colorsys.rgb_to_hsv(*channels(colour))[0] for colour in (first, second)]
+    distance = abs(hues[0] - hues[1])
+    return 360 * min(distance, 1 - distance)
 
 
 def test_what_is_chosen_is_not_what_is_less_than_zero() -> None:
     style = (BROWSER / "base.css").read_text(encoding="utf-8")
-    found = re.search(r"--hu-choice: (#\w{6});", style)
-    assert found
-    choice = found[1]
+    match = re.search(r"--hu-choice: (#\w{6});", style)
+    assert match
+    choice = match[1]
     for name in ("light", "dark"):
         page = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["theme"][name]
         stops = page["chartDivergingColors"]
         less, more = stops[: len(stops) // 2], stops[len(stops) // 2 :]
-        assert min(apart(choice, stop) for stop in less) > 90
-        assert min(apart(choice, stop) for stop in more) > 30
+        assert min(hue_distance(choice, stop) for stop in less) > 90
+        assert min(hue_distance(choice, stop) for stop in more) > 30
         assert contrast(choice, page["backgroundColor"]) >= 3
         ramp = page["chartSequentialColors"]
         assert min(contrast(choice, ramp[0]), contrast(choice, ramp[-1])) >= 3
@@ -96,10 +96,10 @@ def weights() -> np.ndarray:
 
 
 def test_cells_are_the_weights_and_repeated_tokens_stay_apart() -> None:
-    given = weights()
-    figure = heatmap(given, ROWS, COLUMNS, title="<i>Layer 0</i>")
-    np.testing.assert_allclose(np.square(figure.data[0].z), given, rtol=1e-6)
-    np.testing.assert_allclose(figure.data[0].customdata, given, rtol=1e-6)
+    matrix = weights()
+    figure = heatmap(matrix, ROWS, COLUMNS, title="<i>Layer 0</i>")
+    np.testing.assert_allclose(np.square(figure.data[0].z), matrix, rtol=1e-6)
+    np.testing.assert_allclose(figure.data[0].customdata, matrix, rtol=1e-6)
     layout = figure.to_plotly_json()["layout"]
     assert layout["xaxis"]["tickvals"] == [0, 1, 2, 3]
     assert layout["xaxis"]["ticktext"] == ["▁the", "&lt;b&gt;", "▁the", "&lt;/s&gt;"]
@@ -118,13 +118,13 @@ def test_legend_names_weights_not_their_roots() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("matrix", "says"),
     [
         (np.ones((4, 3)), r"shape \(4, 3\) do not fit 3 row labels and 4 column labels"),
         (np.full((3, 4), 1.5), "from 0 to 1"),
         (np.full((3, 4), np.nan), "from 0 to 1"),
     ],
 )
-def test_refuses_what_is_no_attention(given: np.ndarray, says: str) -> None:
+def test_refuses_what_is_no_attention(matrix: np.ndarray, says: str) -> None:
     with pytest.raises(ValueError, match=says):
-        heatmap(given, ROWS, COLUMNS)
+        heatmap(matrix, ROWS, COLUMNS)

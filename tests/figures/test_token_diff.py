@@ -20,7 +20,7 @@ lists = few | st.lists(st.sampled_from(HOSTILE) | st.text(), max_size=9)
 
 
 def sides(pairs: list[Pair], side: int) -> list[int]:
-    return [place for pair in pairs if (place := pair[side]) is not None]
+    return [index for pair in pairs if (index := pair[side]) is not None]
 
 
 def matched(pairs: list[Pair]) -> list[tuple[int, int]]:
@@ -45,19 +45,19 @@ def test_between_two_pairs_the_first_comes_first(a: list[str], b: list[str]) -> 
 @given(few, few)
 def test_no_way_pairs_more_and_of_those_none_more_neighbours(a: list[str], b: list[str]) -> None:
     @cache
-    def most(i: int, j: int, after_pair: bool) -> tuple[int, int]:
+    def best_score(i: int, j: int, after_pair: bool) -> tuple[int, int]:
         """Pairs and neighbours of the best way on from (i, j), trying every way there is."""
         if i == len(a) or j == len(b):
             return 0, 0
-        ways = [most(i + 1, j, False), most(i, j + 1, False)]
+        scores = [best_score(i + 1, j, False), best_score(i, j + 1, False)]
         if a[i] == b[j]:
-            pairs, neighbours = most(i + 1, j + 1, True)
-            ways.append((pairs + 1, neighbours + after_pair))
-        return max(ways)
+            pairs, neighbours = best_score(i + 1, j + 1, True)
+            scores.append((pairs + 1, neighbours + after_pair))
+        return max(scores)
 
-    found = matched(align(a, b))
-    neighbours = sum((i + 1, j + 1) == after for (i, j), after in pairwise(found))
-    assert (len(found), neighbours) == most(0, 0, False)
+    matches = matched(align(a, b))
+    neighbours = sum((i + 1, j + 1) == after for (i, j), after in pairwise(matches))
+    assert (len(matches), neighbours) == best_score(0, 0, False)
 
 
 @given(lists)
@@ -72,8 +72,8 @@ def test_a_word_put_in_and_one_exchanged() -> None:
 
 
 def test_a_phrase_stays_whole() -> None:
-    found = align(["the", "cat", "sat"], ["the", "dog", "and", "the", "cat", "sat"])
-    assert found == [(None, 0), (None, 1), (None, 2), (0, 3), (1, 4), (2, 5)]
+    pairs = align(["the", "cat", "sat"], ["the", "dog", "and", "the", "cat", "sat"])
+    assert pairs == [(None, 0), (None, 1), (None, 2), (0, 3), (1, 4), (2, 5)]
 
 
 def test_nothing_and_nothing_in_common() -> None:
@@ -101,15 +101,15 @@ def two(draw: st.DrawFn) -> Callable[[], Matrices]:
 @given(two())
 def test_a_difference_is_b_less_a_where_both_are(matrices: Callable[[], Matrices]) -> None:
     a, b, rows, columns = matrices()
-    found = difference(a, b, rows, columns)
-    assert found.dtype == np.float32
-    assert found.shape == (*a.shape[:-2], len(rows), len(columns))
+    result = difference(a, b, rows, columns)
+    assert result.dtype == np.float32
+    assert result.shape == (*a.shape[:-2], len(rows), len(columns))
     for r, (i, k) in enumerate(rows):
         for c, (j, m) in enumerate(columns):
             if None in (i, j, k, m):
-                assert np.isnan(found[..., r, c]).all()
+                assert np.isnan(result[..., r, c]).all()
             else:
-                np.testing.assert_array_equal(found[..., r, c], b[..., k, m] - a[..., i, j])
+                np.testing.assert_array_equal(result[..., r, c], b[..., k, m] - a[..., i, j])
 
 
 @given(two())

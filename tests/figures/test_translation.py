@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tests.figures.made import Made, made
+from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer import Translator
 from transformer.figures import steps_data
 from transformer.figures.glance import UNKNOWN_WORD, glance_data, head_nearest_mean
@@ -23,7 +23,7 @@ from transformer.measures.words import words
 SRC = ("▁The", "▁um", "brella", ".", "</s>")
 TGT = ("<s>", "▁Le", "▁para", "pluie", ".")
 SHARES = (0.5, 0.8, 0.25, 0.5, 0.9)
-OTHERS = (0.3, 0.1, 0.2, 0.05, 0.01)  # of the strongest piece that was not taken
+RUNNER_UP_SHARES = (0.3, 0.1, 0.2, 0.05, 0.01)  # of the strongest piece that was not taken
 JE, TU, END = Candidate("▁Je", 7, 0.8), Candidate("▁Tu", 8, 0.1), Candidate("</s>", 2, 0.99)
 STEPS = (
     Step(0, ("<s>",), (JE, TU), JE),
@@ -31,70 +31,73 @@ STEPS = (
 )
 
 
-def told(source: str = "The umbrella.", src: tuple[str, ...] = SRC) -> Made:
+def translated_trace(source: str = "The umbrella.", src: tuple[str, ...] = SRC) -> FakeTrace:
     """Four pieces written, two words, and what each was sure by."""
-    found = made(src, TGT, layers=2, heads=3, source=source)
-    done = found.translation
-    done.ids = tuple(range(len(found.predicted_tokens)))
+    trace = fake_trace(src, TGT, layers=2, heads=3, source=source)
+    done = trace.translation
+    done.ids = tuple(range(len(trace.predicted_tokens)))
     done.steps = [
-        Step(n, (), (one := Candidate("▁a", 1, share), Candidate("▁b", 2, other)), one)
-        for n, (share, other) in enumerate(zip(SHARES, OTHERS, strict=True))
+        Step(n, (), (first := Candidate("▁a", 1, share), Candidate("▁b", 2, second)), first)
+        for n, (share, second) in enumerate(zip(SHARES, RUNNER_UP_SHARES, strict=True))
     ]
-    return found
+    return trace
 
 
 def test_pieces_are_joined_into_words_summed_over_the_source_and_averaged_over_the_target() -> None:
-    found = told()
-    data = glance_data(found)
+    trace = translated_trace()
+    data = glance_data(trace)
     assert data["source"] == ["The", "umbrella."]
-    assert [one["text"] for one in data["written"]] == ["Le", "parapluie."]
-    weights = found.weights("cross", data["layer"])[data["head"]]
+    assert [word["text"] for word in data["written"]] == ["Le", "parapluie."]
+    weights = trace.weights("cross", data["layer"])[data["head"]]
     first, second = data["written"]
     np.testing.assert_allclose(first["looks"], [weights[0, 0], weights[0, 1:4].sum()], atol=6e-5)
     mean = weights[1:3].mean(axis=0)  # the row of the full stop looks elsewhere than its word
     np.testing.assert_allclose(second["looks"], [mean[0], mean[1:4].sum()], atol=6e-5)
-    for one in data["written"]:
-        assert sum(one["looks"]) + one["rest"] == pytest.approx(1, abs=2e-4)
-    assert [one["p"] for one in data["written"]] == pytest.approx([0.5, 0.25])
+    for word in data["written"]:
+        assert sum(word["looks"]) + word["rest"] == pytest.approx(1, abs=2e-4)
+    assert [word["p"] for word in data["written"]] == pytest.approx([0.5, 0.25])
 
 
 def test_a_measured_aligner_is_shown_by_the_rows_it_was_measured_in() -> None:
-    found = told()
+    trace = translated_trace()
     aligner = SimpleNamespace(layer=1, head=2, weights_to="input")
-    data = glance_data(found, aligner=aligner)
+    data = glance_data(trace, aligner=aligner)
     assert (data["layer"], data["head"], data["to"]) == (1, 2, "input")
-    weights = found.weights("cross", 1)[2]
+    weights = trace.weights("cross", 1)[2]
     first, second = data["written"]
     # The row after the one that writes a piece has read it.
     np.testing.assert_allclose(first["looks"], [weights[1, 0], weights[1, 1:4].sum()], atol=6e-5)
     mean = weights[2:4].mean(axis=0)
     np.testing.assert_allclose(second["looks"], [mean[0], mean[1:4].sum()], atol=6e-5)
-    last = glance_data(replace(found, predicted_tokens=(*found.predicted_tokens[:-1], "▁et")),
+    last = glance_data(replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et")),
                        aligner=aligner)["written"][-1]  # fmt: skip
     np.testing.assert_allclose(last["looks"], [weights[-1, 0], weights[-1, 1:4].sum()], atol=6e-5)
 
 
 def test_the_end_is_no_word_and_a_cut_translation_has_none() -> None:
-    found = told()
-    cut = replace(found, predicted_tokens=(*found.predicted_tokens[:-1], "▁et"))
-    assert [one["text"] for one in glance_data(cut)["written"]] == ["Le", "parapluie.", "et"]
+    trace = translated_trace()
+    cut = replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et"))
+    assert [word["text"] for word in glance_data(cut)["written"]] == ["Le", "parapluie.", "et"]
 
 
 def test_words_stand_as_the_visitor_wrote_them_where_they_are_as_many() -> None:
     unknown = ("▁The", "▁", "<unk>", "</s>")
-    assert glance_data(told("The  ☂", ("▁The", "<unk>", "</s>")))["source"] == ["The", "☂"]
-    assert glance_data(told("The ☂", unknown))["source"] == ["The", "▁", UNKNOWN_WORD]
+    assert glance_data(translated_trace("The  ☂", ("▁The", "<unk>", "</s>")))["source"] == [
+        "The",
+        "☂",
+    ]
+    assert glance_data(translated_trace("The ☂", unknown))["source"] == ["The", "▁", UNKNOWN_WORD]
 
 
 def test_what_was_put_there_and_what_came_close() -> None:
     rival = SimpleNamespace(step=1, ids=(7, 8), text="toit.", probability=0.1, first=0.2)
-    data = glance_data(told(), [(), (rival,)], n_forced=3)
+    data = glance_data(translated_trace(), [(), (rival,)], n_forced=3)
     assert data["taken"] == 1
-    assert [one["rivals"] for one in data["written"]] == [
+    assert [word["rivals"] for word in data["written"]] == [
         [],
         [{"text": "toit.", "p": 0.2, "step": 1, "ids": [7, 8]}],
     ]
-    assert glance_data(told())["taken"] == -1
+    assert glance_data(translated_trace())["taken"] == -1
 
 
 def test_the_head_is_the_one_that_looks_where_all_of_them_look() -> None:
@@ -117,7 +120,7 @@ def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
     assert data["heads"] == trace.n_layers * trace.n_heads
     assert data["ids"] == list(trace.translation.ids)
     ends = trace.predicted_tokens[-1] == "</s>"
-    joined = " ".join(one["text"] for one in data["written"])
+    joined = " ".join(word["text"] for word in data["written"])
     tokens = trace.predicted_tokens[: -1 if ends else None]
     assert joined.replace(" ", "") == "".join(tokens).replace("▁", "").replace(
         "<unk>", UNKNOWN_WORD
@@ -134,7 +137,7 @@ def test_of_the_most_probable_pieces_no_word_seems_less_probable_than_another(
     trace = translator.trace(text, method="greedy", max_len=20)
     rivals = rival_words(translator, trace.translation, min_probability=1e-4)
     data = glance_data(trace, rivals)
-    assert any(one["rivals"] for one in data["written"])
+    assert any(entry["rivals"] for entry in data["written"])
     for word in data["written"]:
         assert all(rival["p"] <= word["p"] for rival in word["rivals"])
     numbers = words(trace.predicted_tokens)
@@ -144,11 +147,14 @@ def test_of_the_most_probable_pieces_no_word_seems_less_probable_than_another(
 
 def test_bytes_are_joined_in_words_and_in_rivals() -> None:
     tokens = ("<s>", "▁", "<0xC3>", "<0x89>", "teins", "▁la", "<0xE2>", ".")
-    found = made(SRC, tokens, layers=2, heads=3, source="The umbrella.")
-    found.translation.ids = tuple(range(len(found.predicted_tokens)))
-    one = Candidate("▁a", 1, 0.5)
-    found.translation.steps = [Step(n, (), (one,), one) for n in range(len(tokens))]
-    assert [one["text"] for one in glance_data(found)["written"]] == ["Éteins", "la⟨E2⟩."]
+    trace = fake_trace(SRC, tokens, layers=2, heads=3, source="The umbrella.")
+    trace.translation.ids = tuple(range(len(trace.predicted_tokens)))
+    candidate = Candidate("▁a", 1, 0.5)
+    trace.translation.steps = [Step(n, (), (candidate,), candidate) for n in range(len(tokens))]
+    assert [candidate["text"] for candidate in glance_data(trace)["written"]] == [
+        "Éteins",
+        "la⟨E2⟩.",
+    ]
 
 
 def test_each_step_has_its_input_its_candidates_and_the_one_taken() -> None:

@@ -42,10 +42,10 @@ def curve(*points: tuple[float, float]) -> Curve:
 
 def test_the_mean_is_taken_where_all_seeds_have_values_and_between_their_points() -> None:
     # At 10 the second curve has 3 (half way from 4 to 2), at 15 the first has 1.5.
-    found = mean([curve((0, 4), (10, 2), (20, 1)), curve((5, 4), (15, 2), (30, 0))])
-    assert found is not None
-    assert found[0].tolist() == [5, 10, 15, 20]
-    assert found[1] == pytest.approx([3.5, 2.5, 1.75, (1 + 4 / 3) / 2])
+    mean_curve = mean([curve((0, 4), (10, 2), (20, 1)), curve((5, 4), (15, 2), (30, 0))])
+    assert mean_curve is not None
+    assert mean_curve[0].tolist() == [5, 10, 15, 20]
+    assert mean_curve[1] == pytest.approx([3.5, 2.5, 1.75, (1 + 4 / 3) / 2])
     assert mean([curve((0, 4))]) is None
     assert mean([curve((0, 4), (1, 3)), curve((2, 4), (3, 3))]) is None
 
@@ -100,13 +100,13 @@ def test_bars_stand_side_by_side_and_keep_what_is_too_small_to_see(dark: bool) -
     figure = two_distributions(
         ["<s>", "a"], [0.9, 0.1], [1e-9, 0.5], names=("target", "said"), dark=dark
     )
-    target, said = figure.data
+    target, predicted = figure.data
     assert list(target.y) == [0.9, 0.1]
-    assert list(said.y) == [MIN_PROBABILITY, 0.5]
-    assert list(said.customdata) == [1e-9, 0.5]
+    assert list(predicted.y) == [MIN_PROBABILITY, 0.5]
+    assert list(predicted.customdata) == [1e-9, 0.5]
     assert figure.layout.xaxis.ticktext == ("&lt;s&gt;", "a")
     assert figure.layout.barmode == "group"
-    assert target.marker.color != said.marker.color
+    assert target.marker.color != predicted.marker.color
 
 
 def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:
@@ -130,9 +130,9 @@ def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:
 
 def test_an_entry_keeps_its_colour_before_others_have_begun() -> None:
     alone = accuracy_by_distance({"near": [], "far": FAR}, {}, 0.25)
-    both = accuracy_by_distance({"near": NEAR, "far": FAR}, {}, 0.25)
+    two_entries = accuracy_by_distance({"near": NEAR, "far": FAR}, {}, 0.25)
     first = next(t for t in alone.data if t.name == "far" and t.mode == "lines+markers")
-    later = next(t for t in both.data if t.name == "far" and t.mode == "lines+markers")
+    later = next(t for t in two_entries.data if t.name == "far" and t.mode == "lines+markers")
     assert (first.line.color, first.line.dash) == (later.line.color, later.line.dash)
 
 
@@ -185,8 +185,8 @@ def test_a_mark_for_every_head_and_version() -> None:
         }
     )
     figure = by_head(table, "largest", "largest weight", {"a": "as it is", "b": "<i>other"})
-    one, other = figure.data
-    np.testing.assert_allclose(one.x, [-0.2, 0.2, 0.8, 1.2])
-    assert list(one.y) == [0.1, 0.2, 0.3, 0.4]
-    assert other.name == "&lt;i&gt;other"
-    assert not len(other.x)
+    first, second = figure.data
+    np.testing.assert_allclose(first.x, [-0.2, 0.2, 0.8, 1.2])
+    assert list(first.y) == [0.1, 0.2, 0.3, 0.4]
+    assert second.name == "&lt;i&gt;other"
+    assert not len(second.x)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import traitlets
 
-from tests.figures.made import Made, made
+from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer.figures import ExplorerData
 from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
@@ -23,16 +23,16 @@ TRAITS = {"view", "kind", "layer", "head", "pin"}
 
 
 @pytest.fixture
-def trace() -> Made:
-    return made(SRC, TGT, vectors=True)
+def trace() -> FakeTrace:
+    return fake_trace(SRC, TGT, vectors=True)
 
 
 @pytest.fixture
-def widget(trace: Made) -> ExplorerWidget:
+def widget(trace: FakeTrace) -> ExplorerWidget:
     return ExplorerWidget([ExplorerData(trace)], {"kind": "encoder", "layer": 1, "head": 2})
 
 
-def test_the_traits_are_what_it_opens_with(trace: Made, widget: ExplorerWidget) -> None:
+def test_the_traits_are_what_it_opens_with(trace: FakeTrace, widget: ExplorerWidget) -> None:
     assert (widget.view, widget.kind, widget.layer, widget.head) == ("heads", "encoder", 1, 2)
     side = ExplorerData(trace)
     clearest = ExplorerWidget([side], {})
@@ -41,7 +41,9 @@ def test_the_traits_are_what_it_opens_with(trace: Made, widget: ExplorerWidget) 
     assert synced == TRAITS | {"_data", "_esm", "_css"}
 
 
-def test_what_the_browser_is_sent_is_what_a_page_shows(trace: Made, widget: ExplorerWidget) -> None:
+def test_what_the_browser_is_sent_is_what_a_page_shows(
+    trace: FakeTrace, widget: ExplorerWidget
+) -> None:
     head, parts = unpack(widget._data)
     assert head["start"] == {**DEFAULTS, "kind": "encoder", "layer": 1, "head": 2, "exact": 1}
     weights = {name for name in parts if name.startswith("0.weights.")}
@@ -57,11 +59,11 @@ def test_what_the_browser_is_sent_is_what_a_page_shows(trace: Made, widget: Expl
 
 def test_what_the_browser_chooses_is_read_in_python(widget: ExplorerWidget) -> None:
     """By the message that a notebook's front end sends."""
-    heard: list[Any] = []
-    widget.observe(heard.append, names=["head"])
+    changes: list[Any] = []
+    widget.observe(changes.append, names=["head"])
     widget.set_state({"kind": "cross", "layer": 0, "head": 3, "pin": "s2", "view": "model"})
     assert (widget.kind, widget.layer, widget.head, widget.view) == ("cross", 0, 3, "model")
-    assert [change["new"] for change in heard] == [3]
+    assert [change["new"] for change in changes] == [3]
     assert widget.pinned_word == "cats"
     for pin, word in (("t1", "les"), ("s3", None), ("s99", None), ("", None)):
         widget.pin = pin

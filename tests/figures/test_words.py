@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.figures.made import HOSTILE, made
+from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.figures.explorer_sides import ExplorerData, pin_parts
 from transformer.figures.packing import FINE, rounding_error, weights_of
 from transformer.measures.words import (
@@ -65,21 +65,32 @@ def test_words_without_their_signs_divide_the_words(tokens: list[str]) -> None:
     numbers, labels = plain_words(tokens)
     assert len(numbers) == len(tokens)
     assert sorted(set(numbers)) == list(range(len(labels)))
-    whole = words(tokens)
+    word_numbers = words(tokens)
     for number in range(len(labels)):
-        assert len({whole[i] for i, one in enumerate(numbers) if one == number}) == 1
+        assert (
+            len(
+                {
+                    word_numbers[i]
+                    for i, plain_number in enumerate(numbers)
+                    if plain_number == number
+                }
+            )
+            == 1
+        )
 
 
-def slowly(weights: Numbers, rows: list[str], columns: list[str], *, same: bool) -> Numbers:
+def strongest_links_by_loops(
+    weights: Numbers, rows: list[str], columns: list[str], *, same: bool
+) -> Numbers:
     """(head, row word, column word): what `looks` takes the greatest of."""
     (of_row, row_labels), (of_column, column_labels) = plain_words(rows), plain_words(columns)
-    found = np.zeros((len(weights), len(row_labels), len(column_labels)))
+    result = np.zeros((len(weights), len(row_labels), len(column_labels)))
     for h in range(len(weights)):
         for i, r in enumerate(of_row):
             for j, c in enumerate(of_column):
                 if row_labels[r] and column_labels[c] and not (same and r == c):
-                    found[h, r, c] += weights[h, i, j] / of_row.count(r)
-    return found
+                    result[h, r, c] += weights[h, i, j] / of_row.count(r)
+    return result
 
 
 @given(lists, lists, st.booleans(), st.integers(0, 2**32 - 1))
@@ -89,34 +100,34 @@ def test_a_word_has_the_greatest_weight_of_another(
     columns = rows if same else columns
     weights = np.random.default_rng(seed).dirichlet(np.full(len(columns), 0.5), (2, len(rows)))
     to, back = strongest_links(weights, rows, columns, same=same)
-    wanted = slowly(weights, rows, columns, same=same)
+    expected = strongest_links_by_loops(weights, rows, columns, same=same)
     # Sums of float32 over at most nine pieces.
-    np.testing.assert_allclose(to.weights, wanted.max(axis=1), atol=1e-6)
-    np.testing.assert_allclose(back.weights, wanted.max(axis=2), atol=1e-6)
+    np.testing.assert_allclose(to.weights, expected.max(axis=1), atol=1e-6)
+    np.testing.assert_allclose(back.weights, expected.max(axis=2), atol=1e-6)
     for h in range(2):
-        for word, other in enumerate(to.partners[h]):
-            assert wanted[h, other, word] == pytest.approx(wanted[h, :, word].max(), abs=1e-6)
-        for word, other in enumerate(back.partners[h]):
-            assert wanted[h, word, other] == pytest.approx(wanted[h, word].max(), abs=1e-6)
+        for word, partner in enumerate(to.partners[h]):
+            assert expected[h, partner, word] == pytest.approx(expected[h, :, word].max(), abs=1e-6)
+        for word, partner in enumerate(back.partners[h]):
+            assert expected[h, word, partner] == pytest.approx(expected[h, word].max(), abs=1e-6)
 
 
 def test_what_is_sent_is_that_of_every_layer() -> None:
     source, target = ["▁the", "▁um", "brella", "?", "</s>"], ["<s>", "▁le", "▁para", "pluie"]
-    trace = made(source, target, layers=2, heads=3)
+    trace = fake_trace(source, target, layers=2, heads=3)
     parts = {part.name: part for part in ExplorerData(trace).pins}
     assert len(parts) == 12
     weights = np.stack([trace.weights("cross", layer) for layer in range(2)])
     # The second row writes the first piece of "parapluie", the third its second.
-    looked = (weights[:, :, 1, 1:3].sum(-1) + weights[:, :, 2, 1:3].sum(-1)) / 2
+    expected = (weights[:, :, 1, 1:3].sum(-1) + weights[:, :, 2, 1:3].sum(-1)) / 2
     article = weights[:, :, 0, 1:3].sum(-1)
     part = parts["pins.cross.to"]
     assert part.array.shape == (2, 3, 4)
     np.testing.assert_allclose(
         weights_of(part)[..., 1],
-        np.maximum(looked, article),
+        np.maximum(expected, article),
         atol=rounding_error(1.0, FINE),
     )
-    np.testing.assert_array_equal(parts["pins.cross.to.who"].array[..., 1] == 1, looked > article)
+    np.testing.assert_array_equal(parts["pins.cross.to.who"].array[..., 1] == 1, expected > article)
 
 
 def test_a_sentence_of_signs_alone_has_no_looks() -> None:
@@ -157,9 +168,11 @@ def test_every_token_has_a_word_and_every_word_a_token(pieces: list[str]) -> Non
     assert len(numbers) == len(special(pieces)) == len(pieces)
     assert numbers[:1] == [0][: len(pieces)]
     assert all(after - before in (0, 1) for before, after in pairwise(numbers))
-    for (before, after), (one, next_one) in zip(pairwise(pieces), pairwise(numbers), strict=True):
+    for (before, after), (number, next_number) in zip(
+        pairwise(pieces), pairwise(numbers), strict=True
+    ):
         begins = after.startswith("▁") or before in CONTROL or after in CONTROL
-        assert (next_one > one) == begins
+        assert (next_number > number) == begins
     assert len(word_labels(pieces)) == len(set(numbers))
 
 
@@ -189,8 +202,8 @@ def numbered(draw: st.DrawFn) -> tuple[Weights, list[int], list[int]]:
 
 
 @given(numbered())
-def test_merged_rows_still_sum_to_1(given_: tuple[Weights, list[int], list[int]]) -> None:
-    weights, rows, columns = given_
+def test_merged_rows_still_sum_to_1(case: tuple[Weights, list[int], list[int]]) -> None:
+    weights, rows, columns = case
     merged = merge(weights, rows, columns)
     assert merged.dtype == weights.dtype
     assert merged.shape == (*weights.shape[:-2], rows[-1] + 1, columns[-1] + 1)
@@ -199,9 +212,9 @@ def test_merged_rows_still_sum_to_1(given_: tuple[Weights, list[int], list[int]]
 
 @given(numbered())
 def test_merging_is_a_sum_over_keys_and_a_mean_over_queries(
-    given_: tuple[Weights, list[int], list[int]],
+    case: tuple[Weights, list[int], list[int]],
 ) -> None:
-    weights, rows, columns = given_
+    weights, rows, columns = case
     merged = merge(weights, rows, columns)
     for r, c in np.ndindex(*merged.shape[-2:]):
         cells = [
@@ -215,9 +228,9 @@ def test_merging_is_a_sum_over_keys_and_a_mean_over_queries(
 
 @given(numbered())
 def test_words_of_one_piece_each_change_nothing(
-    given_: tuple[Weights, list[int], list[int]],
+    case: tuple[Weights, list[int], list[int]],
 ) -> None:
-    weights, *_ = given_
+    weights, *_ = case
     n, m = weights.shape[-2:]
     np.testing.assert_array_equal(merge(weights, range(n), range(m)), weights)
 

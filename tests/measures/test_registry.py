@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.figures.made import Made, made
+from tests.figures.fake_traces import FakeTrace, fake_trace
 from transformer import measures
 from transformer.figures.explorer_sides import ExplorerData, header
 from transformer.figures.state import DEFAULTS, FIELDS
@@ -23,8 +23,8 @@ TGT = ["<s>", "▁un", "▁boat", ",", "▁un"]
 
 
 @pytest.fixture(scope="module")
-def trace() -> Made:
-    return made(SRC, TGT)
+def trace() -> FakeTrace:
+    return fake_trace(SRC, TGT)
 
 
 def test_every_measure_says_what_it_is() -> None:
@@ -44,7 +44,7 @@ def test_every_measure_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_one_sentence_they_are_the_formulas(trace: Made, kind: str) -> None:
+def test_of_one_sentence_they_are_the_formulas(trace: FakeTrace, kind: str) -> None:
     for layer in range(LAYERS):
         w = trace.weights(kind, layer)
         found = measure_heads(trace, kind, layer)
@@ -63,7 +63,7 @@ def test_of_one_sentence_they_are_the_formulas(trace: Made, kind: str) -> None:
             assert np.isfinite(found[name]).all()
 
 
-def test_those_that_need_tokens_are_plain_loops(trace: Made) -> None:
+def test_those_that_need_tokens_are_plain_loops(trace: FakeTrace) -> None:
     w, found = trace.weights("encoder", 1), measure_heads(trace, "encoder", 1)
     n = len(SRC)
     np.testing.assert_allclose(
@@ -89,9 +89,9 @@ def test_those_that_need_tokens_are_plain_loops(trace: Made) -> None:
     )
 
 
-def test_side_by_side_and_padded_they_are_as_alone(trace: Made) -> None:
+def test_side_by_side_and_padded_they_are_as_alone(trace: FakeTrace) -> None:
     """What a corpus does: two sentences in one batch, the shorter one padded."""
-    short = made(SRC[3:], TGT)
+    short = fake_trace(SRC[3:], TGT)
     for one in MEASURES.values():
         for kind in one.kinds:
             both = [rows_of(trace, kind), rows_of(short, kind)]
@@ -131,7 +131,7 @@ def test_side_by_side_and_padded_they_are_as_alone(trace: Made) -> None:
                 np.testing.assert_allclose(found[at], alone[0], atol=2e-6, err_msg=one.name)
 
 
-def test_an_even_head_is_what_chance_gives(trace: Made) -> None:
+def test_an_even_head_is_what_chance_gives(trace: FakeTrace) -> None:
     rows = rows_of(trace, "encoder")
     even = rows.uniform()
     assert MEASURES["entropy"].means(even)[0, 0] == pytest.approx(np.log2(len(SRC)), abs=1e-5)
@@ -140,7 +140,9 @@ def test_an_even_head_is_what_chance_gives(trace: Made) -> None:
     assert MEASURES["pieces"].means(even)[0, 0] == pytest.approx(2 / 8)
 
 
-def test_a_new_measure_is_in_the_explorer(trace: Made, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_measure_is_in_the_explorer(
+    trace: FakeTrace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing else names it: label, note and numbers go to the browser from the registry."""
     one = Measure(
         "second", "The second token", "The weight on it.", lambda a: a.w[..., 1], group="place"
@@ -166,7 +168,7 @@ def test_numbers_are_said_with_their_unit() -> None:
     assert format_value(None, "bits") == "–"
 
 
-def test_a_share_at_an_offset_is_no_mean_over_rows(trace: Made) -> None:
+def test_a_share_at_an_offset_is_no_mean_over_rows(trace: FakeTrace) -> None:
     one = MEASURES["positional"]
     assert isinstance(one, OffsetShare)
     rows = rows_of(trace, "encoder")

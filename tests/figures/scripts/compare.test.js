@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { alignEntries, compareTables, divergingLevel, piecePairs } from "../../../transformer/figures/browser/compare-tables.js";
 import { differingOf, forcedOf } from "../../../transformer/figures/browser/decoding.js";
 import { matrixOf } from "../../../transformer/figures/browser/matrix.js";
-import { random, side, STATE } from "./made.js";
+import { random, side, STATE } from "./fixtures.js";
 
 const pieces = (texts) => texts.map((text, position) => ({ text, written: null, members: [position], special: false, dim: false }));
 

@@ -8,7 +8,7 @@ import { stepHead } from "../../../transformer/figures/browser/decoding-step.js"
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
 import { headStyles, steepnessOf, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
 import { combined, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
-import { near, random, side, STATE } from "./made.js";
+import { near, random, side, STATE } from "./fixtures.js";
 
 const SIDE = side();
 const at = (kind, layer, head, r, c) => SIDE.weights(kind, layer, head).values[4 * r + c];

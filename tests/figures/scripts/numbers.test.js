@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { cellNumber, chanceOf, fixed, numberText, showWeight, tensorNumber } from "../../../transformer/figures/browser/numbers.js";
 import { contrast, showMeasure, showOffset } from "../../../transformer/figures/browser/measures.js";
-import { random } from "./made.js";
+import { random } from "./fixtures.js";
 
 const DIGITS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const read = (text) => {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { clearest, glances, pinnable, pinnedTokens, pinnedWord, pinOf, saidOf, seenBy } from "../../../transformer/figures/browser/pins.js";
-import { labels, side, STATE } from "./made.js";
+import { labels, side, STATE } from "./fixtures.js";
 
 const plain = (made, words, names) => ({ ...made, plain: words, plain_labels: names });
 const SRC = plain(labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [false, false, false, true]), [0, 1, 1, 2], ["the", "cats", ""]);

@@ -7,7 +7,7 @@ import { frameOf, inPercent } from "../../../transformer/figures/browser/film-da
 import { readOff, writeOff } from "../../../transformer/figures/browser/switchboard.js";
 import { csvOf, fileName } from "../../../transformer/figures/browser/take.js";
 import { orderOf } from "../../../transformer/figures/browser/tensors.js";
-import { random, STATE } from "./made.js";
+import { random, STATE } from "./fixtures.js";
 
 // RFC 4180, read letter by letter.
 function readCsv(text) {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { layTree, writtenOf } from "../../../transformer/figures/browser/decoding-tree.js";
 import { softmaxOf, workingOf } from "../../../transformer/figures/browser/querykey-working.js";
 import { makeStore, unpack } from "../../../transformer/figures/browser/store.js";
-import { near, random, side, STATE } from "./made.js";
+import { near, random, side, STATE } from "./fixtures.js";
 
 // Four queries and keys of eight numbers; scores, and what leaves the head, written out plainly.
 function vectors(kind) {

@@ -1,5 +1,5 @@
-"""What figures draw, made up for their tests: traces of any tokens and any weights without a model,
-numbers for heads, a step of Adam."""
+"""Test data for figures: traces with any tokens and weights, without a model; a grid of heads; a
+step of Adam."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ GRID = Grid(
 
 
 @dataclass
-class Made:
-    """What `Side` reads of a trace."""
+class FakeTrace:
+    """A trace with only what `ExplorerData` reads."""
 
     src_tokens: tuple[str, ...]
     tgt_tokens: tuple[str, ...]
@@ -48,7 +48,7 @@ class Made:
         return name in self.arrays
 
 
-def made(
+def fake_trace(
     src: Sequence[str],
     tgt: Sequence[str],
     *,
@@ -57,9 +57,12 @@ def made(
     kinds: Iterable[str] = KINDS,
     vectors: bool = False,
     source: str = "A made-up sentence.",
-    **given: Weights,
-) -> Made:
-    """Weights from a fixed seed, or those given for a kind, (layers, heads, rows, columns)."""
+    **weights_by_kind: Weights,
+) -> FakeTrace:
+    """Return a trace with random weights from a fixed seed.
+
+    `weights_by_kind` sets the weights of a kind, (layers, heads, rows, columns).
+    """
     rng = np.random.default_rng(3)
     config = {"n_layers": layers, "n_heads": heads, "d_model": 8 * heads, "score": "scaled_dot"}
     arrays: dict[str, npt.NDArray[Any]] = {}
@@ -73,29 +76,31 @@ def made(
             if kind == "decoder":
                 weights = np.tril(weights + 1e-3)
                 weights /= weights.sum(axis=-1, keepdims=True)
-            if kind in given:
-                weights = given[kind][layer]
+            if kind in weights_by_kind:
+                weights = weights_by_kind[kind][layer]
             site = SITES[kind].format(layer) + "hook_"
             arrays[site + "weights"] = weights.astype(np.float32)
-            for what in VECTORS if vectors else ():
-                width = {"query": rows, "heads": rows}.get(what, columns)
-                shape = (heads, rows, columns) if what == "scores" else (heads, width, 8)
-                arrays[site + what] = rng.normal(size=shape).astype(np.float32)
+            for name in VECTORS if vectors else ():
+                width = {"query": rows, "heads": rows}.get(name, columns)
+                shape = (heads, rows, columns) if name == "scores" else (heads, width, 8)
+                arrays[site + name] = rng.normal(size=shape).astype(np.float32)
     written = (*tgt[1:], "</s>")
-    taken = [SimpleNamespace(token=token, id=i, probability=0.5) for i, token in enumerate(written)]
+    chosen = [
+        SimpleNamespace(token=token, id=i, probability=0.5) for i, token in enumerate(written)
+    ]
     table = SimpleNamespace(
-        chosen=taken,
-        tokens=[[one.token, "▁other"] for one in taken],
-        ids=[[one.id, 999] for one in taken],
-        probabilities=[[0.5, 0.25]] * len(taken),
+        chosen=chosen,
+        tokens=[[candidate.token, "▁other"] for candidate in chosen],
+        ids=[[candidate.id, 999] for candidate in chosen],
+        probabilities=[[0.5, 0.25]] * len(chosen),
     )
     text = "".join(written[:-1]).replace("▁", " ").strip()
     translation = SimpleNamespace(source=source, text=text, table=table, tree=None)
-    return Made(tuple(src), tuple(tgt), written, config, translation, arrays)
+    return FakeTrace(tuple(src), tuple(tgt), written, config, translation, arrays)
 
 
 def update(rows: int = 3, columns: int = 4, t: int = 7) -> dict[str, Any]:
-    """One step of algorithm 1 of Kingma and Ba 2015, by numpy."""
+    """Return one step of algorithm 1 of Kingma and Ba 2015, computed with numpy."""
     rng = np.random.default_rng(0)
     before, gradient, m, v = rng.normal(size=(4, rows, columns))
     m, v = 0.9 * m + 0.1 * gradient, 0.98 * v**2 + 0.02 * gradient**2

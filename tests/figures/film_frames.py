@@ -1,11 +1,11 @@
-"""Heads that learn something, made by hand for tests of the film."""
+"""Frames with hand-made heads that learn a pattern, for tests of the film."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from tests.figures.made import HOSTILE
+from tests.figures.fake_traces import HOSTILE
 
 Weights = npt.NDArray[np.float64]
 
@@ -21,25 +21,27 @@ LAYERS, HEADS = 2, 3
 
 
 def pointing(rows: int, columns: int, offset: int) -> Weights:
-    """Each row looks at the column that is `offset` after it; one that cannot, at the first."""
-    found = np.zeros((rows, columns))
+    """Return weights in which row i attends to column i + offset, or else to column 0."""
+    weights = np.zeros((rows, columns))
     for row in range(rows):
-        found[row, row + offset if 0 <= row + offset < columns else 0] = 1
-    return found
+        weights[row, row + offset if 0 <= row + offset < columns else 0] = 1
+    return weights
 
 
 def turning(rows: int, columns: int) -> Weights:
-    """Row i looks at column n - 1 - i of the n before the last, which is `</s>`."""
-    found = np.zeros((rows, columns))
+    """Return weights in which row i attends to column n - 1 - i of the n before `</s>`."""
+    weights = np.zeros((rows, columns))
     for row in range(rows):
-        found[row, columns - 2 - row if row < columns - 1 else columns - 1] = 1
-    return found
+        weights[row, columns - 2 - row if row < columns - 1 else columns - 1] = 1
+    return weights
 
 
 def filmed(steps: list[int], learnt: int = 40) -> dict[int, dict[str, npt.NDArray[np.float16]]]:
-    """Frames of two probes, from a fixed seed for each step. From step `learnt` on head 2 of layer
-    1 looks one back in the encoder, and in cross attention at the places from the end; and head 0
-    of layer 0 in the decoder rests on the first token."""
+    """Return frames of two probes, with a fixed seed per step.
+
+    From step `learnt` on, layer 1 head 2 attends one token back in the encoder and in reverse order
+    in cross-attention, and layer 0 head 0 of the decoder attends to the first token.
+    """
     frames = {}
     for step in steps:
         rng = np.random.default_rng(step + 1)
@@ -48,10 +50,10 @@ def filmed(steps: list[int], learnt: int = 40) -> dict[int, dict[str, npt.NDArra
             src, tgt = len(tokens["src"]), len(tokens["tgt"])
             sizes = {"encoder": (src, src), "decoder": (tgt, tgt), "cross": (tgt, src)}
             for kind, (rows, columns) in sizes.items():
-                # Rows look at themselves and at the first token in turn, and at both but little.
+                # Weak pattern: even rows attend to themselves, odd rows to the first token.
                 weights = rng.dirichlet(np.full(columns, 30.0), (LAYERS, HEADS, rows))
-                for place in range(rows):
-                    weights[..., place, 0 if place % 2 else min(place, columns - 1)] += 0.3
+                for row in range(rows):
+                    weights[..., row, 0 if row % 2 else min(row, columns - 1)] += 0.3
                 if kind == "decoder":
                     weights = np.tril(weights)
                 weights /= weights.sum(-1, keepdims=True)

@@ -1,11 +1,11 @@
-// Random numbers that are the same every time, and a sentence with weights as the explorer is given it.
+// Seeded random numbers, and a sentence with weights as the explorer receives it.
 
-// Mulberry32, a small generator of numbers from 0 to 1.
+// Mulberry32, a small random number generator for 0 to 1.
 export function random(seed) {
-  let now = seed >>> 0;
+  let state = seed >>> 0;
   return () => {
-    now = (now + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(now ^ (now >>> 15), now | 1);
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296;
   };
@@ -22,21 +22,21 @@ export const SRC = labels(["▁the", "▁ca", "ts", "</s>"], [0, 1, 1, 2], [fals
 export const TGT = labels(["<s>", "▁les", "▁chat", "s"], [0, 1, 2, 2], [true, false, false, false]);
 export const NEXT = labels(["▁les", "▁chat", "s", "</s>"], [0, 1, 1, 2], [false, false, false, true]);
 
-// Rows that sum to 1, of two layers with three heads; the decoder sees no future.
+// Two layers with three heads whose rows sum to 1; the decoder is masked causally.
 export function side(seed = 1) {
   const draw = random(seed);
-  const kept = new Map();
+  const cache = new Map();
   const weights = (kind, layer, head) => {
     const key = `${kind}.${layer}.${head}`;
-    if (!kept.has(key)) {
+    if (!cache.has(key)) {
       const rows = Array.from({ length: 4 }, (_, r) => {
         const row = Array.from({ length: 4 }, (__, c) => (kind === "decoder" && c > r ? 0 : draw() + 0.01));
         const sum = row.reduce((a, b) => a + b);
         return row.map((weight) => weight / sum);
       });
-      kept.set(key, { values: Float32Array.from(rows.flat()), top: 65535 });
+      cache.set(key, { values: Float32Array.from(rows.flat()), top: 65535 });
     }
-    return kept.get(key);
+    return cache.get(key);
   };
   return {
     id: String(seed), depths: { encoder: 2, decoder: 2, cross: 2 }, n_heads: 3, kinds: ["encoder", "decoder", "cross"],
@@ -55,5 +55,5 @@ export const STATE = {
   force: "", size: "normal",
 };
 
-// Numbers that are equal but for rounding to float32.
-export const near = (a, b, least = 1e-6) => Math.abs(a - b) <= least * Math.max(1, Math.abs(b));
+// Whether two numbers are equal up to float32 rounding.
+export const near = (a, b, tolerance = 1e-6) => Math.abs(a - b) <= tolerance * Math.max(1, Math.abs(b));
