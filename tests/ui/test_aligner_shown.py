@@ -84,4 +84,4 @@ def test_attention_and_its_story_open_the_same_head(name: str, loaded: dict[str,
         first = looks[0]
         assert (first["layer"], first["head"], first["word_row"]) == place
         said = "".join(part for part, _ in story(reading, aligner)[0].segments)
-        assert "links made by people" in said
+        assert "human-made links" in said

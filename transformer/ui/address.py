@@ -29,9 +29,9 @@ EXAMPLES = (
 )
 
 
-def field(default: int | float | str = "", label: str = "", **what: Any) -> Any:
+def field(default: int | float | str = "", label: str = "", **options: Any) -> Any:
     """A field of a view: its default, what its widget is called, and what it may be (`Field`)."""
-    return dataclass_field(Field(default, label, **what))
+    return dataclass_field(Field(default, label, **options))
 
 
 def explorer_field(name: str) -> Any:
@@ -39,9 +39,9 @@ def explorer_field(name: str) -> Any:
     return dataclass_field(FIELDS[name])
 
 
-def dataclass_field(found: Field) -> Any:
+def dataclass_field(declared_field: Field) -> Any:
     """`found` as a dataclass takes it."""
-    return dataclasses.field(default=found.default, metadata={"field": found})
+    return dataclasses.field(default=declared_field.default, metadata={"field": declared_field})
 
 
 @dataclass(frozen=True)
@@ -88,14 +88,14 @@ class View:
     @cache
     def fields(cls) -> dict[str, Field]:
         """What each may be, by its name in the address."""
-        return {one.name: one.metadata["field"] for one in dataclasses.fields(cls)}
+        return {field.name: field.metadata["field"] for field in dataclasses.fields(cls)}
 
     @classmethod
     @cache
     def own(cls) -> dict[str, Field]:
         """Those that a page does not share."""
         shared = View.fields()
-        return {name: found for name, found in cls.fields().items() if name not in shared}
+        return {name: field for name, field in cls.fields().items() if name not in shared}
 
     def to_params(self) -> dict[str, str]:
         """What differs from a first visit; `pages.values_of` it are those of this view.

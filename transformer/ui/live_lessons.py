@@ -43,7 +43,9 @@ def question_data(question: Question) -> dict[str, Any]:
     """A question as `browser/questions/case.js` has it."""
     return {
         "answer": question.answer,
-        "options": [{"label": one.label, "feedback": one.feedback} for one in question.options],
+        "options": [
+            {"label": option.label, "feedback": option.feedback} for option in question.options
+        ],
         "correct": question.correct,
         "exhibit": question.exhibit,
         "startFields": dict(question.start_fields),

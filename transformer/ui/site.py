@@ -69,8 +69,8 @@ def write_site(
         FileExistsError: if there is something at `out`.
         ValueError: if there is no checkpoint to look into.
     """
-    found = models.checkpoints()
-    available = AvailableModels(found, "", shipped=models.shipped_folder())
+    checkpoints = models.checkpoints()
+    available = AvailableModels(checkpoints, "", shipped=models.shipped_folder())
     translators = [*available.models("")]
     if not translators:
         raise ValueError(f"there is no checkpoint in {models.folder()} that translates")
@@ -80,7 +80,7 @@ def write_site(
         (folder / "site.css").write_text(STYLE, encoding="utf-8")
         models_here = [model for model in translators if runs_in_browser(model)]
         site = site_data(folder, models_here)
-        made = []
+        lesson_steps = []
         for number, lesson in enumerate(course.LESSONS):
             progress(0.7 * number / len(course.LESSONS), "the course")
             ready = prepared(lesson, available)
@@ -89,8 +89,8 @@ def write_site(
             step, view = step_of(ready, site)
             if view and step.look is not None:
                 _write(folder, step.look.file, view)
-            made.append((ready, step))
-        parts = group_by_part(made)
+            lesson_steps.append((ready, step))
+        parts = group_by_part(lesson_steps)
         steps = [step for _, each in parts for step in each]
         for place, step in enumerate(steps):
             before, after = steps[place - 1] if place else None, [*steps[place + 1 :], None][0]
@@ -100,7 +100,7 @@ def write_site(
         looks = [("Sentences, every head", _sentences(models_here))]
         progress(0.9, "films")
         looks.append(("Heads as they formed", _write_films(folder)))
-        index = index_page(TITLE, LEAD, parts, [one for one in looks if one[1]], FOOTER)
+        index = index_page(TITLE, LEAD, parts, [entry for entry in looks if entry[1]], FOOTER)
         _write(folder, "course.html", index)
         write_service_worker(folder)
     progress(1.0, "written")
@@ -125,7 +125,7 @@ def live_address(params: Mapping[str, str], page: str = "attention") -> str:
 
 def _write_films(folder: Path) -> list[Look]:
     """The runs that came with the app, from their first step to the last."""
-    found = []
+    films = []
     for run in shipped.shipped_folders(models.shipped_folder()):
         steps, config = run.snapshots(), run.title_and_owner()
         if steps and config is not None:
@@ -136,8 +136,8 @@ def _write_films(folder: Path) -> list[Look]:
                 file,
                 film_page(frames, run.labels(), {"step": steps[0]}, title=config.title),
             )
-            found.append(Look(file, config.title))
-    return found
+            films.append(Look(file, config.title))
+    return films
 
 
 def _write(folder: Path, file: str, content: str) -> None:
@@ -196,10 +196,10 @@ def group_by_part(
     steps: list[tuple[PreparedLesson, CourseStep]],
 ) -> list[tuple[str, list[CourseStep]]]:
     """The steps under the names of the course's parts, in its order."""
-    found: dict[str, list[CourseStep]] = {}
-    for ready, step in sorted(steps, key=lambda one: course.LESSONS.index(one[0].lesson)):
-        found.setdefault(ready.lesson.part, []).append(step)
-    return [*found.items()]
+    parts: dict[str, list[CourseStep]] = {}
+    for ready, step in sorted(steps, key=lambda entry: course.LESSONS.index(entry[0].lesson)):
+        parts.setdefault(ready.lesson.part, []).append(step)
+    return [*parts.items()]
 
 
 def _view(ready: PreparedLesson) -> str:

@@ -49,8 +49,8 @@ def view(kind: type[View] = View) -> View:
         _view_cache.values, _view_cache.made = values, {}
     if kind not in _view_cache.made:
         _view_cache.made[kind] = make_view(kind, values)
-    found: View = _view_cache.made[kind]
-    return found
+    current: View = _view_cache.made[kind]
+    return current
 
 
 def page_view() -> Any:
@@ -92,9 +92,11 @@ def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()
     """Look at what these parameters of an address say, as if it had been opened; by the app. What
     is in no address stays as it is, and so do the fields to `keep`; what makes no sense is left
     out."""
-    mine = PAGES[page].view
-    new = make_view(mine, parse_params(page, params)[0])
-    linked = [name for name, one in mine.fields().items() if one.linked and name not in keep]
+    view_type = PAGES[page].view
+    new = make_view(view_type, parse_params(page, params)[0])
+    linked = [
+        name for name, field in view_type.fields().items() if field.linked and name not in keep
+    ]
     set_fields(page, **{name: getattr(new, name) for name in linked})
     st.session_state[_VISIT] = visit() + 1
 
@@ -127,23 +129,27 @@ def bound_choice(name: str) -> dict[str, Any]:
 
 def set_fields(page: str = "", /, **values: Any) -> None:
     """As `change`, but by the app, to repair what cannot be."""
-    mine = PAGES[page].view if page else _page()
-    found: Values = {}
+    view_type = PAGES[page].view if page else _page()
+    values_by_view: Values = {}
     for name, value in values.items():
-        if name not in mine.fields():
-            raise ValueError(f"{mine.__name__} has no field {name!r}; it must declare it first.")
-        found.setdefault((mine if name in mine.own() else View).__name__, {})[name] = value
-    _store(found)
+        if name not in view_type.fields():
+            raise ValueError(
+                f"{view_type.__name__} has no field {name!r}; it must declare it first."
+            )
+        values_by_view.setdefault((view_type if name in view_type.own() else View).__name__, {})[
+            name
+        ] = value
+    _store(values_by_view)
 
 
 def clamp(n_layers: int, n_heads: int) -> list[str]:
     """Bring layer and head within the model; returns a sentence for each that was not."""
     problems = []
     for name, count in (("layer", n_layers), ("head", n_heads)):
-        asked = getattr(view(), name)
-        if asked >= count:
+        index = getattr(view(), name)
+        if index >= count:
             problems.append(
-                f"There is no {name} {asked} in this model; it has {count}, from 0 to {count - 1}."
+                f"There is no {name} {index} in this model; it has {count}, from 0 to {count - 1}."
             )
             set_fields(**{name: count - 1})
     return problems
@@ -188,8 +194,8 @@ def open_address(page: str) -> list[str]:
     actor = st.session_state.pop(_ACTED, None)
     acted, turned = actor is not None, before != page
     st.session_state[_BY_LINK] = not acted and not turned
-    known = _VIEW in st.session_state
-    if not known:
+    has_view = _VIEW in st.session_state
+    if not has_view:
         _restore_size()
     if before and turned and actor == page:
         # A widget of a page that the user has just left spoke last, and took the browser back
@@ -197,20 +203,22 @@ def open_address(page: str) -> list[str]:
         # the browser is where it should be.)
         st.session_state[_WRITTEN] = before, params(before)
         st.switch_page(before, query_params=params(before))
-    ours = (page, written) == st.session_state.get(_WRITTEN)
-    stale = known and (turned or acted or ours)
+    is_own_address = (page, written) == st.session_state.get(_WRITTEN)
+    stale = has_view and (turned or acted or is_own_address)
     if turned or not stale:
         st.session_state[_VISIT] = visit() + 1
-    found, problems = parse_params(page, written)
-    mine = _page()
+    values, problems = parse_params(page, written)
+    view_type = _page()
     if stale and turned:
-        set_fields(**{name: getattr(make_view(mine, found), name) for name in mine.own()})
+        set_fields(
+            **{name: getattr(make_view(view_type, values), name) for name in view_type.own()}
+        )
     if stale:
         return []
-    bare = {name: one.default for name, one in mine.fields().items() if one.linked}
-    set_fields(**{**bare, **found.pop(View.__name__, {}), **found.pop(mine.__name__, {})})
-    if found:  # an old address may hold fields of other pages
-        _store(found)
+    bare = {name: field.default for name, field in view_type.fields().items() if field.linked}
+    set_fields(**{**bare, **values.pop(View.__name__, {}), **values.pop(view_type.__name__, {})})
+    if values:  # an old address may hold fields of other pages
+        _store(values)
     return problems
 
 
@@ -222,12 +230,16 @@ def ignore_address() -> None:
 
 def write_address() -> None:
     """After everything is drawn: the address bar shows the view, where it does not already."""
-    page, mine, written = st.session_state[_PAGE], _page(), dict(st.query_params.items())
-    found, problems = parse_params(page, written)
-    linked = {name for name, one in mine.fields().items() if one.linked}
-    shown = view(mine).to_params()
-    if problems or not written.keys() <= linked or make_view(mine, found).to_params() != shown:
-        st.query_params.from_dict(shown)
+    page, view_type, written = st.session_state[_PAGE], _page(), dict(st.query_params.items())
+    values, problems = parse_params(page, written)
+    linked = {name for name, field in view_type.fields().items() if field.linked}
+    params = view(view_type).to_params()
+    if (
+        problems
+        or not written.keys() <= linked
+        or make_view(view_type, values).to_params() != params
+    ):
+        st.query_params.from_dict(params)
     elif st.session_state.get(_BY_LINK) and (page, written) != st.session_state.get(_WRITTEN):
         # A link to the page it stands on tells the server only: the bar would keep the old address,
         # and whatever the browser asks for next would bring that back. A view writes its own there,
@@ -247,16 +259,19 @@ def rerun_page() -> NoReturn:
     st.rerun()
 
 
-def _store(news: Values) -> None:
+def _store(changes: Values) -> None:
     """These fields of the views that declare them, and in the widgets that show them."""
-    kept: Values = st.session_state.get(_VIEW, {})
-    owners = dict.fromkeys([*kept, *news])
+    stored: Values = st.session_state.get(_VIEW, {})
+    owners = dict.fromkeys([*stored, *changes])
     st.session_state[_VIEW] = {
-        owner: {**kept.get(owner, {}), **news.get(owner, {})} for owner in owners
+        owner: {**stored.get(owner, {}), **changes.get(owner, {})} for owner in owners
     }
-    shown, held = view(_page()), st.session_state.to_dict()  # one word with the session, not eighty
-    for name in shown.fields():
-        key, value = f"{held[_PAGE]}:{name}", getattr(shown, name)
+    current, held = (
+        view(_page()),
+        st.session_state.to_dict(),
+    )  # one word with the session, not eighty
+    for name in current.fields():
+        key, value = f"{held[_PAGE]}:{name}", getattr(current, name)
         if key in held and held[key] != value:
             st.session_state[key] = value
 

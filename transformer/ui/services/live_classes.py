@@ -45,28 +45,28 @@ def current_class() -> Classroom | None:
     """The class that this visitor leads or is in, if any."""
     if not _any_class():  # every page asks
         return None
-    known = visitor.current_id()
-    return class_of(known) if known else None
+    visitor_id = visitor.current_id()
+    return class_of(visitor_id) if visitor_id else None
 
 
 def is_teacher() -> bool:
-    found = current_class()
-    return found is not None and found.is_teacher(visitor.current_id())
+    classroom = current_class()
+    return classroom is not None and classroom.is_teacher(visitor.current_id())
 
 
 def teaches(visitor_id: str) -> bool:
     """Whether this visitor is the teacher of somebody."""
-    found = current_class()
+    classroom = current_class()
     return (
-        found is not None
-        and found.is_teacher(visitor.current_id())
-        and found.member(visitor_id) is not None
+        classroom is not None
+        and classroom.is_teacher(visitor.current_id())
+        and classroom.member(visitor_id) is not None
     )
 
 
-def teacher_name(room: Classroom) -> str:
+def teacher_name(classroom: Classroom) -> str:
     """The class's teacher, as a sentence names them; in plain text."""
-    return room.teacher_name or "your teacher"
+    return classroom.teacher_name or "your teacher"
 
 
 def _limits() -> Limits:

@@ -36,10 +36,10 @@ def jobs() -> Jobs:
     Raises:
         ValueError: if limits.toml or the folder of runs cannot be used.
     """
-    found = _shared_jobs()
+    service = _shared_jobs()
     if services.shared_service(_has_memory_for_warm_workers):
-        found.start()
-    return found
+        service.start()
+    return service
 
 
 def _has_memory_for_warm_workers() -> bool:
@@ -49,9 +49,9 @@ def _has_memory_for_warm_workers() -> bool:
 def resume_runs() -> None:
     """Before anybody opens a page: start workers if an earlier server left runs, in line or with a
     worker of its own that is still saving. Raises ValueError as `jobs` does."""
-    found = _shared_jobs()
-    if any(info.status in ("queued", "running") for info in found.runs()):
-        found.start()
+    service = _shared_jobs()
+    if any(info.status in ("queued", "running") for info in service.runs()):
+        service.start()
 
 
 def _shared_jobs() -> Jobs:
@@ -71,12 +71,12 @@ def run_info(name: str) -> RunInfo:
     Raises:
         JobError: if there is none of this name that this visitor may see.
     """
-    found = read_run_info(jobs().folder(name))
-    if found is None:
+    info = read_run_info(jobs().folder(name))
+    if info is None:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
-    if not found.visible_to(visitor.current_id()):
+    if not info.visible_to(visitor.current_id()):
         raise JobError("this run learns from sentences of its owner's, who has not shared it")
-    return jobs().run(name) if found.status == "queued" else found
+    return jobs().run(name) if info.status == "queued" else info
 
 
 def runs() -> list[RunInfo]:
@@ -89,17 +89,17 @@ def time_estimate(
 ) -> Estimate | str | None:
     """What the run would take, or a clause on why that is not known, or None: it is being measured
     beside the server; ask again."""
-    what = step_timing_computation(workload(config, pairs).to_dict())
-    now = computation_service().status(what.key)
-    if now.status == "failed":
-        return f"its time cannot be told: {now.reason}"
-    if now.status != "done":
+    timing = step_timing_computation(workload(config, pairs).to_dict())
+    status = computation_service().status(timing.key)
+    if status.status == "failed":
+        return f"its time cannot be told: {status.reason}"
+    if status.status != "done":
         computation_service().submit(
-            what, visitor=""
+            timing, visitor=""
         )  # again at every look: nobody else knows it is wanted
         return None
-    found = computation_service().result(what.key)
-    return total_estimate(config, int(found["weights"]), float(found["seconds"]))
+    result = computation_service().result(timing.key)
+    return total_estimate(config, int(result["weights"]), float(result["seconds"]))
 
 
 def computation_service() -> ComputationService:

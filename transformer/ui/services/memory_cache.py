@@ -33,30 +33,30 @@ def estimate_bytes(value: object) -> int:
     """Bytes that a value holds, roughly: arrays, tensors, tables and texts, however deep within
     containers and objects, each counted once; of models and functions nothing, for they are
     somebody else's."""
-    seen: set[int] = set()
+    counted_ids: set[int] = set()
     ahead, total = [value], 0
     while ahead:
-        one = ahead.pop()
-        if id(one) in seen or isinstance(one, _NOT_COUNTED):
+        item = ahead.pop()
+        if id(item) in counted_ids or isinstance(item, _NOT_COUNTED):
             continue
-        seen.add(id(one))
+        counted_ids.add(id(item))
         total += _OBJECT_BYTES
-        if isinstance(one, str | bytes | bytearray | int | float):
-            total += sys.getsizeof(one)
-        elif isinstance(bytes_of := getattr(one, "nbytes", None), int):
+        if isinstance(item, str | bytes | bytearray | int | float):
+            total += sys.getsizeof(item)
+        elif isinstance(bytes_of := getattr(item, "nbytes", None), int):
             total += bytes_of
-        elif hasattr(one, "memory_usage"):
-            total += _table_bytes(one)
-        elif hasattr(one, "to_plotly_json"):
-            ahead.append(one.to_plotly_json())
-        elif isinstance(one, Mapping):
-            ahead += [*one.keys(), *one.values()]
-        elif isinstance(one, list | tuple | set | frozenset):
-            ahead += one
+        elif hasattr(item, "memory_usage"):
+            total += _table_bytes(item)
+        elif hasattr(item, "to_plotly_json"):
+            ahead.append(item.to_plotly_json())
+        elif isinstance(item, Mapping):
+            ahead += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple | set | frozenset):
+            ahead += item
         else:
-            ahead += getattr(one, "__dict__", {}).values()
-            slots = getattr(type(one), "__slots__", ())
-            ahead += [getattr(one, name, None) for name in slots if isinstance(name, str)]
+            ahead += getattr(item, "__dict__", {}).values()
+            slots = getattr(type(item), "__slots__", ())
+            ahead += [getattr(item, name, None) for name in slots if isinstance(name, str)]
     return total
 
 
@@ -81,8 +81,8 @@ class SizedCache(Generic[Value]):
         size: bytes of one, asked when it comes.
     """
 
-    def __init__(self, room: int, size: Callable[[Value], int] = estimate_bytes) -> None:
-        self.max_bytes, self._size = room, size
+    def __init__(self, max_bytes: int, size: Callable[[Value], int] = estimate_bytes) -> None:
+        self.max_bytes, self._size = max_bytes, size
         self._lock = threading.Lock()
         self._values: OrderedDict[Hashable, tuple[Value, int]] = OrderedDict()
         self._pending: dict[Hashable, _PendingValue] = {}
@@ -110,8 +110,8 @@ class SizedCache(Generic[Value]):
             self._used_bytes += size - self._values.pop(key, (value, 0))[1]
             self._values[key] = value, size
             while len(self._values) > 1 and self._used_bytes > self.max_bytes:
-                _, (_, gone) = self._values.popitem(last=False)
-                self._used_bytes -= gone
+                _, (_, removed_bytes) = self._values.popitem(last=False)
+                self._used_bytes -= removed_bytes
 
     def clear(self) -> None:
         with self._lock:
@@ -120,17 +120,17 @@ class SizedCache(Generic[Value]):
 
     def get_or_make(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """What is kept, or what `make` gives: made once, however many threads ask at a time."""
-        if (found := self.get(key)) is not None:
-            return found
+        if (value := self.get(key)) is not None:
+            return value
         with self._lock:
             making = self._pending.setdefault(key, _PendingValue())
             making.waiting += 1
         try:
             with making.lock:
-                if (found := self.get(key)) is None:
-                    found = make()
-                    self.put(key, found)
-                return found
+                if (value := self.get(key)) is None:
+                    value = make()
+                    self.put(key, value)
+                return value
         finally:
             with self._lock:
                 making.waiting -= 1
@@ -158,15 +158,15 @@ def cached(spinner: str = "") -> Callable[[Function], Function]:
     def decorate(function: Function) -> Function:
         names = [*inspect.signature(function).parameters]
         counts = [at for at, name in enumerate(names) if not name.startswith("_")]
-        whole = f"{function.__module__}.{function.__qualname__}"
+        qualified_name = f"{function.__module__}.{function.__qualname__}"
 
         @functools.wraps(function)
-        def call(*given: Any) -> Any:
-            key = (whole, *(_cache_key(given[at]) for at in counts))
+        def call(*args: Any) -> Any:
+            key = (qualified_name, *(_cache_key(args[at]) for at in counts))
 
             def make() -> tuple[Any]:
                 with st.spinner(spinner) if spinner else nullcontext():
-                    return (function(*given),)
+                    return (function(*args),)
 
             return results.get_or_make(key, make)[0]
 

@@ -50,31 +50,31 @@ class ListedModel:
 def list_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, ListedModel]:
     """What this visitor may see, by name, in the order of `models.checkpoints`."""
     # One drawing of a page asks several times, on a thread of its own, and each would read folders.
-    asked = checkpoints, runs, visitor
-    since, before, found = getattr(_cached_list, "last", (-math.inf, None, {}))
-    if before != asked or time.monotonic() > since + LIST_MAX_AGE_SECONDS:
-        found = _read_models(checkpoints, runs, visitor)
-        _cached_list.last = time.monotonic(), asked, found
-    return dict(found)
+    request = checkpoints, runs, visitor
+    since, before, models = getattr(_cached_list, "last", (-math.inf, None, {}))
+    if before != request or time.monotonic() > since + LIST_MAX_AGE_SECONDS:
+        models = _read_models(checkpoints, runs, visitor)
+        _cached_list.last = time.monotonic(), request, models
+    return dict(models)
 
 
 def _read_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, ListedModel]:
     alone = sorted(
         _folders(checkpoints), key=lambda path: (path.name != DEFAULT_CHECKPOINT, path.name)
     )
-    found = {
+    models = {
         path.name: ListedModel(path, path.name, count_weights(path))
         for path in alone
         if _is_checkpoint(path)
     }
     for run in _folders(runs):
-        if _is_checkpoint(run / "checkpoint") and (one := _model_of_run(run, visitor)):
-            found.setdefault(run.name, one)
+        if _is_checkpoint(run / "checkpoint") and (model := _model_of_run(run, visitor)):
+            models.setdefault(run.name, model)
     shipped = checkpoints / RUNS
     if stamp := _file_stamp(shipped):
-        for name, one in _shipped_models(shipped, stamp).items():
-            found.setdefault(name, one)
-    return found
+        for name, model in _shipped_models(shipped, stamp).items():
+            models.setdefault(name, model)
+    return models
 
 
 def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
@@ -105,14 +105,14 @@ def _run_details(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple
 @lru_cache(maxsize=4)
 def _shipped_models(root: Path, _: Stamp) -> dict[str, ListedModel]:
     """Those of the runs that came with the app, which stay as they are."""
-    found = {}
+    models = {}
     for run in shipped_folders(root):
         if run.has_own_checkpoint:
             path, config = run.checkpoint_path, run.title_and_owner()
-            found[run.name] = ListedModel(
+            models[run.name] = ListedModel(
                 path, f"toy: {config.title or run.name}", count_weights(path)
             )
-    return found
+    return models
 
 
 def count_weights(path: Path) -> int:
@@ -134,10 +134,10 @@ def _count_weights(path: Path, *stamps: Stamp) -> int:
 def _file_stamp(path: Path) -> Stamp:
     """What changes with the file; nothing while there is none."""
     try:
-        found = path.stat()
+        stat = path.stat()
     except OSError:
         return ()
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return stat.st_mtime_ns, stat.st_size, stat.st_ino
 
 
 def _is_checkpoint(path: Path) -> bool:

@@ -80,7 +80,7 @@ def checkpoints() -> dict[str, Path]:
     `model_list.FIRST`; then
     those of runs that this visitor may see, by the run's name; then those of the runs that came
     with the app."""
-    return {name: one.path for name, one in _listed_models().items()}
+    return {name: listed.path for name, listed in _listed_models().items()}
 
 
 def public_path(name: str) -> Path:
@@ -97,13 +97,17 @@ def without_server_paths(text: str) -> str:
 def choices() -> dict[str, str]:
     """What this visitor may choose from, name to label: all but other people's runs, and of those
     the one that is looked at."""
-    view, mine = state.view(), visitor.current_id()
+    view, visitor_id = state.view(), visitor.current_id()
     labels = {}
-    for name, one in _listed_models().items():
-        if one.is_run and name not in (view.model, view.other_model) and mine not in one.holders:
+    for name, listed in _listed_models().items():
+        if (
+            listed.is_run
+            and name not in (view.model, view.other_model)
+            and visitor_id not in listed.holders
+        ):
             continue
-        size = f" · {format_millions(one.weights)}" if one.weights else " (cannot be opened)"
-        labels[name] = one.label + size
+        size = f" · {format_millions(listed.weights)}" if listed.weights else " (cannot be opened)"
+        labels[name] = listed.label + size
     return labels
 
 
@@ -115,8 +119,8 @@ def format_millions(count: int) -> str:
 def default() -> str:
     """The first checkpoint that can be opened, as far as that is seen without reading weights; the
     first of all if none can."""
-    found = _listed_models()
-    return next((name for name, one in found.items() if one.weights), next(iter(found)))
+    models = _listed_models()
+    return next((name for name, model in models.items() if model.weights), next(iter(models)))
 
 
 def load(name: str, path: Path) -> Model:
@@ -125,8 +129,8 @@ def load(name: str, path: Path) -> Model:
     Raises:
         CheckpointError: a ValueError that says what is wrong with the folder.
     """
-    found = digest(path)
-    return _model(name, path, found, _load(str(path), found))
+    digest_now = digest(path)
+    return _model(name, path, digest_now, _load(str(path), digest_now))
 
 
 def _model(name: str, path: Path, digest: str, translator: Translator) -> Model:
@@ -160,19 +164,19 @@ def _model_cache() -> SizedCache[Translator]:
 
 def _load(path: str, digest: str) -> Translator:
     """Once for all sessions, whatever they clear."""
-    if found := _model_cache().get((path, digest)):
-        return found
+    if translator := _model_cache().get((path, digest)):
+        return translator
     with st.spinner("Loading the model …"):
         return _load_once(path, digest)
 
 
 def _load_once(path: str, digest: str) -> Translator:
     def load() -> Translator:
-        made = Translator.load(path)
+        translator = Translator.load(path)
         # What is loaded by now stays; collections need not walk through all of it again.
         gc.collect()
         gc.freeze()
-        return made
+        return translator
 
     return _model_cache().get_or_make((path, digest), load)
 
@@ -180,15 +184,15 @@ def _load_once(path: str, digest: str) -> Translator:
 def first_visit_model() -> tuple[str, Path] | None:
     """What a visitor without runs of their own looks at, name and folder; None if there is
     nothing."""
-    found = model_list.list_models(folder(), runs_folder(), "")
-    return next(((name, one.path) for name, one in found.items() if one.weights), None)
+    models = model_list.list_models(folder(), runs_folder(), "")
+    return next(((name, model.path) for name, model in models.items() if model.weights), None)
 
 
 def load_first_visit_model() -> Model | None:
     """Load what a first visitor will look at, while there is none."""
-    if found := first_visit_model():
-        name, path = found
+    if selected := first_visit_model():
+        name, path = selected
         with suppress(OSError, ValueError):  # its page says what is wrong with it
-            known = digest(path)
-            return _model(name, path, known, _load_once(str(path), known))
+            digest_now = digest(path)
+            return _model(name, path, digest_now, _load_once(str(path), digest_now))
     return None

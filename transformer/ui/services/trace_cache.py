@@ -150,8 +150,8 @@ def with_forced_token(model: Model, view: View, reading: CachedTrace, force: str
 def vectors(model: Model, reading: CachedTrace, kind: str, layer: int, head: int) -> list[Part]:
     """Queries, keys, values, scores and output of one head, of the pass that `reading` is of."""
     site = SITES[kind].format(layer) + "hook_"
-    found = sites(model, reading, [site + what for what in VECTORS])
-    return vectors_of(found, kind, layer, head)
+    trace = sites(model, reading, [site + name for name in VECTORS])
+    return vectors_of(trace, kind, layer, head)
 
 
 def sites(model: Model, reading: CachedTrace, names: list[str]) -> Trace:
@@ -201,7 +201,7 @@ def _with_length_penalty(
     penalty = options.get("length_penalty")
     if penalty is None:
         return make()
-    search = tuple(one for one in key if one != ("length_penalty", penalty))
+    search = tuple(item for item in key if item != ("length_penalty", penalty))
     before = _traces.get(search)
     trace = before and model.translator.with_penalty(before.trace, penalty)
     reading = CachedTrace(trace, model.name) if trace else make()
@@ -215,17 +215,17 @@ def get_or_make(
     """What `make` gives, from what is kept or made now; with a `turn` only if no newer rerun of
     this session has begun."""
     number = turn.draw() if turn else 0
-    found = _traces.get(key)
-    if found is not None:
-        return found
+    cached_trace = _traces.get(key)
+    if cached_trace is not None:
+        return cached_trace
     with turn.lock if turn else nullcontext():
         if turn:
             turn.check(number)
         with _cpu_slots:
             if turn:
                 turn.check(number)
-            found = _traces.get(key)  # another session may have asked for the same meanwhile
-            if found is None:
-                found = make()
-                _traces.put(key, found)
-    return found
+            cached_trace = _traces.get(key)  # another session may have asked for the same meanwhile
+            if cached_trace is None:
+                cached_trace = make()
+                _traces.put(key, cached_trace)
+    return cached_trace

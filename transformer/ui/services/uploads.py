@@ -16,8 +16,8 @@ MAX_UPLOADS = 64
 class Uploads:
     """What visitors have brought: for all their tabs, and after a reload."""
 
-    def __init__(self, most: int = MAX_UPLOADS) -> None:
-        self._most, self._lock = most, Lock()
+    def __init__(self, max_uploads: int = MAX_UPLOADS) -> None:
+        self._most, self._lock = max_uploads, Lock()
         self._kept: OrderedDict[str, tuple[Corpus, str]] = OrderedDict()
 
     def of(self, owner: str) -> Corpus | None:
@@ -32,9 +32,11 @@ class Uploads:
         with self._lock:
             self._kept[owner] = corpus, address
             self._kept.move_to_end(owner)
-            beside = [key for key, (_, where) in self._kept.items() if address and where == address]
-            if len(beside) > address_quota(self._most):
-                del self._kept[beside[0]]
+            same_address = [
+                key for key, (_, where) in self._kept.items() if address and where == address
+            ]
+            if len(same_address) > address_quota(self._most):
+                del self._kept[same_address[0]]
             while len(self._kept) > self._most:
                 self._kept.popitem(last=False)
 

@@ -31,27 +31,27 @@ def route(prefix: str) -> WebSocketRoute:
     return WebSocketRoute(f"{prefix}{PATH}", _send_news)
 
 
-def message(room: Classroom, visitor: str) -> dict[str, Any]:
+def message(classroom: Classroom, visitor: str) -> dict[str, Any]:
     """Return what this visitor's pages have to know, as little as possible."""
-    if room.is_teacher(visitor):
-        return {"following": room.following(), "members": len(room.members())}
-    lead = room.lead
+    if classroom.is_teacher(visitor):
+        return {"following": classroom.following(), "members": len(classroom.members())}
+    lead = classroom.lead
     return {
-        "state": following_state(room, visitor),
-        "shown": len(room.questions_shown()),
-        "leads": room.is_leading,
-        "race": room.race,
+        "state": following_state(classroom, visitor),
+        "shown": len(classroom.questions_shown()),
+        "leads": classroom.is_leading,
+        "race": classroom.race,
         "number": lead.number if lead else 0,
         "page": lead.page if lead else "",
         "params": lead.params if lead else {},
     }
 
 
-def following_state(room: Classroom, visitor: str) -> str:
+def following_state(classroom: Classroom, visitor: str) -> str:
     """Return "alone" while nobody leads, or whether the student "follows" or is "away"."""
-    if room.lead is None:
+    if classroom.lead is None:
         return "alone"
-    return "follows" if room.follows(visitor) else "away"
+    return "follows" if classroom.follows(visitor) else "away"
 
 
 async def _send_news(socket: WebSocket) -> None:
@@ -66,17 +66,19 @@ async def _send_news(socket: WebSocket) -> None:
         with suppress(RuntimeError):  # the server has ended
             loop.call_soon_threadsafe(changed.set)
 
-    room = live_classes.class_of(visitor)
-    stop = room.listen(visitor, on_change, MAX_TABS) if room else lambda: None
+    classroom = live_classes.class_of(visitor)
+    stop = classroom.listen(visitor, on_change, MAX_TABS) if classroom else lambda: None
     received = asyncio.ensure_future(socket.receive())
     try:
         sent = ""
-        while listening and room and (room.is_teacher(visitor) or room.member(visitor)):
+        while (
+            listening and classroom and (classroom.is_teacher(visitor) or classroom.member(visitor))
+        ):
             changed.clear()
-            news = json.dumps(message(room, visitor))
-            if news != sent:  # not every change in a class concerns this visitor
-                await socket.send_text(news)
-                sent = news
+            text = json.dumps(message(classroom, visitor))
+            if text != sent:  # not every change in a class concerns this visitor
+                await socket.send_text(text)
+                sent = text
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait({received, waiting}, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()

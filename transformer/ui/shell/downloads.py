@@ -71,13 +71,13 @@ def address(make: Callable[[], str | bytes], name: str, media_type: str, key: st
         key: the same key and name have the same address in later runs, with the newest `make`.
     """
     offers: dict[str, Offer] = st.session_state.setdefault(_OFFERS, {})
-    run, now = st.session_state.get(_RUN, 0), time.monotonic()
-    known = offers.get(f"{key}/{name}")
-    if known is None:
-        known = offers[f"{key}/{name}"] = Offer(make, name, media_type, run, now)
-        _by_token[known.token] = known
-    known.make, known.media_type, known.run, known.offered_at = make, media_type, run, now
-    return f"./{FOLDER}/{known.token}"
+    run, time_now = st.session_state.get(_RUN, 0), time.monotonic()
+    offer = offers.get(f"{key}/{name}")
+    if offer is None:
+        offer = offers[f"{key}/{name}"] = Offer(make, name, media_type, run, time_now)
+        _by_token[offer.token] = offer
+    offer.make, offer.media_type, offer.run, offer.offered_at = make, media_type, run, time_now
+    return f"./{FOLDER}/{offer.token}"
 
 
 def contents(token: str) -> str | bytes:

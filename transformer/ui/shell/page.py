@@ -98,9 +98,9 @@ def _style(large: bool) -> str:
 @contextmanager
 def _navigation_bar(file: str) -> Iterator[None]:
     with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
-        for other, one in PAGES.items():
-            if one.in_navigation or other == file:
-                page_link(other, one.title)
+        for page_file, page in PAGES.items():
+            if page.in_navigation or page_file == file:
+                page_link(page_file, page.title)
         yield
         if file != HOME:  # which always shows whole words
             exact.switch()
@@ -115,7 +115,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
         )
         link_data = {
             "page": PAGES[file].title,
-            "pages": [path(other) for other in PAGES],
+            "pages": [path(page_file) for page_file in PAGES],
             "large": state.is_large(),
         }
         views.component("copylink")(key="copylink", data=link_data)
@@ -141,8 +141,8 @@ def _reset_missing_model(folders: dict[str, Path], problems: list[str]) -> None:
     name = state.view().model
     if name and folders and name not in folders:
         state.set_fields(model="")
-        known = ", ".join(models.choices())
-        problems.append(f"There is no checkpoint {name!r}; this app has {known}.")
+        available = ", ".join(models.choices())
+        problems.append(f"There is no checkpoint {name!r}; this app has {available}.")
 
 
 def _default_model(offered: dict[str, str]) -> None:
@@ -171,13 +171,13 @@ def _on_model_change(name: str, key: str) -> None:
     view = state.view()
     if chosen is None:
         return
-    before, now = (about(folders[one]) if one in folders else About() for one in (first, chosen))
+    before, new = (about(folders[one]) if one in folders else About() for one in (first, chosen))
     reset: dict[str, Any] = {}
-    if before.kind != now.kind:
+    if before.kind != new.kind:
         reset |= {"text": EXAMPLE, "other": "", "target": ""}
-    elif before.writes != now.writes:
-        known = view.target and view.target == before.translation(view.text)
-        reset["target"] = now.translation(view.text) if known else ""
+    elif before.writes != new.writes:
+        was_example_translation = view.target and view.target == before.translation(view.text)
+        reset["target"] = new.translation(view.text) if was_example_translation else ""
     if view.method == "forced" and not reset.get("target", view.target):
         reset["method"] = "greedy"
     state.change(model=chosen, **reset)
@@ -191,8 +191,8 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
     try:
         model = models.load(name, folders[name])
     except (OSError, ValueError) as error:
-        said = str(error).replace(str(folders[name]), name)
-        st.error(plain(f"The checkpoint {name} cannot be opened. {said}"))
+        message = str(error).replace(str(folders[name]), name)
+        st.error(plain(f"The checkpoint {name} cannot be opened. {message}"))
         st.stop()
     if not getattr(state.page_view(), "trace", ""):  # a trace has layers and heads of its own
         problems += state.clamp(model.n_layers, model.n_heads)

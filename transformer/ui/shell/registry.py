@@ -120,23 +120,23 @@ def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str
     It may be an old one, of when a link carried the fields of all pages: what belongs to other
     pages goes to them.
     """
-    mine = PAGES[file].view
-    values: Values = {View.__name__: {}, mine.__name__: {}}
+    view_type = PAGES[file].view
+    values: Values = {View.__name__: {}, view_type.__name__: {}}
     problems: list[str] = []
     for name, written in params.items():
         name, written = OLD_FIELDS.get(name, {}).get(written, (name, written))
         owners = owners_of(name, file)
-        found = []
+        parsed = []
         for owner in owners:
             try:
-                found.append((owner, owner.fields()[name].read(written)))
+                parsed.append((owner, owner.fields()[name].read(written)))
             except ValueError as error:
                 problem = f"The address has {name}={written!r}; it must be {error}."
-        for owner, value in found:
+        for owner, value in parsed:
             values.setdefault(owner.__name__, {})[name] = value
         if not owners:
             problems.append(f'The address asks for "{name}", which this app does not know.')
-        elif not found:
+        elif not parsed:
             problems.append(problem)
     return values, problems
 
@@ -157,9 +157,9 @@ def owners_of(name: str, file: str) -> list[type[View]]:
 
 def model_defaults() -> Values:
     """Every field that means nothing to another model, as on a first visit."""
-    found: Values = {}
+    values: Values = {}
     for page in PAGES.values():
         for name, field in page.view.own().items():
             if field.of_model:
-                found.setdefault(page.view.__name__, {})[name] = field.default
-    return found
+                values.setdefault(page.view.__name__, {})[name] = field.default
+    return values

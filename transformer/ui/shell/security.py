@@ -132,8 +132,8 @@ class Gate:
             nonlocal begun
             if message["type"] == "http.response.start":
                 begun = True
-                ours = {name for name, _ in headers} - {b"set-cookie"}
-                theirs = [pair for pair in message["headers"] if pair[0].lower() not in ours]
+                replaced = {name for name, _ in headers} - {b"set-cookie"}
+                theirs = [pair for pair in message["headers"] if pair[0].lower() not in replaced]
                 message = {**message, "headers": theirs + headers}
             await send(message)
 
@@ -168,10 +168,10 @@ class Gate:
             return False
         if "*" in self._hosts or name in self._hosts:
             return True
-        if any(known.startswith("*.") and name.endswith(known[1:]) for known in self._hosts):
+        if any(allowed.startswith("*.") and name.endswith(allowed[1:]) for allowed in self._hosts):
             return True
-        here = _parse_address((scope.get("server") or ("", None))[0])
-        return here is not None and _parse_address(name) == here
+        server_address = _parse_address((scope.get("server") or ("", None))[0])
+        return server_address is not None and _parse_address(name) == server_address
 
     def _is_from_us(self, scope: Scope, host: str) -> bool:
         """A browser says which page asks, wherever that matters. What is no browser may leave it
@@ -207,9 +207,9 @@ def _unknown_host(host: str) -> str:
     name = _hostname(host)
     if not _HOST_NAME.fullmatch(name):
         name = "NAME"
-    shown = ascii(host if len(host) <= MAX_QUOTED_HOST else host[:MAX_QUOTED_HOST] + "...")
+    quoted = ascii(host if len(host) <= MAX_QUOTED_HOST else host[:MAX_QUOTED_HOST] + "...")
     return (
-        f"This server does not answer to the name {shown}. Whoever runs it can add the name with "
+        f"This server does not answer to the name {quoted}. Whoever runs it can add the name with "
         f"--server.allowedHosts {name} or, in a container, with the environment variable "
         f"STREAMLIT_SERVER_ALLOWED_HOSTS={name} (several names: in quotes, with blanks between)."
     )
@@ -217,11 +217,11 @@ def _unknown_host(host: str) -> str:
 
 def _parse_address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        found = ipaddress.ip_address(str(text))
+        address = ipaddress.ip_address(str(text))
     except ValueError:
         return None
     # Of a socket for both kinds, an IPv4 address comes dressed up as an IPv6 one.
-    return getattr(found, "ipv4_mapped", None) or found
+    return getattr(address, "ipv4_mapped", None) or address
 
 
 def _cookie(scope: Scope) -> bytes:
@@ -230,10 +230,10 @@ def _cookie(scope: Scope) -> bytes:
     `Lax` and not `Strict`: with the latter, a link in a mail or on a school's page would open the
     app without the cookie, and the new one set then would part a visitor from their runs.
     """
-    found = sent_id(scope["headers"]) or new_id()
+    visitor_id = sent_id(scope["headers"]) or new_id()
     secure = "; Secure" if scope.get("scheme") == "https" else ""
     attributes = f"Path=/; Max-Age={COOKIE_SECONDS}; HttpOnly; SameSite=Lax{secure}"
-    return f"{COOKIE}={found}; {attributes}".encode()
+    return f"{COOKIE}={visitor_id}; {attributes}".encode()
 
 
 async def _refuse(send: Send, status: int, sentence: str) -> None:

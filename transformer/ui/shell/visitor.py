@@ -29,15 +29,15 @@ def sent_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
     """The id that a browser sent with a request; "" for none, or for what is none."""
     sent = b";".join(value for key, value in headers if key == b"cookie").decode("latin-1")
     pairs = dict(pair.strip().partition("=")[::2] for pair in sent.split(";"))
-    found = pairs.get(COOKIE, "")
-    return found if ID.fullmatch(found) else ""
+    visitor_id = pairs.get(COOKIE, "")
+    return visitor_id if ID.fullmatch(visitor_id) else ""
 
 
 def current_id() -> str:
     """This visitor's id; "" for one who has none yet, because the browser keeps no cookies."""
-    for found in (st.context.cookies.get(COOKIE), st.session_state.get(_KEY)):
-        if isinstance(found, str) and ID.fullmatch(found):
-            return found
+    for candidate in (st.context.cookies.get(COOKIE), st.session_state.get(_KEY)):
+        if isinstance(candidate, str) and ID.fullmatch(candidate):
+            return candidate
     return ""
 
 
@@ -48,18 +48,18 @@ def address_hash() -> str:
     Of an IPv6 address the network alone counts: its 2^64 addresses are one household's.
     """
     try:
-        found = ipaddress.ip_address(st.context.ip_address or "")
+        ip = ipaddress.ip_address(st.context.ip_address or "")
     except ValueError:
         return ""
-    if isinstance(found, ipaddress.IPv6Address):
-        found = found.ipv4_mapped or ipaddress.ip_network((found, 64), strict=False).network_address
-    if found.is_loopback:
+    if isinstance(ip, ipaddress.IPv6Address):
+        ip = ip.ipv4_mapped or ipaddress.ip_network((ip, 64), strict=False).network_address
+    if ip.is_loopback:
         return ""
-    return hashlib.blake2b(found.packed, key=_SECRET, digest_size=9).hexdigest()
+    return hashlib.blake2b(ip.packed, key=_SECRET, digest_size=9).hexdigest()
 
 
 def ensure_id() -> str:
     """This visitor's id; without a cookie one that is made now and lasts as long as the session."""
-    found = current_id() or new_id()
-    st.session_state[_KEY] = found
-    return found
+    visitor_id = current_id() or new_id()
+    st.session_state[_KEY] = visitor_id
+    return visitor_id

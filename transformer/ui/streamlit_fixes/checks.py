@@ -8,10 +8,10 @@ import inspect
 def changed_signatures(owner: type, **methods: str) -> list[str]:
     """Describe each method whose parameters are not those named, as in `run="self, data"`."""
     changes = []
-    for name, wanted in methods.items():
+    for name, expected in methods.items():
         parameters = ", ".join(inspect.signature(getattr(owner, name)).parameters)
-        if parameters != wanted:
-            changes.append(f"{owner.__name__}.{name}({parameters}) was ({wanted})")
+        if parameters != expected:
+            changes.append(f"{owner.__name__}.{name}({parameters}) was ({expected})")
     return changes
 
 

@@ -53,5 +53,5 @@ def is_stale(runner: ScriptRunner, request: RerunData) -> bool:
         return False
     current = runner._get_script_run_ctx().page_script_hash
     other_page = bool(current and request.page_script_hash) and current != request.page_script_hash
-    known = map(runner._fragment_storage.contains, request.fragment_id_queue)
-    return other_page or not any(known)
+    exist = map(runner._fragment_storage.contains, request.fragment_id_queue)
+    return other_page or not any(exist)

@@ -81,15 +81,15 @@ def _without_outdated(state: SessionState, sent: WidgetStates) -> WidgetStates:
     else is the reason for this message. (With no other reason the visitor has entered the old value
     again. Another widget that the app has set is no reason: it only reports its new value.)"""
     waiting, before = _unacknowledged(state), _last_sent(state)
-    now = {widget.id: widget.SerializeToString() for widget in sent.widgets}
+    current = {widget.id: widget.SerializeToString() for widget in sent.widgets}
     triggers = {one.id for one in sent.widgets if "trigger" in str(one.WhichOneof("value"))}
-    changed = {name for name in now.keys() & before.keys() if now[name] != before[name]}
+    changed = {name for name in current.keys() & before.keys() if current[name] != before[name]}
     reasons = triggers | changed - waiting.keys()
-    same = {name for name in now.keys() & waiting.keys() if now[name] == waiting[name]}
+    same = {name for name in current.keys() & waiting.keys() if current[name] == waiting[name]}
     outdated = {name for name in same if reasons - {name}}
-    for name in now.keys() - outdated:
+    for name in current.keys() - outdated:
         waiting.pop(name, None)
-    state._old_state[_LAST_SENT] = now
+    state._old_state[_LAST_SENT] = current
     return WidgetStates(widgets=[one for one in sent.widgets if one.id not in outdated])
 
 

@@ -31,9 +31,9 @@ def chart(figure: go.Figure, key: str, picked: Callable[[], object] | None = Non
 
 def head_heatmaps(
     boards: Mapping[str, Float[np.ndarray, "layers heads"]],
-    what: str,
+    quantity: str,
     key: str,
-    most: Callable[[str, float], str],
+    title: Callable[[str, float], str],
 ) -> float:
     """Draw them, each under its kind's name, and give back where the colours end.
 
@@ -43,22 +43,22 @@ def head_heatmaps(
         most: what is said of the head with the greatest number: its name and the number to text.
     """
     limit = max(float(np.abs(values).max()) for values in boards.values()) or 1.0
-    for (kind, values), place in zip(boards.items(), st.columns(len(boards)), strict=True):
+    for (kind, values), column in zip(boards.items(), st.columns(len(boards)), strict=True):
         layer, head = map(int, np.unravel_index(int(values.argmax()), values.shape))
         figure = table(
             values,
-            [exact.number(one) for one in range(values.shape[0])],
-            [exact.number(one) for one in range(values.shape[1])],
+            [exact.number(index) for index in range(values.shape[0])],
+            [exact.number(index) for index in range(values.shape[1])],
             down="layer",
             across="head",
-            quantity=what,
+            quantity=quantity,
             limit=limit,
             dark=dark(),
         )
         figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
-        with place:
+        with column:
             st.markdown(
-                f"**{KINDS[kind]}**{most(exact.short(layer, head), float(values[layer, head]))}"
+                f"**{KINDS[kind]}**{title(exact.short(layer, head), float(values[layer, head]))}"
             )
             chart(figure, f"{key}-{kind}")
     return limit

@@ -32,7 +32,7 @@ REFUSAL = "pass"
 
 
 def computed(
-    what: Computation, *, button: str = "Measure", about: str = ""
+    computation: Computation, *, button: str = "Measure", about: str = ""
 ) -> dict[str, Any] | None:
     """What the computation found; None until then.
 
@@ -44,12 +44,12 @@ def computed(
         button: what stands on it.
         about: what is measured and for how long, for someone who has not asked yet.
     """
-    key = what.key
-    now = computation_service().status(key)
-    if now.status == "done":
+    key = computation.key
+    status = computation_service().status(key)
+    if status.status == "done":
         return _result(key)
-    fragment(_status_and_controls, f"pass-{key}", POLL_SECONDS if now.live else None)(
-        what, now.live, button, about
+    fragment(_status_and_controls, f"pass-{key}", POLL_SECONDS if status.live else None)(
+        computation, status.live, button, about
     )
     return None
 
@@ -59,67 +59,70 @@ def _result(key: str) -> dict[str, Any]:
     return computation_service().result(key)
 
 
-def _status_and_controls(what: Computation, live: bool, button: str, about: str) -> None:
+def _status_and_controls(computation: Computation, live: bool, button: str, about: str) -> None:
     """What changes while it goes on; the whole page anew when it begins or ends."""
     who = visitor.current_id()
-    now = computation_service().status(what.key, who)
-    if now.live != live or now.status == "done":
+    status = computation_service().status(computation.key, who)
+    if status.live != live or status.status == "done":
         state.rerun_page()
     if live:
-        progress(now)
-        if now.is_requester:
-            cancel(now, who)
+        progress(status)
+        if status.is_requester:
+            cancel(status, who)
         else:
             st.caption("Another visitor started this measurement; you will see the result too.")
     else:
-        if now.status == "failed":
-            st.warning(frame.plain(frame.as_sentence(f"This could not be measured: {now.reason}")))
+        if status.status == "failed":
+            st.warning(
+                frame.plain(frame.as_sentence(f"This could not be measured: {status.reason}"))
+            )
         elif about:
             st.info(about)
         st.button(
-            "Try again" if now.status == "failed" else button,
-            key=f"ask-{now.key}",
+            "Try again" if status.status == "failed" else button,
+            key=f"ask-{status.key}",
             type="primary",
             icon=":material/play_arrow:",
             on_click=submit,
-            args=(what,),
+            args=(computation,),
         )
     show_refusal(REFUSAL)
 
 
-def progress(now: ComputationStatus) -> None:
-    if now.status == "waiting":
+def progress(status: ComputationStatus) -> None:
+    if status.status == "waiting":
         before = (
             "one measurement is"
-            if now.requests_ahead == 1
-            else f"{now.requests_ahead} measurements are"
+            if status.requests_ahead == 1
+            else f"{status.requests_ahead} measurements are"
         )
         text = f"Waiting: {before} before this one …"
     else:
-        text = f"{now.stage.capitalize()}: {now.progress:.0%} …"
-    st.progress(min(max(now.progress, 0.0), 1.0), text=text)
+        text = f"{status.stage.capitalize()}: {status.progress:.0%} …"
+    st.progress(min(max(status.progress, 0.0), 1.0), text=text)
 
 
-def cancel(now: ComputationStatus, who: str, label: str = "Cancel") -> None:
-    frame.callback_button(label, "close", _cancel, now.key, who, key=f"cancel-{now.key}")
+def cancel(status: ComputationStatus, who: str, label: str = "Cancel") -> None:
+    frame.callback_button(label, "close", _cancel, status.key, who, key=f"cancel-{status.key}")
 
 
 def _cancel(key: str, who: str) -> None:
     attempt(REFUSAL, lambda: computation_service().cancel(key, who))
 
 
-def submit(what: Computation, anew: bool = False) -> None:
+def submit(computation: Computation, force: bool = False) -> None:
     """Ask for it, in a callback; `refusal` says if that is not granted."""
     who, where = visitor.current_id(), visitor.address_hash()
     attempt(
-        REFUSAL, lambda: computation_service().submit(what, visitor=who, address=where, force=anew)
+        REFUSAL,
+        lambda: computation_service().submit(computation, visitor=who, address=where, force=force),
     )
 
 
 def measured(
     model: Model,
     corpus: Corpus,
-    what: str,
+    report_name: str,
     options: Mapping[str, Any] | None = None,
     *,
     button: str = "Measure",
@@ -129,11 +132,13 @@ def measured(
 
     After `corpus.chosen`, which knows who is asking. Draws as `computed`.
     """
-    return computed(computation_for(model, corpus, what, options), button=button, about=about)
+    return computed(
+        computation_for(model, corpus, report_name, options), button=button, about=about
+    )
 
 
 def measured_or_preview(
-    model: Model, corpus: Corpus, what: str, *, about: str = "", linked: bool = False
+    model: Model, corpus: Corpus, report_name: str, *, about: str = "", linked: bool = False
 ) -> dict[str, Any] | None:
     """Return the measurement over `corpus`; until it is done, one over a few of its sentences.
 
@@ -143,14 +148,14 @@ def measured_or_preview(
     Returns:
         None if the sentences are too long for a preview, or it fails.
     """
-    found = measured(model, corpus, what, about=about)
-    if found is not None:
-        return found
+    result = measured(model, corpus, report_name, about=about)
+    if result is not None:
+        return result
     few = preview_of(corpus, linked=linked)
     if few is None:
         return None
     try:
-        preview = _preview(model, few, what)
+        preview = _preview(model, few, report_name)
     except ValueError:  # asked over the whole corpus, the message is shown
         return None
     preview_caption(few, corpus)
@@ -178,11 +183,13 @@ def preview_caption(few: Corpus, corpus: Corpus) -> None:
 
 
 @cached("Measuring a few sentences …")
-def _preview(model: Model, few: Corpus, what: str) -> dict[str, Any]:
-    return report(model.translator, few, what).to_dict()
+def _preview(model: Model, few: Corpus, report_name: str) -> dict[str, Any]:
+    return report(model.translator, few, report_name).to_dict()
 
 
 def computation_for(
-    model: Model, corpus: Corpus, what: str, options: Mapping[str, Any] | None = None
+    model: Model, corpus: Corpus, report_name: str, options: Mapping[str, Any] | None = None
 ) -> Computation:
-    return report_computation(models.checkpoints()[model.name], model.hash, what, corpus, options)
+    return report_computation(
+        models.checkpoints()[model.name], model.hash, report_name, corpus, options
+    )

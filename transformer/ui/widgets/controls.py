@@ -26,8 +26,8 @@ def sentence(model: Model) -> None:
     # Taken over after a pause in typing: what is typed is never lost on the way to another page.
     st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
     if about.examples:
-        shown = state.view().text if state.view().text in about.examples else None
-        st.session_state["example"] = st.session_state["example_shown"] = shown
+        example = state.view().text if state.view().text in about.examples else None
+        st.session_state["example"] = st.session_state["example_shown"] = example
         st.pills(
             "Examples",
             about.examples,
@@ -103,8 +103,8 @@ def layer_and_head(model: Model) -> None:
 
 def head(model: Model, reading: CachedTrace) -> None:
     """Kind, layer and head; where none is chosen, the clearest one."""
-    now = reading.side.resolved(state.view().explorer())
-    state.set_fields(layer=now["layer"], head=now["head"])
+    resolved = reading.side.resolved(state.view().explorer())
+    state.set_fields(layer=resolved["layer"], head=resolved["head"])
     button_row("kind", on_change=_on_kind_change)
     layer_and_head(model)
 
@@ -125,8 +125,8 @@ def decoding_method(model: Model) -> None:
         st.caption(
             "Keeps the best hypotheses at every step and returns the one with the highest score."
         )
-        left, right = st.columns(2)
-        left.slider(**state.bound_number("beam_size"))
+        first_column, right = st.columns(2)
+        first_column.slider(**state.bound_number("beam_size"))
         right.slider(
             step=0.1,
             **state.bound_number("length_penalty"),

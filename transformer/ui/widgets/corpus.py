@@ -48,39 +48,39 @@ def choose(model: Model) -> Corpus | None:
     offered = _sources(model)
     if state.view().corpus not in ("", *offered):
         state.set_fields(corpus="")
-    which = state.view().corpus or offered[0]
+    source = state.view().corpus or offered[0]
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         st.segmented_control(
             "Measured over",
             offered,
             format_func=CORPORA.__getitem__,
             required=True,
-            **controlled("corpus", which, lambda chosen: state.change(corpus=chosen)),
+            **controlled("corpus", source, lambda chosen: state.change(corpus=chosen)),
         )
         st.number_input(step=100, width=170, **state.bound_number("sentences"))
-    if which == "upload":
+    if source == "upload":
         _upload_form(owner)
-    most = state.view().sentences
+    limit = state.view().sentences
     try:
-        found = _load(model, which, owner, most)
+        corpus = _load(model, source, owner, limit)
     except ValueError as error:
         st.warning(frame.plain(frame.as_sentence(error)))
         return None
-    if found is not None:
-        _summary(found, which)
-        if which == "ours" and (missing := own_sentences.missing(model)):
+    if corpus is not None:
+        _summary(corpus, source)
+        if source == "ours" and (missing := own_sentences.missing(model)):
             st.caption(missing)
-    return found
+    return corpus
 
 
 def python_code(model: Model, corpus: Corpus) -> str:
     """An expression of Python for what `chosen` gave, with `Corpus` at hand."""
-    which = state.view().corpus or _sources(model)[0]
-    if which == "run":
+    source = state.view().corpus or _sources(model)[0]
+    if source == "run":
         return f"Corpus.of_run({str(models.public_path(model.name).parent)!r}, {len(corpus)})"
-    if which == "upload":
+    if source == "upload":
         return f"Corpus.read({corpus.name!r}).first({len(corpus)})"
-    return own_sentences.python_code(model, len(corpus), linked=which == "linked")
+    return own_sentences.python_code(model, len(corpus), linked=source == "linked")
 
 
 def _sources(model: Model) -> list[str]:
@@ -95,29 +95,29 @@ def _sources(model: Model) -> list[str]:
     return [*fitting, "upload"]
 
 
-def _load(model: Model, which: str, owner: str, most: int) -> Corpus | None:
+def _load(model: Model, source: str, owner: str, limit: int) -> Corpus | None:
     """Raises ValueError if the run's pairs cannot be read."""
-    if which == "ours":
-        return own_sentences.corpus(model, most)
-    if which == "linked":
-        return own_sentences.linked(model, most)
-    if which == "run":
-        return _of_run(str(models.checkpoints()[model.name].parent), model, most)
+    if source == "ours":
+        return own_sentences.corpus(model, limit)
+    if source == "linked":
+        return own_sentences.linked(model, limit)
+    if source == "run":
+        return _of_run(str(models.checkpoints()[model.name].parent), model, limit)
     brought = uploads().of(owner)
     if brought is None:
         st.info("Upload a file or paste sentences, one per line. No other visitor sees them.")
         return None
-    return _cut(brought.name, brought, most)
+    return _cut(brought.name, brought, limit)
 
 
 @cached("Reading the run's validation pairs …")
-def _of_run(folder: str, model: Model, most: int) -> Corpus:
-    return Corpus.of_run(folder, most)
+def _of_run(folder: str, model: Model, limit: int) -> Corpus:
+    return Corpus.of_run(folder, limit)
 
 
 @cached()
-def _cut(name: str, corpus: Corpus, most: int) -> Corpus:
-    return corpus.first(most)
+def _cut(name: str, corpus: Corpus, limit: int) -> Corpus:
+    return corpus.first(limit)
 
 
 def _upload_form(owner: str) -> None:
@@ -127,8 +127,8 @@ def _upload_form(owner: str) -> None:
             "No other visitor sees your sentences, links or file name. They are deleted when the "
             "server stops."
         )
-        left, right = st.columns(2)
-        left.file_uploader(
+        file_column, right = st.columns(2)
+        file_column.file_uploader(
             f"A .txt or .tsv file, UTF-8, up to {MAX_UPLOAD_BYTES / 1e6:g} MB",
             type=["txt", "tsv"],
             max_upload_size=MAX_UPLOAD_BYTES // 1_000_000,
@@ -179,19 +179,19 @@ def corpus_of_upload(content: bytes, name: str) -> Corpus:
     return Corpus.of_lines(decode_text(content, name).split("\n"), name)
 
 
-def _summary(corpus: Corpus, which: str) -> None:
+def _summary(corpus: Corpus, source: str) -> None:
     """How many, what is known of them, and how they look."""
-    many, own = len(corpus), sum(not each.target for each in corpus.sentences)
+    count, own = len(corpus), sum(not each.target for each in corpus.sentences)
     name = frame.plain(
-        corpus.name if which == "upload" else corpus.name[:1].upper() + corpus.name[1:]
+        corpus.name if source == "upload" else corpus.name[:1].upper() + corpus.name[1:]
     )
-    parts = [f"{name}: {many:,} sentence{'s' if many > 1 else ''}"]
+    parts = [f"{name}: {count:,} sentence{'s' if count > 1 else ''}"]
     parts.append(f"{corpus.n_gold:,} with gold links" if corpus.n_gold else "no gold links")
     if own:
         parts.append(f"{own:,} without a translation (the model's own is used)")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(", ".join(parts) + ".", width="content")
         with st.popover("Show examples", type="tertiary"):
-            some = corpus.sentences[:: max(1, many // EXAMPLES)][:EXAMPLES]  # from all over it
+            some = corpus.sentences[:: max(1, count // EXAMPLES)][:EXAMPLES]  # from all over it
             lines = [f"{s.source}\n    {s.target}".rstrip() for s in some]
             st.code("\n".join(lines), language=None, wrap_lines=True)

@@ -79,8 +79,8 @@ def first() -> int:
 
 def numbering() -> Callable[[int], str]:
     """The same for a list to choose from, which may be asked outside of the session."""
-    now = is_on()
-    return lambda count: str(naming.display_number(count, now))
+    is_exact = is_on()
+    return lambda count: str(naming.display_number(count, is_exact))
 
 
 def formula(latex: str) -> str:

@@ -48,38 +48,38 @@ def page_in_class(file: str) -> Iterator[None]:
         lead_to_page(file)
         return
     # Thirty at once would all be last, and whoever looks at something else would wait for them.
-    found = _ARRIVALS.acquire(timeout=MAX_WAIT_SECONDS)
+    acquired = _ARRIVALS.acquire(timeout=MAX_WAIT_SECONDS)
     try:
         yield
         st.session_state.pop(_ARRIVING, None)
         st.session_state[_SETTLED] = _address(file)
     finally:
-        if found:
+        if acquired:
             _ARRIVALS.release()
 
 
 def _go_to_lead(file: str) -> None:
     """A student who did something else since is on their own; one who follows goes on."""
-    room, me = live_classes.current_class(), visitor.current_id()
-    lead = room.lead if room else None
-    if room is None or lead is None or not room.follows(me):
+    classroom, me = live_classes.current_class(), visitor.current_id()
+    lead = classroom.lead if classroom else None
+    if classroom is None or lead is None or not classroom.follows(me):
         for name in (_AT, _ARRIVING, _NEWS_RERUN):
             st.session_state.pop(name, None)
         return
-    here, at = _address(file), st.session_state.get(_AT)
+    address, at = _address(file), st.session_state.get(_AT)
     new = at is None or lead.number != at.number
-    known = here == st.session_state.get(_SETTLED) or room.was_led_to(*here)
+    is_expected = address == st.session_state.get(_SETTLED) or classroom.was_led_to(*address)
     # The browser is on its way, or asked for the page that it left before it heard where to go.
     on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(lead.page))
     arriving = _ARRIVING in st.session_state and on_its_way
-    heard = st.session_state.pop(_NEWS_RERUN, False)
-    if at and not (known or arriving or heard):
-        room.follow(me, False)
+    by_news = st.session_state.pop(_NEWS_RERUN, False)
+    if at and not (is_expected or arriving or by_news):
+        classroom.follow(me, False)
         for name in (_AT, _ARRIVING):
             st.session_state.pop(name, None)
-    elif new or heard or not known or here[0] != lead.page:
+    elif new or by_news or not is_expected or address[0] != lead.page:
         st.session_state[_AT] = lead
-        if not lead.is_at(*here):
+        if not lead.is_at(*address):
             _go(file, lead)
 
 
@@ -93,25 +93,25 @@ def _go(file: str, lead: ViewToFollow) -> None:
 
 def lead_to_page(file: str) -> None:
     """What a teacher who leads looks at is where the class goes; but for the page of the class."""
-    room = live_classes.current_class()
+    classroom = live_classes.current_class()
     if (
-        room is None
-        or not room.is_teacher(visitor.current_id())
-        or not room.is_leading
+        classroom is None
+        or not classroom.is_teacher(visitor.current_id())
+        or not classroom.is_leading
         or file == CLASS
     ):
         return
-    here = _address(file)
-    if (room.code, here) != st.session_state.get(_LED):
-        st.session_state[_LED] = room.code, here
+    address = _address(file)
+    if (classroom.code, address) != st.session_state.get(_LED):
+        st.session_state[_LED] = classroom.code, address
         with suppress(ClassroomError):  # too long an address: the class stays where it is
-            room.lead_to(*here)
+            classroom.lead_to(*address)
 
 
 def class_line(file: str) -> None:
     """A line that says how the visitor stands in their class, with the one thing to do about it."""
-    room, me = live_classes.current_class(), visitor.current_id()
-    if room is None:
+    classroom, me = live_classes.current_class(), visitor.current_id()
+    if classroom is None:
         if st.session_state.pop(_CODE, ""):
             st.session_state[_OVER] = file
         if st.session_state.get(_OVER) == file:  # not once alone: the next drawing may overtake it
@@ -122,26 +122,28 @@ def class_line(file: str) -> None:
             st.session_state.pop(_OVER, None)
         return
     st.session_state.pop(_OVER, None)
-    st.session_state[_CODE] = room.code
-    teaches = room.is_teacher(me)
+    st.session_state[_CODE] = classroom.code
+    teaches = classroom.is_teacher(me)
     with st.container(horizontal=True, vertical_alignment="center", key="class-sign"):
-        told = _teacher_line(room) if teaches else _student_line(room, me, file)
+        line = _teacher_line(classroom) if teaches else _student_line(classroom, me, file)
         views.component("follow")(
             key="follow",
-            data={**told, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
+            data={**line, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
             on_choice_change=_on_news,
         )
         if file != CLASS:
             st.page_link(CLASS, label="Class")
-        if run := room.race_run(me):
+        if run := classroom.race_run(me):
             st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
-        if teaches and room.is_leading:
-            st.button("Stop leading", key="class-lead", on_click=room.stop_leading)
+        if teaches and classroom.is_leading:
+            st.button("Stop leading", key="class-lead", on_click=classroom.stop_leading)
         elif teaches:
             st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
-        elif room.lead and room.follows(me):
-            st.button("Stop following", key="class-follow", on_click=room.follow, args=(me, False))
-        elif room.lead:
+        elif classroom.lead and classroom.follows(me):
+            st.button(
+                "Stop following", key="class-follow", on_click=classroom.follow, args=(me, False)
+            )
+        elif classroom.lead:
             st.button("Follow again", key="class-follow", type="primary", on_click=follow_again)
 
 
@@ -154,25 +156,33 @@ def _on_news() -> None:
 def begin_leading() -> None:
     """The teacher leads from now on, and from here; for a callback."""
     st.session_state.pop(_LED, None)
-    if room := live_classes.current_class():
-        room.begin_leading()
+    if classroom := live_classes.current_class():
+        classroom.begin_leading()
 
 
 def follow_again() -> None:
     """To the teacher's view; for a callback."""
     st.session_state.pop(_AT, None)
-    if room := live_classes.current_class():
-        room.follow(visitor.current_id(), True)
+    if classroom := live_classes.current_class():
+        classroom.follow(visitor.current_id(), True)
 
 
-def _teacher_line(room: Classroom) -> dict[str, object]:
-    said = "Leading {following} of {members}" if room.is_leading else "Your class: {members} joined"
-    return {"text": said, "standing": "leads" if room.is_leading else "alone"}
+def _teacher_line(classroom: Classroom) -> dict[str, object]:
+    text = (
+        "Leading {following} of {members}"
+        if classroom.is_leading
+        else "Your class: {members} joined"
+    )
+    return {"text": text, "standing": "leads" if classroom.is_leading else "alone"}
 
 
-def _student_line(room: Classroom, me: str, file: str) -> dict[str, object]:
+def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]:
     """The line, and what it was drawn for: other news than these want it drawn anew."""
-    name, lead, stands = live_classes.teacher_name(room), room.lead, following_state(room, me)
+    name, lead, stands = (
+        live_classes.teacher_name(classroom),
+        classroom.lead,
+        following_state(classroom, me),
+    )
     at: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
     where = PAGES[BY_PATH[lead.page]].title if lead and lead.page in BY_PATH else ""
     return {
@@ -182,9 +192,9 @@ def _student_line(room: Classroom, me: str, file: str) -> dict[str, object]:
             "away": f"Exploring on your own; {name} is at {where}",
         }[stands],
         "standing": stands,
-        "shown": len(room.questions_shown()),
-        "leads": room.is_leading,
-        "race": room.race,
+        "shown": len(classroom.questions_shown()),
+        "leads": classroom.is_leading,
+        "race": classroom.race,
         "number": at.number,
         "page": at.page,
         "params": dict(at.params),

@@ -74,8 +74,8 @@ def plain(text: str) -> str:
     A bare address becomes a link even where every sign is escaped, because it is looked for in
     what is left at the end: an invisible word joiner takes it apart.
     """
-    shown = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", models.without_server_paths(text))
-    return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{JOINER}", shown)
+    escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", models.without_server_paths(text))
+    return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{JOINER}", escaped)
 
 
 def as_sentence(error: object) -> str:

@@ -42,9 +42,9 @@ class MetricsTail:
                     fresh = file.read()
             except OSError:
                 return []
-            whole = fresh[: fresh.rfind(b"\n") + 1]
-            self._read += len(whole)
-            for line in parse_json_lines(whole):
+            complete_lines = fresh[: fresh.rfind(b"\n") + 1]
+            self._read += len(complete_lines)
+            for line in parse_json_lines(complete_lines):
                 self._take(line)
             return list(self.lines)
 

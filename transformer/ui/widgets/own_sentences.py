@@ -16,9 +16,9 @@ def spelling(model: Model) -> str:
     return _spelling(model)
 
 
-def corpus(model: Model, most: int) -> Corpus:
+def corpus(model: Model, limit: int) -> Corpus:
     """Our sentences with translations into the language that the model writes, if we have them."""
-    return _bundled_corpus(most, spelling(model) == "symbols", _target_language(model))
+    return _bundled_corpus(limit, spelling(model) == "symbols", _target_language(model))
 
 
 def are_linked(model: Model) -> bool:
@@ -26,22 +26,22 @@ def are_linked(model: Model) -> bool:
     return spelling(model) == "text" and _target_language(model) in LANGUAGES
 
 
-def linked(model: Model, most: int) -> Corpus:
+def linked(model: Model, limit: int) -> Corpus:
     """Those that are linked by hand."""
-    return _linked_corpus(_target_language(model), most)
+    return _linked_corpus(_target_language(model), limit)
 
 
-def python_code(model: Model, most: int, *, linked: bool = False) -> str:
+def python_code(model: Model, limit: int, *, linked: bool = False) -> str:
     """An expression of Python for what `corpus` or `linked` gives, with `Corpus` at hand."""
     target = _target_language(model)
     if linked:
-        return f"Corpus.linked({target!r}).first({most})"
+        return f"Corpus.linked({target!r}).first({limit})"
     if spelling(model) == "symbols":
-        return f"Corpus.bundled({most}, symbols=True)"
+        return f"Corpus.bundled({limit}, symbols=True)"
     if target not in LANGUAGES:
-        texts = f"[s.source for s in Corpus.bundled({most}).sentences]"
+        texts = f"[s.source for s in Corpus.bundled({limit}).sentences]"
         return f"Corpus.of_lines({texts}, 'our own sentences')"
-    return f"Corpus.bundled({most}{'' if target == 'fr' else f', target={target!r}'})"
+    return f"Corpus.bundled({limit}{'' if target == 'fr' else f', target={target!r}'})"
 
 
 def missing(model: Model) -> str:
@@ -78,10 +78,10 @@ def _spelling(model: Model) -> str:
 
 
 @cached()
-def _bundled_corpus(most: int, symbols: bool, target: str) -> Corpus:
-    return ours_for(target, most, symbols=symbols)
+def _bundled_corpus(limit: int, symbols: bool, target: str) -> Corpus:
+    return ours_for(target, limit, symbols=symbols)
 
 
 @cached()
-def _linked_corpus(target: str, most: int) -> Corpus:
-    return Corpus.linked(target).first(most)
+def _linked_corpus(target: str, limit: int) -> Corpus:
+    return Corpus.linked(target).first(limit)

@@ -19,11 +19,11 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def format_estimate(found: Estimate | str | None) -> str:
+def format_estimate(estimate: Estimate | str | None) -> str:
     """The time that a run will take, why it is not known, or that it is about to be."""
-    if found is None:
+    if estimate is None:
         return "estimating the time …"
-    return found if isinstance(found, str) else f"about {duration(found.seconds)}"
+    return estimate if isinstance(estimate, str) else f"about {duration(estimate.seconds)}"
 
 
 def reproducibility_note(state: Mapping[str, Any], seed: object) -> str:
@@ -51,10 +51,10 @@ def ago(created: float) -> str:
 
 def percent(share: float) -> str:
     """A share as a percentage that says 100 only of everything and 0 only of nothing."""
-    shown = f"{100 * share:.0f}"
-    if (shown == "100" and share < 1) or (shown == "0" and share > 0):
-        shown = f"{100 * share:.1f}" if 0.0005 <= share <= 0.9995 else f"{100 * share:.3f}"
-    return f"{shown} %"
+    text = f"{100 * share:.0f}"
+    if (text == "100" and share < 1) or (text == "0" and share > 0):
+        text = f"{100 * share:.1f}" if 0.0005 <= share <= 0.9995 else f"{100 * share:.3f}"
+    return f"{text} %"
 
 
 def weights(count: int) -> str:

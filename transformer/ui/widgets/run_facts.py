@@ -33,19 +33,19 @@ def badge(info: RunInfo) -> None:
 
 def facts(info: RunInfo) -> list[str]:
     task = _task_title(info)
-    found = [task] if task not in ("", info.title) else []
-    found.append(f"step {info.step:,}")
+    parts = [task] if task not in ("", info.title) else []
+    parts.append(f"step {info.step:,}")
     try:
         folder = live_jobs.jobs().folder(info.name)
         # The files of a run that is finished are as they will stay.
         known_by = info.status, info.step, info.created
         finished = info.status == "finished"
-        found += _finished_facts(folder.path, known_by) if finished else _read_facts(folder)
+        parts += _finished_facts(folder.path, known_by) if finished else _read_facts(folder)
     except (JobError, RunError):
         pass
     if info.created:
-        found.append(quantities.ago(info.created))
-    return found
+        parts.append(quantities.ago(info.created))
+    return parts
 
 
 @lru_cache(maxsize=1024)
@@ -55,14 +55,14 @@ def _finished_facts(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
 
 def _read_facts(folder: JobFolder) -> tuple[str, ...]:
     """How much of it is right, and how long it took. Raises RunError."""
-    found = []
+    parts = []
     right = [line[SCORE] for line in folder.last_lines() if SCORE in line]
     if right:
-        found.append(f"{quantities.percent(right[-1])} right")
+        parts.append(f"{quantities.percent(right[-1])} right")
     seconds = folder.state().get("seconds")
     if isinstance(seconds, int | float) and seconds:
-        found.append(f"trained {quantities.duration(seconds)}")
-    return tuple(found)
+        parts.append(f"trained {quantities.duration(seconds)}")
+    return tuple(parts)
 
 
 def _task_title(info: RunInfo) -> str:

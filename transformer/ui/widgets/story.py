@@ -1,4 +1,4 @@
-"""What to notice on the sentence at hand, in a few lines above the view."""
+"""Notable heads of the current sentence, described in a few lines above the view."""
 
 from __future__ import annotations
 
@@ -10,102 +10,111 @@ from transformer.figures.explorer import Notice
 from transformer.figures.state import State
 from transformer.ui.services.trace_cache import CachedTrace
 
+Parts = tuple[tuple[str, bool], ...]
+"""Parts of a text, each with whether it is a word of the sentence."""
 _cache: WeakKeyDictionary[CachedTrace, dict[object, list[StandsOut]]] = WeakKeyDictionary()
 _ENDS = {"</s>": "the end-of-sentence token", "<s>": "the start token"}
 
 
-def first_look(reading: CachedTrace, asked: State, measured: AlignerHead | None = None) -> State:
-    """What is shown of `asked`: of the encoder–decoder's heads, where none is chosen, the one that
-    the story calls the aligner; of the others the clearest.
+def first_look(
+    cached_trace: CachedTrace, requested: State, measured: AlignerHead | None = None
+) -> State:
+    """Return the explorer's state for `requested`. If it names no head, choose the aligner for
+    cross-attention and the clearest head for the other kinds.
 
     Args:
         measured: the model's aligner head by gold links, if it has one.
     """
-    found = reading.side.resolved(asked)
-    if found["kind"] != "cross" or max(int(asked["layer"]), int(asked["head"])) >= 0:
-        return found
-    standing = _standing_out(reading, measured)
-    aligner = next((one for one in standing if one.what == "aligns"), None)
+    resolved = cached_trace.side.resolved(requested)
+    if resolved["kind"] != "cross" or max(int(requested["layer"]), int(requested["head"])) >= 0:
+        return resolved
+    candidates = _notable_heads(cached_trace, measured)
+    aligner = next((notable for notable in candidates if notable.what == "aligns"), None)
     if aligner is None:
-        return found
-    return {**found, "layer": aligner.layer, "head": aligner.head, "word_row": aligner.to}
+        return resolved
+    return {**resolved, "layer": aligner.layer, "head": aligner.head, "word_row": aligner.to}
 
 
-def story(reading: CachedTrace, measured: AlignerHead | None = None) -> list[Notice]:
-    """A line for each sort of head that stands out; `measured` as in `first_look`."""
-    return [_notice(one, reading) for one in _standing_out(reading, measured)]
+def story(cached_trace: CachedTrace, measured: AlignerHead | None = None) -> list[Notice]:
+    """Return one line for each type of notable head; `measured` as in `first_look`."""
+    return [_notice(notable, cached_trace) for notable in _notable_heads(cached_trace, measured)]
 
 
-def _standing_out(reading: CachedTrace, measured: AlignerHead | None) -> list[StandsOut]:
-    """Kept while the reading is."""
+def _notable_heads(cached_trace: CachedTrace, measured: AlignerHead | None) -> list[StandsOut]:
+    """Compute the notable heads once for each cached trace."""
     key = measured and (measured.layer, measured.head, measured.weights_to)
-    kept = _cache.setdefault(reading, {})
-    if key not in kept:
-        kept[key] = list(stand_out(reading.trace, measured))
-    return kept[key]
+    by_aligner = _cache.setdefault(cached_trace, {})
+    if key not in by_aligner:
+        by_aligner[key] = list(stand_out(cached_trace.trace, measured))
+    return by_aligner[key]
 
 
-def _notice(one: StandsOut, reading: CachedTrace) -> Notice:
-    tokens = [f"q{row}" for row in one.rows]
-    if one.what == "rests":
-        last = 0 if one.kind == "decoder" else len(reading.trace.src_tokens) - 1
+def _notice(notable: StandsOut, cached_trace: CachedTrace) -> Notice:
+    tokens = [f"q{row}" for row in notable.rows]
+    if notable.what == "rests":
+        last = 0 if notable.kind == "decoder" else len(cached_trace.trace.src_tokens) - 1
         tokens = [f"k{last}"]
-    look: State = {"view": "heads", "kind": one.kind, "layer": one.layer, "head": one.head}
-    if one.kind == "cross":
-        look["word_row"] = one.to
-    alone: State = {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
-    return Notice(_text_parts(one), {**look, **alone})
+    state: State = {"view": "heads", "kind": notable.kind}
+    state |= {"layer": notable.layer, "head": notable.head}
+    if notable.kind == "cross":
+        state["word_row"] = notable.to
+    state |= {"heads": "", "combine": "one", "tokens": ",".join(tokens), "pin": ""}
+    return Notice(_text_parts(notable), state)
 
 
-def _text_parts(one: StandsOut) -> tuple[tuple[str, bool], ...]:
-    """In words, each with whether it is one of the sentence's."""
-    if one.what == "aligns" and one.measured:
-        return _aligner_parts(one)
-    if one.what == "aligns":
+def _text_parts(notable: StandsOut) -> Parts:
+    counts = f"{notable.count} of {notable.of}"
+    if notable.what == "aligns" and notable.measured:
+        return _aligner_parts(notable)
+    if notable.what == "aligns":
         more = (
-            f" with weight {_format_weight(one.weight)}. {one.count} of {one.of} words give "
-            "their source word more than half:"
+            f" with weight {_format_weight(notable.weight)}. {counts} words give their source word "
+            "more than half:"
         )
         return (
-            ("To write ", False), (one.word, True), (", this head attends to ", False),
-            (one.other, True), (more, False),
+            ("To write ", False), (notable.word, True), (", this head attends to ", False),
+            (notable.other, True), (more, False),
         )  # fmt: skip
-    if one.what == "back":
+    if notable.what == "back":
         more = (
-            f", with weight {_format_weight(one.weight)}. {one.count} of {one.of} words give the "
-            "word before them more than half:"
+            f", with weight {_format_weight(notable.weight)}. {counts} words give the previous "
+            "word more than half:"
         )
         return (
-            (one.word, True), (" attends to the word before it, ", False),
-            (one.other, True), (more, False),
+            (notable.word, True), (" attends to the previous word, ", False),
+            (notable.other, True), (more, False),
         )  # fmt: skip
-    end = _ENDS.get(one.other, "punctuation")
-    return (
-        (
-            f"{one.count} of {one.of} heads are attention sinks: they give most of their weight to "
-            f"{end}. This one gives it {_format_weight(one.share)}:", False,
-        ),
-    )  # fmt: skip
+    end = _ENDS.get(notable.other, "punctuation")
+    text = (
+        f"{counts} heads are attention sinks: they give most of their weight to {end}. This one "
+        f"gives it {_format_weight(notable.share)}:"
+    )
+    return ((text, False),)
 
 
-def _aligner_parts(one: StandsOut) -> tuple[tuple[str, bool], ...]:
-    """Of the head that aligns words best by gold links, and how sure it is on this sentence."""
-    when = "After writing " if one.to == "input" else "To write "
-    unsure = one.of - one.count
-    more = f" with {_format_weight(one.weight)} of its attention. "
+def _aligner_parts(notable: StandsOut) -> Parts:
+    """Describe the best aligner by gold links, and how certain it is on this sentence."""
+    when = "After writing " if notable.to == "input" else "To write "
+    unsure = notable.of - notable.count
+    more = f" with {_format_weight(notable.weight)} of its attention. "
     if not unsure:
-        more += "It gives each word written more than half to one word of the source."
-    elif one.count:
-        more += f"It is unsure about {unsure} of the {one.of} words written: less than half each."
+        more += "Every target word gives more than half of its weight to one source word."
+    elif notable.count:
+        more += (
+            f"It is uncertain for {unsure} of the {notable.of} target words: less than half each."
+        )
     else:
-        more += "It is unsure on this sentence: no word written gives half to one source word."
-    more += " By links made by people it is the best aligner of this model:"
+        more += (
+            "It is uncertain on this sentence: no target word gives half of its weight to one "
+            "source word."
+        )
+    more += " On human-made links it is the best aligner of this model:"
     return (
-        (when, False), (one.word, True), (", this head looks most at ", False),
-        (one.other, True), (more, False),
+        (when, False), (notable.word, True), (", this head attends most to ", False),
+        (notable.other, True), (more, False),
     )  # fmt: skip
 
 
 def _format_weight(weight: float) -> str:
-    """With two digits, and never a whole of what is not quite that."""
+    """Format with two decimals; "1.00" is only for exactly 1."""
     return "more than 0.99" if 0.995 <= weight < 1 else f"{weight:.2f}"

@@ -51,10 +51,10 @@ def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str
     """A table for `st.html` that is scrolled sideways where it does not fit; any text is shown
     as it stands. The first cell of a row is its head."""
     wide = 7 * len(heads)
-    whole = 'style="overflow-wrap: normal"'  # no word is cut
-    top = "".join(f'<th scope="col" {whole}>{escape(head)}</th>' for head in heads)
+    unbroken = 'style="overflow-wrap: normal"'  # no word is cut
+    top = "".join(f'<th scope="col" {unbroken}>{escape(head)}</th>' for head in heads)
     body = "".join(
-        f'<tr><th scope="row" {whole}>{escape(first)}</th>'
+        f'<tr><th scope="row" {unbroken}>{escape(first)}</th>'
         + "".join(f"<td>{escape(cell)}</td>" for cell in rest)
         + "</tr>"
         for first, *rest in rows

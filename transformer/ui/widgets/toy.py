@@ -40,15 +40,15 @@ def show_training_facts(model: Model) -> None:
     config = run_config(path)
     if not isinstance(config, TaskRun) or config.task not in TASKS:
         return
-    seen = _training_facts(model, str(path.parent), config)
-    if seen is None:
+    facts = _training_facts(model, str(path.parent), config)
+    if facts is None:
         return
-    st.caption(f"{_symbols_text(seen)} {_training_text(seen)}")
+    st.caption(f"{_symbols_text(facts)} {_training_text(facts)}")
     vocabulary = model.translator.vocabulary
     strange = [
         word
         for word in dict.fromkeys(state.view().text.split())
-        if word not in seen.symbols and vocabulary.unk_id not in vocabulary.encode(word)
+        if word not in facts.symbols and vocabulary.unk_id not in vocabulary.encode(word)
     ]  # the others it cannot even read, which is said already
     if strange:
         marked = " ".join(f":red-badge[{frame.plain(word)}]" for word in strange[:8])
@@ -68,7 +68,7 @@ def _training_facts(model: Model, folder: str, _config: TaskRun) -> TrainingFact
             drawn = task.pairs(min(MAX_EXAMPLES, task.count(**options)), seed, **options)
         except ValueError:
             return None
-        symbols = tuple(sorted({symbol for one in drawn for symbol in one.src.split()}))
+        symbols = tuple(sorted({symbol for example in drawn for symbol in example.src.split()}))
     run = JobFolder(Path(folder))
     try:
         lines, steps = run.last_lines(), int(run.state().get("step", 0))
@@ -78,15 +78,15 @@ def _training_facts(model: Model, folder: str, _config: TaskRun) -> TrainingFact
     return TrainingFacts(symbols, steps, float(elapsed[-1]) if elapsed else 0.0)
 
 
-def _symbols_text(seen: TrainingFacts) -> str:
-    count = len(seen.symbols)
+def _symbols_text(facts: TrainingFacts) -> str:
+    count = len(facts.symbols)
     if count > MAX_NAMED_SYMBOLS:
         return f"It knows {count} words, of our small grammar alone."
-    return f"It knows {count} symbols: {frame.plain(' '.join(seen.symbols))}."
+    return f"It knows {count} symbols: {frame.plain(' '.join(facts.symbols))}."
 
 
-def _training_text(seen: TrainingFacts) -> str:
-    if not seen.steps:
+def _training_text(facts: TrainingFacts) -> str:
+    if not facts.steps:
         return ""
-    time = f", {quantities.duration(seen.seconds)}" if seen.seconds else ""
-    return f"Trained for {seen.steps:,} steps{time}."
+    time = f", {quantities.duration(facts.seconds)}" if facts.seconds else ""
+    return f"Trained for {facts.steps:,} steps{time}."

@@ -24,19 +24,19 @@ def badge(word: Word) -> None:
     st.badge(word.capitalize(), color=colour, icon=icon)
 
 
-def interval_line_only(found: Mapping[str, Any]) -> None:
+def interval_line_only(effect_data: Mapping[str, Any]) -> None:
     """Draw the effect's interval and the side on which the claim holds, without figures.
 
     Args:
         found: as for `effect`.
     """
-    bounds = found["low"], found["value"], found["high"]
-    below = found["needs"] == "below"
-    line = interval_line(found["unit"], bounds, found["floor"], below=below)
+    bounds = effect_data["low"], effect_data["value"], effect_data["high"]
+    below = effect_data["needs"] == "below"
+    line = interval_line(effect_data["unit"], bounds, effect_data["floor"], below=below)
     st.html(f'<div class="hu-effect hu-effect-small">{line}</div>')
 
 
-def effect(found: Mapping[str, Any]) -> None:
+def effect(effect_data: Mapping[str, Any]) -> None:
     """What was measured, where its interval lies, and what the claim needs.
 
     Args:
@@ -44,10 +44,10 @@ def effect(found: Mapping[str, Any]) -> None:
     """
     st.html(
         interval(
-            found["effect"],
-            found["unit"],
-            (found["low"], found["value"], found["high"]),
-            found["floor"],
-            below=found["needs"] == "below",
+            effect_data["effect"],
+            effect_data["unit"],
+            (effect_data["low"], effect_data["value"], effect_data["high"]),
+            effect_data["floor"],
+            below=effect_data["needs"] == "below",
         )
     )

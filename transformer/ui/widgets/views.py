@@ -47,7 +47,7 @@ def translation(reading: CachedTrace, language: str = "") -> None:
 def pair(
     key: str,
     quantities: Sequence[CellValues],
-    shown: tuple[str, str],
+    active: tuple[str, str],
     model: Model,
     trace: Trace,
     head: tuple[str, int, int],
@@ -58,7 +58,7 @@ def pair(
     rows, columns = trace.labels(head[0])
     data = contributions_data(
         quantities,
-        shown,
+        active,
         kind=head[0],
         rows=exact.tokens(rows),
         columns=exact.tokens(columns),

@@ -66,13 +66,13 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const pieces = rows.numbers.map((_, i) => i).filter((i) => rows.numbers[i] === target[row]);
   const seen = [...new Set(pieces.map((i) => Math.min(i + Number(to === "input"), rows.numbers.length - 1)))];
   const unsure = target.length - clear;
-  const how = !unsure ? "It gives each word written more than half to one word of the source."
-    : clear ? `It is unsure about ${unsure} of the ${target.length} words written: less than half each.`
-    : "It is unsure on this sentence: no word written gives half to one source word.";
+  const how = !unsure ? "Every target word gives more than half of its weight to one source word."
+    : clear ? `It is uncertain for ${unsure} of the ${target.length} target words: less than half each.`
+    : "It is uncertain on this sentence: no target word gives half of its weight to one source word.";
   return notice("aligns", [
-    [to === "input" ? "After writing " : "To write ", false], [rows.labels[target[row]], true], [", this head looks most at ", false],
+    [to === "input" ? "After writing " : "To write ", false], [rows.labels[target[row]], true], [", this head attends most to ", false],
     [columns.labels[source[looks[row].indexOf(best[row])]], true],
-    [` with ${written(best[row])} of its attention. ${how} By links made by people it is the best aligner of this model:`, false],
+    [` with ${written(best[row])} of its attention. ${how} On human-made links it is the best aligner of this model:`, false],
   ], "cross", [layer, head], seen.map((i) => `q${i}`).join(","), to);
 }
 
@@ -126,8 +126,8 @@ function lookingBack(trace) {
   const { looks, rows, labels, numbers } = best;
   const most = looks.indexOf(Math.max(...looks));
   return notice("back", [
-    [labels[rows[most]], true], [" attends to the word before it, ", false], [labels[rows[most] - 1], true],
-    [`, with weight ${written(looks[most])}. ${looks.filter((look) => look >= CLEAR).length} of ${rows.length} words give the word before them more than half:`, false],
+    [labels[rows[most]], true], [" attends to the previous word, ", false], [labels[rows[most] - 1], true],
+    [`, with weight ${written(looks[most])}. ${looks.filter((look) => look >= CLEAR).length} of ${rows.length} words give the previous word more than half:`, false],
   ], best.kind, best.place, piecesOf(numbers, rows[most]));
 }
 

@@ -174,7 +174,7 @@ def _options(ready: PreparedLesson, question: Question) -> None:
 def _ask_class(ready: PreparedLesson, question: Question, part: progress.ClassPart) -> None:
     """The question in a classroom: guesses are collected, then the teacher shows the answers."""
     name, labels = ready.lesson.name, [option.label for option in question.options]
-    if part is progress.ClassPart.SHOWN:
+    if part is progress.ClassPart.REVEALED:
         _show_answer(ready, question)
         progress.class_bars(name, labels, question.correct)
         return
@@ -266,13 +266,13 @@ def _navigation(page: str, ready: PreparedLesson) -> None:
     after, earlier = course.following(lesson.name), course.previous(lesson.name)
     with st.container(horizontal=True, vertical_alignment="center", key="lesson-ways"):
         other_text = own != LIST and not lesson.task and state.view().text != ready.text
-        away = page != own or other_text
-        if away and ready.question:
+        is_elsewhere = page != own or other_text
+        if is_elsewhere and ready.question:
             label = "Show the page →" if done and page == LIST else "Back to the lesson"
             go(lesson.name, label, "lesson-own", primary=True)
         if earlier:
             go(earlier, "← Previous", "lesson-before")
-        finished = (done or ready.question is None) and not away
+        finished = (done or ready.question is None) and not is_elsewhere
         if after == course.END:
             kind: Literal["primary", "secondary"] = "primary" if finished else "secondary"
             st.button("Finish →", key="lesson-next", type=kind, on_click=leave,

@@ -34,17 +34,17 @@ def umbrella(case: LessonCase) -> Question:
         raise LessonUnavailable("its sentence has no owner of an umbrella")
     for layer, head, to in aligners(case):
         weights = words.cross_heads(to)[layer, head]
-        asked = int(weights[:, owner].argmax())
-        row = weights[asked]
+        position = int(weights[:, owner].argmax())
+        row = weights[position]
         if int(row.argmax()) == owner and row[owner] >= CLEAR:
             break
     else:
         raise LessonUnavailable("its aligner head links no word of the translation to the owner")
     likely = [owner, words.source.index(OWNED), *(int(n) for n in np.argsort(-row))]
     options = sorted([*dict.fromkeys(likely)][:4])
-    read = words.first_row(asked) + (to == "input")
+    read = words.first_row(position) + (to == "input")
     return Question(
-        exhibit=f"{escaped(case.text)}  →  {_with_bold(words, asked)}",
+        exhibit=f"{escaped(case.text)}  →  {_with_bold(words, position)}",
         options=tuple(
             Option(
                 escaped(words.source[n]),
@@ -54,7 +54,7 @@ def umbrella(case: LessonCase) -> Question:
         ),
         correct=options.index(owner),
         answer=(
-            f"The head ({case.head_name(layer, head)}) links {bold(words.target[asked])} to "
+            f"The head ({case.head_name(layer, head)}) links {bold(words.target[position])} to "
             f"{bold(words.source[owner])} with {rounded_percent(row[owner])} of its attention. "
             f"{_with_other_owner(case, words.source[owner])}"
         ),
@@ -65,7 +65,7 @@ def umbrella(case: LessonCase) -> Question:
         },
         picture=Picture(
             weights, words.target, words.source,
-            "One head: the source words (columns) that it links to each word (rows)", asked,
+            "One head: the source words (columns) that it links to each word (rows)", position,
         ),
     )  # fmt: skip
 
@@ -89,8 +89,8 @@ def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
 
 def _with_other_owner(case: LessonCase, owner: str) -> str:
     """What the model writes if somebody else owns the umbrella."""
-    other = case.text.replace(f" {owner} ", f" {OTHER_OWNER[owner]} ")
-    translation = case.model.translator.translate(other).text
+    other_text = case.text.replace(f" {owner} ", f" {OTHER_OWNER[owner]} ")
+    translation = case.model.translator.translate(other_text).text
     change = f"Replace {bold(owner)} by {bold(OTHER_OWNER[owner])}, and the translation"
     if translation == case.trace.text:
         return f"{change} stays the same: in this language the possessive does not name the owner."
@@ -104,7 +104,7 @@ def row(case: LessonCase) -> Question:
         raise LessonUnavailable("its translation is shorter than two words")
     # A row whose largest weight is about one half, so that the others matter for the sum.
     distances = np.abs(words.cross.max(axis=-1) - 0.5)
-    layer, head, asked = np.unravel_index(int(distances.argmin()), distances.shape)
+    layer, head, position = np.unravel_index(int(distances.argmin()), distances.shape)
     sums = np.concatenate(
         [
             trace.weights(kind, i).sum(axis=-1).ravel()
@@ -115,14 +115,14 @@ def row(case: LessonCase) -> Question:
     error = float(np.abs(sums - 1).max())
     if error > 1e-3:
         raise LessonUnavailable("the weights of its rows do not sum to 1")
-    weights = trace.weights("cross", int(layer))[int(head), words.first_row(int(asked))]
+    weights = trace.weights("cross", int(layer))[int(head), words.first_row(int(position))]
     best = int(weights.argmax())
     listed = " · ".join(
         f"{case.token(trace.src_tokens, n)} {'?' if n == best else f'{100 * weight:.1f} %'}"
         for n, weight in enumerate(weights)
     )
     return Question(
-        exhibit=f"One head, writing {bold(words.target[int(asked)])}: {listed}",
+        exhibit=f"One head, writing {bold(words.target[int(position)])}: {listed}",
         options=(
             Option(
                 "The number of words",
@@ -142,12 +142,12 @@ def row(case: LessonCase) -> Question:
         ),
         answer_fields={
             "view": "heatmap", "kind": "cross", "layer": int(layer), "head": int(head),
-            "pin": "", "way": "from", "tokens": words.rows(int(asked)),
+            "pin": "", "way": "from", "tokens": words.rows(int(position)),
         },
         picture=Picture(
             words.cross[layer, head], words.target, words.source,
             "One head: source words (columns) attended to while writing each word (rows)",
-            int(asked),
+            int(position),
         ),
     )  # fmt: skip
 
@@ -181,9 +181,9 @@ def steps(case: LessonCase) -> Question:
 def meeting(case: LessonCase) -> Question:
     """Which weight does the softmax give to the highest score?"""
     words, trace = case.words, case.trace
-    layer, head, asked = _undecided(trace, words)
+    layer, head, position = _undecided(trace, words)
     site = f"decoder.layers.{layer}.cross_attn.hook_"
-    row = words.first_row(asked)
+    row = words.first_row(position)
     scores = trace[f"{site}scores"][head, row].astype(np.float64)
     weights = torch.from_numpy(scores).softmax(-1).numpy()
     if np.abs(weights - trace[f"{site}weights"][head, row]).max() > 1e-4:
@@ -195,7 +195,7 @@ def meeting(case: LessonCase) -> Question:
     )
     share = rounded_percent(float(weights[best]))
     return Question(
-        exhibit=f"Scores of one head, writing {bold(words.target[asked])}: {listed}",
+        exhibit=f"Scores of one head, writing {bold(words.target[position])}: {listed}",
         options=(
             Option(
                 f"{rounded_percent(1 / len(scores))}: the same as each of the {len(scores)} tokens",
@@ -222,7 +222,7 @@ def meeting(case: LessonCase) -> Question:
         picture=Picture(
             words.cross[layer, head], words.target, words.source,
             "The same head: source words (columns) attended to while writing each word (rows)",
-            asked,
+            position,
         ),
     )  # fmt: skip
 
@@ -232,19 +232,19 @@ def _undecided(trace: Trace, words: TraceWords) -> tuple[int, int, int]:
     candidates: list[tuple[float, int, int, int]] = []
     for layer in range(trace.n_layers):
         weights = trace.weights("cross", layer)
-        for asked in range(len(words.target)):
-            rows = weights[:, words.first_row(asked)]
+        for position in range(len(words.target)):
+            rows = weights[:, words.first_row(position)]
             for head, best in enumerate(rows.argmax(axis=-1)):
                 if trace.src_tokens[best].strip("▁").isalpha():
                     distance = abs(float(rows[head, best]) - 0.75)
-                    candidates.append((distance, layer, head, asked))
+                    candidates.append((distance, layer, head, position))
     if not candidates or min(candidates)[0] > 0.2:
         raise LessonUnavailable("no head of it gives a word between 55 % and 95 % of a row")
     return min(candidates)[1:]
 
 
-def _with_bold(words: TraceWords, asked: int) -> str:
+def _with_bold(words: TraceWords, position: int) -> str:
     """The translation with one of its words in bold."""
     return " ".join(
-        bold(word) if n == asked else escaped(word) for n, word in enumerate(words.target)
+        bold(word) if n == position else escaped(word) for n, word in enumerate(words.target)
     )

@@ -61,7 +61,7 @@ def previous_word(case: LessonCase) -> Question:
 
     tokens = case.trace.src_tokens if kind == "encoder" else case.trace.tgt_tokens
     numbers, labels = plain_words(tokens)
-    kept = [n for n, label in enumerate(labels) if label]
+    words = [n for n, label in enumerate(labels) if label]
     merged = merge(case.trace.weights(kind, layer).astype(np.float64), numbers, numbers)[head]
     return Question(
         answer=(
@@ -75,7 +75,7 @@ def previous_word(case: LessonCase) -> Question:
         start_fields={"view": "model", "kind": kind, "layer": start_layer, "head": start_head},
         answer_fields={"view": "heatmap", "kind": kind, "layer": layer, "head": head},
         picture=Picture(
-            merged[kept][:, kept], [labels[n] for n in kept], [labels[n] for n in kept],
+            merged[words][:, words], [labels[n] for n in words], [labels[n] for n in words],
             "One head: where each word (row) looks (column)",
         ),
         check=check,
@@ -158,7 +158,7 @@ def causal_mask(case: LessonCase) -> Question:
     largest = float(weights[..., later].max())
     if largest > 0:
         raise LessonUnavailable("its decoder attends to later tokens")
-    asked = words.first_row(2)
+    row = words.first_row(2)
     return Question(
         exhibit=" ".join(
             bold(word) if n == 1 else escaped(word) for n, word in enumerate(words.target)
@@ -181,11 +181,11 @@ def causal_mask(case: LessonCase) -> Question:
             "before the softmax, and e to the power of −∞ is 0. The matrix is empty above its "
             "diagonal."
         ),
-        answer_fields={"view": "heatmap", "kind": "decoder", "tokens": f"q{asked}"},
+        answer_fields={"view": "heatmap", "kind": "decoder", "tokens": f"q{row}"},
         picture=Picture(
             weights.mean(axis=(0, 1)), trace.tgt_tokens, trace.tgt_tokens,
             "Mean of all decoder heads: the tokens (columns) that each token (row) attends to",
-            asked,
+            row,
         ),
     )  # fmt: skip
 
@@ -200,48 +200,49 @@ def reordering(case: LessonCase) -> Question:
     for number in np.argsort(-shares).tolist():
         weights = flat[number]
         best, largest = weights.argmax(axis=-1), weights.max(axis=-1)
-        for asked in range(1, len(words.target)):
-            both = [asked - 1, asked]
-            clear = pairs[both, best[both]].all() and largest[both].min() >= CLEAR
-            if clear and best[asked] < best[asked - 1]:
+        for position in range(1, len(words.target)):
+            pair = [position - 1, position]
+            clear = pairs[pair, best[pair]].all() and largest[pair].min() >= CLEAR
+            if clear and best[position] < best[position - 1]:
                 layer, head = divmod(number, words.cross.shape[1])
-                return _reordered(case, layer, head, asked)
+                return _reordered(case, layer, head, position)
     raise LessonUnavailable("no head shows two neighbouring words in the opposite order")
 
 
-def _reordered(case: LessonCase, layer: int, head: int, asked: int) -> Question:
+def _reordered(case: LessonCase, layer: int, head: int, position: int) -> Question:
     words = case.words
     weights = words.cross[layer, head]
-    before, now = int(weights[asked - 1].argmax()), int(weights[asked].argmax())
-    near = (now, before, before + 1, before - 1, now - 1, now + 1, 0)
+    row = weights[position]
+    before, current = int(weights[position - 1].argmax()), int(row.argmax())
+    near = (current, before, before + 1, before - 1, current - 1, current + 1, 0)
     options = sorted([*dict.fromkeys(n for n in near if 0 <= n < len(words.source))][:4])
     return Question(
         exhibit=(
             f"{escaped(case.text)}  →  "
-            + " ".join(bold(w) if n == asked else escaped(w) for n, w in enumerate(words.target))
+            + " ".join(bold(w) if n == position else escaped(w) for n, w in enumerate(words.target))
         ),
         options=tuple(
             Option(
                 escaped(words.source[n]),
-                f"{bold(words.source[n])} gets {rounded_percent(float(weights[asked, n]))} there.",
+                f"{bold(words.source[n])} gets {rounded_percent(float(row[n]))} there.",
             )
             for n in options
         ),
-        correct=options.index(now),
+        correct=options.index(current),
         answer=(
-            f"{bold(words.source[now])}, with {rounded_percent(float(weights[asked, now]))} of "
-            f"{case.head_name(layer, head)}. For the word before, {bold(words.target[asked - 1])}, "
-            f"it was {bold(words.source[before])}. The two languages order these words "
-            "differently, so the lines cross. The model had no dictionary and no grammar: it "
+            f"{bold(words.source[current])}, with {rounded_percent(float(row[current]))} of "
+            f"{case.head_name(layer, head)}. For the word before, "
+            f"{bold(words.target[position - 1])}, it was {bold(words.source[before])}. The two "
+            "languages order these words differently, so the lines cross. The model had no dictionary and no grammar: it "
             "learned both from pairs of sentences."
         ),
         answer_fields={
             "view": "heads", "kind": "cross", "layer": layer, "head": head,
-            "tokens": f"{words.rows(asked - 1)},{words.rows(asked)}",
+            "tokens": f"{words.rows(position - 1)},{words.rows(position)}",
         },
         picture=Picture(
             weights, words.target, words.source,
-            "One head: source words (columns) attended to while writing each word (rows)", asked,
+            "One head: source words (columns) attended to while writing each word (rows)", position,
         ),
     )  # fmt: skip
 

@@ -196,8 +196,8 @@ class TraceWords:
         layers = [self.trace.weights("cross", i) for i in range(self.trace.n_layers)]
         rows = rows_of_written(np.stack(layers).astype(np.float64), to)
         merged = merge(rows, self._target_words, self._source_words)
-        kept: npt.NDArray[np.float64] = merged[..., self._target_kept, :]
-        return kept[..., self._source_kept]
+        selected: npt.NDArray[np.float64] = merged[..., self._target_kept, :]
+        return selected[..., self._source_kept]
 
     def first_row(self, word: int) -> int:
         """The row of the cross-attention that writes the first token of this target word."""

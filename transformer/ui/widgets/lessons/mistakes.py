@@ -92,8 +92,8 @@ def missing_row(case: LessonCase) -> Question:
 
 
 def keys(case: LessonCase) -> Question:
-    found = keys_by_the_query_matrix(case.model.translator.model, case.trace, 0)
-    with_keys, with_queries = found.own_place
+    result = keys_by_the_query_matrix(case.model.translator.model, case.trace, 0)
+    with_keys, with_queries = result.own_place
     return Question(
         options=(
             Option("$VW_i^V$ should be $VW_i^Q$", "Values have their own matrix: this is right."),
@@ -105,9 +105,9 @@ def keys(case: LessonCase) -> Question:
             "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, the score between two tokens "
             "would be the same in both directions: if a token attended to another, the other would "
             "attend to it. In this model's first layer the scores of the two directions differ by "
-            f"up to {found.right_lopsided:.2g}; with the matrix of the queries by "
-            f"{found.wrong_lopsided:.0e}, which is rounding. {percent(found.moved)} of each row's "
-            f"weight would move to other tokens, and a token would give itself "
+            f"up to {result.right_lopsided:.2g}; with the matrix of the queries by "
+            f"{result.wrong_lopsided:.0e}, which is rounding. {percent(result.moved)} of each "
+            f"row's weight would move to other tokens, and a token would give itself "
             f"{percent(with_queries)} on average instead of {percent(with_keys)}."
         ),
     )
@@ -211,7 +211,7 @@ def units(case: LessonCase) -> Question:
         [trace[f"encoder.layers.{layer}.ffn.hook_hidden"] for layer in range(trace.n_layers)]
     )
     activation = str(trace.config.get("activation", "relu"))
-    others = "exactly 0" if activation == "relu" else f"small, for this model uses {activation}"
+    rest = "exactly 0" if activation == "relu" else f"small, for this model uses {activation}"
     return Question(
         options=(
             Option("softmax", "A softmax would make the units sum to 1; here each is independent."),
@@ -223,7 +223,7 @@ def units(case: LessonCase) -> Question:
             "$\\max$: the formula has $\\max(0, xW_1 + b_1)$, a ReLU, which sets negative numbers "
             f"to 0 (equation 2). Of the {hidden.shape[-1]:,} units of each encoder layer "
             f"{percent(float((hidden > 0).mean()))} are positive on this sentence; the others are "
-            f"{others}."
+            f"{rest}."
         ),
     )
 

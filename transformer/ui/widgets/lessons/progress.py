@@ -50,9 +50,9 @@ def guess(name: str) -> Guess | None:
 
 def is_revealed(name: str) -> bool:
     """Whether a lesson's answer may be shown; to a teacher, once the class has seen it."""
-    room = live_classes.current_class()
-    if room is not None and room.is_teacher(visitor.current_id()):
-        return room.are_shown(name)
+    classroom = live_classes.current_class()
+    if classroom is not None and classroom.is_teacher(visitor.current_id()):
+        return classroom.are_shown(name)
     stored = guess(name)
     return stored is not None and stored.revealed
 
@@ -91,7 +91,7 @@ class ClassPart(Enum):
     ASKING = "the teacher, while the class guesses"
     GUESSING = "a student who has not guessed"
     WAITING = "a student who has"
-    SHOWN = "everybody, once it is time"
+    REVEALED = "everybody, once it is time"
 
 
 def class_part(name: str) -> ClassPart | None:
@@ -100,17 +100,17 @@ def class_part(name: str) -> ClassPart | None:
     A guess that waited for a teacher who leads no more, or who has shown the answers, waits no
     longer.
     """
-    room, me = live_classes.current_class(), visitor.current_id()
-    if room is not None and room.is_teacher(me):
-        return ClassPart.SHOWN if room.are_shown(name) else ClassPart.ASKING
-    waits = room is not None and _waits_for_teacher(room, me, name)
+    classroom, me = live_classes.current_class(), visitor.current_id()
+    if classroom is not None and classroom.is_teacher(me):
+        return ClassPart.REVEALED if classroom.are_shown(name) else ClassPart.ASKING
+    waits = classroom is not None and _waits_for_teacher(classroom, me, name)
     guessed = guess(name)
     if guessed is not None and guessed.label and not guessed.revealed and not waits:
         store(name, Guess(guessed.label, guessed.right))
-    if room is None or room.lead is None or not room.follows(me):
+    if classroom is None or classroom.lead is None or not classroom.follows(me):
         return None
     if not waits:
-        return ClassPart.SHOWN
+        return ClassPart.REVEALED
     if is_revealed(name):
         return None
     return ClassPart.WAITING if guessed is not None else ClassPart.GUESSING
@@ -118,19 +118,19 @@ def class_part(name: str) -> ClassPart | None:
 
 def answer_in_class(name: str, number: int) -> bool:
     """A guess, told to the class if there is one; whether it waits for the teacher."""
-    room, me = live_classes.current_class(), visitor.current_id()
-    if room is None:
+    classroom, me = live_classes.current_class(), visitor.current_id()
+    if classroom is None:
         return False
-    waits = _waits_for_teacher(room, me, name)
-    room.answer(me, name, number)
+    waits = _waits_for_teacher(classroom, me, name)
+    classroom.answer(me, name, number)
     return waits
 
 
 def show_class_answers(name: str) -> None:
     """The answer may be seen; if this visitor is the teacher, by the whole class."""
-    room = live_classes.current_class()
-    if room is not None and room.is_teacher(visitor.current_id()):
-        room.show_answers(name)
+    classroom = live_classes.current_class()
+    if classroom is not None and classroom.is_teacher(visitor.current_id()):
+        classroom.show_answers(name)
 
 
 def class_guesses(name: str, labels: Sequence[str]) -> None:
@@ -144,8 +144,8 @@ def class_guesses(name: str, labels: Sequence[str]) -> None:
 def class_bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
     """How many took each option; `right` is marked where it may be seen. Nothing without a class,
     or where nobody has guessed."""
-    room = live_classes.current_class()
-    counts = room.answers(name) if room else {}
+    classroom = live_classes.current_class()
+    counts = classroom.answers(name) if classroom else {}
     total = sum(counts.values())
     if right is not None and not total:
         return
@@ -157,10 +157,10 @@ def class_bars(name: str, labels: Sequence[str], right: int | None = None) -> No
 
 
 def class_waiting(name: str) -> None:
-    guessed, room = guess(name), live_classes.current_class()
-    if guessed is None or room is None:
+    guessed, classroom = guess(name), live_classes.current_class()
+    if guessed is None or classroom is None:
         return
-    teacher = escaped(live_classes.teacher_name(room))
+    teacher = escaped(live_classes.teacher_name(classroom))
     st.info(
         f"Your answer: **{guessed.label}**. {teacher[:1].upper()}{teacher[1:]} will show all "
         "answers.",
@@ -169,14 +169,14 @@ def class_waiting(name: str) -> None:
 
 
 def _answer_count(name: str) -> None:
-    room = live_classes.current_class()
-    if room is not None:
-        answered, members = room.answers(name).total(), len(room.members())
+    classroom = live_classes.current_class()
+    if classroom is not None:
+        answered, members = classroom.answers(name).total(), len(classroom.members())
         st.progress(
             min(1.0, answered / max(1, members)), text=f"**{answered} of {members}** have answered"
         )
 
 
-def _waits_for_teacher(room: Classroom, me: str, name: str) -> bool:
+def _waits_for_teacher(classroom: Classroom, me: str, name: str) -> bool:
     """Whether this student's answer is the teacher's to show."""
-    return room.lead is not None and room.follows(me) and not room.are_shown(name)
+    return classroom.lead is not None and classroom.follows(me) and not classroom.are_shown(name)

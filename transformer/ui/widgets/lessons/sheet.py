@@ -54,10 +54,10 @@ def _page(lessons: Sequence[Lesson], answers: bool) -> Callable[[], str]:
 
 def page(ready: Sequence[PreparedLesson], answers: bool) -> str:
     """The sheet of these lessons, as an HTML page."""
-    exercises = [exercise(one, answers) for one in ready]
+    exercises = [exercise(lesson, answers) for lesson in ready]
     if len(exercises) == 1:
         return sheet_page(exercises[0].title, exercises, CREDIT)
-    minutes = round(course.minutes(tuple(one.lesson for one in ready)))
+    minutes = round(course.minutes(tuple(lesson.lesson for lesson in ready)))
     about = f"{CREDIT} · {len(exercises)} lessons, about {minutes} minutes"
     return sheet_page("Attention, step by step", exercises, about)
 

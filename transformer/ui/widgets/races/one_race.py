@@ -68,8 +68,8 @@ def body(jobs: Jobs, owner: str, race_id: str) -> None:
 
 def _runs(jobs: Jobs, race_id: str) -> list[RaceRun]:
     """The race's runs; a second old at most, but never gone because they are that new."""
-    found = race_runs(jobs, race_id, _infos(jobs))
-    return found or race_runs(jobs, race_id)
+    runs = race_runs(jobs, race_id, _infos(jobs))
+    return runs or race_runs(jobs, race_id)
 
 
 @st.cache_resource(ttl=1.0, show_spinner=False, hash_funcs={Jobs: id})
@@ -121,9 +121,9 @@ def _live_part(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
     _charts(jobs, race, runs)
     if race.name == "layers":
         show_distances(jobs, race, runs)
-    table, said = standings(jobs, runs)
+    table, results = standings(jobs, runs)
     st.html(figures(table, runs))
-    _verdicts(said, race, runs)
+    _verdicts(results, race, runs)
     download(
         "The table as CSV",
         lambda: table.to_csv(),
@@ -133,41 +133,43 @@ def _live_part(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
 
 def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
     """A figure for each group, on one scale."""
-    what = str(st.session_state.get("race-shown") or "loss")
+    measure = str(st.session_state.get("race-shown") or "loss")
     curves: dict[str, list[Any]] = {entry: [] for entry in race.entries}
     for run in runs:
         if run.race.entry in curves:
-            seen = track(jobs, run)
-            found = _smooth(seen.steps, seen.loss) if what == "loss" else None
-            curves[run.race.entry].append(found or (seen.evaluation_steps, getattr(seen, what)))
+            metrics = track(jobs, run)
+            curve = _smooth(metrics.steps, metrics.loss) if measure == "loss" else None
+            curves[run.race.entry].append(
+                curve or (metrics.evaluation_steps, getattr(metrics, measure))
+            )
     # The first steps, far above all others, may leave the figure.
     later = [y[x >= 0.05 * runs[0].info.steps] for seeds in curves.values() for x, y in seeds]
     greatest = [part.max() for part in later if len(part)]
-    unit = "" if what == "accuracy" else ", nats per token"
-    for place, (group, entries) in zip(
+    unit = "" if measure == "accuracy" else ", nats per token"
+    for column, (group, entries) in zip(
         st.columns(len(race.groups)), race.groups.items(), strict=True
     ):
-        with place:
+        with column:
             if group:
                 st.markdown(f"**{frame.plain(group)}**")
             figure = race_curves(
                 {entry.partition(", ")[0]: curves[entry] for entry in entries},
-                CURVES[what].lower() + unit,
-                share=what == "accuracy",
-                marked=what != "loss",
+                CURVES[measure].lower() + unit,
+                share=measure == "accuracy",
+                marked=measure != "loss",
                 top=max(greatest, default=None),
                 dark=dark(),
             )
             figure.update_layout(height=360)
             chart(figure, f"lanes-{group}")
-    of_steps = f" Each point is the mean of {STEPS_PER_POINT} steps." if what == "loss" else ""
+    of_steps = f" Each point is the mean of {STEPS_PER_POINT} steps." if measure == "loss" else ""
     st.caption(f"Thin lines: single seeds. Thick lines: their mean.{of_steps}")
 
 
 def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
     """The mean of every `SMOOTH` steps, at the last of them."""
-    whole = len(loss) // STEPS_PER_POINT * STEPS_PER_POINT
-    return steps[:whole][STEPS_PER_POINT - 1 :: STEPS_PER_POINT], loss[:whole].reshape(
+    length = len(loss) // STEPS_PER_POINT * STEPS_PER_POINT
+    return steps[:length][STEPS_PER_POINT - 1 :: STEPS_PER_POINT], loss[:length].reshape(
         -1, STEPS_PER_POINT
     ).mean(axis=1)
 
@@ -178,11 +180,11 @@ def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
         st.caption(f"This race has too few seeds for a verdict, which needs {ENOUGH}.")
     if _is_live(runs):
         st.caption("So far, based on the finished runs.")
-    for said in every:
+    for verdicts_of_race in every:
         with st.container(horizontal=True, vertical_alignment="center"):
-            verdicts.badge(said.word)
-            st.markdown(f"**{frame.plain(said.claim.text)}**")
-            st.caption(frame.plain(said.reason))
+            verdicts.badge(verdicts_of_race.word)
+            st.markdown(f"**{frame.plain(verdicts_of_race.claim.text)}**")
+            st.caption(frame.plain(verdicts_of_race.reason))
     about = (
         f"Based on the validation {race.measure} after {runs[0].info.steps:,} steps of this task; "
         f"another task, model size or budget may give another result. {RULE}"
@@ -198,16 +200,18 @@ def _run_link(runs: list[RaceRun]) -> None:
             "Open one of its runs", list(names), format_func=names.__getitem__, width=320
         )
         if chosen in names:
-            seen = "curves and examples" if runs[0].race.name == "layers" else "heads and its film"
-            frame.page_link("pages/train.py", f"Its {seen} →", run=chosen, race="")
+            destination = (
+                "curves and examples" if runs[0].race.name == "layers" else "heads and its film"
+            )
+            frame.page_link("pages/train.py", f"Its {destination} →", run=chosen, race="")
 
 
 def grid(race: Race, runs: list[RaceRun]) -> str:
     """Where every run stands: a row an entry, a column a seed."""
     seeds = sorted({run.race.seed for run in runs})
-    found = {(run.race.entry, run.race.seed): run for run in runs}
+    by_setting = {(run.race.entry, run.race.seed): run for run in runs}
     rows = [
-        [entry, *(_run_status(found.get((entry, seed))) for seed in seeds)]
+        [entry, *(_run_status(by_setting.get((entry, seed))) for seed in seeds)]
         for entry in race.entries
     ]
     return tables.html("Status of the runs", ["Setting", *(f"Seed {seed}" for seed in seeds)], rows)
@@ -246,10 +250,11 @@ def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
 def _spread(row: pd.Series, name: str, form: str) -> str:
     if not row["n"]:
         return "–"
-    mean, sd, least, most = (row[f"{name}_{part}"] for part in ("mean", "sd", "min", "max"))
+    mean, sd, minimum, maximum = (row[f"{name}_{part}"] for part in ("mean", "sd", "min", "max"))
     if row["n"] == 1:
         return form.format(mean)
-    return f"{form.format(mean)} ± {form.format(sd)} ({form.format(least)} to {form.format(most)})"
+    mean, sd, minimum, maximum = (form.format(number) for number in (mean, sd, minimum, maximum))
+    return f"{mean} ± {sd} ({minimum} to {maximum})"
 
 
 def _steps(row: pd.Series) -> str:
@@ -277,8 +282,8 @@ def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
     of_entry = {entry: table[table["entry"] == entry] for entry in entries}
     curves = {
         entry: [
-            (one["distance"].to_numpy(float), one["accuracy"].to_numpy(float))
-            for _, one in lines.groupby("seed")
+            (group["distance"].to_numpy(float), group["accuracy"].to_numpy(float))
+            for _, group in lines.groupby("seed")
         ]
         for entry, lines in of_entry.items()
     }

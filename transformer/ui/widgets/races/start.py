@@ -93,11 +93,11 @@ def race_list(
         only: name of the race; "" lists those of all.
         heading: above them, if there are any.
     """
-    found: dict[str, list[RaceRun]] = {}
+    races: dict[str, list[RaceRun]] = {}
     for run in race_runs(jobs):
         if only in ("", run.race.name):
-            found.setdefault(run.race.id, []).append(run)
-    newest_first = sorted(found.values(), key=lambda runs: runs[0].info.created, reverse=True)
+            races.setdefault(run.race.id, []).append(run)
+    newest_first = sorted(races.values(), key=lambda runs: runs[0].info.created, reverse=True)
     order = sorted(newest_first, key=lambda runs: runs[0].info.owner != owner)
     if heading and order:
         st.header(heading)
