@@ -233,8 +233,8 @@ def _reordered(case: LessonCase, layer: int, head: int, position: int) -> Questi
             f"{bold(words.source[current])}, with {rounded_percent(float(row[current]))} of "
             f"{case.head_name(layer, head)}. For the word before, "
             f"{bold(words.target[position - 1])}, it was {bold(words.source[before])}. The two "
-            "languages order these words differently, so the lines cross. The model had no dictionary and no grammar: it "
-            "learned both from pairs of sentences."
+            "languages order these words differently, so the lines cross. The model had no "
+            "dictionary and no grammar: it learned both from pairs of sentences."
         ),
         answer_fields={
             "view": "heads", "kind": "cross", "layer": layer, "head": head,
