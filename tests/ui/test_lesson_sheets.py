@@ -67,11 +67,13 @@ def listed(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
 
 
 def test_the_teachers_guide_has_the_steps_and_times_of_the_course() -> None:
-    core, more = GUIDE.split("\n## The course\n")[1].split("\n## More\n")
+    core, more = GUIDE.split("\n## The course\n")[1].split("\n## Extra lessons\n")
     assert rows(core) == listed(CORE)
     assert rows(more) == listed(EXTRA)
     numbers = {11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen"}
     numbers |= {20: "twenty", 21: "twenty-one", 22: "twenty-two"}
     opening = re.sub(r"\s+", " ", GUIDE)
-    assert f"is {numbers[len(CORE)]} steps of about {numbers[round(minutes(CORE))]}" in opening
-    assert f"; {numbers[len(EXTRA)]} more steps, {numbers[round(minutes(EXTRA))]} min" in opening
+    core_count, core_minutes = numbers[len(CORE)], numbers[round(minutes(CORE))]
+    assert f"has {core_count} steps and takes about {core_minutes} minutes" in opening
+    extra_count, extra_minutes = numbers[len(EXTRA)], numbers[round(minutes(EXTRA))]
+    assert f"; {extra_count} extra lessons take {extra_minutes} minutes" in opening
