@@ -29,7 +29,7 @@ import torch
 from benchmarks.browser import ROOT, served
 from benchmarks.sessions import Session
 from transformer import Translator
-from transformer.analysis.corpora.own_sentences import drawn
+from transformer.analysis.corpora.own_sentences import grammar_pairs
 from transformer.ui.address import View
 from transformer.ui.services import models, trace_cache
 
@@ -48,7 +48,7 @@ class Output(NamedTuple):
 
 def texts(count: int) -> list[str]:
     """So many different sentences of the grammar: "The black cat sleeps ."."""
-    pairs = drawn(4 * count, symbols=True)
+    pairs = grammar_pairs(4 * count, symbols=True)
     return [*dict.fromkeys(source[:1].upper() + source[1:] for source, *_ in pairs)][:count]
 
 

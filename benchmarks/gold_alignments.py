@@ -29,7 +29,7 @@ from transformer.analysis.alignment.aligner_head import (
     choose_aligner_head,
     save_aligner_head,
 )
-from transformer.analysis.alignment.leaderboard import WAYS, Leaderboard, leaderboard
+from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard
 from transformer.analysis.corpora import Corpus, corpus_for
 from transformer.analysis.findings import FINDINGS
 from transformer.analysis.roles.head_measures import measure_heads
@@ -102,10 +102,10 @@ def printed(board: Leaderboard, *, every: bool) -> str:
     """The table: a line a head (counted from 1) with its four readings, then the other aligners."""
     heads = board.table[board.table["aligner"] == "head"]
     wide = heads.pivot_table(index=["layer", "head"], columns=["by", "to"], values="aer")[
-        list(WAYS)
+        list(ALIGNMENT_METHODS)
     ]
     wide = wide.loc[wide.min(axis=1).sort_values(kind="stable").index]
-    lines = [f"{'AER, %':30}" + "".join(f"{f'{by}, {to}':>17}" for by, to in WAYS)]
+    lines = [f"{'AER, %':30}" + "".join(f"{f'{by}, {to}':>17}" for by, to in ALIGNMENT_METHODS)]
     shown = wide if every else wide.head(BEST)
     for place, row in zip(shown.index.tolist(), shown.to_numpy(), strict=True):
         name = f"layer {place[0] + 1}, head {place[1] + 1}"

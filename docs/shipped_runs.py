@@ -34,7 +34,7 @@ sys.path.insert(0, str(ROOT))
 from transformer import Translator  # noqa: E402
 from transformer.analysis import findings  # noqa: E402
 from transformer.analysis.corpora import corpus_for  # noqa: E402
-from transformer.analysis.findings.finding import spread  # noqa: E402
+from transformer.analysis.findings.finding import evenly_spaced  # noqa: E402
 from transformer.analysis.findings.over_training import SCORES, write_scores  # noqa: E402
 from transformer.jobs import Jobs, Limits, shipped_race  # noqa: E402
 from transformer.jobs.make_shipped import add_early_checkpoint, make_shipped_run  # noqa: E402
@@ -67,11 +67,11 @@ def toy(task: str) -> Path:
 def pruned(run: Path, checkpoint: Path) -> None:
     """BLEU of a run's saves with all heads and without some, on 60 sentences of the corpus."""
     corpus = corpus_for(checkpoint, Translator.load(checkpoint).vocabulary)
-    some = spread(corpus, findings.FINDINGS["tolerance"].most)
-    scores = findings.scores_of(findings.saves_of(run), some)
+    some = evenly_spaced(corpus, findings.FINDINGS["tolerance"].max_sentences)
+    scores = findings.score_saves(findings.load_saves(run), some)
     write_scores(checkpoint / SCORES, scores)
     for one in scores:
-        print(f"step {one.step}: BLEU {one.whole.score:.1f}, pruned {one.pruned.score:.1f}")
+        print(f"step {one.step}: BLEU {one.full.score:.1f}, pruned {one.pruned.score:.1f}")
 
 
 def race(name: str) -> Path:

@@ -17,7 +17,7 @@ from tests.cli.conftest import Shell, refused
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS
-from transformer.analysis.findings.beside_checkpoint import kept
+from transformer.analysis.findings.saved_findings import load_findings
 from transformer.analysis.reports import REPORTS
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.checkpoint import checkpoint_hash, load_languages
@@ -119,7 +119,7 @@ def test_links_of_their_own_file(shell: Shell, checkpoint: Path, tmp_path: Path)
         (("--what", "without", "--heads", "all"), "heads are written as"),
         (("--corpus", "nowhere.tsv"), "nowhere.tsv cannot be read"),
         (("--what", "alignment", "--corpus", "PLAIN"), "has no gold links"),
-        (("--corpus", "BLANK"), "line 2: there is no sentence"),
+        (("--corpus", "BLANK"), "line 2: the line has no sentence"),
     ],
 )
 def test_refusals_are_one_sentence(
@@ -173,7 +173,7 @@ def test_findings_are_kept_beside_the_checkpoint_if_asked(
     folder = Path(shutil.copytree(checkpoint, tmp_path / "tiny"))
     asked = ("analyse", folder, "--what", "findings", "--corpus", corpus, "--keep", "--json")
     found = json.loads(shell(*asked).out)["findings"]
-    read = kept(folder, checkpoint_hash(folder), FINDINGS)
+    read = load_findings(folder, checkpoint_hash(folder), FINDINGS)
     assert [*read] == [one["finding"] for one in found] == [*FINDINGS]
     assert [one.result["reason"] for one in read.values()] == [one["reason"] for one in found]
     refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from transformer.analysis.evidence.verdicts import (
-    ENOUGH,
+    MIN_SEEDS,
     Claim,
     Measure,
     Outcome,
@@ -136,7 +136,7 @@ def test_by_order_alone_a_claim_holds_one_time_in_twenty_at_most() -> None:
     """Six values that have nothing to do with the entries, in every way to deal them out."""
     values = [0.1, 0.15, 0.2, 0.9, 1.0, 1.1]
     held = deals = 0
-    for chosen in itertools.combinations(values, ENOUGH):
+    for chosen in itertools.combinations(values, MIN_SEEDS):
         rest = [value for value in values if value not in chosen]
         table = results([*made("a", *chosen), *made("b", *rest)], ["a", "b"])
         held += verdict(table, CLAIM).word == "holds"
@@ -148,7 +148,7 @@ def test_by_order_alone_a_claim_holds_one_time_in_twenty_at_most() -> None:
 def test_every_race_can_run_within_the_limits_that_come_with_the_app(name: str) -> None:
     race, limits = RACES[name], Limits()
     assert len(race.entries) * len(race.seeds) <= limits.runs_per_visitor
-    assert len(race.seeds) >= ENOUGH
+    assert len(race.seeds) >= MIN_SEEDS
     seen: dict[str, Any] = {}
     for entry in race.entries:
         asked = race.config(entry, 5, "id")

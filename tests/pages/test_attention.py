@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, browser_views, messages, shown, turn, view
 from transformer import Trace, Translator
 from transformer.analysis.attribution.relevance import explained_relevance
-from transformer.analysis.roles.sentence_heads import stand_out
+from transformer.analysis.roles.sentence_heads import salient_heads
 from transformer.figures import ExplorerData
 from transformer.figures.packing import unpack
 from transformer.figures.state import DEFAULTS
@@ -46,7 +46,7 @@ def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
 ) -> None:
     trace = translator.trace(View().text)
     start = shown(visit("pages/attention.py"))[0]["start"]
-    aligns = [(one.layer, one.head) for one in stand_out(trace) if one.what == "aligns"]
+    aligns = [(one.layer, one.head) for one in salient_heads(trace) if one.pattern == "aligns"]
     assert (start["layer"], start["head"]) == (aligns or [ExplorerData(trace).clearest("cross")])[0]
 
 
@@ -99,7 +99,7 @@ def test_the_story_is_of_the_sentence_at_hand(visit: Visit, translator: Translat
     text = "The baker paints a boat."
     trace = translator.trace(text)
     told = shown(visit("pages/attention.py", text=text))[0]["story"]
-    wanted = [(one.kind, one.layer, one.head) for one in stand_out(trace)]
+    wanted = [(one.kind, one.layer, one.head) for one in salient_heads(trace)]
     assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in told] == wanted
     for notice in told:
         said = "".join(part for part, _ in notice["said"])

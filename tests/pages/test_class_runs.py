@@ -20,7 +20,7 @@ from tests.pages.class_visits import (
     wall,
 )
 from tests.pages.conftest import Visit
-from transformer.analysis.evidence.verdicts import ENOUGH
+from transformer.analysis.evidence.verdicts import MIN_SEEDS
 from transformer.jobs import JobError, Jobs
 from transformer.jobs.races import RACES
 from transformer.run_config import PairsRun
@@ -108,9 +108,9 @@ def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybo
     press(teacher, "Start the race")
     infos = jobs.runs()
     race = RACES["scores"]
-    assert len(infos) == ENOUGH * len(race.entries)
+    assert len(infos) == MIN_SEEDS * len(race.entries)
     assert {(one.race.entry, one.race.seed) for one in infos if one.race} == {
-        (entry, seed) for entry in race.entries for seed in range(1, ENOUGH + 1)
+        (entry, seed) for entry in race.entries for seed in range(1, MIN_SEEDS + 1)
     }
     visitors = [app.session_state["visitor"] for app in (ann, bob)]
     each = Counter(one.owner for one in infos)
@@ -140,9 +140,9 @@ def test_everybody_has_a_run_of_the_race_and_it_has_enough_for_a_verdict(
     race: str, members: int
 ) -> None:
     seeds, entries = seed_count(race, members), len(RACES[race].entries)
-    assert seeds >= ENOUGH
+    assert seeds >= MIN_SEEDS
     assert seeds * entries >= members
-    assert seeds == ENOUGH or (seeds - 1) * entries < members
+    assert seeds == MIN_SEEDS or (seeds - 1) * entries < members
 
 
 def test_the_teacher_puts_a_waiting_run_before_the_others(visit: Visit, jobs: Jobs) -> None:

@@ -15,9 +15,9 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, charts, download_labels, messages, told
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.evidence.verdicts import Word
+from transformer.analysis.evidence.verdicts import VerdictWord
 from transformer.analysis.findings import FINDINGS
-from transformer.analysis.findings.beside_checkpoint import KEPT, keep
+from transformer.analysis.findings.saved_findings import FINDINGS_FILE, save_findings
 from transformer.analysis.reports import report
 from transformer.checkpoint import checkpoint_hash
 from transformer.jobs import Computation, ComputationService
@@ -68,7 +68,7 @@ def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
         app.button(key=f"open-{name}").click().run()
         told, published = texts(app), FINDINGS[name]
         assert published.rule in told
-        assert f"{min(N, published.most)} sentences; takes about" in told
+        assert f"{min(N, published.max_sentences)} sentences; takes about" in told
         assert [button.label for button in app.button].count("Run") == 1
         assert app.query_params["finding"] == name
     app.button(key="open-rare").click().run()
@@ -154,7 +154,7 @@ def test_all_of_them_may_wait_together() -> None:
 
 
 def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
-    assert set(BADGES) == set(get_args(Word))
+    assert set(BADGES) == set(get_args(VerdictWord))
     assert len({icon for _, icon in BADGES.values()}) == len(BADGES)
     assert len({colour for colour, _ in BADGES.values()}) == len(BADGES)
 
@@ -205,7 +205,7 @@ def folder(checkpoints: Path, tmp_path: Path) -> Path:
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     translator, corpus = Translator.load(folder / "tiny", "cpu"), Corpus.bundled(N)
     found = [{"finding": "positional", **FINDINGS["positional"].run(translator, corpus).to_dict()}]
-    path = keep(folder / "tiny", {"name": "our own", "sentences": N}, found, FINDINGS)
+    path = save_findings(folder / "tiny", {"name": "our own", "sentences": N}, found, FINDINGS)
     write_json(path, {**read_json(path), "when": 86400 * 31})
     return folder
 
@@ -231,7 +231,7 @@ def test_its_row_has_figures_and_says_where_they_are_from(visit: Visit, folder: 
 
 
 def test_they_vanish_for_other_weights(visit: Visit, folder: Path) -> None:
-    path = folder / "tiny" / KEPT
+    path = folder / "tiny" / FINDINGS_FILE
     write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
     told = texts(visit(PAGE, folder, finding="positional"))
     assert "Came with the app" not in told

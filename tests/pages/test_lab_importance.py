@@ -14,7 +14,7 @@ from tests.pages.conftest import Visit, charts, messages, told, view
 from tests.pages.lab_visits import kept, made
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.findings.finding import spread
+from transformer.analysis.findings.finding import evenly_spaced
 from transformer.analysis.importance.by_gradient import gradient_importances
 from transformer.analysis.importance.pruning import random_order
 from transformer.analysis.interventions.switching import switched_off
@@ -57,7 +57,7 @@ def test_the_game_is_there_before_anything_is_measured(
     assert "Preview" in texts(app)
     app.slider[1].set_value(3).run()
     corpus = Corpus.bundled(N)
-    few = gradient_importances(translator, spread(corpus, 8))["sentence"].normalised()
+    few = gradient_importances(translator, evenly_spaced(corpus, 8))["sentence"].normalised()
     gone = [head for head in few.order() if head[0] == "decoder"][:3]
     next(b for b in app.button if b.label == "Show what changed").click().run()
     assert sorted(view(app).off.split(",")) == sorted(f"d{layer}.{h}" for _, layer, h in gone)

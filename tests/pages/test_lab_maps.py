@@ -103,7 +103,7 @@ def test_without_a_second_sentence_there_is_something_to_do(visit: Visit) -> Non
     assert not messages(app)
     assert "Write a corrupted sentence" in said(app)
     app = visit(PAGE, **{**PAIR, "other": PAIR["text"]})
-    assert messages(app) == ["Both sentences are the same; exchange a word of one of them."]
+    assert messages(app) == ["Both sentences are the same; replace a word in one of them."]
 
 
 def test_translations_that_do_not_part_are_told(visit: Visit) -> None:
@@ -111,7 +111,7 @@ def test_translations_that_do_not_part_are_told(visit: Visit) -> None:
     app = visit(PAGE, **PAIR)
     measure(app, PATCH, "failed")
     (message,) = messages(app)
-    assert message.startswith("This could not be measured: both translations begin alike")
+    assert message.startswith("This could not be measured: the two translations do not differ")
     assert [one for one in app.button if one.label == "Try again"]
 
 

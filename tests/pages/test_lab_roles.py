@@ -19,7 +19,7 @@ from streamlit.testing.v1 import AppTest
 from tests.pages.conftest import Visit, charts, messages, run_program, shown, told, view
 from tests.pages.lab_visits import button, grid, kept, made
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.roles.head_roles import RESTS_ON
+from transformer.analysis.roles.head_roles import ROLE_MEASURES
 from transformer.jobs.computation_service import RESULTS_FOLDER
 from transformer.jobs.results import FAILED
 from transformer.measures import MEASURES
@@ -35,7 +35,7 @@ LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\
 def test_every_measure_is_in_a_heads_table(twelve: tuple[dict[str, Any], str]) -> None:
     offsets = {"offset", "backwards_offset"}  # no measures, but where two of them are taken
     assert set(MEASURES) == set(twelve[0]["cards"][0]["measures"]) - offsets
-    assert set(RESTS_ON.values()) <= set(MEASURES)
+    assert set(ROLE_MEASURES.values()) <= set(MEASURES)
 
 
 @pytest.fixture(scope="module")

@@ -17,9 +17,9 @@ PAGE = "pages/positions.py"
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
     found = reordered(translator, *ORDER_PAIR)
     # Sums in another order: a few roundings of float32, against differences of the order of one.
-    assert found.apart["without"] < 1e-4 < found.apart["with"]
-    np.testing.assert_allclose(found.alike["without"], 1.0, atol=1e-6)
-    assert min(found.alike["with"]) < 0.999
+    assert found.max_differences["without"] < 1e-4 < found.max_differences["with"]
+    np.testing.assert_allclose(found.cosines["without"], 1.0, atol=1e-6)
+    assert min(found.cosines["with"]) < 0.999
     model, ids = translator.model, translator.vocabulary.encode(ORDER_PAIR[0])
     with torch.no_grad():  # with positions, by the model alone
         memory = model.encode(torch.tensor([[*ids, model.config.eos_id]]))[0].numpy()
@@ -32,8 +32,8 @@ def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translat
     )
     a, b = memory[at].astype(float), second[to].astype(float)
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
-    assert found.alike["with"][1] == pytest.approx(cosine, abs=1e-5)
-    assert found.written["with"][0] == translator.translate(ORDER_PAIR[0]).text
+    assert found.cosines["with"][1] == pytest.approx(cosine, abs=1e-5)
+    assert found.translations["with"][0] == translator.translate(ORDER_PAIR[0]).text
 
 
 def test_sentences_of_other_words_are_refused(translator: Translator) -> None:

@@ -62,7 +62,7 @@ def test_counts_come_from_the_layers(visit: Visit) -> None:
     for name in RIVALS:
         counted = count(name, 32, 48, 5, 9)
         assert found[NAMES[name]][1] == format_count(counted.mixing)
-        assert found[NAMES[name]][3] == format_count(counted.whole)
+        assert found[NAMES[name]][3] == format_count(counted.total)
     assert found["Self-attention"][2] == "2"
 
 

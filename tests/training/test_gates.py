@@ -10,7 +10,7 @@ import torch
 
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.importance.ablation import fold
+from transformer.analysis.importance.ablation import fold_gates
 from transformer.analysis.interventions.switching import Head, all_heads, gated
 from transformer.model import Transformer
 from transformer.model.gates import HardConcrete
@@ -75,7 +75,7 @@ def lopsided(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
     """One head shouts, and half of the heads of every attention write nothing."""
     model = copy.deepcopy(tiny_model)
     idle = [head for head in all_heads(model.config) if head[2] < 2]
-    fold(model, {**dict.fromkeys(idle, 0.0), IMPORTANT_HEAD: 6.0})
+    fold_gates(model, {**dict.fromkeys(idle, 0.0), IMPORTANT_HEAD: 6.0})
     return Translator(model, vocabulary)
 
 

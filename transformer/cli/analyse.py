@@ -8,7 +8,7 @@ from typing import Any
 
 from transformer.analysis.corpora import NAMES, Corpus, corpus_for
 from transformer.analysis.findings import FINDINGS
-from transformer.analysis.findings.beside_checkpoint import keep
+from transformer.analysis.findings.saved_findings import save_findings
 from transformer.analysis.reports import OPTIONS, REPORTS, report
 from transformer.cli.options import add_checkpoint, add_device, check_output, print_result
 from transformer.inference import Translator
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> int:
         analysis = report(translator, corpus, options.what, report_options, progress)
     if options.keep:
         content = analysis.to_dict()
-        keep(options.checkpoint, content["corpus"], content["findings"], FINDINGS)
+        save_findings(options.checkpoint, content["corpus"], content["findings"], FINDINGS)
     if options.json:
         text = json.dumps(analysis.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
     else:

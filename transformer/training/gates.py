@@ -24,8 +24,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Pair, Progress, batched, encoded, losses, silent
-from transformer.analysis.importance.ablation import fold
+from transformer.analysis.corpora.passes import (
+    Pair,
+    Progress,
+    batch_list,
+    encode_corpus,
+    losses,
+    no_progress,
+)
+from transformer.analysis.importance.ablation import fold_gates
 from transformer.analysis.interventions.switching import Head, all_heads, check_heads, site
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
@@ -76,7 +83,7 @@ def learn_gates(
     weight_rate: float = 0.0,
     rounded: bool = False,
     seed: int = 1,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> LearnedGates:
     """Minimise loss + penalty · Σ P(gate ≠ 0) over the gates (their section 6.1).
 
@@ -100,7 +107,7 @@ def learn_gates(
     gated = all_heads(config) if heads is None else check_heads(config, heads)
     if not gated:
         raise ValueError("heads is empty; name at least one head")
-    pairs = encoded(translator, corpus, progress)
+    pairs = encode_corpus(translator, corpus, progress)
     model = copy.deepcopy(translator.model).train(weight_rate > 0)
     model.requires_grad_(weight_rate > 0)
     gates = HardConcrete(len(gated)).to(translator.device)
@@ -114,7 +121,7 @@ def learn_gates(
         progress(step / steps, "learning gates")
         with torch.enable_grad():
             loss = torch.zeros((), device=translator.device)
-            for batch in batched(translator, batch_pairs):
+            for batch in batch_list(translator, batch_pairs):
                 samples = gates.sample(len(batch.numbers), generator)
                 loss = (
                     loss + losses(model, batch, _gate_hooks(gated, samples, config.n_heads)).sum()
@@ -129,7 +136,7 @@ def learn_gates(
     values = (gates.rounded() if rounded else gates()).tolist()
     open_probabilities = gates.open().tolist()
     model.requires_grad_(True).eval()
-    fold(model, dict(zip(gated, values, strict=True)))
+    fold_gates(model, dict(zip(gated, values, strict=True)))
     return LearnedGates(
         tuple(gated),
         tuple(open_probabilities),

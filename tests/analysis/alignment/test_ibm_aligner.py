@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.special import digamma
 
-from transformer.analysis.alignment.baselines import NULL, learn, normaliser, prior
+from transformer.analysis.alignment.baselines import NULL_PROBABILITY, learn, normalizer, prior
 from transformer.analysis.alignment.error_rate import alignment_error
 from transformer.text import TASKS
 
@@ -26,7 +26,7 @@ TENSION = 3.0
 def along(i: int, j: int, n: int, m: int, tension: float) -> float:
     """The prior of source word j for target word i, counted from 1, its sum gone through."""
     terms = [math.exp(-tension * abs(i / m - k / n)) for k in range(1, n + 1)]
-    return NULL if j == 0 else (1 - NULL) * terms[j - 1] / sum(terms)
+    return NULL_PROBABILITY if j == 0 else (1 - NULL_PROBABILITY) * terms[j - 1] / sum(terms)
 
 
 def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str, str], float]:
@@ -68,7 +68,7 @@ def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str
 @pytest.mark.parametrize("tension", [0.0, TENSION])
 def test_it_is_em_over_every_alignment(rounds: int, sparse: float, tension: float) -> None:
     """Without tension it is IBM model 1."""
-    found = learn(CORPUS, rounds=rounds, tension=tension, sparse=sparse)
+    found = learn(CORPUS, rounds=rounds, tension=tension, alpha=sparse)
     wanted = by_brute_force(rounds, sparse, tension)
     assert found.table.keys() == wanted.keys()
     for pair, probability in wanted.items():
@@ -83,7 +83,7 @@ def test_the_normaliser_is_the_sum(tension: float) -> None:
             sum(math.exp(-tension * abs(i / m - j / n)) for j in range(1, n + 1))
             for i in range(1, m + 1)
         ]
-        np.testing.assert_allclose(normaliser(np.arange(1, m + 1), n, m, tension), wanted, 1e-12)
+        np.testing.assert_allclose(normalizer(np.arange(1, m + 1), n, m, tension), wanted, 1e-12)
 
 
 def test_the_prior_sums_to_one_and_follows_the_diagonal() -> None:
@@ -96,7 +96,7 @@ def test_the_prior_sums_to_one_and_follows_the_diagonal() -> None:
 def test_without_a_prior_on_words_the_corpus_grows_likelier() -> None:
     """With λ learned too: both steps of EM lift the same bound."""
     pairs = [(e.src.split(), e.tgt.split()) for e in TASKS["french"].pairs(60, seed=4)]
-    told = learn(pairs, rounds=8, sparse=0.0).log_likelihood
+    told = learn(pairs, rounds=8, alpha=0.0).log_likelihood
     assert (np.diff(told) > 0).all()
 
 
@@ -121,5 +121,5 @@ def test_a_word_of_none_and_words_never_seen() -> None:
     assert aligner.links(["the", "cat"], ["le", "chat"]) == {(0, 0), (1, 1)}
     # Of words that it never saw the diagonal decides.
     assert aligner.links(["x", "y"], ["z", "w"]) == {(0, 0), (1, 1)}
-    with pytest.raises(ValueError, match="learns from pairs"):
+    with pytest.raises(ValueError, match="needs at least one pair"):
         learn([([], ["le"])])

@@ -202,5 +202,5 @@ def test_sentences_whose_words_are_not_the_texts_are_left_out(built: Translator)
 
 
 def test_only_the_ways_asked_for(translator: Translator, mixed: Corpus) -> None:
-    table = leaderboard(translator, mixed, ways=(("weights", "input"),)).table
+    table = leaderboard(translator, mixed, methods=(("weights", "input"),)).table
     assert set(zip(table["by"], table["to"], strict=True)) == {("weights", "input"), ("", "")}

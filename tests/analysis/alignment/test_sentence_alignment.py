@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from transformer import Translator
-from transformer.analysis.alignment.leaderboard import WAYS, leaderboard
+from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, leaderboard
 from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold
@@ -28,7 +28,7 @@ def test_its_error_is_the_leaderboards_of_a_corpus_of_one() -> None:
     heads = table[table["aligner"] == "head"].set_index(["by", "to", "layer", "head"])["aer"]
     words = gold.source_words, gold.target_words
     assert heads.nunique() > 1
-    for by, to in WAYS:
+    for by, to in ALIGNMENT_METHODS:
         for layer in range(trace.n_layers):
             for head in range(trace.n_heads):
                 found = aligned(shipped.model, trace, layer, head, by, to, words)
@@ -74,12 +74,12 @@ def test_what_cannot_be_aligned_is_refused(translator: Translator) -> None:
     trace = translator.trace("She paints books.", target="Elle peint.")
     with pytest.raises(ValueError, match="there is no head 9"):
         aligned(translator.model, trace, 0, 9)
-    with pytest.raises(ValueError, match="not made of the words 'Elle dort"):
+    with pytest.raises(ValueError, match="does not consist of the words 'Elle dort"):
         aligned(
             translator.model, trace, 0, 0, gold=(("She", "paints", "books."), ("Elle", "dort."))
         )
     other = Gold(("a",), ("b",), frozenset({(0, 0)}), frozenset())
-    with pytest.raises(ValueError, match="count other words"):
+    with pytest.raises(ValueError, match="for other words"):
         aligned(translator.model, trace, 0, 0).error(other)
 
 

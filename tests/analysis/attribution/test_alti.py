@@ -72,20 +72,20 @@ def test_the_parts_add_up_to_the_output_before_its_shift(
 ) -> None:
     """In the paper's attention β of the LayerNorm is all that no token brings; else b^O is too."""
     model, trace = any_trace[0].model, any_trace[1]
-    module, site = norms.attention(model, trace, kind, layer)
+    module, site = norms.attention_module(model, trace, kind, layer)
     norm = norms.add_and_norm(model, site).norm
     shift = norm.bias.detach().double().numpy()
     if module.b_o is not None:
-        bias, total = norms.numbers(module.b_o), trace[f"{site}_norm.hook_sum"].astype(float)
+        bias, total = norms.to_array(module.b_o), trace[f"{site}_norm.hook_sum"].astype(float)
         sigma = np.sqrt(total.var(axis=-1, keepdims=True) + norm.eps)
-        shift = shift + norms.numbers(norm.weight) * (bias - bias.mean()) / sigma
+        shift = shift + norms.to_array(norm.weight) * (bias - bias.mean()) / sigma
     parts = np.concatenate(list(alti.transformed(model, trace, kind, layer)))
     assert parts.shape[1] == len(trace.labels(kind)[1]) + (kind == "cross")
     output = trace[f"{site}_norm.hook_output"]
     np.testing.assert_allclose(parts.sum(axis=1), output - shift, atol=1e-5)
     shares = alti.contributions(model, trace, kind, layer)
     np.testing.assert_allclose(shares.sum(axis=-1), 1, atol=1e-12)
-    monkeypatch.setattr(norms, "BLOCK", 1)
+    monkeypatch.setattr(norms, "MAX_BLOCK_NUMBERS", 1)
     one_by_one = list(alti.transformed(model, trace, kind, layer))
     assert len(one_by_one) == len(output)
     np.testing.assert_allclose(np.concatenate(one_by_one), parts, atol=1e-6)

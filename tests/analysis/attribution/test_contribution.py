@@ -74,10 +74,10 @@ def test_they_are_furthest_apart_where_their_shares_of_the_greatest_are() -> Non
     tokens = ("<s>", "a", "b")
     values = {"weight": weight, "gradient": gradient}
     found = Contribution(("decoder", 0, 0), tokens, tokens, tokens, values)
-    assert found.apart("weight", "gradient") == (0, 0)
+    assert found.largest_disagreement("weight", "gradient") == (0, 0)
     weight[0, 0] = 0.4
     weight[1, 0] = 1.0
-    assert found.apart("weight", "gradient") == (2, 1)
+    assert found.largest_disagreement("weight", "gradient") == (2, 1)
 
 
 def test_the_heads_that_agree_least_come_first(model: Transformer, trace: Trace) -> None:

@@ -134,7 +134,7 @@ def test_a_rival_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> No
     own, other = trace.predicted_ids[POSITION], other_of(trace)
     piece = next(one.token for one in candidates if one.id == other)
     assert rival(trace, POSITION, piece) == rival(trace, POSITION, other) == other
-    with pytest.raises(ValueError, match="is none of the candidates"):
+    with pytest.raises(ValueError, match="is not one of the candidates"):
         rival(trace, POSITION, "▁nowhere")
     with pytest.raises(ValueError, match="there is no token 99999; the ids are 0 to"):
         rival(trace, POSITION, 99999)
@@ -144,5 +144,5 @@ def test_a_rival_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> No
         integrated_gradients(model, trace, 99)
     with pytest.raises(ValueError, match="steps must be at least 1, not 0"):
         integrated_gradients(model, trace, POSITION, steps=0)
-    with pytest.raises(ValueError, match="give its position too"):
+    with pytest.raises(ValueError, match="pass its position too"):
         gradients(model, trace, against=other)

@@ -54,13 +54,13 @@ def test_over_keys_and_heads_they_add_up_to_the_output(
 ) -> None:
     """The paper's attention has no biases, so nothing is left over; else b^O is."""
     model, trace = any_trace[0].model, any_trace[1]
-    module, site = norms.attention(model, trace, kind, layer)
-    bias = 0.0 if module.b_o is None else norms.numbers(module.b_o)
+    module, site = norms.attention_module(model, trace, kind, layer)
+    bias = 0.0 if module.b_o is None else norms.to_array(module.b_o)
     assert model.config.biases == bool(np.abs(bias).max() > 0.1), "or nothing would be left over"
     weights, sent = trace.weights(kind, layer), norms.vectors(model, trace, kind, layer)
     total = np.einsum("hqk,hkd->qd", weights.astype(np.float64), sent)
     np.testing.assert_allclose(total + bias, trace[f"{site}.hook_output"], atol=1e-5)
-    parts = np.concatenate(list(norms.sums(model, trace, kind, layer)))
+    parts = np.concatenate(list(norms.summed_vectors(model, trace, kind, layer)))
     np.testing.assert_allclose(parts.sum(axis=1), total, atol=1e-5)
 
 
@@ -70,7 +70,7 @@ def test_a_head_that_is_off_takes_its_vectors_away_and_no_bias(
 ) -> None:
     """Its mean value is not put in its place, and b^O stays."""
     translator, trace = any_trace
-    _, site = norms.attention(translator.model, trace, kind, 0)
+    _, site = norms.attention_module(translator.model, trace, kind, 0)
     weights = trace.weights(kind, 0)[0].astype(float)
     first = weights @ norms.vectors(translator.model, trace, kind, 0)[0]
 
@@ -115,8 +115,8 @@ def test_heads_are_added_before_they_are_measured(
     found = norms.summed_contributions(model, trace, kind, layer)
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert (found <= norms.contributions(model, trace, kind, layer).sum(axis=0) + 1e-6).all()
-    monkeypatch.setattr(norms, "BLOCK", 3 * sent.shape[1] * sent.shape[2])
-    assert [len(part) for part in norms.sums(model, trace, kind, layer)][:2] == [3, 3]
+    monkeypatch.setattr(norms, "MAX_BLOCK_NUMBERS", 3 * sent.shape[1] * sent.shape[2])
+    assert [len(part) for part in norms.summed_vectors(model, trace, kind, layer)][:2] == [3, 3]
     np.testing.assert_allclose(
         norms.summed_contributions(model, trace, kind, layer), found, atol=1e-6
     )
@@ -127,14 +127,14 @@ def test_a_head_that_is_turned_down_moves_less(translator: Translator, trace: Tr
     factors = torch.tensor([1.0, 0.0, 0.25, -1.0])[:, None, None]
     hooks = Hooks({f"{site}.hook_heads": lambda heads, _: heads * factors})
     down = translator.trace(TEXT, TARGET, hooks=hooks)
-    total = sum(part.sum(axis=1) for part in norms.sums(model, down, "cross", 0))
+    total = sum(part.sum(axis=1) for part in norms.summed_vectors(model, down, "cross", 0))
     np.testing.assert_allclose(total, down[f"{site}.hook_output"], atol=1e-5)
     before = norms.contributions(model, trace, "cross", 0)
     expected = before * np.abs(factors.numpy())
     np.testing.assert_allclose(norms.contributions(model, down, "cross", 0), expected, atol=1e-5)
     strange = Hooks({f"{site}.hook_heads": lambda heads, _: heads.roll(1, dims=2)})
     other = translator.trace(TEXT, TARGET, hooks=strange)
-    with pytest.raises(ValueError, match=rf"head 0 of {site} wrote what its weights and values"):
+    with pytest.raises(ValueError, match=rf"the output of head 0 of {site} does not follow"):
         norms.contributions(model, other, "cross", 0)
     assert norms.contributions(model, other, "cross", 1).any()
 

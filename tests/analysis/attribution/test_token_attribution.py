@@ -10,7 +10,7 @@ from transformer.analysis.attribution.gradients import gradients
 from transformer.analysis.attribution.integrated import integrated_gradients
 from transformer.analysis.attribution.token_attribution import (
     METHODS,
-    OF_VECTORS,
+    VECTOR_METHODS,
     shares,
     source_share,
     token_attribution,
@@ -72,8 +72,8 @@ def test_against_a_rival_only_those_answer_that_know_of_one(
     assert sums["value"] == pytest.approx(logits[chosen] - logits[other.id], abs=1e-4)
     total = table["integrated"].sum()
     assert total == pytest.approx(sums["value"] - sums["baseline"] + sums["gap"], abs=1e-5)
-    for method in OF_VECTORS:
-        with pytest.raises(ValueError, match=f"{method} does not know which token was written"):
+    for method in VECTOR_METHODS:
+        with pytest.raises(ValueError, match=f"{method} does not depend on the written token"):
             token_attribution(model, trace, 2, ["gradient", method], against=other.id)
 
 
@@ -103,5 +103,7 @@ def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
     last = len(trace.tgt_tokens) - 1
     with pytest.raises(ValueError, match=f"the positions are 0 to {last}"):
         token_attribution(model, trace, last + 1)
-    with pytest.raises(ValueError, match="there is no method 'lime'; there is rollout, flow"):
+    with pytest.raises(
+        ValueError, match="there is no method 'lime'; the methods are rollout, flow"
+    ):
         token_attribution(model, trace, 0, ["lime"])

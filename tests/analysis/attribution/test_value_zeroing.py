@@ -48,7 +48,7 @@ def test_scores_are_those_of_passes_without_the_token(
     assert found.max() > 1e-4, "a layer in which nothing changes would prove nothing"
     if kind == "decoder":
         assert not np.triu(found, 1).any()
-    monkeypatch.setattr(norms, "BLOCK", 1)
+    monkeypatch.setattr(norms, "MAX_BLOCK_NUMBERS", 1)
     one_by_one = value_zeroing.scores(model, trace, kind, layer)
     np.testing.assert_allclose(one_by_one, found, rtol=2e-3, atol=2e-7)
 

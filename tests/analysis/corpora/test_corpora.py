@@ -68,14 +68,14 @@ def test_lines_pairs_and_links() -> None:
     [
         ([], None, "0 sentences"),
         (["a"] * (MAX_SENTENCES + 1), None, f"{MAX_SENTENCES + 1} sentences"),
-        (["a", " ", "b"], None, "line 2: there is no sentence"),
+        (["a", " ", "b"], None, "line 2: the line has no sentence"),
         (["a", "b\tc"], None, "line 2: it has a tab"),
         (["a\tb", "b"], None, "line 2: it has no tab"),
         (["a\t"], None, "line 1: there is nothing after the tab"),
-        (["a\tb\t0-0 0=1"], None, "line 1: '0=1' is no link"),
-        (["a\tb\t0-" + "9" * 5000], None, "is no link; a link is written 0-1"),
+        (["a\tb\t0-0 0=1"], None, "line 1: '0=1' is not a link"),
+        (["a\tb\t0-" + "9" * 5000], None, "is not a link; write the source and target word as 0-1"),
         (["a\tb\t0-1"], None, "line 1: the link 0-1 is outside"),
-        (["a\tb"], ["0-0", "0-0"], "1 lines, its links 2"),
+        (["a\tb"], ["0-0", "0-0"], "1 lines and 2 lines of links"),
         (["a"], ["0-0"], "line 1"),
     ],
 )

@@ -85,7 +85,7 @@ def test_the_links_are_no_diagonal(target: str) -> None:
         return sum(crossed) / len(crossed)
 
     assert crossing(list(golds(target))) > CROSSING
-    grammar = [pair[2] for pair in ours.drawn(200) if pair[2] is not None]
+    grammar = [pair[2] for pair in ours.grammar_pairs(200) if pair[2] is not None]
     assert crossing(list(golds(target))) > crossing(grammar)
 
 
@@ -98,7 +98,7 @@ def test_no_sentence_stands_twice() -> None:
         texts += [target for _, target, _ in ours.linked(code)]
         texts += [source for source, _, _ in ours.linked(code)]
     assert len(set(texts)) == len(texts)
-    grammar = {side for source, target, _ in ours.drawn(300) for side in (source, target)}
+    grammar = {side for source, target, _ in ours.grammar_pairs(300) for side in (source, target)}
     assert not grammar & set(texts)
     probes = {side for e in TASKS["french"].pairs(300, 2) for side in (e.src, e.tgt)}
     assert not probes & set(texts)
@@ -127,7 +127,7 @@ def test_texts_are_written_as_people_write(vocabulary: Vocabulary) -> None:
 def test_parts_without_a_counterpart_are_no_links() -> None:
     source, _, links = lines("fr")[0]
     assert "-8" in links.split()
-    with pytest.raises(ValueError, match="is no link"):
+    with pytest.raises(ValueError, match="is not a link"):
         parse_links(links)
     assert source.startswith("My aunt")
     assert ours.without_counterpart("fr")[0] == (frozenset(), frozenset({8}))

@@ -89,7 +89,7 @@ def test_measures_are_a_line_a_head_of_each_sentence(made: Path, traces: list[Tr
                 rows = found[here & (found["sentence"] == number)]
                 assert rows["head"].tolist() == list(range(trace.n_heads))
                 wanted = measure_heads(trace, kind, layer)
-                for name in files.MEASURED:
+                for name in files.MEASURE_COLUMNS:
                     if name in wanted:
                         assert rows[name].to_numpy() == pytest.approx(wanted[name], abs=1e-6)
                     else:
@@ -102,12 +102,12 @@ def test_weights_of_different_lengths_lie_end_to_end_without_padding(
     assert len({len(trace.src_tokens) for trace in traces}) == 3
     with np.load(made / "weights.npz", allow_pickle=False) as stored:
         kinds = {kind for kind, _, _ in HEADS}
-        assert set(stored.files) == {files.written(head) for head in HEADS} | {
+        assert set(stored.files) == {files.head_code(head) for head in HEADS} | {
             f"{kind}.{part}" for kind in kinds for part in ("offsets", "shapes")
         }
         for head in HEADS:
             kind, layer, at = head
-            flat = stored[files.written(head)]
+            flat = stored[files.head_code(head)]
             offsets, shapes = stored[f"{kind}.offsets"], stored[f"{kind}.shapes"]
             assert (offsets[0], offsets[-1]) == (0, len(flat))
             for number, trace in enumerate(traces):
@@ -153,7 +153,7 @@ def test_targets_are_forced_and_a_zip_holds_the_same(
 def test_tables_are_written_in_pieces(
     translator: Translator, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "ROWS", 1)
+    monkeypatch.setattr(files, "BUFFERED_ROWS", 1)
     write_dataset(translator, CORPUS, tmp_path / "two", options={"max_len": 12})
     for name in files.SCHEMAS:
         pd.testing.assert_frame_equal(table(tmp_path / "two", name), table(made, name))
@@ -219,10 +219,10 @@ write_dataset(translator, corpus, {str(out)!r}, options={{"max_len": 4}}, progre
     [
         (["Fine.", "word " * 600], {}, r"mine, line 2: The text has \d+ pieces; at most 512"),
         (["Fine.\tBon.", "So.\t" + "mot " * 700], {}, r"mine, line 2: The translation to force"),
-        (["A.\tB."], {"options": {"beam_size": 4}}, "mine has targets, .* leave beam_size out"),
+        (["A.\tB."], {"options": {"beam_size": 4}}, "mine has targets, .* omit beam_size"),
         (["A."], {"options": {"beam": 4}}, "no option 'beam'"),
         (["A."], {"heads": [("cross", 2, 0)]}, "no layer 2; the layers are 0 to 1"),
-        (["A.", "B."], {"heads": HEADS, "most_bytes": 99}, "4 heads have more than 99 bytes"),
+        (["A.", "B."], {"heads": HEADS, "max_bytes": 99}, "4 heads have more than 99 bytes"),
     ],
 )
 def test_what_cannot_be_traced_is_said_in_a_sentence(
@@ -238,6 +238,6 @@ def test_what_cannot_be_traced_is_said_in_a_sentence(
 @pytest.mark.parametrize("name", ["one", "one.zip"])
 def test_what_is_there_already_stays(translator: Translator, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("mine")
-    with pytest.raises(FileExistsError, match="is there already; give another name"):
+    with pytest.raises(FileExistsError, match="exists already; choose another name"):
         write_dataset(translator, CORPUS, tmp_path / name)
     assert (tmp_path / name).read_text() == "mine"

@@ -6,27 +6,33 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from transformer.analysis.evidence.bootstrap import BleuCounts, Interval, draws, interval, mean_loss
+from transformer.analysis.evidence.bootstrap import (
+    BleuCounts,
+    Interval,
+    mean_loss,
+    percentile_interval,
+    resampled_counts,
+)
 
 WRITTEN = ["Elle peint un bateau.", "Ma tante cache la lampe.", "Un pilote", "Elle vend du pain."]
 WANTED = ["Elle peint un bateau bleu.", "Ma tante cache la lampe.", "Un pilote vend.", "Du pain."]
 
 
 def test_every_draw_has_as_many_sentences() -> None:
-    drawn = draws(7, count=200)
+    drawn = resampled_counts(7, count=200)
     assert drawn.shape == (200, 7)
     assert (drawn.sum(axis=1) == 7).all()
     assert drawn.mean() == 1
-    np.testing.assert_array_equal(drawn, draws(7, count=200))
-    assert (drawn != draws(7, seed=2, count=200)).any()
+    np.testing.assert_array_equal(drawn, resampled_counts(7, count=200))
+    assert (drawn != resampled_counts(7, seed=2, count=200)).any()
 
 
 def test_a_drawn_corpus_is_its_sentences_written_out() -> None:
     losses, tokens = np.array([3.0, 8.0, 1.0, 4.0]), np.array([2.0, 5.0, 1.0, 9.0])
     found, bleu = BleuCounts(WRITTEN, WANTED), BLEU()
-    drawn = draws(4, count=20)
+    drawn = resampled_counts(4, count=20)
     for counts, loss, score in zip(
-        drawn, mean_loss(losses, tokens, drawn), found.drawn(drawn), strict=True
+        drawn, mean_loss(losses, tokens, drawn), found.resampled_scores(drawn), strict=True
     ):
         chosen = np.repeat(np.arange(4), counts.astype(int))
         assert loss == pytest.approx(losses[chosen].sum() / tokens[chosen].sum())
@@ -38,13 +44,13 @@ def test_a_drawn_corpus_is_its_sentences_written_out() -> None:
 def test_the_interval_of_a_mean_is_about_two_standard_errors() -> None:
     values = np.random.default_rng(3).normal(1.0, 2.0, size=400)
     ones = np.ones_like(values)
-    found = interval(values.mean(), mean_loss(values, ones, draws(400)))
+    found = percentile_interval(values.mean(), mean_loss(values, ones, resampled_counts(400)))
     error = values.std() / 20
     assert found.low == pytest.approx(values.mean() - 1.96 * error, abs=0.25 * error)
     assert found.high == pytest.approx(values.mean() + 1.96 * error, abs=0.25 * error)
-    assert found.sure
-    assert not Interval(0.1, -0.1, 0.3).sure
-    assert Interval(-0.2, -0.3, -0.1).sure
+    assert found.excludes_zero
+    assert not Interval(0.1, -0.1, 0.3).excludes_zero
+    assert Interval(-0.2, -0.3, -0.1).excludes_zero
 
 
 def test_as_many_of_both() -> None:

@@ -7,8 +7,13 @@ import pytest
 
 from tests.analysis.evidence.truths import TRUTHS
 from transformer import Translator
-from transformer.analysis.evidence.bootstrap import Drawn, Interval, draws, lead
-from transformer.analysis.evidence.verdicts import Effect, Word
+from transformer.analysis.evidence.bootstrap import (
+    BootstrapSamples,
+    Interval,
+    max_difference_interval,
+    resampled_counts,
+)
+from transformer.analysis.evidence.verdicts import Effect, VerdictWord
 from transformer.analysis.findings import FINDINGS
 
 SENTENCES = (12, 50, 200, 800)
@@ -21,7 +26,7 @@ def test_every_finding_has_a_truth() -> None:
 @pytest.mark.parametrize("name", TRUTHS)
 @pytest.mark.parametrize("word", ["holds", "refuted"])
 def test_verdicts_converge_with_the_number_of_sentences(
-    translator: Translator, name: str, word: Word
+    translator: Translator, name: str, word: VerdictWord
 ) -> None:
     """Where the truth is clear no number of sentences brings the other verdict, and many bring
     this one."""
@@ -48,7 +53,7 @@ def test_a_few_sentences_show_nothing_of_a_small_effect(translator: Translator, 
 
 
 def test_the_rule() -> None:
-    def word(low: float, high: float, below: bool = False) -> Word:
+    def word(low: float, high: float, below: bool = False) -> VerdictWord:
         return Effect("e", "u", Interval((low + high) / 2, low, high), 1.0, below=below).verdict
 
     assert word(1.1, 3) == "holds"
@@ -70,14 +75,14 @@ def test_intervals_together_hold_every_truth_in_95_of_100_corpora(n: int) -> Non
         each = truth[:, None] + spread[:, None] * (
             rng.normal(size=(20, n)) + rng.normal(size=(1, n))
         )
-        found = Drawn.means(each)
+        found = BootstrapSamples.from_sentence_values(each)
         together += all(
             one.low <= wanted <= one.high
-            for one, wanted in zip(found.together(), truth, strict=True)
+            for one, wanted in zip(found.simultaneous_intervals(), truth, strict=True)
         )
-        drawn = np.percentile(found.drawn, [2.5, 97.5], axis=1)
+        drawn = np.percentile(found.samples, [2.5, 97.5], axis=1)
         alone += bool(((drawn[0] <= truth) & (truth <= drawn[1])).all())
-        gap = lead(found[:10], found[10:])
+        gap = max_difference_interval(found[:10], found[10:])
         leads += gap.low <= truth[:10].max() - truth[10:].max() <= gap.high
     assert together >= 0.92 * 200  # three standard errors below 95 %, rounded down
     assert leads >= 0.92 * 200
@@ -87,28 +92,28 @@ def test_intervals_together_hold_every_truth_in_95_of_100_corpora(n: int) -> Non
 def test_a_lead_of_one_over_one_is_their_difference() -> None:
     rng = np.random.default_rng(2)
     each = rng.normal(size=(2, 400)) + rng.normal(size=400) + np.array([[0.3], [0.0]])
-    found = Drawn.means(each)
-    gap, gaps = lead(found[:1], found[1:]), each[0] - each[1]
+    found = BootstrapSamples.from_sentence_values(each)
+    gap, gaps = max_difference_interval(found[:1], found[1:]), each[0] - each[1]
     error = gaps.std() / 20
     assert gap.value == pytest.approx(gaps.mean())
     assert gap.low == pytest.approx(gaps.mean() - 1.96 * error, abs=0.25 * error)
     assert gap.high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.25 * error)
-    assert lead(found[:1], found[:1]) == Interval(0, 0, 0)
+    assert max_difference_interval(found[:1], found[:1]) == Interval(0, 0, 0)
     # The best of several: max over ours of the min over theirs.
-    many = Drawn.means(rng.normal(size=(5, 30)))
+    many = BootstrapSamples.from_sentence_values(rng.normal(size=(5, 30)))
     best = many.values[:2].max() - many.values[2:].max()
-    assert lead(many[:2], many[2:]).value == pytest.approx(best)
-    assert lead(many[:2]).value == pytest.approx(many.values[:2].max())
+    assert max_difference_interval(many[:2], many[2:]).value == pytest.approx(best)
+    assert max_difference_interval(many[:2]).value == pytest.approx(many.values[:2].max())
 
 
 def test_rates_of_a_drawn_corpus_are_those_of_its_sentences() -> None:
     rng = np.random.default_rng(3)
     above, below = rng.random((2, 3, 7)), rng.random((2, 3, 7)) + 1
-    found = Drawn.rates(above[0], below[0])
+    found = BootstrapSamples.from_ratios(above[0], below[0])
     np.testing.assert_allclose(found.values, above[0].sum(1) / below[0].sum(1))
-    counts = draws(7)[5].astype(int)
+    counts = resampled_counts(7)[5].astype(int)
     chosen = np.repeat(np.arange(7), counts)
     wanted = above[0][:, chosen].sum(1) / below[0][:, chosen].sum(1)
-    np.testing.assert_allclose(found.drawn[:, 5], wanted)
-    shared = Drawn.rates(above[0], below[0, 0])
+    np.testing.assert_allclose(found.samples[:, 5], wanted)
+    shared = BootstrapSamples.from_ratios(above[0], below[0, 0])
     np.testing.assert_allclose(shared.values, above[0].sum(1) / below[0, 0].sum())

@@ -18,7 +18,7 @@ from transformer import Translator
 from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import Leaderboard
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.corpora.passes import silent
+from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.evidence.bootstrap import BleuCounts
 from transformer.analysis.findings import FINDINGS, Finding, pruning_over_training
 from transformer.analysis.findings import by_measure as by_measure_room
@@ -125,7 +125,7 @@ def _board(patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., flo
         AlignmentCounts(heads, rivals, np.full(n, float(LINKS))),
         n,
         (),
-        n_taught=1000,
+        n_training_pairs=1000,
     )
     patch.setattr(words_room, "leaderboard", lambda *_, **__: found)
 
@@ -177,8 +177,8 @@ def tolerance(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
         )
 
     order = Importance({kind: np.ones((LAYERS, HEADS)) for kind in ("encoder", "decoder", "cross")})
-    patch.setattr(training_room, "bleu_of", bleu)
-    patch.setattr(training_room, "references_of", lambda *_: ["a b c d e f"] * n)
+    patch.setattr(training_room, "corpus_bleu", bleu)
+    patch.setattr(training_room, "reference_texts", lambda *_: ["a b c d e f"] * n)
     patch.setattr(training_room, "gradient_importance", lambda *_, **__: order)
 
 
@@ -199,7 +199,7 @@ class Truth:
             corpus = Corpus("made", (Sentence("a b", "c d", GOLD),) * n)
             if name == "tolerance":
                 return pruning_over_training([(1, translator), (2, translator)], corpus)
-            return FINDINGS[name].test(translator, corpus, silent)
+            return FINDINGS[name].test(translator, corpus, no_progress)
 
 
 GOLD = Corpus.of_lines(["a b\tc d\t0-0 1-1"], "x").sentences[0].gold

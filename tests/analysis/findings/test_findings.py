@@ -12,17 +12,17 @@ from scipy.stats import spearmanr
 from tests.analysis.made import shift_model, without_output
 from transformer import Translator
 from transformer.analysis.alignment.error_rate import AlignmentCounts
-from transformer.analysis.alignment.leaderboard import WAYS, Leaderboard, leaderboard
+from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard
 from transformer.analysis.attribution import alti, value_zeroing
 from transformer.analysis.attribution.rollout import encoder, joint
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import silent
+from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings import FINDINGS, blank_out
 from transformer.analysis.findings import removal as removal_room
 from transformer.analysis.findings import word_alignment as words_room
 from transformer.analysis.findings.by_measure import published
 from transformer.analysis.findings.faithful import agreement, blank_out_memory
-from transformer.analysis.findings.finding import Finding, Untestable, spread
+from transformer.analysis.findings.finding import Finding, Untestable, evenly_spaced
 from transformer.analysis.reports import report
 from transformer.analysis.roles.head_measures import measure_heads
 from transformer.measures import MEASURES, PublishedClaim
@@ -73,14 +73,14 @@ def test_a_measures_claim_is_put_to_its_heads(translator: Translator, corpus: Co
 
 
 def test_sentences_are_taken_evenly(corpus: Corpus) -> None:
-    assert spread(corpus, 3).sentences == corpus.sentences[::4]
-    assert spread(corpus, 12) is corpus
+    assert evenly_spaced(corpus, 3).sentences == corpus.sentences[::4]
+    assert evenly_spaced(corpus, 12) is corpus
     measured = FINDINGS["last-cross"]
-    assert measured.most == 60
+    assert measured.max_sentences == 60
 
 
 def test_a_sample_of_the_corpus_is_named(translator: Translator, corpus: Corpus) -> None:
-    limited = replace(FINDINGS["single"], most=8)
+    limited = replace(FINDINGS["single"], max_sentences=8)
     reason = limited.run(translator, corpus).reason
     assert reason.endswith(" Measured on 8 of the corpus's 12 sentences, taken evenly.")
     assert "Measured on" not in FINDINGS["single"].run(translator, corpus).reason
@@ -102,7 +102,7 @@ def test_what_a_head_costs_is_a_share_of_the_loss(translator: Translator, corpus
     one = found.figures.iloc[-1]
     kind = {"encoder–decoder": "cross"}.get(one["kind"], one["kind"])
     whole, each = removal_room.losses(
-        translator, corpus, [[(kind, int(one["layer"]), int(one["head"]))]], silent
+        translator, corpus, [[(kind, int(one["layer"]), int(one["head"]))]], no_progress
     )
     assert one["growth"] == pytest.approx(each.sum() / whole.sum() - 1, rel=1e-6)
     assert found.effect is not None
@@ -115,14 +115,14 @@ def test_the_best_of_each_side_is_named_with_its_errors(
 ) -> None:
     """Two layers whose aligners find one of four links a sentence, but for one that finds three."""
     n = 40
-    heads = {way: np.ones((3, 2, 3, n)) for way in WAYS}
+    heads = {way: np.ones((3, 2, 3, n)) for way in ALIGNMENT_METHODS}
     for way in heads:
         heads[way][2] = 4
     heads["norms", "input"][:2, 1] = 3
     rival = np.stack([np.ones(n), np.ones(n), np.full(n, 4.0)])
     names = ("diagonal", "chance", "statistical")
     hits = AlignmentCounts(heads, dict.fromkeys(names, rival), np.full(n, 4.0))
-    board = Leaderboard(pd.DataFrame(), hits, n, (), n_taught=99)
+    board = Leaderboard(pd.DataFrame(), hits, n, (), n_training_pairs=99)
     asked: list[object] = []
 
     def made(*_: object, ends: bool = False) -> Leaderboard:
@@ -146,7 +146,7 @@ def test_the_best_of_each_side_is_named_with_its_errors(
     assert FINDINGS["input-layers"].run(translator, lines).verdict == "refuted"
     few = FINDINGS["alignment-statistical"].run(translator, lines)
     assert few.verdict == "can't be tested here"
-    assert "learn from 99 pairs" in few.reason
+    assert "learn from 99 sentence pairs" in few.reason
 
 
 def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(translator: Translator) -> None:
@@ -161,7 +161,7 @@ def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(translator: Transla
     drawn = counts @ np.array([1.0, 2.0])
     error = 1 - drawn[:2].sum() / (drawn[2] + both.counts.n_sure @ np.array([1.0, 2.0]))
     assert error == pytest.approx(row["aer"].item())
-    right = twice.counts.drawn([twice.counts.heads["norms", "input"][:, 1, 2]])
+    right = twice.counts.bootstrap_samples([twice.counts.heads["norms", "input"][:, 1, 2]])
     assert 1 - right.values[0] == pytest.approx(row["aer"].item())
 
 
@@ -198,7 +198,7 @@ def test_agreement_of_one_sentence_is_the_mean_over_its_tokens(
         np.mean([spearmanr(a[:-1], b).statistic for a, b in zip(way, effect, strict=True)])
         for way in ways
     ]
-    np.testing.assert_allclose(agreement(translator, one, silent)[0, :, 1], wanted, atol=1e-6)
+    np.testing.assert_allclose(agreement(translator, one, no_progress)[0, :, 1], wanted, atol=1e-6)
 
 
 def test_in_the_encoder_a_place_is_turned_by_the_others(
@@ -229,7 +229,7 @@ def test_in_the_encoder_a_place_is_turned_by_the_others(
         np.mean([spearmanr(way[row, o], found[row, o]).statistic for row, o in enumerate(others)])
         for way in ways
     ]
-    ranks = agreement(translator, one, silent, "encoder")[0, :, 1]
+    ranks = agreement(translator, one, no_progress, "encoder")[0, :, 1]
     np.testing.assert_allclose(ranks, wanted, atol=1e-6)
 
 
@@ -251,9 +251,9 @@ def test_a_statistical_aligner_may_learn_from_few_pairs_and_it_is_said(
 ) -> None:
     grammar = Corpus.bundled(120, symbols=True)
     few = Corpus("few", tuple(one for one in grammar.sentences if one.gold is not None))
-    board = words_room.measured(translator, few, silent)
+    board = words_room.gold_leaderboard(translator, few, no_progress)
     for taught, verdict in ((99, False), (118, True), (600, True)):
-        found = _statistical_of(translator, few, replace(board, n_taught=taught))
+        found = _statistical_of(translator, few, replace(board, n_training_pairs=taught))
         assert (found is not None) == verdict
         if found is not None:
             assert ("which are few" in found.reason) == (taught < 500)
@@ -261,8 +261,8 @@ def test_a_statistical_aligner_may_learn_from_few_pairs_and_it_is_said(
 
 def _statistical_of(translator: Translator, corpus: Corpus, board: Leaderboard) -> Finding | None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words_room, "measured", lambda *_: board)
+        patch.setattr(words_room, "gold_leaderboard", lambda *_: board)
         try:
-            return words_room.STATISTICAL.test(translator, corpus, silent)
+            return words_room.STATISTICAL.test(translator, corpus, no_progress)
         except Untestable:
             return None

@@ -12,9 +12,9 @@ import torch
 from tests.analysis.made import THREE, progress_is_told
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
-from transformer.analysis.corpora.passes import batched, encoded, losses
+from transformer.analysis.corpora.passes import batch_list, encode_corpus, losses
 from transformer.analysis.importance.by_gradient import (
-    BY,
+    GATE_UNITS,
     Importance,
     gradient_importance,
     gradient_importances,
@@ -29,7 +29,7 @@ STEP = 1e-4
 def test_slopes_are_finite_differences(translator: Translator) -> None:
     """Of every head and of every sentence, in a batch with padding."""
     model = copy.deepcopy(translator.model).double()
-    (batch,) = batched(translator, encoded(translator, THREE))
+    (batch,) = batch_list(translator, encode_corpus(translator, THREE))
     slopes = position_slopes(model, batch)
     biggest = 0.0
     for kind, layer, head in all_heads(model.config):
@@ -48,7 +48,7 @@ def test_slopes_are_finite_differences(translator: Translator) -> None:
 def test_slopes_of_positions_are_finite_differences(translator: Translator) -> None:
     """One gate at one position, everywhere in the longest sentence; and none on padding."""
     model = copy.deepcopy(translator.model).double()
-    (batch,) = batched(translator, encoded(translator, THREE))
+    (batch,) = batch_list(translator, encode_corpus(translator, THREE))
     slopes = position_slopes(model, batch)
     for kind, layer, head in (("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)):
         name = site(kind, layer, "heads")
@@ -74,7 +74,7 @@ def test_importance_is_the_mean_size_over_sentences_or_positions(translator: Tra
     alone, n_tgt = [], []
     for sentence in THREE.sentences:
         one = Corpus("one", (sentence,))
-        (batch,) = batched(translator, encoded(translator, one))
+        (batch,) = batch_list(translator, encode_corpus(translator, one))
         alone.append({n: s[0] for n, s in position_slopes(translator.model, batch).items()})
         n_tgt.append(int(batch.n_tgt[0]))
     found = gradient_importances(translator, THREE)
@@ -86,7 +86,7 @@ def test_importance_is_the_mean_size_over_sentences_or_positions(translator: Tra
             every = torch.cat([slopes[name].abs() for slopes in alone], dim=-1)
             row = found["position"].values[kind][layer]
             np.testing.assert_allclose(row, every.mean(-1), rtol=1e-3, atol=1e-7)
-    for by in BY:
+    for by in GATE_UNITS:
         again = gradient_importance(translator, THREE, by=by)
         assert again.order() == found[by].order()
     assert found["sentence"].order() != found["position"].order()
@@ -106,7 +106,7 @@ def test_layers_of_length_1_and_the_order() -> None:
 def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator) -> None:
     """Its own greedy translation, cut off where decoding was: the loss is what decoding said."""
     corpus = Corpus("own", (Sentence("She paints."),))
-    (batch,) = batched(translator, encoded(translator, corpus))
+    (batch,) = batch_list(translator, encode_corpus(translator, corpus))
     loss = float(losses(translator.model, batch).detach())
     wanted = translator.translate("She paints.")
     assert loss == pytest.approx(-wanted.log_probability, rel=1e-4)

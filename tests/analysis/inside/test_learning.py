@@ -32,7 +32,7 @@ def test_it_is_what_the_layer_does_in_training(
     found = dropped(tiny_model, trace, BLOCK, 2, p=p, seed=7)
     norm = tiny_model.get_submodule(f"{BLOCK}_norm.norm")
     assert isinstance(norm, torch.nn.LayerNorm)
-    total = torch.tensor(found.stream + found.said * found.mask, dtype=torch.float32)
+    total = torch.tensor(found.stream + found.sublayer_output * found.mask, dtype=torch.float32)
     with torch.no_grad():
         wanted = norm(total).numpy()
     np.testing.assert_allclose(found.normed_dropped, wanted, atol=1e-5)
@@ -48,8 +48,8 @@ def test_what_is_kept_is_louder_by_what_is_lost(tiny_model: Transformer, trace: 
     assert found.count == (found.dropped == 0).sum() > 0
     # The mean of n masks is off by √(p / (1 − p) / n) of the row, here 1/16; it varies by less
     # than a third of that with as many numbers as there are.
-    assert 0.04 < found.mean_apart < 0.09
-    assert found.turned < 1
+    assert 0.04 < found.mean_difference < 0.09
+    assert found.cosine < 1
     again = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
     assert (again.mask == found.mask).all()
     assert (dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=4).mask != found.mask).any()
@@ -58,8 +58,8 @@ def test_what_is_kept_is_louder_by_what_is_lost(tiny_model: Transformer, trace: 
 def test_without_dropout_nothing_happens(tiny_model: Transformer, trace: Trace) -> None:
     found = dropped(tiny_model, trace, BLOCK, 0, p=0.0, seed=1)
     assert (found.mask == 1).all()
-    assert found.turned == pytest.approx(1)
-    assert found.mean_apart == 0
+    assert found.cosine == pytest.approx(1)
+    assert found.mean_difference == 0
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
@@ -72,19 +72,19 @@ def test_the_smoothed_loss_is_torchs(trace: Trace, smoothing: float) -> None:
         )
         assert found.loss == pytest.approx(wanted.item(), rel=1e-9)
         assert found.target.sum() == pytest.approx(1)
-        assert found.said.sum() == pytest.approx(1)
+        assert found.probabilities.sum() == pytest.approx(1)
         plain = torch.nn.functional.cross_entropy(logits[row], torch.tensor(gold))
         assert found.plain_loss == pytest.approx(plain.item(), rel=1e-9)
 
 
 def test_the_target_itself_costs_least_and_being_sure_costs_more(trace: Trace) -> None:
     found = smoothed(trace, 1, smoothing=0.1)
-    assert found.least <= found.loss
-    assert found.least < found.sure
+    assert found.min_loss <= found.loss
+    assert found.min_loss < found.confident_loss
     plain = smoothed(trace, 1, smoothing=0.0)
-    assert plain.least == 0
+    assert plain.min_loss == 0
     assert plain.loss == pytest.approx(plain.plain_loss)
-    assert plain.sure == pytest.approx(1e-6, rel=1e-3)
+    assert plain.confident_loss == pytest.approx(1e-6, rel=1e-3)
 
 
 @pytest.mark.parametrize(

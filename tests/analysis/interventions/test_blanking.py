@@ -69,14 +69,14 @@ def test_the_token_predicted_there_and_the_rest(translator: Translator, trace: T
     assert len(found.cells) == LENGTH * len(trace.src_ids)
     for n, (query, _) in enumerate(found.cells):
         np.testing.assert_allclose(found.effects[n, :query], 0, atol=1e-6)
-        assert found.there[n] == found.effects[n, query]
-    np.testing.assert_allclose(found.there + found.rest, found.total, atol=1e-6)
+        assert found.own_effect[n] == found.effects[n, query]
+    np.testing.assert_allclose(found.own_effect + found.other_effects, found.total, atol=1e-6)
     table = found.to_frame()
     assert list(table) == ["query", "key", "weight", "norm", "there", "rest", "total"]
 
     encoder = blank_cells(translator, trace, ("encoder", 0, 1), [0])
-    assert np.isnan(encoder.there).all()
-    np.testing.assert_array_equal(encoder.rest, encoder.total)
+    assert np.isnan(encoder.own_effect).all()
+    np.testing.assert_array_equal(encoder.other_effects, encoder.total)
 
 
 def test_rank_correlations_by_hand() -> None:

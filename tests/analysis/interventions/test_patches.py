@@ -176,13 +176,13 @@ def test_what_does_not_fit_is_refused(translator: Translator, trace: Trace, othe
         (lambda: blanked(trace, ("decoder", 0, 0), 2, 3), "query 2 has no key 3"),
         (lambda: blanked(trace, ("encoder", 0, 0), 0, n), f"keys are 0 to {n - 1}"),
         (lambda: hidden(trace, [n]), f"no position {n}"),
-        (lambda: hidden(trace, range(n)), "leave one"),
+        (lambda: hidden(trace, range(n)), "keep one"),
         (lambda: patched(trace, other, "nowhere", [0]), "recorded without 'nowhere'"),
         (lambda: patched(trace, other, "encoder.hook_memory", []), "at least one"),
         (lambda: patched(trace, other, "encoder.hook_memory", [0], heads=[0]), "has no heads"),
         (
             lambda: patched(trace, other, "encoder.hook_memory", [0], donor_positions=[0, 1]),
-            "1 positions here and 2 there",
+            "1 positions but 2 donor positions",
         ),
         (
             lambda: patched(trace, other, "decoder.layers.0.cross_attn.hook_key", [0], heads=[4]),

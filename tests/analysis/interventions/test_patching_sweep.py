@@ -115,7 +115,7 @@ def test_small_batches_progress_and_an_end(
 ) -> None:
     translator = fresh(vocabulary)
     whole = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
-    monkeypatch.setattr(module, "ROWS", 7 * len(whole.clean_tokens))
+    monkeypatch.setattr(module, "MAX_POSITIONS", 7 * len(whole.clean_tokens))
     told: list[float] = []
 
     def progress(share: float, stage: str) -> None:
@@ -146,8 +146,8 @@ def test_it_goes_through_json(found: PatchingSweep) -> None:
     ("clean", "corrupted", "targets", "said"),
     [
         (CLEAN, "She hides a boat again.", TARGETS, r"has \d+ pieces and the corrupted one \d+;"),
-        (CLEAN, CLEAN, TARGETS, "both sentences are the same; exchange a word"),
-        (CLEAN, CORRUPTED, (TARGETS[0],) * 2, "never part: 'Elle cache.'; exchange a word that"),
+        (CLEAN, CLEAN, TARGETS, "both sentences are the same; replace a word"),
+        (CLEAN, CORRUPTED, (TARGETS[0],) * 2, "do not differ: 'Elle cache.'; replace a word that"),
         (CLEAN, " ", TARGETS, "There is no text to translate; write a sentence first."),
         (CLEAN, CORRUPTED, ("", "Elle vend."), "There is no translation to force"),
     ],
@@ -167,7 +167,7 @@ def test_a_difference_that_is_none_is_refused(vocabulary: Vocabulary) -> None:
     with torch.no_grad():
         for layer in translator.model.decoder.layers:
             layer.cross_attn.w_o.zero_()  # type: ignore[union-attr, operator]
-    with pytest.raises(ValueError, match="there must be something to bring back"):
+    with pytest.raises(ValueError, match="the two must differ"):
         patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
 
 
@@ -176,7 +176,7 @@ def test_the_models_own_translations_are_taken(translator: Translator) -> None:
     ours = [translator.translate(text, candidates=1).ids for text in (CLEAN, CORRUPTED)]
     parts = next((n for n, (a, b) in enumerate(zip(*ours, strict=False)) if a != b), None)
     if parts is None:
-        with pytest.raises(ValueError, match="never part"):
+        with pytest.raises(ValueError, match="do not differ"):
             patching_sweep(translator, CLEAN, CORRUPTED)
         return
     found = patching_sweep(translator, CLEAN, CORRUPTED)

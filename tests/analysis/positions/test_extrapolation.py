@@ -11,7 +11,12 @@ import torch
 from tests.analysis.made import TARGETS, TEXTS, small
 from transformer import Translator
 from transformer.analysis import positions
-from transformer.analysis.positions import apart, joined, moved, sentences
+from transformer.analysis.positions import (
+    joined_log_probability,
+    sentences,
+    separate_log_probabilities,
+    shifted_log_probability,
+)
 from transformer.analysis.positions.extrapolation import lengths, places
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference.results import Translation
@@ -30,8 +35,12 @@ def test_moved_to_the_beginning_is_not_moved(translator: Translator) -> None:
     plain = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
     pieces = sum(len(one.ids) for one in plain)
     wanted = sum(one.log_probability for one in plain) / pieces
-    assert positions.moved(translator, PAIRS, 0) == pytest.approx(wanted, rel=1e-4)
-    assert positions.moved(translator, PAIRS, 30) != pytest.approx(wanted, rel=1e-3)
+    assert positions.shifted_log_probability(translator, PAIRS, 0) == pytest.approx(
+        wanted, rel=1e-4
+    )
+    assert positions.shifted_log_probability(translator, PAIRS, 30) != pytest.approx(
+        wanted, rel=1e-3
+    )
 
 
 def test_moved_by_hand(vocabulary: Vocabulary) -> None:
@@ -42,27 +51,29 @@ def test_moved_by_hand(vocabulary: Vocabulary) -> None:
         for stack in (later.model.encoder, later.model.decoder):
             weight = stack.embed.positions.weight
             weight.copy_(weight.roll(-9, dims=0))
-    at_9 = pytest.approx(positions.moved(later, PAIRS[:1], 0), rel=1e-4)
-    assert positions.moved(translator, PAIRS[:1], 9) == at_9
+    at_9 = pytest.approx(positions.shifted_log_probability(later, PAIRS[:1], 0), rel=1e-4)
+    assert positions.shifted_log_probability(translator, PAIRS[:1], 9) == at_9
     with pytest.raises(ValueError, match="learned 40 positions"):
-        positions.moved(translator, PAIRS[:1], 35)
+        positions.shifted_log_probability(translator, PAIRS[:1], 35)
 
 
 def test_without_positions_no_place_is_far(vocabulary: Vocabulary) -> None:
     translator = small(vocabulary, positions="none")
-    assert positions.moved(translator, PAIRS, 500) == positions.moved(translator, PAIRS, 0)
+    assert positions.shifted_log_probability(
+        translator, PAIRS, 500
+    ) == positions.shifted_log_probability(translator, PAIRS, 0)
 
 
 def test_joined_texts_are_one_text(translator: Translator) -> None:
-    pieces, found = positions.joined(translator, PAIRS[:2])
+    pieces, found = positions.joined_log_probability(translator, PAIRS[:2])
     whole = translator.translate(" ".join(TEXTS[:2]), target=" ".join(TARGETS[:2]))
     assert pieces == len(whole.src_ids)
     assert found == pytest.approx(whole.log_probability / len(whole.ids))
     with pytest.raises(ValueError, match="at most 512"):
-        positions.joined(translator, PAIRS[:1] * 200)
+        positions.joined_log_probability(translator, PAIRS[:1] * 200)
 
 
-@pytest.mark.parametrize("task", positions.BEYOND)
+@pytest.mark.parametrize("task", positions.LENGTH_TASKS)
 @pytest.mark.parametrize("length", [2, 17])
 def test_a_model_that_knows_nothing_gets_nothing_right(
     task: str, length: int, monkeypatch: pytest.MonkeyPatch
@@ -75,7 +86,9 @@ def test_a_model_that_knows_nothing_gets_nothing_right(
         "translate_batch",
         lambda texts, **more: read.extend(texts) or batch(texts, **more),
     )
-    assert positions.by_length(translator, task, length, n=5) == positions.Right(length, 0.0)
+    assert positions.accuracy_at_length(translator, task, length, n=5) == positions.LengthAccuracy(
+        length, 0.0
+    )
     assert [len(text.split()) for text in read] == [length] * 5
 
 
@@ -91,16 +104,16 @@ def test_a_model_that_is_always_right_is_seen_to_be(
 
     monkeypatch.setattr(translator, "translate_batch", given_back)
     finished = True
-    assert positions.by_length(translator, "copy", 12, n=7, letters=5).share == 1
-    assert positions.by_length(translator, "reverse", 12, n=7, letters=26).share == 0
+    assert positions.accuracy_at_length(translator, "copy", 12, n=7, letters=5).share == 1
+    assert positions.accuracy_at_length(translator, "reverse", 12, n=7, letters=26).share == 0
     finished = False
-    assert positions.by_length(translator, "copy", 12, n=7).share == 0
+    assert positions.accuracy_at_length(translator, "copy", 12, n=7).share == 0
 
 
 def test_where_learned_positions_end_the_error_is_told(letters: Vocabulary) -> None:
     translator = small(letters, positions="learned", max_len=12)
-    assert positions.by_length(translator, "copy", 11, n=3).share == 0
-    beyond = positions.by_length(translator, "copy", 12, n=3)
+    assert positions.accuracy_at_length(translator, "copy", 11, n=3).share == 0
+    beyond = positions.accuracy_at_length(translator, "copy", 12, n=3)
     assert beyond.share is None
     assert beyond.why == (
         "The text has 13 pieces; at most 12 can be translated at once. Split it into sentences."
@@ -108,11 +121,11 @@ def test_where_learned_positions_end_the_error_is_told(letters: Vocabulary) -> N
 
 
 def test_lengths_and_tasks_that_there_are_not(letters: Vocabulary) -> None:
-    assert set(positions.BEYOND) == {"copy", "reverse", "sort", "cipher", "brackets"}
-    with pytest.raises(ValueError, match="'dates' has no lengths: choose one of copy"):
-        positions.by_length(small(letters), "dates", 3)
+    assert set(positions.LENGTH_TASKS) == {"copy", "reverse", "sort", "cipher", "brackets"}
+    with pytest.raises(ValueError, match="'dates' has no adjustable length: choose one of copy"):
+        positions.accuracy_at_length(small(letters), "dates", 3)
     with pytest.raises(ValueError, match="longest is 21; it must be from 1 to 20"):
-        positions.by_length(small(letters), "copy", 21)
+        positions.accuracy_at_length(small(letters), "copy", 21)
 
 
 def test_our_sentences_are_written_as_people_write() -> None:
@@ -132,10 +145,12 @@ def test_our_sentences_are_written_as_people_write() -> None:
 
 
 def test_texts_of_their_own_are_counted_from_the_first(translator: Translator) -> None:
-    found = positions.apart(translator, PAIRS, (1, 3))
+    found = positions.separate_log_probabilities(translator, PAIRS, (1, 3))
     each = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
     assert found[0] == pytest.approx(each[0].log_probability / len(each[0].ids), rel=1e-4)
-    assert found[1] == pytest.approx(positions.moved(translator, PAIRS, 0), rel=1e-4)
+    assert found[1] == pytest.approx(
+        positions.shifted_log_probability(translator, PAIRS, 0), rel=1e-4
+    )
 
 
 def test_places_are_those_that_python_gives(checkpoints: Path) -> None:
@@ -144,11 +159,13 @@ def test_places_are_those_that_python_gives(checkpoints: Path) -> None:
     given |= {"starts": [0, 7], "moved": 3, "counts": counts}
     found = places(given, lambda share, stage: shares.append(share))
     translator, pairs = Translator.load(folder), sentences(400)
-    assert found["moved"] == pytest.approx([moved(translator, pairs[:3], at) for at in (0, 7)])
+    assert found["moved"] == pytest.approx(
+        [shifted_log_probability(translator, pairs[:3], at) for at in (0, 7)]
+    )
     for count, one in zip(counts[:2], found["joined"], strict=False):
-        assert one == pytest.approx(joined(translator, pairs[:count]))
+        assert one == pytest.approx(joined_log_probability(translator, pairs[:count]))
     assert "at most 512 can be translated at once" in found["joined"][2]
-    assert found["apart"] == pytest.approx(apart(translator, pairs, counts))
+    assert found["apart"] == pytest.approx(separate_log_probabilities(translator, pairs, counts))
     assert shares == sorted(shares)
     assert max(shares) < 1
 

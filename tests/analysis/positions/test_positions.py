@@ -77,7 +77,7 @@ def test_distances_are_those_of_all_pairs() -> None:
         each = [rows[p] @ rows[p + k] for p in range(9 - k)]
         wanted = [k, np.mean(each), min(each), max(each)]
         np.testing.assert_allclose(found.loc[k, ["k", "mean", "least", "most"]].to_list(), wanted)
-    with pytest.raises(ValueError, match="no rows of 9 are 9 apart; 8 is the most"):
+    with pytest.raises(ValueError, match="the distance must be 0 to 8 for 9 rows, not 9"):
         positions.distances(rows, 9)
 
 
@@ -106,7 +106,7 @@ def test_a_table_that_is_no_sinusoid_does_not_shift() -> None:
 
 def test_an_odd_width_has_a_sine_without_its_cosine() -> None:
     for asked in (lambda: positions.shift_matrix(1, 7), lambda: positions.by_distance(7, 1)):
-        with pytest.raises(ValueError, match="its cosine, not 7"):
+        with pytest.raises(ValueError, match="a cosine, not 7"):
             asked()
 
 
@@ -169,7 +169,7 @@ def test_what_is_added_is_what_the_first_layer_reads(
 ) -> None:
     trace = Translator(tiny_model, vocabulary).trace(TEXTS[0])
     for side, stack in positions.STACKS.items():
-        found = positions.added(trace, side)
+        found = positions.embedding_norms(trace, side)
         own = tiny_model.embedding.weight[
             list(getattr(trace, f"{side[:1]}{'rc' if side == 'source' else 'gt'}_ids"))
         ]
@@ -185,14 +185,14 @@ def test_what_is_added_is_what_the_first_layer_reads(
         square = found["embedding"] ** 2 + found["encoding"] ** 2
         square += 2 * found["embedding"] * found["encoding"] * found["cosine"]
         np.testing.assert_allclose(found["sum"] ** 2, square, rtol=1e-5)
-    assert tuple(positions.added(trace, "target")["token"]) == trace.tgt_tokens
+    assert tuple(positions.embedding_norms(trace, "target")["token"]) == trace.tgt_tokens
     with pytest.raises(ValueError, match="side must be 'source' or 'target', not 'encoder'"):
-        positions.added(trace, "encoder")
+        positions.embedding_norms(trace, "encoder")
 
 
 def test_a_model_without_positions_adds_nothing(vocabulary: Vocabulary) -> None:
     translator = small(vocabulary, positions="none")
-    found = positions.added(translator.trace(TEXTS[0]), "source")
+    found = positions.embedding_norms(translator.trace(TEXTS[0]), "source")
     assert not found["encoding"].any()
     assert not found["cosine"].any()
     np.testing.assert_allclose(found["sum"], found["embedding"])
@@ -243,5 +243,5 @@ def test_the_fit_is_that_of_least_squares() -> None:
 
 def test_a_dimension_that_never_changes_is_explained_by_nothing() -> None:
     assert positions.sinusoid_fit(np.ones((10, 2))).r2.tolist() == [0, 0]
-    with pytest.raises(ValueError, match="6 positions or more, not 5"):
+    with pytest.raises(ValueError, match="at least 6 positions, not 5"):
         positions.sinusoid_fit(np.ones((5, 2)))

@@ -8,7 +8,12 @@ import torch
 
 from tests.analysis.made import fresh
 from transformer import Hooks, Translator
-from transformer.analysis.positions.score_parts import BIASED, PARTS, ScoreParts, score_parts
+from transformer.analysis.positions.score_parts import (
+    PARTS,
+    PARTS_WITH_BIAS,
+    ScoreParts,
+    score_parts,
+)
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
@@ -43,7 +48,7 @@ def test_the_parts_sum_to_the_models_scores(
     total = found.parts.sum(axis=0) + found.level
     np.testing.assert_allclose(total, found.scores, atol=1e-5, rtol=1e-5)
     biased = bool(more.get("biases"))
-    assert found.names == (BIASED if biased else PARTS)
+    assert found.names == (PARTS_WITH_BIAS if biased else PARTS)
     if biased:
         assert np.ptp(found.parts[4:], axis=-1).max() > 0.1
         frame = found.to_frame()

@@ -13,7 +13,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, words_of
 from transformer.analysis.roles import corpus_tokens
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
-from transformer.analysis.roles.head_roles import WITHIN_TEXTS, head_roles
+from transformer.analysis.roles.head_roles import RELATION_TEXTS, head_roles
 from transformer.measures import MEASURES, grammar
 from transformer.text import TASKS, Vocabulary
 
@@ -33,7 +33,7 @@ def cells(table: np.ndarray) -> set[tuple[int, int]]:
 
 
 def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
-    found = corpus_tokens.tables(PIECES, GOLD)
+    found = corpus_tokens.relation_tables(PIECES, GOLD)
     assert {name: cells(table) for name, table in found.items()} == {
         "verb_subject": {(1, 0), (2, 0)},
         "subject_verb": {(0, 1), (0, 2)},
@@ -43,12 +43,14 @@ def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
         "adjective_noun": {(3, 4), (3, 5)},
         "pieces": {(1, 2), (2, 1), (4, 5), (5, 4)},
     }
-    assert corpus_tokens.tables(PIECES, None).keys() == {"pieces"}
-    assert corpus_tokens.tables(("▁She", "▁lies", ".", "</s>"), GOLD) == {}  # not the gold's words
+    assert corpus_tokens.relation_tables(PIECES, None).keys() == {"pieces"}
+    assert (
+        corpus_tokens.relation_tables(("▁She", "▁lies", ".", "</s>"), GOLD) == {}
+    )  # not the gold's words
 
 
 def test_the_best_offset_is_the_commonest() -> None:
-    found = corpus_tokens.tables(PIECES, GOLD)
+    found = corpus_tokens.relation_tables(PIECES, GOLD)
     # Of two rows both are hit at +3; of the pieces, either side hits two of four, −1 first.
     assert corpus_tokens.best_offset([found], "verb_object") == (3, 1.0, 2)
     assert corpus_tokens.best_offset([found, {}, found], "pieces") == (-1, 0.5, 8)
@@ -116,7 +118,7 @@ def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: Hea
         found = [role for role in first.met if role.group == "syntactic"]
         assert bool(found) == met
         for role in found:
-            assert (role.short, role.text) == WITHIN_TEXTS[name]
+            assert (role.short, role.text) == RELATION_TEXTS[name]
             assert role.share == pytest.approx(share)
         few = {kind: dict(named) for kind, named in measured.rows.items()}
         few["encoder"][name] = np.zeros_like(few["encoder"][name])
@@ -126,8 +128,8 @@ def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: Hea
 
 
 def test_every_relation_is_a_measure_of_the_grammar() -> None:
-    assert {*corpus_tokens.WITHIN} == WITHIN_TEXTS.keys()
-    assert {*corpus_tokens.WITHIN} <= MEASURES.keys()
+    assert {*corpus_tokens.SOURCE_RELATIONS} == RELATION_TEXTS.keys()
+    assert {*corpus_tokens.SOURCE_RELATIONS} <= MEASURES.keys()
     said = {name for e in TASKS["french"].pairs(300, 3) for name, _, _ in e.dependencies}
     assert {relation for relation, _ in corpus_tokens.RELATIONS.values()} == said
     assert corpus_tokens.RELATIONS.keys() == grammar.RELATIONS.keys()
@@ -136,6 +138,8 @@ def test_every_relation_is_a_measure_of_the_grammar() -> None:
 def test_an_untrained_model_is_measured_too(translator: Translator) -> None:
     found = measure_heads(translator, Corpus.bundled(60))
     table = found.table()
-    assert table.query("kind != 'encoder'")[list(corpus_tokens.WITHIN)].isna().all(axis=None)
+    assert (
+        table.query("kind != 'encoder'")[list(corpus_tokens.SOURCE_RELATIONS)].isna().all(axis=None)
+    )
     shares = table.query("kind == 'encoder'")[["verb_subject", "pieces"]].to_numpy()
     assert ((shares >= 0) & (shares <= 1)).all()

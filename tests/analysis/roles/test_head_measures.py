@@ -12,7 +12,7 @@ from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.roles import corpus_tokens as tokens
 from transformer.analysis.roles.corpus_tokens import rarity
 from transformer.analysis.roles.head_measures import HeadMeasures, measure_heads
-from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole, head_roles
+from transformer.analysis.roles.head_roles import ROLE_MEASURES, RULES, HeadRole, head_roles
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.measures import MEASURES
 from transformer.measures.pieces import CONTROL
@@ -262,7 +262,7 @@ def test_cards_name_rules_and_come_back_from_a_file(measured: HeadMeasures) -> N
             )
             for number in shares
         )
-    assert RESTS_ON.keys() == RULES.keys()
+    assert ROLE_MEASURES.keys() == RULES.keys()
 
 
 def test_far_offsets_are_counted_at_the_edge(measured: HeadMeasures) -> None:

@@ -108,10 +108,10 @@ def test_whole_sentences_as_far_as_there_is_room(
 ) -> None:
     translator = fresh(vocabulary)
     whole = query_key_map(translator, THREE, "encoder", 0, 0)
-    monkeypatch.setattr(module, "POINTS", len(whole.points) - 1)
+    monkeypatch.setattr(module, "MAX_POINTS", len(whole.points) - 1)
     fewer = query_key_map(translator, THREE, "encoder", 0, 0)
     assert fewer.query_tokens == whole.query_tokens[:2]
-    monkeypatch.setattr(module, "POINTS", 1)
+    monkeypatch.setattr(module, "MAX_POINTS", 1)
     assert len(query_key_map(translator, THREE, "cross", 0, 0).query_tokens) == 1
 
 

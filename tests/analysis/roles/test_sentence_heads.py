@@ -9,13 +9,13 @@ import numpy.typing as npt
 import pytest
 
 from transformer.analysis.alignment.aligner_head import AlignerHead
-from transformer.analysis.alignment.leaderboard import To
+from transformer.analysis.alignment.leaderboard import TargetRow
 from transformer.analysis.roles import sentence_heads
 from transformer.analysis.roles.sentence_heads import (
     Attended,
-    StandsOut,
+    SalientHead,
     alignment,
-    stand_out,
+    salient_heads,
     strongest_pairs,
 )
 from transformer.inference import Trace
@@ -65,45 +65,46 @@ BACK = pointing([5, 0, 1, 1, 5, 5], 6, 0.8)
 REST = pointing([5] * 6, 6, 0.97)
 
 
-def by_what(trace: Attended) -> dict[str, StandsOut]:
-    return {one.what: one for one in stand_out(trace)}
+def by_what(trace: Attended) -> dict[str, SalientHead]:
+    return {one.pattern: one for one in salient_heads(trace)}
 
 
-def aligner(to: To, layer: int = 1, head: int = 2) -> AlignerHead:
+def aligner(to: TargetRow, layer: int = 1, head: int = 2) -> AlignerHead:
     return AlignerHead(layer, head, "weights", to, to, ())
 
 
 def test_a_measured_aligner_is_told_of_whatever_the_other_heads_do() -> None:
     clear = Given({("cross", 0, 0): ALIGNED, ("cross", 1, 2): pointing([0, 1, 1, 3, 4, 5], 6, 0.6)})
-    found = {one.what: one for one in stand_out(clear, aligner("output"))}["aligns"]
+    found = {one.pattern: one for one in salient_heads(clear, aligner("output"))}["aligns"]
     assert (found.layer, found.head, found.measured, found.to) == (1, 2, True, "output")
-    assert {one.what: one for one in stand_out(clear)}["aligns"].head == 0
+    assert {one.pattern: one for one in salient_heads(clear)}["aligns"].head == 0
 
 
 def test_it_is_read_from_the_row_that_reads_the_word() -> None:
     """le, para, pluie, rouge are written by rows 0 to 3 and read by rows 1 to 4."""
     later = pointing([5, 0, 2, 3, 1, 4], 6)
-    found = {one.what: one for one in stand_out(Given({("cross", 1, 2): later}), aligner("input"))}[
-        "aligns"
-    ]
-    assert (found.word, found.other) == ("parapluie", "umbrella")
+    found = {
+        one.pattern: one for one in salient_heads(Given({("cross", 1, 2): later}), aligner("input"))
+    }["aligns"]
+    assert (found.word, found.attended_word) == ("parapluie", "umbrella")
     assert found.weight == pytest.approx(0.92)
     assert found.rows == (2, 3)
     assert (found.count, found.of) == (3, 3)
     wrong = {
-        one.what: one for one in stand_out(Given({("cross", 1, 2): later}), aligner("output"))
+        one.pattern: one
+        for one in salient_heads(Given({("cross", 1, 2): later}), aligner("output"))
     }["aligns"]
-    assert (wrong.word, wrong.other) == ("rouge", "umbrella")
+    assert (wrong.word, wrong.attended_word) == ("rouge", "umbrella")
 
 
 def test_where_it_is_unsure_it_is_told_of_with_its_weight() -> None:
-    found = {one.what: one for one in stand_out(Given({}), aligner("input"))}["aligns"]
+    found = {one.pattern: one for one in salient_heads(Given({}), aligner("input"))}["aligns"]
     assert found.count == 0
-    assert found.weight < sentence_heads.CLEAR
+    assert found.weight < sentence_heads.MIN_SHARE
 
 
 def test_nothing_is_said_of_even_weights() -> None:
-    assert stand_out(Given({})) == []
+    assert salient_heads(Given({})) == []
 
 
 def test_each_sort_is_found_where_it_was_put() -> None:
@@ -111,17 +112,17 @@ def test_each_sort_is_found_where_it_was_put() -> None:
     found = by_what(trace)
     aligns = found["aligns"]
     assert (aligns.kind, aligns.layer, aligns.head) == ("cross", 1, 2)
-    assert (aligns.word, aligns.other, aligns.rows) == ("parapluie", "umbrella", (1, 2))
+    assert (aligns.word, aligns.attended_word, aligns.rows) == ("parapluie", "umbrella", (1, 2))
     # Two pieces at each end: 0.9 and the share of 0.02 for the other one.
     assert aligns.weight == pytest.approx(0.92, abs=1e-6)
     assert aligns.share == pytest.approx((0.9 + 0.92 + 0.9) / 3, abs=1e-6)
     assert (aligns.count, aligns.of) == (3, 3)
     back = found["back"]
     assert (back.kind, back.layer, back.head) == ("encoder", 0, 1)
-    assert (back.word, back.other, back.rows) == ("red", "the", (1,))
+    assert (back.word, back.attended_word, back.rows) == ("red", "the", (1,))
     assert (back.count, back.of, back.weight) == (2, 2, pytest.approx(0.8, abs=1e-6))
     rests = found["rests"]
-    assert (rests.kind, rests.layer, rests.head, rests.other) == ("encoder", 1, 0, "</s>")
+    assert (rests.kind, rests.layer, rests.head, rests.attended_word) == ("encoder", 1, 0, "</s>")
     assert rests.share == pytest.approx(0.97, abs=1e-6)
     assert (rests.count, rests.of) == (1, 3 * LAYERS * HEADS)
 
@@ -144,17 +145,17 @@ def test_a_head_that_looks_at_one_word_always_does_not_align() -> None:
 def test_the_decoders_first_row_has_no_choice_and_does_not_count() -> None:
     rest = np.tril(np.full((6, 6), 1e-3, np.float32))
     rest[:, 0] = [1, 0.4, 0.4, 0.4, 0.4, 0.4]
-    assert stand_out(Given({("decoder", 0, 0): rest})) == []
+    assert salient_heads(Given({("decoder", 0, 0): rest})) == []
     rest[1:, 0] = 0.6
-    [one] = stand_out(Given({("decoder", 0, 0): rest}))
-    assert (one.what, one.kind, one.other) == ("rests", "decoder", "<s>")
+    [one] = salient_heads(Given({("decoder", 0, 0): rest}))
+    assert (one.pattern, one.kind, one.attended_word) == ("rests", "decoder", "<s>")
     assert one.share == pytest.approx(0.6, abs=1e-6)
 
 
 @pytest.mark.parametrize("tokens", [("▁a", "</s>"), (".", "</s>"), ("▁a", ".", "▁b", "</s>")])
 def test_fewer_than_two_words_show_nothing(tokens: tuple[str, ...]) -> None:
     trace = replace(Given({}), src_tokens=tokens, tgt_tokens=("<s>",))
-    assert {one.what for one in stand_out(trace)} <= {"rests"}
+    assert {one.pattern for one in salient_heads(trace)} <= {"rests"}
 
 
 def test_of_equal_weights_a_word_has_one_pair() -> None:
@@ -167,12 +168,12 @@ def test_of_equal_weights_a_word_has_one_pair() -> None:
 def test_what_is_said_of_a_model_is_in_its_trace(
     trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sentence_heads, "CLEAR", 0.0)
-    found = stand_out(trace)
-    assert {one.what for one in found} == {"aligns", "back", "rests"}
+    monkeypatch.setattr(sentence_heads, "MIN_SHARE", 0.0)
+    found = salient_heads(trace)
+    assert {one.pattern for one in found} == {"aligns", "back", "rests"}
     for one in found:
         weights = trace.weights(one.kind, one.layer)[one.head].astype(float)
-        if one.what == "rests":
+        if one.pattern == "rests":
             rows = weights[1:] if one.kind == "decoder" else weights
             column = 0 if one.kind == "decoder" else -1
             assert one.weight == pytest.approx(rows[:, column].mean(), abs=1e-6)
@@ -183,6 +184,6 @@ def test_what_is_said_of_a_model_is_in_its_trace(
             sum(weights[row, i] for row in one.rows for i, n in enumerate(numbers) if n == number)
             / len(one.rows)
             for number, label in enumerate(labels)
-            if label == one.other
+            if label == one.attended_word
         ]
         assert any(abs(weight - one.weight) < 1e-6 for weight in seen)

@@ -77,7 +77,7 @@ def test_counts_have_a_closed_form_and_pytorchs_own_total(
     layer = RIVALS[name](RivalConfig(d, k=k, r=r))
     with FlopCounterMode(display=False) as flops:
         layer(torch.zeros(1, n, d))
-    assert 2 * found.whole == flops.get_total_flops()
+    assert 2 * found.total == flops.get_total_flops()
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_a_small_budget_ends_early() -> None:
     assert {one.layer for one in found} <= set(RIVALS)
     assert found[0].layer == "self-attention"
     assert found[0].n == timing.LENGTHS[0]
-    assert found[0].products == count("self-attention", timing.LENGTHS[0], 8).whole
+    assert found[0].products == count("self-attention", timing.LENGTHS[0], 8).total
     assert all(one.forward > 0 and one.backward > 0 and one.runs >= 3 for one in found)
     assert len(found) < len(RIVALS) * len(timing.LENGTHS)
 
@@ -59,7 +59,7 @@ def test_a_small_budget_ends_early() -> None:
 def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     config = RivalConfig(8, r=5)
     room = timing.memory("self-attention", 128, config)
-    monkeypatch.setattr("transformer.analysis.table1.timing.MEMORY", room)
+    monkeypatch.setattr("transformer.analysis.table1.timing.MAX_MEMORY_BYTES", room)
     longest = {one.layer: one.n for one in timing.measure(d=8, r=5, budget=4.0)}
     assert longest["self-attention"] == 128 < longest["convolutional"]
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.gold_alignments checkpoints/en-fr GOLD.tsv.gz --keep
 
-measures every head and writes `aligner.json` into the checkpoint's folder: which head it is, how
-it is read, its alignment error rates and where the gold links come from. Pages that show where a
-translated word comes from show this head. The file belongs to the weights it was measured on; a
-checkpoint without one, or with other weights, has no aligner head.
+measures every head and writes `aligner.json` into the checkpoint's folder: the head, the method
+that reads its alignment, its alignment error rates and the source of the gold links. Pages that
+show where a translated word comes from use this head. The file belongs to the weights it was
+measured on; a checkpoint without the file, or with other weights, has no aligner head.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from transformer.analysis.alignment.leaderboard import WAYS, By, Leaderboard, To
+from transformer.analysis.alignment.leaderboard import (
+    ALIGNMENT_METHODS,
+    Leaderboard,
+    ScoreKind,
+    TargetRow,
+)
 from transformer.checkpoint import checkpoint_hash
 from transformer.config import ModelConfig
 from transformer.text.files import atomic_path, read_json
@@ -37,11 +42,11 @@ class GoldErrors:
     Attributes:
         name: of the gold set.
         source: who made the links, and where they were published.
-        sentences: pairs that were counted.
-        head: of the chosen head, by reading: "weights-output", "weights-input", "norms-output",
+        sentences: number of sentence pairs that were counted.
+        head: error of the chosen head by method: "weights-output", "weights-input", "norms-output",
             "norms-input".
-        low, high: 95 % bootstrap interval over sentences, of the reading that was chosen.
-        baselines: of aligners that need no Transformer, by name: "diagonal", "model 1",
+        low, high: 95 % bootstrap interval over sentences, for the chosen method.
+        baselines: errors of aligners that need no Transformer, by name: "diagonal", "model 1",
             "statistical", "chance".
     """
 
@@ -56,32 +61,33 @@ class GoldErrors:
 
 @dataclass(frozen=True)
 class AlignerHead:
-    """The head that a checkpoint's pages show as its aligner.
+    """The head that pages show as the checkpoint's aligner.
 
     Attributes:
-        layer, head: in the cross-attention, counted from 0.
-        by: whether its weights or the norms of what they move have the lowest error.
-        to: the row that a target word is read from: the one that writes it, "output", or the next
-            one, which reads it, "input".
-        weights_to: the same, of its weights alone, for pages that show weights.
+        layer, head: indices in cross-attention, from 0.
+        by: the score with the lowest error: its "weights", or the "norms" of the weighted values.
+        to: the row that a target word is read from: "output", the row that writes the word, or
+            "input", the next row, which reads it.
+        weights_to: the best row if only weights are used, for pages that show weights.
         gold: its errors on each gold set.
     """
 
     layer: int
     head: int
-    by: By
-    to: To
-    weights_to: To
+    by: ScoreKind
+    to: TargetRow
+    weights_to: TargetRow
     gold: tuple[GoldErrors, ...]
 
 
 def choose_aligner_head(
     boards: Sequence[Leaderboard], names: Sequence[str], sources: Sequence[str]
 ) -> AlignerHead:
-    """Return the head and reading with the lowest mean error over the gold sets.
+    """Return the head and method with the lowest mean error over the gold sets.
 
     Args:
-        boards: of the same checkpoint, one for each gold set, with all of `WAYS`.
+        boards: leaderboards of the same checkpoint, one for each gold set, with all
+            `ALIGNMENT_METHODS`.
         names, sources: of the gold sets, in the same order.
 
     Raises:
@@ -90,31 +96,36 @@ def choose_aligner_head(
     if not boards:
         raise ValueError("choosing an aligner head needs at least one set of gold links")
     errors = [_errors(board) for board in boards]
-    mean = {key: sum(one[key] for one in errors) / len(errors) for key in errors[0]}
+    mean = {
+        key: sum(board_errors[key] for board_errors in errors) / len(errors) for key in errors[0]
+    }
     layer, head, by, to = min(mean, key=mean.__getitem__)
-    reads: tuple[To, To] = ("output", "input")
-    weights_to = min(reads, key=lambda one: mean[layer, head, "weights", one])
+    rows: tuple[TargetRow, TargetRow] = ("output", "input")
+    weights_to = min(rows, key=lambda row: mean[layer, head, "weights", row])
     gold = []
     for board, name, source in zip(boards, names, sources, strict=True):
-        right = board.counts.drawn([board.counts.heads[by, to][:, layer, head]])
-        (interval,) = right.together()
-        others = board.table[~board.table["aligner"].isin(["head", "layer"])]
-        found = _errors(board)
+        accuracy = board.counts.bootstrap_samples([board.counts.heads[by, to][:, layer, head]])
+        (interval,) = accuracy.simultaneous_intervals()
+        baselines = board.table[~board.table["aligner"].isin(["head", "layer"])]
+        errors_of_board = _errors(board)
         gold.append(
             GoldErrors(
                 name,
                 source,
                 board.n_sentences,
-                {f"{by}-{to}": found[layer, head, by, to] for by, to in WAYS},
+                {
+                    f"{by}-{to}": errors_of_board[layer, head, by, to]
+                    for by, to in ALIGNMENT_METHODS
+                },
                 1 - interval.high,
                 1 - interval.low,
-                dict(zip(others["aligner"], others["aer"].astype(float), strict=True)),
+                dict(zip(baselines["aligner"], baselines["aer"].astype(float), strict=True)),
             )
         )
     return AlignerHead(layer, head, by, to, weights_to, tuple(gold))
 
 
-def _errors(board: Leaderboard) -> dict[tuple[int, int, By, To], float]:
+def _errors(board: Leaderboard) -> dict[tuple[int, int, ScoreKind, TargetRow], float]:
     heads = board.table[board.table["aligner"] == "head"]
     return {
         (int(line["layer"]), int(line["head"]), line["by"], line["to"]): float(line["aer"])
@@ -122,28 +133,28 @@ def _errors(board: Leaderboard) -> dict[tuple[int, int, By, To], float]:
     }
 
 
-def save_aligner_head(folder: str | os.PathLike[str], found: AlignerHead) -> Path:
+def save_aligner_head(folder: str | os.PathLike[str], aligner: AlignerHead) -> Path:
     """Write `aligner.json` for the weights in `folder`, and return its path. Raises OSError."""
     path = Path(folder) / ALIGNER
     values = {
         "checkpoint": checkpoint_hash(folder),
         "when": int(time.time()),
-        "layer": found.layer,
-        "head": found.head,
-        "by": found.by,
-        "to": found.to,
-        "weights_to": found.weights_to,
+        "layer": aligner.layer,
+        "head": aligner.head,
+        "by": aligner.by,
+        "to": aligner.to,
+        "weights_to": aligner.weights_to,
         "gold": [
             {
-                "name": one.name,
-                "source": one.source,
-                "sentences": one.sentences,
-                "head": _rounded(one.head),
-                "low": round(one.low, 4),
-                "high": round(one.high, 4),
-                "baselines": _rounded(one.baselines),
+                "name": gold_errors.name,
+                "source": gold_errors.source,
+                "sentences": gold_errors.sentences,
+                "head": _rounded(gold_errors.head),
+                "low": round(gold_errors.low, 4),
+                "high": round(gold_errors.high, 4),
+                "baselines": _rounded(gold_errors.baselines),
             }
-            for one in found.gold
+            for gold_errors in aligner.gold
         ],
     }
     with atomic_path(path) as temporary:
@@ -177,20 +188,23 @@ def load_aligner_head(
         if not (0 <= layer < config.n_layers and 0 <= head < config.n_heads):
             return None
         by, to = _one_of(values["by"], "weights", "norms"), _to(values["to"])
-        gold = tuple(_gold(one) for one in values["gold"])
+        gold = tuple(_gold(entry) for entry in values["gold"])
         return AlignerHead(layer, head, by, to, _to(values["weights_to"]), gold) if gold else None
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
 def _gold(values: Mapping[str, Any]) -> GoldErrors:
-    """Raises ValueError, KeyError or TypeError for anything that was not written by us."""
-    head = {f"{by}-{to}": _rate(values["head"][f"{by}-{to}"]) for by, to in WAYS}
+    """Raise ValueError, KeyError or TypeError for anything that `save_aligner_head` did not "
+    "write."""
+    head = {f"{by}-{to}": _rate(values["head"][f"{by}-{to}"]) for by, to in ALIGNMENT_METHODS}
     names = "diagonal", "model 1", "statistical", "chance"
     baselines = {name: _rate(values["baselines"][name]) for name in names}
     texts = [values["name"], values["source"]]
     if not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
-        raise ValueError("the name or the source of a gold set is no short text")
+        raise ValueError(
+            f"the name and source of a gold set must be texts of at most {MAX_TEXT} characters"
+        )
     bounds = _rate(values["low"]), _rate(values["high"])
     return GoldErrors(texts[0], texts[1], int(values["sentences"]), head, *bounds, baselines)
 
@@ -198,16 +212,16 @@ def _gold(values: Mapping[str, Any]) -> GoldErrors:
 def _rate(value: Any) -> float:
     rate = float(value)
     if not (math.isfinite(rate) and 0 <= rate <= 1):
-        raise ValueError(f"an error rate is between 0 and 1, not {rate}")
+        raise ValueError(f"an error rate must be between 0 and 1, not {rate}")
     return rate
 
 
-def _to(value: Any) -> To:
-    found: To = _one_of(value, "output", "input")
-    return found
+def _to(value: Any) -> TargetRow:
+    row: TargetRow = _one_of(value, "output", "input")
+    return row
 
 
 def _one_of(value: Any, *choices: Any) -> Any:
     if value not in choices:
-        raise ValueError(f"{value!r} is none of {', '.join(choices)}")
+        raise ValueError(f"{value!r} must be one of {', '.join(choices)}")
     return value

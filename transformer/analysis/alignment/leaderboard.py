@@ -20,20 +20,26 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from transformer.analysis.alignment.baselines import baseline_counts, teaching
+from transformer.analysis.alignment.baselines import baseline_counts, training_pairs
 from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Linked
-from transformer.analysis.corpora.passes import NumberedBatch, Progress, encoded, silent, watch
+from transformer.analysis.corpora.passes import (
+    NumberedBatch,
+    Progress,
+    encode_corpus,
+    no_progress,
+    run_with_hooks,
+)
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
 from transformer.measures.words import merge
 from transformer.model.attention import MultiHeadAttention
 
-By = Literal["weights", "norms"]
-To = Literal["output", "input"]
-WAYS: tuple[tuple[By, To], ...] = (
+ScoreKind = Literal["weights", "norms"]
+TargetRow = Literal["output", "input"]
+ALIGNMENT_METHODS: tuple[tuple[ScoreKind, TargetRow], ...] = (
     ("weights", "output"),
     ("weights", "input"),
     ("norms", "output"),
@@ -43,56 +49,59 @@ WAYS: tuple[tuple[By, To], ...] = (
 
 @dataclass(frozen=True)
 class Leaderboard:
-    """How well heads align.
+    """How well heads align words.
 
     Attributes:
-        table: a line an aligner and way, the lowest error first: "aligner" ("head"; "layer", all
-            its heads together; "diagonal"; "chance", a source word drawn for each target word;
-            "model 1" and "statistical", learned from the sentences, see `baselines.teaching`),
-            "by", "to", "layer", "head", "aer", "precision", "recall".
+        table: a row for each aligner and method, the lowest error first: "aligner" ("head";
+            "layer", all its heads together; "diagonal"; "chance", a random source word for each
+            target word; "model 1" and "statistical", learned from the sentences, see
+            `baselines.training_pairs`), "by", "to", "layer", "head", "aer", "precision", "recall".
         counts: what each counted sentence adds to these rates.
-        n_sentences: with gold links, and counted.
-        n_taught: pairs of sentences that the statistical aligners learned from.
-        left_out: numbers of the sentences whose gold words are not those of the text.
+        n_sentences: number of sentences that have gold links and were counted.
+        n_training_pairs: number of sentence pairs that the statistical aligners learned from.
+        left_out: numbers of the sentences whose gold words do not match the text.
     """
 
     table: pd.DataFrame
     counts: AlignmentCounts
     n_sentences: int
     left_out: tuple[int, ...]
-    n_taught: int = 0
+    n_training_pairs: int = 0
 
 
 def word_scores(
     scores: Float[np.ndarray, "*heads target source"],
     source: Sequence[int],
     target: Sequence[int],
-    to: To = "output",
+    to: TargetRow = "output",
 ) -> Float[np.ndarray, "*heads target_words source_words"]:
-    """Scores of pieces, added up within a source word and averaged within a target word.
+    """Sum the scores of pieces within each source word and average them within each target word.
 
     Args:
-        scores: of cross attention, a row for every piece that is written, `</s>` last, and a
-            column for every source piece, `</s>` last; `trace.weights("cross", layer)` or
+        scores: of cross-attention, a row for every piece that is written and a column for every
+            source piece, both with `</s>` last; `trace.weights("cross", layer)` or
             `norms.contributions(...)`.
-        source, target: the word of every piece, without `</s>`, never falling: `gold.words_of`, or
-            `measures.words.words` without its last. A word without a piece has no row or column.
-        to: "output": word i from the rows that write it. "input": from those that read it.
+        source, target: the word number of every piece, without `</s>`, never decreasing:
+            `gold.words_of`, or `measures.words.words` without its last. A word without a piece has
+            no row or column.
+        to: "output": word i is read from the rows that write it; "input": from those that read it.
     """
     first = 1 if to == "input" else 0
     rows = scores[..., first : first + len(target), : len(source)]
-    places = (np.unique(words, return_inverse=True)[1].tolist() for words in (target, source))
-    return merge(rows, *places)
+    word_indices = (np.unique(words, return_inverse=True)[1].tolist() for words in (target, source))
+    return merge(rows, *word_indices)
 
 
 def aligned_words(
     scores: Float[np.ndarray, "*heads target source"],
     source: Sequence[int],
     target: Sequence[int],
-    to: To = "output",
+    to: TargetRow = "output",
 ) -> tuple[Int[np.ndarray, "words"], Int[np.ndarray, "*heads words"]]:
-    """The target words, and for each the source word with the greatest of `word_scores`, which
-    takes the same."""
+    """Return the target words, and for each the source word with the largest of `word_scores`.
+
+    The arguments are those of `word_scores`.
+    """
     merged = word_scores(scores, source, target, to)
     return np.unique(target), np.unique(source)[merged.argmax(axis=-1)]
 
@@ -100,79 +109,86 @@ def aligned_words(
 def leaderboard(
     translator: Translator,
     corpus: Corpus,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
     *,
-    ways: Sequence[tuple[By, To]] = WAYS,
+    methods: Sequence[tuple[ScoreKind, TargetRow]] = ALIGNMENT_METHODS,
     ends: bool = False,
 ) -> Leaderboard:
-    """All heads, and all heads of a layer together, over the sentences with gold links.
+    """Measure all heads, and all heads of a layer together, over the sentences with gold links.
 
     Heads together are the mean of their weights, or the norm of the sum of their vectors.
 
     Args:
-        ends: a target word that looks at `</s>` most has no link, as in the program of Kobayashi
-            et al.; else `</s>` does not count and every target word has one.
+        ends: whether a target word with its largest score on `</s>` has no link, as in the program
+            of Kobayashi et al.; otherwise `</s>` does not count and every target word has one.
 
     Raises:
         ValueError: if no sentence has gold links that fit its text, or one is too long.
     """
-    given = [n for n, sentence in enumerate(corpus.sentences) if sentence.gold is not None]
-    if not given:
+    with_gold = [n for n, sentence in enumerate(corpus.sentences) if sentence.gold is not None]
+    if not with_gold:
         raise ValueError(
-            f"{corpus.name} has no gold links; give pairs with a third column of links, as 0-0 1-2"
+            f"{corpus.name} has no gold links; use pairs with a third column of links, as 0-0 1-2"
         )
-    chosen = Corpus(corpus.name, tuple(corpus.sentences[n] for n in given))
-    pairs, names = encoded(translator, chosen), translator.vocabulary.tokens
+    chosen = Corpus(corpus.name, tuple(corpus.sentences[n] for n in with_gold))
+    pairs, names = encode_corpus(translator, chosen), translator.vocabulary.tokens
     words = [
-        Linked.of(names(pair.src[:-1]), names(pair.out[:-1]), sentence.gold)
+        Linked.from_pieces(names(pair.src[:-1]), names(pair.out[:-1]), sentence.gold)
         if sentence.gold
         else None
         for pair, sentence in zip(pairs, chosen.sentences, strict=True)
     ]
-    counted = [n for n, each in enumerate(words) if each is not None]
+    counted = [n for n, linked in enumerate(words) if linked is not None]
     if not counted:
         raise ValueError(
-            f"{corpus.name}: in none of {len(given)} sentences are the words of the gold links "
-            "those of the text, as the model spells it"
+            f"{corpus.name}: in none of {len(with_gold)} sentences do the words of the gold links "
+            "match the text as the model tokenizes it"
         )
     config = translator.model.config
     size = (3, config.n_layers, config.n_heads + 1, len(counted))
-    hits: dict[tuple[str, str], npt.NDArray[Any]] = {way: np.zeros(size) for way in ways}
+    hits: dict[tuple[str, str], npt.NDArray[Any]] = {method: np.zeros(size) for method in methods}
 
     def hooks(batch: NumberedBatch) -> Hooks:
         functions: dict[str, Callable[[Tensor, str], None]] = {}
         for layer in range(config.n_layers):
-            look = _Look(translator, layer, ways, lambda *found, batch=batch: add(batch, *found))
+            recorder = _LayerRecorder(
+                translator, layer, methods, lambda *scored, batch=batch: add(batch, *scored)
+            )
             site = WEIGHTS["cross"].format(layer)
-            functions |= {site: look.weights, site.replace("_weights", "_value"): look.values}
+            functions |= {
+                site: recorder.weights,
+                site.replace("_weights", "_value"): recorder.values,
+            }
         return Hooks(functions)
 
-    def add(batch: NumberedBatch, layer: int, by: By, scores: npt.NDArray[Any]) -> None:
+    def add(batch: NumberedBatch, layer: int, by: ScoreKind, scores: npt.NDArray[Any]) -> None:
         for row, number in enumerate(batch.numbers):
             sentence = words[counted[number]]
             assert sentence is not None
-            own = scores[row, :, : len(sentence.target) + 1, : len(sentence.source) + 1]
-            # `</s>` is one word more, which nothing is linked to.
+            sentence_scores = scores[row, :, : len(sentence.target) + 1, : len(sentence.source) + 1]
+            # `</s>` counts as one more source word that has no gold links.
             end = [sentence.sure.shape[1]] if ends else []
-            for to in [to for way, to in ways if way == by]:
-                targets, best = aligned_words(own, [*sentence.source, *end], sentence.target, to)
+            for to in [to for method, to in methods if method == by]:
+                targets, best = aligned_words(
+                    sentence_scores, [*sentence.source, *end], sentence.target, to
+                )
                 links = best < sentence.sure.shape[1]
                 hits[by, to][2, layer, :, number] = links.sum(axis=-1)
-                for which, table in enumerate((sentence.sure, sentence.possible)):
+                for count_row, table in enumerate((sentence.sure, sentence.possible)):
                     right = table[targets, np.where(links, best, 0)] & links
-                    hits[by, to][which, layer, :, number] = right.sum(axis=-1)
+                    hits[by, to][count_row, layer, :, number] = right.sum(axis=-1)
 
-    watch(translator, [pairs[n] for n in counted], hooks, progress)
-    sentences = [each for each in words if each is not None]
-    taught = teaching(corpus)
-    made = AlignmentCounts(
+    run_with_hooks(translator, [pairs[n] for n in counted], hooks, progress)
+    sentences = [linked for linked in words if linked is not None]
+    training = training_pairs(corpus)
+    alignment_counts = AlignmentCounts(
         hits,
-        baseline_counts(sentences, taught),
-        np.array([float(each.sure.sum()) for each in sentences]),
+        baseline_counts(sentences, training),
+        np.array([float(linked.sure.sum()) for linked in sentences]),
     )
     lines: list[dict[str, Any]] = [
-        {"aligner": name, "by": "", "to": ""} | made.rates(counts)
-        for name, counts in made.rivals.items()
+        {"aligner": name, "by": "", "to": ""} | alignment_counts.rates(counts)
+        for name, counts in alignment_counts.baselines.items()
     ]
     for (by, to), counts in hits.items():
         for layer in range(config.n_layers):
@@ -181,54 +197,54 @@ def leaderboard(
                 lines.append(
                     {"aligner": "head" if single else "layer", "by": by, "to": to, "layer": layer}
                     | ({"head": head} if single else {})
-                    | made.rates(counts[:, layer, head])
+                    | alignment_counts.rates(counts[:, layer, head])
                 )
     columns = ["aligner", "by", "to", "layer", "head", "aer", "precision", "recall"]
     table = pd.DataFrame(lines, columns=columns).astype({"layer": "Int64", "head": "Int64"})
-    left_out = tuple(n for n, each in zip(given, words, strict=True) if each is None)
+    left_out = tuple(n for n, linked in zip(with_gold, words, strict=True) if linked is None)
     table = table.sort_values("aer", kind="stable", ignore_index=True)
-    return Leaderboard(table, made, len(sentences), left_out, len(taught))
+    return Leaderboard(table, alignment_counts, len(sentences), left_out, len(training))
 
 
-class _Look:
-    """The hooks of one layer: scores of each head and of all together, given to `add`."""
+class _LayerRecorder:
+    """The hooks of one layer: they pass the scores of each head, and of all together, to `add`."""
 
     def __init__(
         self,
         translator: Translator,
         layer: int,
-        ways: Sequence[tuple[By, To]],
-        add: Callable[[int, By, npt.NDArray[Any]], None],
+        methods: Sequence[tuple[ScoreKind, TargetRow]],
+        add: Callable[[int, ScoreKind, npt.NDArray[Any]], None],
     ) -> None:
         self.layer, self.add = layer, add
-        self.by = dict.fromkeys(by for by, _ in ways)
+        self.by = dict.fromkeys(by for by, _ in methods)
         module = translator.model.get_submodule(f"decoder.layers.{layer}.cross_attn")
         assert isinstance(module, MultiHeadAttention)
         self.w_o = module.w_o.T.unflatten(0, (module.n_heads, -1))  # (heads, d_k, d_model)
-        self.sent: Tensor | None = None
+        self.value_vectors: Tensor | None = None
 
     def values(self, values: Float[Tensor, "rows heads source d_k"], name: str) -> None:
-        self.sent = values @ self.w_o
+        self.value_vectors = values @ self.w_o
 
     def weights(self, weights: Float[Tensor, "rows heads target source"], name: str) -> None:
         if "weights" in self.by:
-            both = torch.cat([weights, weights.mean(1, keepdim=True)], dim=1)
-            self.add(self.layer, "weights", both.float().cpu().numpy())
+            with_mean = torch.cat([weights, weights.mean(1, keepdim=True)], dim=1)
+            self.add(self.layer, "weights", with_mean.float().cpu().numpy())
         if "norms" in self.by:
-            assert self.sent is not None
-            self.add(self.layer, "norms", _norms(weights, self.sent).float().cpu().numpy())
+            assert self.value_vectors is not None
+            self.add(self.layer, "norms", _norms(weights, self.value_vectors).float().cpu().numpy())
 
 
 def _norms(
     weights: Float[Tensor, "rows heads target source"],
-    sent: Float[Tensor, "rows heads source d_model"],
+    value_vectors: Float[Tensor, "rows heads source d_model"],
 ) -> Float[Tensor, "rows heads_and_all target source"]:
-    """‖α f(x)‖ of every head, then ‖Σ_h α f(x)‖; many sentences at once, else
-    `norms.contributions` and `norms.summed_contributions`.
+    """Return ‖α f(x)‖ of every head, then ‖Σ_h α f(x)‖, for a batch of sentences.
 
-    The sum is measured by the heads' products f_g·f_h, so that no vector is made for each weight.
+    For one sentence, see `norms.contributions` and `norms.summed_contributions`. The norm of the
+    sum is computed from the products f_g·f_h of the heads, without a vector for each weight.
     """
-    products = torch.einsum("bgkd,bhkd->bghk", sent, sent)
+    products = torch.einsum("bgkd,bhkd->bghk", value_vectors, value_vectors)
     single = weights * products.diagonal(dim1=1, dim2=2).movedim(-1, 1)[:, :, None].sqrt()
     together = torch.einsum("bgqk,bghk,bhqk->bqk", weights, products, weights)
     return torch.cat([single, together.clamp(min=0).sqrt()[:, None]], dim=1)

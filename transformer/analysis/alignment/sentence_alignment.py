@@ -1,10 +1,10 @@
-"""One sentence's word alignment, read off one head: `leaderboard` does it for a corpus.
+"""The word alignment of one sentence from one head; `leaderboard` measures a corpus.
 
 trace = translator.trace("The cat sleeps.")
-found = aligned(translator.model, trace, layer=0, head=0, to="input")
-found.links()           # {(0, 0), (1, 1), …}: a source word, a target word
-found.symmetrized()     # links from both directions
-found.error(gold)       # AER, where somebody knows better
+alignment = aligned(translator.model, trace, layer=0, head=0, to="input")
+alignment.links()           # {(0, 0), (1, 1), …}: a source word, a target word
+alignment.symmetrized()     # links of both directions combined
+alignment.error(gold)       # AER, if gold links are known
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pandas as pd
 from jaxtyping import Float
 
 from transformer.analysis.alignment.error_rate import alignment_error
-from transformer.analysis.alignment.leaderboard import By, To, word_scores
+from transformer.analysis.alignment.leaderboard import ScoreKind, TargetRow, word_scores
 from transformer.analysis.alignment.symmetrization import Symmetrization, symmetrize
 from transformer.analysis.attribution.norms import contributions
 from transformer.analysis.corpora.gold import Gold, Link, words_of
@@ -28,29 +28,29 @@ from transformer.model import Transformer
 
 @dataclass(frozen=True)
 class Aligned:
-    """What a head links in one sentence.
+    """The word alignment of one head in one sentence.
 
     Attributes:
-        source, target: the words, `</s>` left out.
-        owners: the target word of every piece that is written, `</s>` left out.
-        to: which row a target word is read off: the one that writes it, "output", or the next one,
-            which reads it, "input".
-        scores: of both, (target, source); a word's weights or norms.
+        source, target: the words, without `</s>`.
+        owners: the target word of every piece that is written, without `</s>`.
+        to: the row that a target word is read from: "output", the one that writes it, or "input",
+            the next one, which reads it.
+        scores: for both rows, (target, source): a word's weights or norms.
     """
 
     source: tuple[str, ...]
     target: tuple[str, ...]
     owners: tuple[int, ...]
-    to: To
-    scores: Mapping[To, Float[np.ndarray, "target source"]]
+    to: TargetRow
+    scores: Mapping[TargetRow, Float[np.ndarray, "target source"]]
 
     def links(self) -> set[Link]:
-        """Each target word with the source word that has the greatest score."""
+        """Link each target word to the source word with the largest score."""
         best = self.scores[self.to].argmax(axis=-1)
         return {(int(source), target) for target, source in enumerate(best)}
 
     def backward_links(self) -> set[Link]:
-        """Each source word with the target word that has the greatest score for it."""
+        """Link each source word to the target word with the largest score for it."""
         best = self.scores[self.to].argmax(axis=0)
         return {(source, int(target)) for source, target in enumerate(best)}
 
@@ -78,23 +78,29 @@ class Aligned:
         return symmetrize(self.links(), backward, method)
 
     def error(self, gold: Gold) -> float:
-        """AER of these links; see `error_rate.alignment_error`. Raises ValueError if `gold` counts
-        other words."""
+        """Return the AER of these links; see `error_rate.alignment_error`.
+
+        Raises:
+            ValueError: if `gold` uses other words.
+        """
         if (gold.source_words, gold.target_words) != (self.source, self.target):
-            raise ValueError("the gold links count other words than these; align with `gold=`")
+            raise ValueError("the gold links are for other words than these; align with `gold=`")
         return alignment_error(self.links(), gold.sure, gold.possible)
 
     def to_frame(self) -> pd.DataFrame:
-        """A line a pair of words: "source", "target" (numbers from 0), "source_word",
-        "target_word", "output" and "input" (its scores), "linked"."""
+        """Return a row for each pair of words.
+
+        Columns: "source", "target" (numbers from 0), "source_word", "target_word", "output" and
+        "input" (its scores), "linked".
+        """
         links = self.links()
         return pd.DataFrame(
             [
-                {"source": i, "target": j, "source_word": one, "target_word": other}
+                {"source": i, "target": j, "source_word": source_word, "target_word": target_word}
                 | {to: float(scores[j, i]) for to, scores in self.scores.items()}
                 | {"linked": (i, j) in links}
-                for j, other in enumerate(self.target)
-                for i, one in enumerate(self.source)
+                for j, target_word in enumerate(self.target)
+                for i, source_word in enumerate(self.source)
             ]
         )
 
@@ -104,23 +110,23 @@ def aligned(
     trace: Trace,
     layer: int,
     head: int,
-    by: By = "weights",
-    to: To = "output",
+    by: ScoreKind = "weights",
+    to: TargetRow = "output",
     gold: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> Aligned:
-    """The words that head `head` of the cross attention in layer `layer` links.
+    """Return the words that head `head` of the cross-attention in layer `layer` links.
 
     Args:
-        trace: with the layer's weights; by norms with the values and heads of its cross attention.
-        gold: source and target words as gold links count them; else words are what stands between
-            blanks.
+        trace: with the layer's weights; by norms with the values and heads of its cross-attention.
+        gold: source and target words as gold links count them; by default words are separated by
+            spaces.
 
     Raises:
-        ValueError: for a head that is not there, a text without words, or one that is not made of
-            the words in `gold`.
+        ValueError: for a head that does not exist, a text without words, or one that does not
+            consist of the words in `gold`.
     """
     if not 0 <= head < trace.n_heads:
-        raise ValueError(f"there is no head {head}; the model has {trace.n_heads}, from 0")
+        raise ValueError(f"there is no head {head}; the heads are 0 to {trace.n_heads - 1}")
     if by == "weights":
         scores = trace.weights("cross", layer)
     else:
@@ -129,25 +135,28 @@ def aligned(
     pieces = trace.src_tokens[:-1], trace.predicted_tokens[:-1]
     if not all(pieces):
         raise ValueError("there is nothing to align: one side has no words")
-    given = gold or (trace.source.split(), trace.text.split())
-    sides = [_owners(*side, gold is None) for side in zip(pieces, given, strict=True)]
+    words_per_side = gold or (trace.source.split(), trace.text.split())
+    sides = [_owners(*side, gold is None) for side in zip(pieces, words_per_side, strict=True)]
     (source, target), names = zip(*sides, strict=True)
-    found: dict[To, Float[np.ndarray, "target source"]] = {
-        which: word_scores(scores[head], source, target, which) for which in ("output", "input")
+    scores_by_row: dict[TargetRow, Float[np.ndarray, "target source"]] = {
+        row: word_scores(scores[head], source, target, row) for row in ("output", "input")
     }
-    return Aligned(names[0], names[1], tuple(target), to, found)
+    return Aligned(names[0], names[1], tuple(target), to, scores_by_row)
 
 
 def _owners(
-    pieces: Sequence[str], given: Sequence[str], own: bool
+    pieces: Sequence[str], expected: Sequence[str], allow_piece_words: bool
 ) -> tuple[list[int], tuple[str, ...]]:
-    """The word of every piece, and the words; with `own` the pieces' own, should they not make up
-    those that are given."""
-    found = words_of(pieces, given)
-    if found is not None and sorted(set(found)) == list(range(len(given))):
-        return found, tuple(given)
-    if own:
+    """Return the word number of every piece, and the words.
+
+    If the pieces do not consist of the words in `expected`, `allow_piece_words` uses the words that
+    the pieces themselves form.
+    """
+    owners = words_of(pieces, expected)
+    if owners is not None and sorted(set(owners)) == list(range(len(expected))):
+        return owners, tuple(expected)
+    if allow_piece_words:
         return words(pieces), tuple(word_labels(pieces))
-    if found is None:
-        raise ValueError(f"the text is not made of the words {' '.join(given)!r}")
-    raise ValueError("a word of the gold links shares its only piece with another word")
+    if owners is None:
+        raise ValueError(f"the text does not consist of the words {' '.join(expected)!r}")
+    raise ValueError("a word of the gold links has no piece of its own; use other words")

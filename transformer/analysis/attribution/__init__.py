@@ -1,8 +1,7 @@
-"""Attribution: how much each token contributed to a vector, layer or output token.
+"""Attribution: how much each token contributed to a vector, a layer or an output token.
 
-In go a model and a trace of it, out come matrices over the trace's own tokens: `norms` and
-`contribution` for one head, `rollout`, `flow`, `alti` and `gradients` through all layers,
-`value_zeroing` for one layer, `token_attribution` with several beside each other.
-It may not run the model with an intervention of its own kind (but value zeroing's), nor read a
-corpus.
+The functions take a model and a trace of it and return matrices over the tokens of the trace:
+`norms` and `contribution` for one head, `rollout`, `flow`, `alti` and `gradients` through all
+layers, `value_zeroing` for one layer, `token_attribution` several methods side by side. Apart from
+value zeroing and `relevance`, they do not run the model with interventions.
 """

@@ -1,24 +1,25 @@
-"""Direct logit attribution: what every head adds to the logit of one token, on the straight way up.
+"""Direct logit attribution: what every head adds directly to the logit of one token.
 
-    found = direct_logits(model, trace, 3)              # of the token written at position 3
-    found = direct_logits(model, trace, 3, against=id)  # its lead over another
-    found.table                # a line a part of the decoder: part, layer, head, adds
-    found.heads("cross")       # (layers, heads)
-    found.removed("cross")     # what really goes when that head is taken away at this position
+    result = direct_logits(model, trace, 3)              # of the token written at position 3
+    result = direct_logits(model, trace, 3, against=id)  # its logit less that of another token
+    result.table                # a row for each part of the decoder: part, layer, head, adds
+    result.heads("cross")       # (layers, heads)
+    result.removed("cross")     # the actual change when that head is ablated at this position
 
-The decoder's residual stream is a sum, and the logits are its last state times the embeddings, so
-every sublayer's share can be read off (Elhage et al. 2021, "A Mathematical Framework for
-Transformer Circuits"; called direct logit attribution by what grew out of it). Here each sum is
-followed by a LayerNorm (section 3.1 of the paper: post-norm), which is no sum. It becomes one when
-its standard deviation is taken as it was in this pass (as Kobayashi et al. 2021, arXiv:2109.07152,
-do for BERT): what is left is to subtract a mean and to multiply. Two things follow:
+The decoder's residual stream is a sum and the logits are its last state times the embeddings, so
+the share of every sublayer can be computed (Elhage et al. 2021, "A Mathematical Framework for
+Transformer Circuits"; later called direct logit attribution). Here each sum is followed by a
+LayerNorm (section 3.1 of the paper: post-norm), which is not linear. With the standard deviation of
+this pass held fixed it becomes linear (as Kobayashi et al. 2021, arXiv:2109.07152, do for BERT): it
+subtracts a mean and multiplies. Two things follow:
 
-- All parts together are the logit exactly; a part alone is what it would be if no standard
-  deviation changed without it.
-- Only the straight way counts. What a head says to the heads and networks above it is theirs.
+- All parts together sum exactly to the logit; a single part is what it would add if it did not
+  change any standard deviation.
+- Only the direct path counts. What a head contributes through the heads and networks above it is
+  attributed to those.
 
-A number added to all logits changes no probability. So without a rival it is the token's logit less
-the mean of all logits.
+A number added to all logits changes no probability. So without a second token the value is the
+token's logit less the mean of all logits.
 """
 
 from __future__ import annotations
@@ -34,7 +35,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.attribution.gradients import output_position, rival
-from transformer.analysis.attribution.norms import add_and_norm, attention, numbers, same_model
+from transformer.analysis.attribution.norms import (
+    add_and_norm,
+    attention_module,
+    check_same_model,
+    to_array,
+)
 from transformer.hooks import Hooks
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -42,20 +48,20 @@ from transformer.model.layers import FeedForward
 
 Numbers = npt.NDArray[np.float64]
 KINDS = {"decoder": "self_attn", "cross": "cross_attn"}
-ROWS = 2**13
-"""Most positions of one pass without a head, all heads together."""
+MAX_POSITIONS = 2**13
+"""Maximum number of positions of one ablation pass, over all heads in it."""
 
 
 @dataclass(frozen=True, eq=False)
 class DirectLogits:
-    """What adds up to a logit.
+    """The parts that sum to a logit.
 
     Attributes:
-        value: the logit less the mean of all, or less the rival's.
-        table: a line for each "embedding", "position", head ("decoder", "cross"), "ffn" and "bias"
-            (what the LayerNorms, W^O and the logits add); layer and head -1 where there is none;
-            adds sums to `value`.
-        without: the value when a head is taken away at this position alone, by kind.
+        value: the logit less the mean of all logits, or less that of the other token.
+        table: a row for each "embedding", "position", head ("decoder", "cross"), "ffn" and "bias"
+            (what the LayerNorms, W^O and the logits add); layer and head are -1 where there is
+            none; the column adds sums to `value`.
+        without: the value when a head is ablated at this position only, by kind.
     """
 
     value: float
@@ -63,125 +69,139 @@ class DirectLogits:
     without: dict[str, Float[np.ndarray, "layers heads"]]
 
     def heads(self, kind: str) -> Float[np.ndarray, "layers heads"]:
-        """What every head of a kind, "decoder" or "cross", adds on the straight way."""
+        """Return what every head of a kind, "decoder" or "cross", adds directly."""
         lines = self.table[self.table["part"] == kind]
         return np.asarray(lines["adds"].to_numpy(np.float64).reshape(self.without[kind].shape))
 
     def removed(self, kind: str) -> Float[np.ndarray, "layers heads"]:
-        """What goes when the head is taken away, all else following."""
+        """Return the drop of the value when each head is ablated, including indirect effects."""
         return self.value - self.without[kind]
 
     @property
     def agreement(self) -> float:
-        """Correlation of both over all heads, −1 to 1; NaN where one is the same for all."""
-        one, other = (
-            np.stack([of(kind) for kind in KINDS]).ravel() for of in (self.heads, self.removed)
+        """Correlation of direct and ablation effects over all heads, −1 to 1; NaN if one is
+        constant."""
+        direct, effect = (
+            np.stack([method(kind) for kind in KINDS]).ravel()
+            for method in (self.heads, self.removed)
         )
-        if min(one.std(), other.std()) == 0:
+        if min(direct.std(), effect.std()) == 0:
             return float("nan")
-        return float(np.corrcoef(one, other)[0, 1])
+        return float(np.corrcoef(direct, effect)[0, 1])
 
 
 def direct_logits(
     model: Transformer, trace: Trace, position: int, against: int | str | None = None
 ) -> DirectLogits:
-    """Of `trace.predicted_tokens[position]`.
+    """Decompose the logit of `trace.predicted_tokens[position]`.
 
     Args:
         trace: of this model without hooks, with all sites recorded.
-        against: a rival, as `gradients.rival` takes one.
+        against: another token to compare with, as in `gradients.rival`.
 
     Raises:
-        ValueError: for a trace of another model, or a position or id that is not there.
+        ValueError: for a trace of another model, or a position or id that does not exist.
         KeyError: for a trace without a site that is needed.
     """
-    same_model(model, trace)
+    check_same_model(model, trace)
     chosen = trace.predicted_ids[output_position(trace, position)]
-    other = None if against is None else rival(trace, position, against)
-    up, constant = _direction(model, chosen, other)
-    lines = [("bias", -1, -1, constant), *_down(model, trace, position, up)]
+    rival_id = None if against is None else rival(trace, position, against)
+    direction, constant = _direction(model, chosen, rival_id)
+    lines = [("bias", -1, -1, constant), *_decompose(model, trace, position, direction)]
     table = pd.DataFrame(lines[::-1], columns=["part", "layer", "head", "adds"])
-    return DirectLogits(float(table["adds"].sum()), table, _without(model, trace, position, other))
+    return DirectLogits(
+        float(table["adds"].sum()), table, _values_without_heads(model, trace, position, rival_id)
+    )
 
 
 def _direction(model: Transformer, chosen: int, against: int | None) -> tuple[Numbers, float]:
-    """What the last state is multiplied by, and what is added: embedding and output bias of the
-    token, less the rival's or the mean of all."""
-    table = numbers(model.embedding.weight).astype(np.float64)
+    """Return the vector that the last state is multiplied by, and the constant that is added.
+
+    They are the embedding and output bias of the token, less those of the other token or the mean
+    of all tokens.
+    """
+    table = to_array(model.embedding.weight).astype(np.float64)
     bias = model.output_bias
-    biases = np.zeros(len(table)) if bias is None else numbers(bias).astype(np.float64)
-    other, added = (
+    biases = np.zeros(len(table)) if bias is None else to_array(bias).astype(np.float64)
+    reference, reference_bias = (
         (table.mean(axis=0), biases.mean())
         if against is None
         else (table[against], biases[against])
     )
-    return table[chosen] - other, float(biases[chosen] - added)
+    return table[chosen] - reference, float(biases[chosen] - reference_bias)
 
 
-def _down(
-    model: Transformer, trace: Trace, position: int, up: Numbers
+def _decompose(
+    model: Transformer, trace: Trace, position: int, direction: Numbers
 ) -> Iterator[tuple[str, int, int, float]]:
-    """(part, layer, head, what it adds), from the last layer down to the embedding. `up` is what
-    the residual stream is multiplied by on its way to the logit, and changes at every LayerNorm."""
+    """Yield (part, layer, head, what it adds), from the last layer down to the embedding.
+
+    `direction` is what the residual stream is multiplied by on its way to the logit; it changes at
+    every LayerNorm.
+    """
     for layer in reversed(range(model.config.n_layers)):
         name = f"decoder.layers.{layer}.ffn"
-        up, added = _below_norm(model, trace, name, position, up)
+        direction, added = _through_norm(model, trace, name, position, direction)
         yield "bias", layer, -1, added
         module = model.get_submodule(name)
         assert isinstance(module, FeedForward)
-        yield "ffn", layer, -1, float(up @ trace[f"{name}.hook_output"][position])
+        yield "ffn", layer, -1, float(direction @ trace[f"{name}.hook_output"][position])
         for kind in ("cross", "decoder"):
-            module, site = attention(model, trace, kind, layer)
-            up, added = _below_norm(model, trace, site, position, up)
+            module, site = attention_module(model, trace, kind, layer)
+            direction, added = _through_norm(model, trace, site, position, direction)
             if module.b_o is not None:
-                added += float(up @ numbers(module.b_o))
+                added += float(direction @ to_array(module.b_o))
             yield "bias", layer, -1, added
-            through = (up @ numbers(module.w_o)).reshape(module.n_heads, -1)
+            through = (direction @ to_array(module.w_o)).reshape(module.n_heads, -1)
             written = trace[f"{site}.hook_heads"][:, position]
             for head in reversed(range(module.n_heads)):
                 yield kind, layer, head, float(through[head] @ written[head])
-    yield "position", -1, -1, float(up @ trace["decoder.embed.hook_positions"][position])
-    yield "embedding", -1, -1, float(up @ trace["decoder.embed.hook_tokens"][position])
+    yield "position", -1, -1, float(direction @ trace["decoder.embed.hook_positions"][position])
+    yield "embedding", -1, -1, float(direction @ trace["decoder.embed.hook_tokens"][position])
 
 
-def _below_norm(
-    model: Transformer, trace: Trace, site: str, position: int, up: Numbers
+def _through_norm(
+    model: Transformer, trace: Trace, site: str, position: int, direction: Numbers
 ) -> tuple[Numbers, float]:
-    """The direction below the LayerNorm after `site`, its standard deviation taken as it was; and
-    what its shift adds above."""
+    """Return the direction below the LayerNorm after `site`, and what its shift adds above.
+
+    The standard deviation of this pass is held fixed.
+    """
     norm = add_and_norm(model, site).norm
     total = trace[f"{site}_norm.hook_sum"][position].astype(np.float64)
-    gain, shift = numbers(norm.weight), numbers(norm.bias)
-    below = up * gain / np.sqrt(total.var() + norm.eps)
-    return below - below.mean(), float(up @ shift)
+    gain, shift = to_array(norm.weight), to_array(norm.bias)
+    below = direction * gain / np.sqrt(total.var() + norm.eps)
+    return below - below.mean(), float(direction @ shift)
 
 
 @torch.inference_mode()
-def _without(
+def _values_without_heads(
     model: Transformer, trace: Trace, position: int, against: int | None
 ) -> dict[str, Float[np.ndarray, "layers heads"]]:
-    """The value without each head at this position, many passes of the decoder side by side."""
+    """Return the value without each head at this position; many ablations run in one batch."""
     config, device = model.config, model.embedding.weight.device
-    every = [(kind, n, h) for kind in KINDS for n in range(config.n_layers)
+    heads = [(kind, n, h) for kind in KINDS for n in range(config.n_layers)
              for h in range(config.n_heads)]  # fmt: skip
     memory = torch.tensor(trace["encoder.hook_memory"].copy(), device=device)[None]
     tgt = torch.tensor([trace.tgt_ids[: position + 1]], device=device)
-    found: list[float] = []
-    step = max(1, ROWS // max(memory.shape[1], tgt.shape[1]))
-    for first in range(0, len(every), step):
-        some = every[first : first + step]
+    differences: list[float] = []
+    step = max(1, MAX_POSITIONS // max(memory.shape[1], tgt.shape[1]))
+    for first in range(0, len(heads), step):
+        chunk = heads[first : first + step]
         states = model.decode(
-            tgt.expand(len(some), -1), memory.expand(len(some), -1, -1), hooks=_off(some, position)
+            tgt.expand(len(chunk), -1),
+            memory.expand(len(chunk), -1, -1),
+            hooks=_silence_at(chunk, position),
         )
         logits = model.project(states[:, -1:])[:, 0].double()
-        other = logits.mean(dim=-1) if against is None else logits[:, against]
-        found += (logits[:, trace.predicted_ids[position]] - other).tolist()
-    values = np.array(found).reshape(len(KINDS), config.n_layers, config.n_heads)
+        reference = logits.mean(dim=-1) if against is None else logits[:, against]
+        differences += (logits[:, trace.predicted_ids[position]] - reference).tolist()
+    values = np.array(differences).reshape(len(KINDS), config.n_layers, config.n_heads)
     return dict(zip(KINDS, values, strict=True))
 
 
-def _off(heads: list[tuple[str, int, int]], position: int) -> Hooks:
-    """Head n writes nothing at the position in copy n."""
+def _silence_at(heads: list[tuple[str, int, int]], position: int) -> Hooks:
+    """Set the output of head n to 0 at the position in copy n."""
     sites: dict[str, list[tuple[int, int]]] = {}
     for copy, (kind, layer, head) in enumerate(heads):
         name = f"decoder.layers.{layer}.{KINDS[kind]}.hook_heads"

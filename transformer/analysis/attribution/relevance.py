@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, encoded, silent
+from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, encode_corpus, no_progress
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
 
@@ -30,8 +30,9 @@ Perturbed = Literal["source", "memory"]
 PERTURBED: tuple[Perturbed, ...] = ("source", "memory")
 PUBLISHED = 0.52, 0.75
 """Lowest and highest model of the paper: correlation with the relevance of the encoder's output."""
-SHORTEST, LONGEST = 4, 80
-"""Source tokens of a sentence in a corpus, without `</s>`: a shorter map has few cells."""
+MIN_SOURCE_TOKENS, MAX_SOURCE_TOKENS = 4, 80
+"""Source tokens of a sentence in a corpus, without `</s>`: shorter maps have too few cells, longer
+ones take too long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +80,12 @@ def perturbation_effects(
         sources = sources[-1:].expand(len(sources), -1)
     parts = []
     size = max(1, MAX_LOGITS // (tgt.numel() * model.config.vocab_size))
-    for some, mask in zip(sources.split(size), visible.split(size), strict=True):
-        memory = model.encode(some)
-        states = model.decode(tgt.expand(len(some), -1), memory, mask[:, None, None, :])
+    for chunk, mask in zip(sources.split(size), visible.split(size), strict=True):
+        memory = model.encode(chunk)
+        states = model.decode(tgt.expand(len(chunk), -1), memory, mask[:, None, None, :])
         logits = model.project(states)
-        own = logits.gather(-1, chosen.expand(len(some), -1)[..., None])[..., 0]
-        parts.append(own - logits.logsumexp(dim=-1))
+        token_logits = logits.gather(-1, chosen.expand(len(chunk), -1)[..., None])[..., 0]
+        parts.append(token_logits - logits.logsumexp(dim=-1))
     log_probability = torch.cat(parts).double().cpu().numpy()
     return np.asarray((log_probability[:-1] - log_probability[-1]).T)
 
@@ -117,7 +118,7 @@ def explained_relevance(
 
 
 def explained_over_corpus(
-    translator: Translator, corpus: Corpus, progress: Progress = silent
+    translator: Translator, corpus: Corpus, progress: Progress = no_progress
 ) -> tuple[Float[np.ndarray, "perturbed sentence map"], pd.DataFrame]:
     """Measure every sentence that is neither too short nor too long.
 
@@ -127,26 +128,26 @@ def explained_over_corpus(
         correlation.
     """
     rows = []
-    pairs = encoded(translator, corpus)
+    pairs = encode_corpus(translator, corpus)
     for number, (sentence, pair) in enumerate(zip(corpus.sentences, pairs, strict=True)):
         progress(number / len(pairs), "perturbing the source")
-        if not SHORTEST <= len(pair.src) - 1 <= LONGEST:
+        if not MIN_SOURCE_TOKENS <= len(pair.src) - 1 <= MAX_SOURCE_TOKENS:
             continue
         trace = translator.trace(sentence.source, pair.out, names=["decoder.*.hook_weights"])
-        both = [explained_relevance(translator, trace, one) for one in PERTURBED]
-        rows.append([[*one.layers, one.mean] for one in both])
+        results = [explained_relevance(translator, trace, perturbed) for perturbed in PERTURBED]
+        rows.append([[*result.layers, result.mean] for result in results])
     progress(1.0, "measured")
     n_layers = translator.model.config.n_layers
-    each = np.array(rows).reshape(-1, len(PERTURBED), n_layers + 1).transpose(1, 0, 2)
+    correlations = np.array(rows).reshape(-1, len(PERTURBED), n_layers + 1).transpose(1, 0, 2)
     table = pd.DataFrame(
         [
             (name, layer if layer < n_layers else np.nan, value)
-            for name, means in zip(PERTURBED, each.mean(axis=1), strict=True)
+            for name, means in zip(PERTURBED, correlations.mean(axis=1), strict=True)
             for layer, value in enumerate(means)
         ],
         columns=["perturbed", "layer", "correlation"],
     )
-    return each, table
+    return correlations, table
 
 
 def _correlations(

@@ -1,15 +1,16 @@
-"""What was this output token made of? Six answers over the same tokens, side by side.
+"""Which tokens does an output token come from? Six methods over the same tokens.
 
-    token_attribution(model, trace, 3)         # pandas, a line a token of source and target prefix
+    token_attribution(model, trace, 3)         # pandas, a row per token of source and target prefix
     token_attribution(model, trace, 3, against="▁fille")  # why this token, and not that one?
-    shares(token_attribution(model, trace, 3))  # every answer made to sum to 1
+    shares(token_attribution(model, trace, 3))  # every method normalized to sum to 1
     source_share(model, trace)       # how much of each output token came from the source
 
-Rollout and flow (Abnar and Zuidema 2020) know the weights alone, ALTI+ (Ferrando et al. 2022) also
-what they move, value zeroing (Mohebbi et al. 2023) whole layers. These four ask what a vector was
-made of, not what it says. Gradient × embedding (Denil et al. 2014) and integrated gradients
-(Sundararajan, Taly and Yan 2017) ask for a token's log-probability, through the whole model; so
-only these two can say why it was this token and not a rival (Yin and Neubig 2022).
+Rollout and flow (Abnar and Zuidema 2020) use the weights only, ALTI+ (Ferrando et al. 2022) also
+the values, value zeroing (Mohebbi et al. 2023) whole layers. These four explain the composition of
+a vector, not the token it predicts. Gradient × embedding (Denil et al. 2014) and integrated
+gradients (Sundararajan, Taly and Yan 2017) explain a token's log-probability through the whole
+model; so only these two can explain why it was this token rather than another (Yin and Neubig
+2022).
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ from transformer.analysis.attribution.integrated import Integrated, integrated_g
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
 
-OF_VECTORS = ("rollout", "flow", "alti", "zeroing")
-"""Methods that do not know which token was written."""
-OF_TOKENS = ("gradient", "integrated")
-"""Methods that do, and can hold it against a rival."""
-METHODS = (*OF_VECTORS, *OF_TOKENS)
+VECTOR_METHODS = ("rollout", "flow", "alti", "zeroing")
+"""Methods that do not depend on the token that was written."""
+TOKEN_METHODS = ("gradient", "integrated")
+"""Methods that do, and can compare it with a rival."""
+METHODS = (*VECTOR_METHODS, *TOKEN_METHODS)
 
 
 def token_attribution(
@@ -40,33 +41,34 @@ def token_attribution(
     methods: Sequence[str] | None = None,
     against: int | str | None = None,
 ) -> pd.DataFrame:
-    """The answers of `methods` for `trace.predicted_tokens[position]`, as they are.
+    """Return the scores of `methods` for `trace.predicted_tokens[position]`, unnormalized.
 
-    A line for each source token, then one for each token that the decoder had read by then, `<s>`
-    first. Columns: side ("source" or "target"), position, token, and a column a method: rollout,
-    alti and zeroing from 0 to 1, together 1; flow from 0 to 1 each; gradient × embedding and
-    integrated gradients in nats. How well these last add up is in `table.attrs["integrated"]`: f of
-    the sentence, "value", and of no words, "baseline", the "gap" to their difference, and "steps".
+    One row for each source token, then one for each token of the target prefix, `<s>` first.
+    Columns: side ("source" or "target"), position, token, and one for each method: rollout, alti
+    and zeroing are 0 to 1 and sum to 1; flow is 0 to 1 each; gradient × embedding and integrated
+    gradients are in nats. `table.attrs["integrated"]` holds how complete the last are: f of the
+    sentence, "value", and of zero embeddings, "baseline", the "gap" to their difference, and
+    "steps".
 
     Args:
-        methods: some of `METHODS`; left out, all, or with a rival all that know of one.
+        methods: some of `METHODS`; default: all, or with a rival all that support one.
         against: a rival of that token, an id or a candidate's piece (`rival`): then f is the
             difference of the two logits.
 
     Raises:
-        ValueError: for a position, method or rival that is not there, a rival and a method that
-            knows of none, or a trace of another model.
-        KeyError: for a trace without a site that ALTI+ or value zeroing needs; take one with all.
+        ValueError: for a position, method or rival that does not exist, a rival with a method that
+            does not support one, or a trace of another model.
+        KeyError: for a trace without a site that ALTI+ or value zeroing needs; record all sites.
     """
     output_position(trace, position)
     if methods is None:
-        methods = METHODS if against is None else OF_TOKENS
+        methods = METHODS if against is None else TOKEN_METHODS
     if against is not None:
         against = rival(trace, position, against)
-        for method in set(methods) & set(OF_VECTORS):
+        for method in set(methods) & set(VECTOR_METHODS):
             raise ValueError(
-                f"{method} does not know which token was written, so it cannot say why no other; "
-                f"with a rival there is {' and '.join(OF_TOKENS)}"
+                f"{method} does not depend on the written token, so it cannot compare it with a "
+                f"rival; with a rival use {' or '.join(TOKEN_METHODS)}"
             )
     prefix = trace.tgt_tokens[: position + 1]
     n_src = len(trace.src_tokens)
@@ -79,22 +81,24 @@ def token_attribution(
     )
     for method in methods:
         if method == "integrated":
-            found = integrated_gradients(model, trace, position, against)
-            table.attrs[method] = _sums(found)
-            source, target = found.source, found.target
+            integrated = integrated_gradients(model, trace, position, against)
+            table.attrs[method] = _completeness(integrated)
+            source, target = integrated.source, integrated.target
         else:
-            source, target = _answer(model, trace, position, method, against)
+            source, target = _method_scores(model, trace, position, method, against)
         table[method] = np.concatenate([source, target[: position + 1]])
     return table
 
 
-def _sums(found: Integrated) -> dict[str, float]:
-    return {name: getattr(found, name) for name in ("value", "baseline", "gap", "steps")}
+def _completeness(integrated: Integrated) -> dict[str, float]:
+    return {name: getattr(integrated, name) for name in ("value", "baseline", "gap", "steps")}
 
 
 def shares(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with each answer divided by the sum of its sizes, so that they compare; what spoke
-    against the token stays negative."""
+    """Return the table with each method divided by the sum of its absolute values.
+
+    Negative scores, those against the token, stay negative.
+    """
     table = table.copy()
     for method in set(METHODS) & set(table):
         total = table[method].abs().sum()
@@ -103,10 +107,11 @@ def shares(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def source_share(model: Transformer, trace: Trace) -> pd.DataFrame:
-    """How much of each output token came from the source, 0 to 1; the rest is of its prefix.
+    """Return how much of each output token came from the source, 0 to 1; the rest is from its
+    prefix.
 
-    A line an output token: position, token, alti, and rollout, which is the same in every line
-    (see `rollout`). Errors as of `token_attribution`.
+    One row for each output token: position, token, alti, and rollout, which is the same in every
+    row (see `rollout`). Errors as of `token_attribution`.
     """
     return pd.DataFrame(
         {
@@ -118,10 +123,10 @@ def source_share(model: Transformer, trace: Trace) -> pd.DataFrame:
     )
 
 
-def _answer(
+def _method_scores(
     model: Transformer, trace: Trace, position: int, method: str, against: int | None
 ) -> tuple[Float[np.ndarray, " src"], Float[np.ndarray, " tgt"]]:
-    """One method's numbers over the source and over all that the decoder read."""
+    """Return one method's scores over the source and over all tokens that the decoder read."""
     if method in ("rollout", "alti", "zeroing"):
         module = value_zeroing if method == "zeroing" else alti
         mixed = rollout.joint(trace) if method == "rollout" else module.joint(model, trace)
@@ -132,4 +137,4 @@ def _answer(
     if method == "gradient":
         slopes = gradients(model, trace, position, against=against)
         return slopes.source, slopes.target
-    raise ValueError(f"there is no method {method!r}; there is {', '.join(METHODS)}")
+    raise ValueError(f"there is no method {method!r}; the methods are {', '.join(METHODS)}")

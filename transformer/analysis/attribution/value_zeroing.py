@@ -1,22 +1,23 @@
-"""Value zeroing: how much a layer's output changes when one token has nothing to say.
+"""Value zeroing: how much a layer's output changes when one token's value vectors are zeroed.
 
 Mohebbi et al. 2023, "Quantifying Context Mixing in Transformers"
 (https://arxiv.org/abs/2301.12971), section 3: the value vector of token j is set to zero in all
-heads of one attention, its weights stay, and
+heads of one attention while its weights stay, and
 
     c_ij = 1 − cos(x̃_i, x̃_i without j),
 
-x̃_i being what the whole layer puts out at position i. Where weights, norms and ALTI end with
-attention or its LayerNorm, this goes through the feed-forward network as well.
+where x̃_i is the layer's output at position i. Weights, norms and ALTI end at attention or its
+LayerNorm; this includes the feed-forward network.
 
-Their layers are an encoder's. Here it is done for the decoder too, for each of its two attentions,
+Their layers are encoder layers. Here the decoder is measured too, for each of its two attentions,
 up to the output of the decoder layer.
 
 `joint` multiplies the layers, as rollout does. A decoder layer has two attentions and a residual
-connection, and one vector at which each can be missed: so a row holds how far the output turns
-without a source token, without one of the prefix, and without what the residual connection brings
-(1 − cos as well, added to the position itself), and is made to sum to 1. That last score is ours.
-Without it only what attention carries counts, and after six layers nothing is left of the prefix.
+connection, and one output where the absence of each can be measured: a row holds how much the
+output turns without a source token, without a prefix token, and without the residual connection
+(also 1 − cos, added to the position itself), normalized to sum to 1. The last score is our
+addition. Without it only the part from attention would count, and after six layers nothing would be
+left of the prefix.
 """
 
 from __future__ import annotations
@@ -36,69 +37,75 @@ from transformer.model.layers import DecoderLayer, EncoderLayer
 def scores(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Float[np.ndarray, "query key"]:
-    """c_ij of one attention, 0 to 2; 0 where the mask lets nothing through.
+    """Return c_ij of one attention, 0 to 2; 0 where the mask blocks.
 
     Args:
         trace: of this model without hooks, with all sites recorded.
         kind: "encoder", "decoder" or "cross", as in `trace.weights`.
 
     Raises:
-        ValueError: for a kind or layer that is not there, or a trace of another model.
+        ValueError: for a kind or layer that does not exist, or a trace of another model.
         KeyError: for a trace without a site that is needed.
     """
-    return _turns(model, trace, kind, layer)
+    return _output_changes(model, trace, kind, layer)
 
 
 @torch.inference_mode()
-def _turns(
-    model: Transformer, trace: Trace, kind: str, layer: int, other: np.ndarray | None = None
+def _output_changes(
+    model: Transformer, trace: Trace, kind: str, layer: int, extra: np.ndarray | None = None
 ) -> Float[np.ndarray, "query keys"]:
-    """`scores`, and in a last column that of missing `other`, (query, d_model), where it is given.
-    Errors as of `scores`."""
-    _, site = norms.attention(model, trace, kind, layer)
-    norm, above = norms.add_and_norm(model, site).norm, _Above(model, trace, kind, layer)
+    """Return `scores`, with a last column for the removal of `extra`, (query, d_model), if "
+    "given."""
+    _, site = norms.attention_module(model, trace, kind, layer)
+    norm, rest_of_layer = (
+        norms.add_and_norm(model, site).norm,
+        _RestOfLayer(model, trace, kind, layer),
+    )
     total = torch.from_numpy(trace[f"{site}_norm.hook_sum"].copy()).to(model.embedding.weight)
     rows, first = [], 0
-    for sent in norms.sums(model, trace, kind, layer):
-        whole = total[first : first + len(sent), None]
-        if other is not None:
-            sent = np.concatenate([sent, other[first : first + len(sent), None]], axis=1)
+    for sent in norms.summed_vectors(model, trace, kind, layer):
+        unchanged = total[first : first + len(sent), None]
+        if extra is not None:
+            sent = np.concatenate([sent, extra[first : first + len(sent), None]], axis=1)
         first += len(sent)
         parts = torch.from_numpy(sent).to(total)
-        # The first of each row is the output as it is.
-        outputs = above(norm(torch.cat([whole, whole - parts], dim=1)))
+        # The first of each row is the unchanged output.
+        outputs = rest_of_layer(norm(torch.cat([unchanged, unchanged - parts], dim=1)))
         unit = torch.nn.functional.normalize(outputs.double(), dim=-1)
         # ½‖a − b‖² of unit vectors is 1 − cos, without the rounding of 1 − 1.
-        found = (unit[:, 1:] - unit[:, :1]).square().sum(dim=-1) / 2
-        rows.append(torch.where(parts.any(dim=-1), found, 0).cpu().numpy())
+        changes = (unit[:, 1:] - unit[:, :1]).square().sum(dim=-1) / 2
+        rows.append(torch.where(parts.any(dim=-1), changes, 0).cpu().numpy())
     return np.concatenate(rows)
 
 
 def joint(model: Transformer, trace: Trace) -> Relevance:
-    """How much each source and prefix token turns each decoder position, all layers multiplied.
-    Errors as of `scores`."""
+    """Return how much each source and prefix token changes each decoder position, over all layers.
+
+    Errors as of `scores`.
+    """
     encoder, within = (
         np.stack([_mixing(model, trace, kind, n) for n in range(trace.depth(kind))])
         for kind in ("encoder", "decoder")
     )
     across = np.stack([scores(model, trace, "cross", n) for n in range(trace.depth("cross"))])
-    own = within.sum(axis=-1, keepdims=True)
-    both = own + across.sum(axis=-1, keepdims=True, dtype=np.float64)
+    within_sums = within.sum(axis=-1, keepdims=True)
+    total = within_sums + across.sum(axis=-1, keepdims=True, dtype=np.float64)
     memory = roll(encoder / encoder.sum(axis=-1, keepdims=True))[-1]
-    return roll_joint(memory, within / own, across / both, (own / both)[..., 0])
+    return roll_joint(memory, within / within_sums, across / total, (within_sums / total)[..., 0])
 
 
 def _mixing(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Float[np.ndarray, "query query"]:
-    """Scores of self-attention, and on the diagonal also that of the residual connection."""
-    kept = trace[alti.before(kind, layer)]
-    found = _turns(model, trace, kind, layer, kept).astype(np.float64)
-    return np.asarray(found[:, :-1] + np.diag(found[:, -1]))
+    """Return the scores of self-attention; the diagonal includes that of the residual "
+    "connection."""
+    stream = trace[alti.query_stream_site(kind, layer)]
+    changes = _output_changes(model, trace, kind, layer, stream).astype(np.float64)
+    return np.asarray(changes[:, :-1] + np.diag(changes[:, -1]))
 
 
-class _Above:
-    """The rest of the layer over one attention, position by position."""
+class _RestOfLayer:
+    """The part of the layer above one attention, position by position."""
 
     def __init__(self, model: Transformer, trace: Trace, kind: str, layer: int) -> None:
         self.layer = (model.encoder if kind == "encoder" else model.decoder).layers[layer]
@@ -108,12 +115,12 @@ class _Above:
             self.memory = memory.to(model.embedding.weight)[None]
 
     def __call__(self, x: Float[Tensor, "query key d_model"]) -> Float[Tensor, "query key d_model"]:
-        one = self.layer
-        assert isinstance(one, EncoderLayer | DecoderLayer)
+        layer = self.layer
+        assert isinstance(layer, EncoderLayer | DecoderLayer)
         flat: Tensor = x.flatten(0, 1)[None]
         if self.memory is not None:
-            assert isinstance(one, DecoderLayer)
-            flat = one.cross_attn_norm(flat, one.cross_attn(flat, self.memory, None))
-        flat = one.ffn_norm(flat, one.ffn(flat))
-        found: Tensor = flat.reshape(x.shape)
-        return found
+            assert isinstance(layer, DecoderLayer)
+            flat = layer.cross_attn_norm(flat, layer.cross_attn(flat, self.memory, None))
+        flat = layer.ffn_norm(flat, layer.ffn(flat))
+        output: Tensor = flat.reshape(x.shape)
+        return output

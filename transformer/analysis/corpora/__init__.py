@@ -1,8 +1,8 @@
 """Corpora to measure over, and one forward pass of a model over each.
 
-`corpus` has sentences, translations and links; `own_sentences` those that come with this package,
-`gold` how words are linked, `passes` what a model makes of them, and its losses.
-It may not know what is measured: a pass calls whoever asked for it.
+`corpus` has sentences, translations and links, `own_sentences` those included in this package,
+`gold` the word links, `passes` runs a model over a corpus and computes its losses. The package does
+not know what is measured: a pass calls the hooks of its caller.
 """
 
 from transformer.analysis.corpora.corpus import (
@@ -11,7 +11,7 @@ from transformer.analysis.corpora.corpus import (
     Corpus,
     Sentence,
     corpus_for,
-    ours_for,
+    own_corpus_for,
 )
 
-__all__ = ["MAX_SENTENCES", "NAMES", "Corpus", "Sentence", "corpus_for", "ours_for"]
+__all__ = ["MAX_SENTENCES", "NAMES", "Corpus", "Sentence", "corpus_for", "own_corpus_for"]

@@ -1,4 +1,4 @@
-"""Gold links between the words of two sentences, and which pieces make up those words."""
+"""Gold links between the words of two sentences, and the pieces that form those words."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ from jaxtyping import Bool
 from transformer.measures.pieces import BEGIN, BYTE
 
 Link = tuple[int, int]
-"""Positions of a source word and of a target word, from 0."""
+"""Indices of a source word and of a target word, from 0."""
 
 
 @dataclass(frozen=True)
 class Gold:
-    """Which words belong together, in two languages and in one, said by someone who knows.
+    """Annotated links between the words of a sentence pair, and dependencies within the source.
 
     Attributes:
-        source_words, target_words: what the links count, from 0; blanks aside they are the texts.
-        sure: links that any aligner should find.
-        possible: links that it may find; the sure ones are among them (Och and Ney 2003).
-        dependencies: of the source: a relation ("subject"), its governor's word and its
-            dependent's.
+        source_words, target_words: the words that links count, from 0; joined without spaces they
+            are the texts.
+        sure: links that every aligner should find.
+        possible: links that an aligner may find; they include the sure ones (Och and Ney 2003).
+        dependencies: of the source: a relation ("subject"), and the word indices of its governor
+            and its dependent.
     """
 
     source_words: tuple[str, ...]
@@ -36,7 +37,7 @@ class Gold:
     dependencies: tuple[tuple[str, int, int], ...] = ()
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a link to a word that is not there."""
+        """Raise ValueError for a link to a word that does not exist."""
         n_src, n_tgt = len(self.source_words), len(self.target_words)
         for source, target in self.sure | self.possible:
             if not (0 <= source < n_src and 0 <= target < n_tgt):
@@ -47,17 +48,17 @@ class Gold:
         object.__setattr__(self, "possible", self.possible | self.sure)
 
     def to_list(self) -> list[Any]:
-        """For a file; `from_list` reads it back."""
+        """Return lists for JSON; `from_list` reads them."""
         return [
             list(self.source_words),
             list(self.target_words),
             *(sorted(map(list, links)) for links in (self.sure, self.possible)),
-            [list(one) for one in self.dependencies],
+            [list(dependency) for dependency in self.dependencies],
         ]
 
     @classmethod
     def from_list(cls, values: Sequence[Any]) -> Gold:
-        """The inverse of `to_list`."""
+        """Restore links from `to_list`."""
         source, target, *links, dependencies = values
         sure, possible = (frozenset((int(i), int(j)) for i, j in each) for each in links)
         within = tuple((str(name), int(i), int(j)) for name, i, j in dependencies)
@@ -66,7 +67,8 @@ class Gold:
 
 @dataclass(frozen=True, eq=False)
 class Linked:
-    """One sentence's pieces by word, and its gold links as tables (target word, source word)."""
+    """The word number of each piece of a sentence pair, and its gold links as tables (target word,
+    source word)."""
 
     source: list[int]
     target: list[int]
@@ -75,10 +77,10 @@ class Linked:
     gold: Gold
 
     @classmethod
-    def of(
+    def from_pieces(
         cls, source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
     ) -> Linked | None:
-        """None if the pieces, without `</s>`, do not make up the gold links' words."""
+        """Return None if the pieces, without `</s>`, do not spell the words of the gold links."""
         source = words_of(source_pieces, gold.source_words)
         target = words_of(target_pieces, gold.target_words)
         if source is None or target is None:
@@ -90,60 +92,73 @@ class Linked:
         return cls(source, target, tables[0], tables[1], gold)
 
 
-DIGITS = 6
-"""Digits of a word's number at most: no sentence has a million."""
+MAX_DIGITS = 6
+"""Digits of a word number at most: no sentence has a million words."""
 
 
 def parse_links(text: str) -> tuple[frozenset[Link], frozenset[Link]]:
-    """Sure and possible links of a line in Pharaoh's format; see `Corpus.of_lines`. Raises
-    ValueError for a part that is no link."""
+    """Return the sure and the possible links of a line in Pharaoh's format; see `Corpus.of_lines`.
+
+    Raises:
+        ValueError: for a part that is not a link.
+    """
     sure: set[Link] = set()
     possible: set[Link] = set()
     for part in text.split():
-        for between, found in (("-", sure), ("?", possible), ("p", possible)):
-            source, here, target = part.partition(between)
-            if here and all(n.isdecimal() and len(n) <= DIGITS for n in (source, target)):
-                found.add((int(source), int(target)))
+        for separator, links in (("-", sure), ("?", possible), ("p", possible)):
+            source, has_separator, target = part.partition(separator)
+            if has_separator and all(
+                n.isdecimal() and len(n) <= MAX_DIGITS for n in (source, target)
+            ):
+                links.add((int(source), int(target)))
                 break
         else:
             raise ValueError(
-                f"{part[:40]!r} is no link; a link is written 0-1, the source word, the target "
-                "word, or 0?1 if it is only possible"
+                f"{part[:40]!r} is not a link; write the source and target word as 0-1, or as 0?1 "
+                "if the link is only possible"
             )
     return frozenset(sure), frozenset(possible | sure)
 
 
 def words_of(pieces: Sequence[str], words: Sequence[str]) -> list[int] | None:
-    """For each piece the number of its word, never falling; None if they are not the same text.
+    """Return the word number of each piece, never decreasing; None if they do not spell the same
+    text.
 
-    Blanks do not count, so a text may be cut into words more finely than by them: "l'", "ami". A
-    piece that reaches over two words is the one's in which it has more, else the first one's.
+    Spaces do not count, so words may be split more finely than by spaces: "l'", "ami". A piece that
+    spans two words belongs to the one it shares more bytes with, else to the first.
 
     Args:
         pieces: of SentencePiece, without `</s>`.
         words: as people count them.
     """
     text = b"".join(map(_bytes, words))
-    if b"".join(map(_spelled, pieces)) != text:
+    if b"".join(map(_piece_bytes, pieces)) != text:
         return None
     owner = [number for number, word in enumerate(words) for _ in _bytes(word)]
-    found: list[int] = []
-    place = 0
+    owners: list[int] = []
+    offset = 0
     for piece in pieces:
-        own = owner[place : place + len(_spelled(piece))]
-        place += len(own)
-        last = found[-1] if found else 0
-        # A "▁" alone spells nothing and begins what follows.
-        found.append(max(own, key=own.count) if own else min(owner[place:], default=last))
-    return found
+        piece_owners = owner[offset : offset + len(_piece_bytes(piece))]
+        offset += len(piece_owners)
+        last = owners[-1] if owners else 0
+        # A "▁" alone spells nothing, so it belongs to the next word.
+        owners.append(
+            max(piece_owners, key=piece_owners.count)
+            if piece_owners
+            else min(owner[offset:], default=last)
+        )
+    return owners
 
 
 def pieces_linked(
     source_pieces: Sequence[str], target_pieces: Sequence[str], gold: Gold
 ) -> Bool[np.ndarray, "target source"] | None:
-    """Whether the words of two pieces are surely linked; None if the texts are not those of `gold`.
-    Pieces as they are written, `</s>` last on both sides: it is linked to nothing."""
-    linked = Linked.of(source_pieces[:-1], target_pieces[:-1], gold)
+    """Return whether the words of two pieces are surely linked; None if the texts are not those of
+    `gold`.
+
+    The pieces end with `</s>` on both sides, which has no links.
+    """
+    linked = Linked.from_pieces(source_pieces[:-1], target_pieces[:-1], gold)
     if linked is None:
         return None
     table = np.pad(linked.sure, (0, 1))
@@ -151,10 +166,10 @@ def pieces_linked(
 
 
 def _bytes(word: str) -> bytes:
-    """As SentencePiece normalises it."""
+    """Return the word as SentencePiece normalizes it."""
     return "".join(unicodedata.normalize("NFKC", word).split()).encode()
 
 
-def _spelled(piece: str) -> bytes:
+def _piece_bytes(piece: str) -> bytes:
     byte = BYTE.fullmatch(piece)
     return bytes.fromhex(byte[1]) if byte else piece.replace(BEGIN, "").encode()

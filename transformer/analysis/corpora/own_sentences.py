@@ -1,18 +1,18 @@
-"""Sentences of our own in two languages: everyday ones, the grammar's, and some linked by hand.
+"""Our own sentences in two languages: everyday ones, the grammar's, and some with hand-made links.
 
-They lie beside this file, a line each, columns between tabs: `everyday.tsv` (English, French,
-German), `linked-fr.tsv` and `linked-de.tsv` (English, the other language, links).
+They are stored next to this file, one per line with tab-separated columns: `everyday.tsv` (English,
+French, German), `linked-fr.tsv` and `linked-de.tsv` (English, the other language, links).
 
-How the linked ones are written: "|" stands where two words touch, "Elle l'|a vu|.", and is no part
-of the text; words count from 0. `3-4` is a sure link, `3p4` a possible one, `3-` is a source word
-and `-4` a target word that nothing corresponds to. How they are linked:
+Format of the linked sentences: "|" marks two words that touch, as in "Elle l'|a vu|.", and is not
+part of the text; words count from 0. `3-4` is a sure link, `3p4` a possible one, `3-` is a source
+word and `-4` a target word without a counterpart. Annotation rules:
 
-- sure: each word translates the other, also where one is said in several ("ne … pas", "get up",
+- sure: each word translates the other, also where one corresponds to several ("ne … pas", "get up",
   "Küchentisch"), and "du" is "of" and "the";
-- possible: what one language needs to say what the other says without ("do", "will", the "a" of
-  "a vendu", the "de" before an infinitive); and every word of a phrase that does not split with
-  every word of what says the same ("cats and dogs", "des cordes");
-- nothing: an article or a comma that the other language does not put, "that" unsaid.
+- possible: what one language needs and the other leaves out ("do", "will", the "a" of "a vendu",
+  the "de" before an infinitive); and, for phrases that cannot be split, every word of one with
+  every word of the other ("cats and dogs", "des cordes");
+- no link: an article or a comma that the other language does not use, an omitted "that".
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from transformer.analysis.corpora.gold import Gold, parse_links
 from transformer.text import TASKS, Example
 
 LANGUAGES = {"fr": "French", "de": "German"}
-"""Those that our English sentences are translated to, by their codes."""
+"""Languages that our English sentences are translated to, by code."""
 
 Pair = tuple[str, str, Gold | None]
-"""Source, target, and their links if they are known."""
+"""Source, target, and their links if known."""
 
 _BARE = re.compile(r"\d+-|-\d+")
 
 
 def check_language(target: str) -> None:
-    """Raises ValueError for a language that our sentences are not translated to."""
+    """Raise ValueError for a language without translations of our sentences."""
     if target not in LANGUAGES:
-        known = ", ".join(f'"{code}" ({name})' for code, name in LANGUAGES.items())
-        raise ValueError(f'our sentences are translated to {known}, not to "{target}"')
+        languages = ", ".join(f'"{code}" ({name})' for code, name in LANGUAGES.items())
+        raise ValueError(f'our sentences are translated to {languages}, not to "{target}"')
 
 
 def everyday(target: str = "fr") -> list[Pair]:
-    """Everyday sentences without links. Raises ValueError for a language that there is not."""
+    """Return everyday sentences without links. Raises ValueError for an unknown language."""
     check_language(target)
     column = 1 + list(LANGUAGES).index(target)
     return [(row[0], row[column], None) for row in _rows("everyday")]
@@ -50,8 +50,11 @@ def everyday(target: str = "fr") -> list[Pair]:
 
 @cache
 def linked(target: str = "fr") -> tuple[Pair, ...]:
-    """Sentences with reordering, negation, idioms and contractions, linked by hand. Raises
-    ValueError for a language that there is not."""
+    """Return sentences with reordering, negation, idioms and contractions, with hand-made links.
+
+    Raises:
+        ValueError: for an unknown language.
+    """
     check_language(target)
     return tuple(
         (_text(source), _text(words), _gold(source, words, links))
@@ -60,29 +63,29 @@ def linked(target: str = "fr") -> tuple[Pair, ...]:
 
 
 def without_counterpart(target: str = "fr") -> list[tuple[frozenset[int], frozenset[int]]]:
-    """The source words and the target words, of every sentence of `linked`, that are marked as
-    corresponding to nothing."""
-    found = []
+    """Return the source words and target words of each `linked` sentence that have no "
+    "counterpart."""
+    unlinked = []
     for _, _, links in _rows(f"linked-{target}"):
         bare = [part for part in links.split() if _BARE.fullmatch(part)]
         source = frozenset(int(part[:-1]) for part in bare if part.endswith("-"))
-        found.append((source, frozenset(int(part[1:]) for part in bare if part[0] == "-")))
-    return found
+        unlinked.append((source, frozenset(int(part[1:]) for part in bare if part[0] == "-")))
+    return unlinked
 
 
-def drawn(n: int, *, symbols: bool = False) -> list[Pair]:
-    """English and French sentences of our grammar, with exact links; see `of_grammar`."""
-    return [of_grammar(example, symbols=symbols) for example in TASKS["french"].pairs(n, 1)]
+def grammar_pairs(n: int, *, symbols: bool = False) -> list[Pair]:
+    """Return English and French sentences of our grammar, with exact links; see `grammar_pair`."""
+    return [grammar_pair(example, symbols=symbols) for example in TASKS["french"].pairs(n, 1)]
 
 
-def of_grammar(example: Example, *, symbols: bool) -> Pair:
-    """A sentence of the grammar: as its task writes it (`symbols`), or as people do."""
+def grammar_pair(example: Example, *, symbols: bool) -> Pair:
+    """Return a sentence of the grammar: as its task writes it (`symbols`), or as people do."""
     words, texts = [], []
     for side in (example.src.split(), example.tgt.split()):
         if not symbols:
             side[0] = side[0][0].upper() + side[0][1:]
         text = " ".join(side)
-        if not symbols:  # "the boy 's cat .", "l' ami"; French keeps its blank before "?"
+        if not symbols:  # "the boy 's cat .", "l' ami"; French keeps its space before "?"
             text = text.replace("' ", "'").replace(" '", "'").replace(" .", ".")
         words.append(tuple(side))
         texts.append(text)

@@ -1,4 +1,4 @@
-"""One teacher-forced pass over a corpus, sentences of like length side by side, and its losses."""
+"""One teacher-forced pass over a corpus, in batches of similar length, and its losses."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ from transformer.model.attention import padding_mask
 from transformer.text.batching import Batch, by_length, pad_batch
 
 MAX_ROWS = 64
-"""Most sentences side by side."""
+"""Maximum number of sentences in a batch."""
 
 MAX_WEIGHTS = 2**22
-"""Most weights of one layer at once, padding included: 16 MB."""
+"""Maximum number of weights of one layer in a batch, padding included: 16 MB."""
 
 MAX_LOGITS = 2**23
-"""Most logits of one pass over many variants of a sentence: 32 MB."""
+"""Maximum number of logits of one pass over many variants of a sentence: 32 MB."""
 
 Progress = Callable[[float, str], object]
-"""Called with the share that is done, 0 to 1, and what is being done; an error in it ends the
+"""Called with the share that is done, 0 to 1, and the current activity; an error in it ends the
 pass."""
 
 
-def silent(share: float, stage: str) -> None:
-    """For whoever does not want to know."""
+def no_progress(share: float, stage: str) -> None:
+    """Ignore progress."""
 
 
-def part(progress: Progress, start: float, share: float) -> Progress:
-    """For a piece of the work, from `start` on, that takes `share` of the whole."""
+def scaled_progress(progress: Progress, start: float, share: float) -> Progress:
+    """Return a callback for a part of the work that begins at `start` and takes `share` of the
+    total."""
     return lambda done, stage: progress(start + share * done, stage)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence as the model reads and writes it.
+    """A sentence pair as the model reads and writes it.
 
     Attributes:
         src: source ids, `</s>` last.
-        out: what the decoder is to write; `</s>` last, unless a translation of the model's own
-            was cut off.
+        out: target ids; `</s>` last, unless a translation of the model's own was cut off.
         own: whether `out` is the model's own greedy translation.
     """
 
@@ -62,16 +62,22 @@ class Pair:
 
 @dataclass(frozen=True)
 class NumberedBatch(Batch):
-    """A batch of a corpus: `numbers` says which pairs these are, the others how long each is."""
+    """A batch of a corpus: `numbers` identifies its pairs; `n_src` and `n_tgt` are their "
+    "lengths."""
 
     numbers: list[int]
     n_src: Int[Tensor, "rows"]
     n_tgt: Int[Tensor, "rows"]
 
 
-def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent) -> list[Pair]:
-    """All sentences as ids; where a target is missing, the model's own greedy translation. Raises
-    ValueError naming the sentence, counted from 1, for a text that is too long."""
+def encode_corpus(
+    translator: Translator, corpus: Corpus, progress: Progress = no_progress
+) -> list[Pair]:
+    """Encode all sentences; a missing target is replaced by the model's own greedy translation.
+
+    Raises:
+        ValueError: naming the sentence, counted from 1, for a text that is too long.
+    """
     vocabulary, config = translator.vocabulary, translator.model.config
     decoder = SequenceDecoder(translator.model, "fp32")
     sources = vocabulary.encode_batch([s.source for s in corpus.sentences], threads=1)
@@ -98,8 +104,10 @@ def encoded(translator: Translator, corpus: Corpus, progress: Progress = silent)
 
 
 def batches(translator: Translator, pairs: Sequence[Pair]) -> Iterator[NumberedBatch]:
-    """All pairs once, those of like length together, within `MAX_ROWS` and `MAX_WEIGHTS`; on the
-    model's device."""
+    """Yield all pairs once on the model's device, in batches of similar length.
+
+    Batches are limited by `MAX_ROWS` and `MAX_WEIGHTS`.
+    """
     order = by_length([len(pair.src) for pair in pairs], [len(pair.out) for pair in pairs])
     group: list[int] = []
     longest = 0
@@ -118,10 +126,10 @@ def batches(translator: Translator, pairs: Sequence[Pair]) -> Iterator[NumberedB
 def _batch(translator: Translator, numbers: list[int], pairs: Sequence[Pair]) -> NumberedBatch:
     config, device = translator.model.config, translator.device
     sources, outputs = [pairs[n].src for n in numbers], [pairs[n].out for n in numbers]
-    made = pad_batch(sources, outputs, pad_id=config.pad_id, bos_id=config.bos_id, device=device)
+    batch = pad_batch(sources, outputs, pad_id=config.pad_id, bos_id=config.bos_id, device=device)
     n_src, n_tgt = ([len(ids) for ids in side] for side in (sources, outputs))
     return NumberedBatch(
-        **vars(made),
+        **vars(batch),
         numbers=numbers,
         n_src=torch.tensor(n_src, device=device),
         n_tgt=torch.tensor(n_tgt, device=device),
@@ -129,29 +137,31 @@ def _batch(translator: Translator, numbers: list[int], pairs: Sequence[Pair]) ->
 
 
 @torch.inference_mode()
-def watch(
+def run_with_hooks(
     translator: Translator,
     pairs: Sequence[Pair],
     hooks: Callable[[NumberedBatch], Hooks],
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> None:
-    """Send all pairs through the model once; `hooks` makes the hooks of each batch's pass. Rows of
-    padding pass through the hooks as well; columns of padding have weight 0."""
+    """Run all pairs through the model once; `hooks` returns the hooks for each batch.
+
+    Rows of padding pass through the hooks as well; columns of padding have weight 0.
+    """
     model, pad_id, done = translator.model, translator.model.config.pad_id, 0
     for batch in batches(translator, pairs):
         progress(done / len(pairs), "measuring")
-        looking, mask = hooks(batch), padding_mask(batch.src, pad_id)
+        batch_hooks, mask = hooks(batch), padding_mask(batch.src, pad_id)
         with fast_products():
-            memory = model.encode(batch.src, mask, looking)
-            model.decode(batch.tgt_in, memory, mask, hooks=looking)
+            memory = model.encode(batch.src, mask, batch_hooks)
+            model.decode(batch.tgt_in, memory, mask, hooks=batch_hooks)
         done += len(batch.numbers)
     progress(1.0, "measured")
 
 
-def batched(translator: Translator, pairs: Sequence[Pair]) -> list[NumberedBatch]:
-    """All pairs side by side, on the model's device. Raises ValueError if there are none."""
+def batch_list(translator: Translator, pairs: Sequence[Pair]) -> list[NumberedBatch]:
+    """Return all batches on the model's device. Raises ValueError if there are no pairs."""
     if not pairs:
-        raise ValueError("there is no sentence; give at least one pair")
+        raise ValueError("there are no sentences; pass at least one pair")
     return list(batches(translator, pairs))
 
 
@@ -161,10 +171,10 @@ def losses(
     hooks: Hooks | None = None,
     memory: Float[Tensor, "rows src d_model"] | None = None,
 ) -> Float[Tensor, "rows"]:
-    """−log p(target | source) of each sentence, in nats, summed over its tokens.
+    """Return −log p(target | source) of each sentence, nats, summed over its tokens.
 
     Args:
-        memory: what the encoder made of the batch, if it is known already.
+        memory: the encoder's output for the batch, if already computed.
     """
     pad_id = model.config.pad_id
     mask = padding_mask(batch.src, pad_id)
@@ -172,7 +182,7 @@ def losses(
         if memory is None:
             memory = model.encode(batch.src, mask, hooks)
         logits = model.project(model.decode(batch.tgt_in, memory, mask, hooks=hooks), hooks)
-    # In rows of one vocabulary each, which is six times faster; padding has loss 0.
+    # One row per token, which is six times faster; padding has loss 0.
     each = functional.cross_entropy(
         logits.flatten(0, 1), batch.tgt_out.flatten(), ignore_index=pad_id, reduction="none"
     )
@@ -180,8 +190,8 @@ def losses(
 
 
 def lengths(corpus: Sequence[NumberedBatch]) -> Float[np.ndarray, "sentence"]:
-    """Target tokens of each sentence, `</s>` counted, in the order of the corpus."""
-    found = np.empty(sum(len(batch.numbers) for batch in corpus))
+    """Return the target tokens of each sentence, including `</s>`, in the order of the corpus."""
+    counts = np.empty(sum(len(batch.numbers) for batch in corpus))
     for batch in corpus:
-        found[batch.numbers] = batch.n_tgt.cpu().numpy()
-    return found
+        counts[batch.numbers] = batch.n_tgt.cpu().numpy()
+    return counts

@@ -1,12 +1,12 @@
 """The files of a dataset: tables in Parquet, and weights of some heads in one npz, unpadded.
 
-A line of `translations` is a sentence, of `steps` one piece that was written, of `measures` one
-sentence × head. `sentence` counts from 0 in all of them, as layers, heads and steps do.
+A row of `translations` is a sentence, of `steps` one output token, of `measures` one sentence ×
+head. `sentence` counts from 0 in all of them, as layers, heads and steps do.
 
-weights.npz holds, for each head, its weights over all sentences end to end as one flat float32
-array, called as `--heads` writes it ("c5.0": cross attention, layer 5, head 0); and for each kind
-of attention among them "KIND.offsets" (sentences + 1) and "KIND.shapes" (sentences, 2). Sentence i
-of "c5.0" is `flat[offsets[i]:offsets[i + 1]].reshape(shapes[i])`, (query, key), rows sum to 1.
+weights.npz holds, for each head, its weights over all sentences concatenated as one flat float32
+array, named as in `--heads` ("c5.0": cross-attention, layer 5, head 0); and for each kind of
+attention among them "KIND.offsets" (sentences + 1) and "KIND.shapes" (sentences, 2). Sentence i of
+"c5.0" is `flat[offsets[i]:offsets[i + 1]].reshape(shapes[i])`, (query, key), rows sum to 1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from transformer.analysis.corpora.passes import Progress, silent
+from transformer.analysis.corpora.passes import Progress, no_progress
 from transformer.analysis.interventions.switching import Head
 from transformer.cancellation import check_cancelled
 from transformer.inference import Trace
@@ -31,12 +31,14 @@ from transformer.measures import MEASURES, OffsetShare, measure_heads
 from transformer.measures.head_codes import LETTERS
 
 _TEXTS, _IDS, _SHARES = pa.list_(pa.string()), pa.list_(pa.int32()), pa.list_(pa.float64())
-MEASURED = tuple(
+MEASURE_COLUMNS = tuple(
     name
-    for one in MEASURES.values()
-    for name in ((one.offset, one.name) if isinstance(one, OffsetShare) else (one.name,))
+    for measure in MEASURES.values()
+    for name in (
+        (measure.offset, measure.name) if isinstance(measure, OffsetShare) else (measure.name,)
+    )
 )
-"""Columns of measures, as the registry orders them."""
+"""Columns of measures, in the order of the registry."""
 SCHEMAS = {
     "translations": pa.schema(
         {
@@ -73,20 +75,20 @@ SCHEMAS = {
             "kind": pa.string(),
             "layer": pa.int32(),
             "head": pa.int32(),
-            **dict.fromkeys(MEASURED, pa.float64()),
+            **dict.fromkeys(MEASURE_COLUMNS, pa.float64()),
         }
     ),
 }
-"""Columns of each table. A measure is null where it has no meaning: of another kind of attention,
-or where the sentence has no such row (`measures.measure_heads`)."""
-ROWS = 20_000
-"""Lines that are held before they are written."""
+"""Columns of each table. A measure is null where it does not apply: for another kind of attention,
+or if the sentence has no such row (`measures.measure_heads`)."""
+BUFFERED_ROWS = 20_000
+"""Rows that are buffered before they are written."""
 
 
 def lines(number: int, trace: Trace) -> dict[str, list[dict[str, Any]]]:
-    """One sentence's lines of each table; `number` is the sentence's."""
-    done = trace.translation
-    line = {name: getattr(done, name) for name in SCHEMAS["translations"].names[1:]}
+    """Return one sentence's rows of each table; `number` is the number of the sentence."""
+    translation = trace.translation
+    line = {name: getattr(translation, name) for name in SCHEMAS["translations"].names[1:]}
     return {
         "translations": [{"sentence": number, **line}],
         "steps": [
@@ -97,27 +99,27 @@ def lines(number: int, trace: Trace) -> dict[str, list[dict[str, Any]]]:
                 "token": step.chosen.token,
                 "id": step.chosen.id,
                 "probability": step.probability,
-                "candidate_tokens": [one.token for one in step.candidates],
-                "candidate_ids": [one.id for one in step.candidates],
-                "candidate_probabilities": [one.probability for one in step.candidates],
+                "candidate_tokens": [candidate.token for candidate in step.candidates],
+                "candidate_ids": [candidate.id for candidate in step.candidates],
+                "candidate_probabilities": [candidate.probability for candidate in step.candidates],
             }
-            for step in done.steps
+            for step in translation.steps
         ],
-        "measures": [{"sentence": number, **one} for one in _measures(trace)],
+        "measures": [{"sentence": number, **measures} for measures in _measures(trace)],
     }
 
 
 def _measures(trace: Trace) -> Iterator[dict[str, Any]]:
     for kind in WEIGHTS:
         for layer in range(trace.depth(kind)):
-            found = measure_heads(trace, kind, layer)
+            by_measure = measure_heads(trace, kind, layer)
             for head in range(trace.n_heads):
-                means = {name: float(values[head]) for name, values in found.items()}
+                means = {name: float(values[head]) for name, values in by_measure.items()}
                 yield {"kind": kind, "layer": layer, "head": head, **means}
 
 
 class Tables:
-    """The tables of one dataset while they grow; to be used in a `with`."""
+    """Writer for the tables of one dataset, as a context manager."""
 
     def __init__(self, folder: Path) -> None:
         self._held: dict[str, list[dict[str, Any]]] = {name: [] for name in SCHEMAS}
@@ -127,10 +129,10 @@ class Tables:
         }
 
     def add(self, number: int, trace: Trace) -> None:
-        """One sentence's lines."""
-        for name, more in lines(number, trace).items():
-            self._held[name] += more
-            if len(self._held[name]) >= ROWS:
+        """Add one sentence's rows."""
+        for name, rows in lines(number, trace).items():
+            self._held[name] += rows
+            if len(self._held[name]) >= BUFFERED_ROWS:
                 self._write(name)
 
     def _write(self, name: str) -> None:
@@ -150,31 +152,37 @@ class Tables:
                 file.close()
 
 
-FILE = "weights.npz"
+WEIGHTS_FILE = "weights.npz"
 _FLOAT = np.dtype("<f4")
 
 
-def written(head: Head) -> str:
-    """A head as `--heads` has it: "c5.0"."""
+def head_code(head: Head) -> str:
+    """Return the code of a head as in `--heads`: "c5.0"."""
     kind, layer, number = head
     return f"{LETTERS[kind]}{layer}.{number}"
 
 
-class Ragged:
-    """The weights of these heads while sentences are added, kept on disk, in the folder `beside`
-    until `finish`; to be used in a `with`."""
+class WeightsWriter:
+    """Writer for the weights of some heads, as a context manager.
 
-    def __init__(self, beside: Path, heads: Sequence[Head], most_bytes: int) -> None:
-        self.heads, self._most, self._bytes = tuple(heads), most_bytes, 0
+    Until `finish` the weights are stored on disk, in `work_folder`.
+    """
+
+    def __init__(self, work_folder: Path, heads: Sequence[Head], max_bytes: int) -> None:
+        self.heads, self._max_bytes, self._bytes = tuple(heads), max_bytes, 0
         self._shapes: dict[str, list[tuple[int, int]]] = {kind: [] for kind, _, _ in heads}
-        self._parts = {head: beside / f"{written(head)}.part" for head in heads}
+        self._parts = {head: work_folder / f"{head_code(head)}.part" for head in heads}
         self._opened = ExitStack()
         self._files = {
             head: self._opened.enter_context(part.open("wb")) for head, part in self._parts.items()
         }
 
     def add(self, trace: Trace) -> None:
-        """One sentence's weights. Raises ValueError if they are too many."""
+        """Add one sentence's weights.
+
+        Raises:
+            ValueError: if the weights become too large.
+        """
         for kind in self._shapes:
             query, key = trace.labels(kind)
             self._shapes[kind].append((len(query), len(key)))
@@ -182,28 +190,28 @@ class Ragged:
             kind, layer, number = head
             weights = trace.weights(kind, layer)[number].astype(_FLOAT)
             self._bytes += weights.nbytes
-            if self._bytes > self._most:
+            if self._bytes > self._max_bytes:
                 raise ValueError(
-                    f"the weights of {len(self.heads)} heads have more than {self._most:,} bytes; "
-                    "choose fewer heads, or fewer sentences"
+                    f"the weights of {len(self.heads)} heads have more than {self._max_bytes:,} "
+                    "bytes; choose fewer heads, or fewer sentences"
                 )
             file.write(weights.tobytes())
 
-    def finish(self, folder: Path, progress: Progress = silent) -> None:
-        """Write weights.npz into `folder`; no file where no head was chosen."""
+    def finish(self, folder: Path, progress: Progress = no_progress) -> None:
+        """Write weights.npz into `folder`; no file if no head was selected."""
         self._opened.close()
         if not self.heads:
             return
         arrays: dict[str, npt.NDArray[Any]] = {}
         for kind, shapes in self._shapes.items():
-            made = np.array(shapes, dtype=np.int64)
-            arrays[f"{kind}.shapes"] = made
-            arrays[f"{kind}.offsets"] = np.concatenate([[0], np.cumsum(made.prod(axis=1))])
+            sizes = np.array(shapes, dtype=np.int64)
+            arrays[f"{kind}.shapes"] = sizes
+            arrays[f"{kind}.offsets"] = np.concatenate([[0], np.cumsum(sizes.prod(axis=1))])
         arrays |= {
-            written(head): np.memmap(part, _FLOAT, "r") for head, part in self._parts.items()
+            head_code(head): np.memmap(part, _FLOAT, "r") for head, part in self._parts.items()
         }
-        # As `np.savez_compressed` writes it, which cannot be asked how far it is, nor ended.
-        with zipfile.ZipFile(folder / FILE, "w", zipfile.ZIP_DEFLATED) as packed:
+        # The format of `np.savez_compressed`, which has no progress and cannot be cancelled.
+        with zipfile.ZipFile(folder / WEIGHTS_FILE, "w", zipfile.ZIP_DEFLATED) as packed:
             for done, (name, array) in enumerate(arrays.items()):
                 check_cancelled()
                 progress(done / len(arrays), "packing weights")

@@ -1,5 +1,5 @@
 """Statistical evidence: bootstrap intervals and verdicts.
 
-`bootstrap` gives intervals, `verdicts` the words that findings and races over seeds share.
-It may not know what was measured: numbers in, intervals and words out.
+`bootstrap` computes intervals; `verdicts` defines the verdicts that findings and races share. The
+package does not know what was measured: numbers go in, intervals and verdicts come out.
 """

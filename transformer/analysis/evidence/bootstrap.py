@@ -1,13 +1,13 @@
-"""How sure a difference over a corpus is: the paired bootstrap (Koehn 2004).
+"""Confidence intervals of corpus figures and their differences: the paired bootstrap (Koehn 2004).
 
-The corpus is drawn again, sentence by sentence with replacement, many times over; the same draws
-serve both systems. The middle 95 % of the differences is the interval.
+The sentences of the corpus are resampled with replacement many times; the same resamples serve both
+systems of a comparison. An interval holds the middle 95 % of the differences.
 
-Where many figures are looked at, some will seem large by chance. `Drawn.together` and `lead` give
-intervals that hold for all of them at once: each figure's distance from its value is counted in
-its own standard errors, and the greatest of these distances in a drawn corpus, over all figures,
-is what 95 % of the corpora must not exceed (the "max-t" bootstrap of multiple testing, as in
-Romano and Wolf 2005).
+Among many figures some look large by chance. `BootstrapSamples.simultaneous_intervals` and
+`max_difference_interval` therefore give intervals that hold for all figures at once: every figure's
+deviation from its value is measured in its own standard errors, and 95 % of the resampled corpora
+must keep the largest of these deviations below the bound (the "max-t" bootstrap of multiple
+testing, as in Romano and Wolf 2005).
 """
 
 from __future__ import annotations
@@ -21,151 +21,184 @@ from jaxtyping import Float
 from sacrebleu.metrics.bleu import BLEU
 from scipy.special import ndtr, stdtrit
 
-DRAWS = 1000
-SURE = 95.0
-"""Percent of the corpora in which an interval holds what it is of."""
-NOTHING = 1e-12
-"""A standard error below this is rounding."""
-Draws = Float[np.ndarray, "draw sentence"]
+N_RESAMPLES = 1000
+CONFIDENCE_PERCENT = 95.0
+"""Percentage of corpora in which an interval contains the true value."""
+ROUNDING_ERROR = 1e-12
+"""Standard errors below this are rounding."""
+ResampledCounts = Float[np.ndarray, "draw sentence"]
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A value with the bounds that hold it in 95 of 100 corpora like this one."""
+    """A value with bounds that contain the true value for 95 of 100 corpora like this one."""
 
     value: float
     low: float
     high: float
 
     @property
-    def sure(self) -> bool:
-        """Whether 0 lies outside."""
+    def excludes_zero(self) -> bool:
+        """Whether 0 is outside the interval."""
         return self.low > 0 or self.high < 0
 
-    def times(self, factor: float) -> Interval:
-        """In another unit; `factor` is above 0."""
+    def scaled(self, factor: float) -> Interval:
+        """Return the interval in another unit; `factor` must be above 0."""
         return Interval(factor * self.value, factor * self.low, factor * self.high)
 
 
-def draws(sentences: int, *, seed: int = 1, count: int = DRAWS) -> Draws:
-    """How often each sentence is in each drawn corpus; a row sums to `sentences`."""
-    even = np.full(sentences, 1 / sentences)
-    counts = np.random.default_rng(seed).multinomial(sentences, even, size=count)
+def resampled_counts(sentences: int, *, seed: int = 1, count: int = N_RESAMPLES) -> ResampledCounts:
+    """Return how often each sentence occurs in each resampled corpus; a row sums to `sentences`."""
+    uniform = np.full(sentences, 1 / sentences)
+    counts = np.random.default_rng(seed).multinomial(sentences, uniform, size=count)
     return np.asarray(counts.astype(np.float64))
 
 
-def interval(value: float, drawn: Float[np.ndarray, "draw"]) -> Interval:
-    """`value` of the whole corpus with the 2.5th and the 97.5th percentile of the draws."""
-    low, high = np.percentile(drawn, [2.5, 97.5])
+def percentile_interval(value: float, samples: Float[np.ndarray, "draw"]) -> Interval:
+    """Return `value` of the whole corpus with the 2.5th and 97.5th percentile of `samples`."""
+    low, high = np.percentile(samples, [2.5, 97.5])
     return Interval(float(value), float(low), float(high))
 
 
 @dataclass(frozen=True, eq=False)
-class Drawn:
-    """Figures of one corpus, and the same in every drawn corpus.
+class BootstrapSamples:
+    """Figures of one corpus, and the same figures of every resampled corpus.
 
     Attributes:
-        values: of the corpus as it is.
-        drawn: in drawn corpora; of all figures the same ones.
-        sentences: that the corpus has.
+        values: the figures of the corpus itself.
+        samples: the figures of the resampled corpora, which are the same for all figures.
+        sentences: number of sentences of the corpus.
     """
 
     values: Float[np.ndarray, "figure"]
-    drawn: Float[np.ndarray, "figure draw"]
+    samples: Float[np.ndarray, "figure draw"]
     sentences: int
 
     @classmethod
-    def means(cls, each: Float[np.ndarray, "figure sentence"]) -> Drawn:
-        """Figures that are means over the sentences."""
-        n = each.shape[1]
-        return cls(each.mean(axis=1), (draws(n) / n @ each.T).T, n)
+    def from_sentence_values(cls, values: Float[np.ndarray, "figure sentence"]) -> BootstrapSamples:
+        """Return samples of figures that are means over the sentences."""
+        n = values.shape[1]
+        return cls(values.mean(axis=1), (resampled_counts(n) / n @ values.T).T, n)
 
     @classmethod
-    def rates(
-        cls, above: Float[np.ndarray, "figure sentence"], below: Float[np.ndarray, "*some sentence"]
-    ) -> Drawn:
-        """Figures that are one sum over the sentences divided by another; 0 where that is 0."""
-        whole, again = np.ones((1, above.shape[1])), draws(above.shape[1])
-        values, drawn = (
-            (above @ each.T) / np.where((under := below @ each.T) == 0, np.inf, under)
-            for each in (whole, again)
+    def from_ratios(
+        cls,
+        numerators: Float[np.ndarray, "figure sentence"],
+        denominators: Float[np.ndarray, "*some sentence"],
+    ) -> BootstrapSamples:
+        """Return samples of figures that are a ratio of two sums over the sentences.
+
+        A figure is 0 where its denominator is 0.
+        """
+        corpus, resamples = np.ones((1, numerators.shape[1])), resampled_counts(numerators.shape[1])
+        values, samples = (
+            (numerators @ counts.T)
+            / np.where((divisor := denominators @ counts.T) == 0, np.inf, divisor)
+            for counts in (corpus, resamples)
         )
-        return cls(values[:, 0], drawn, above.shape[1])
+        return cls(values[:, 0], samples, numerators.shape[1])
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, which: slice | Sequence[int] | npt.NDArray[np.bool_]) -> Drawn:
-        """Some of the figures."""
-        index = which if isinstance(which, slice) else np.asarray(which)
-        return Drawn(self.values[index], self.drawn[index], self.sentences)
+    def __getitem__(
+        self, selection: slice | Sequence[int] | npt.NDArray[np.bool_]
+    ) -> BootstrapSamples:
+        """Return the samples of some of the figures."""
+        index = selection if isinstance(selection, slice) else np.asarray(selection)
+        return BootstrapSamples(self.values[index], self.samples[index], self.sentences)
 
-    def together(self) -> list[Interval]:
-        """Intervals that, in 95 of 100 corpora like this one, hold all figures at once."""
-        far = self.drawn - self.values[:, None]
-        errors = far.std(axis=1)
-        reach = _reach(_distances(far, errors).max(axis=0, initial=0), self.sentences) * errors
-        low, high = self.values - reach, self.values + reach
-        return [Interval(*map(float, one)) for one in zip(self.values, low, high, strict=True)]
+    def simultaneous_intervals(self) -> list[Interval]:
+        """Return intervals that contain all figures at once for 95 of 100 corpora like this one."""
+        deviations = self.samples - self.values[:, None]
+        errors = deviations.std(axis=1)
+        half_widths = (
+            _half_width(
+                _standardized_distances(deviations, errors).max(axis=0, initial=0), self.sentences
+            )
+            * errors
+        )
+        low, high = self.values - half_widths, self.values + half_widths
+        return [
+            Interval(*map(float, bounds)) for bounds in zip(self.values, low, high, strict=True)
+        ]
 
 
-def lead(ours: Drawn, theirs: Drawn | None = None) -> Interval:
-    """By how much the greatest of `ours` exceeds the greatest of `theirs` (left out: 0).
+def max_difference_interval(
+    candidates: BootstrapSamples, baselines: BootstrapSamples | None = None
+) -> Interval:
+    """Return by how much the largest of `candidates` exceeds the largest of `baselines` (default:
+    0).
 
-    That is max over ours of the min over theirs of their differences. The interval holds for all
-    those differences at once, so that choosing the best of each side makes nothing seem surer
-    than it is. It compares within the same drawn corpora: what moves both alike does not count.
+    The value is the maximum over the candidates of the minimum over the baselines of their
+    differences. The interval holds for all these differences at once, so picking the best of each
+    side does not make the result look more certain than it is. Both sides are compared within the
+    same resampled corpora, so what changes both alike does not count.
     """
-    if theirs is None:
-        theirs = Drawn(np.zeros(1), np.zeros((1, ours.drawn.shape[1])), ours.sentences)
-    gaps = ours.values[:, None] - theirs.values
-    errors, greatest = np.empty_like(gaps), np.zeros(ours.drawn.shape[1])
-    for n, own in enumerate(ours.drawn):  # all at once would be large: heads against heads
-        far = own - theirs.drawn - gaps[n][:, None]
-        errors[n] = far.std(axis=1)
-        greatest = np.maximum(greatest, _distances(far, errors[n]).max(axis=0))
-    reach = _reach(greatest, ours.sentences) * errors
-    return Interval(*(float(of.min(axis=1).max()) for of in (gaps, gaps - reach, gaps + reach)))
+    if baselines is None:
+        baselines = BootstrapSamples(
+            np.zeros(1), np.zeros((1, candidates.samples.shape[1])), candidates.sentences
+        )
+    differences = candidates.values[:, None] - baselines.values
+    errors, greatest = np.empty_like(differences), np.zeros(candidates.samples.shape[1])
+    for n, samples in enumerate(
+        candidates.samples
+    ):  # all at once would be large: heads against heads
+        deviations = samples - baselines.samples - differences[n][:, None]
+        errors[n] = deviations.std(axis=1)
+        greatest = np.maximum(greatest, _standardized_distances(deviations, errors[n]).max(axis=0))
+    half_widths = _half_width(greatest, candidates.sentences) * errors
+    return Interval(
+        *(
+            float(bound.min(axis=1).max())
+            for bound in (differences, differences - half_widths, differences + half_widths)
+        )
+    )
 
 
-def _distances(
-    far: Float[np.ndarray, "figure draw"], errors: Float[np.ndarray, "figure"]
+def _standardized_distances(
+    deviations: Float[np.ndarray, "figure draw"], errors: Float[np.ndarray, "figure"]
 ) -> Float[np.ndarray, "figure draw"]:
-    """In standard errors."""
-    return np.asarray(np.abs(far) / np.where(errors > NOTHING, errors, np.inf)[:, None])
+    """Return absolute deviations in units of standard errors."""
+    return np.asarray(
+        np.abs(deviations) / np.where(errors > ROUNDING_ERROR, errors, np.inf)[:, None]
+    )
 
 
-def _reach(greatest: Float[np.ndarray, "draw"], sentences: int) -> float:
-    """How many standard errors an interval reaches to both sides.
+def _half_width(max_distances: Float[np.ndarray, "draw"], sentences: int) -> float:
+    """Return the half-width of an interval in standard errors.
 
-    Few sentences make drawn corpora too much alike; the interval is widened from the normal
-    distribution's tail to that of Student's t (Hesterberg 2015, from memory).
+    Resampled corpora of few sentences are too much alike, so the tail of the normal distribution is
+    replaced by that of Student's t (Hesterberg 2015, from memory).
     """
     if sentences < 2:
         return float("inf")
-    tail = ndtr(-np.percentile(greatest, SURE))
+    tail = ndtr(-np.percentile(max_distances, CONFIDENCE_PERCENT))
     return float(-stdtrit(sentences - 1, tail) * (sentences / (sentences - 1)) ** 0.5)
 
 
 def mean_loss(
-    losses: Float[np.ndarray, "sentence"], tokens: Float[np.ndarray, "sentence"], drawn: Draws
+    losses: Float[np.ndarray, "sentence"],
+    tokens: Float[np.ndarray, "sentence"],
+    counts: ResampledCounts,
 ) -> Float[np.ndarray, "draw"]:
-    """Nats a token of each drawn corpus."""
-    return np.asarray((drawn @ losses) / (drawn @ tokens))
+    """Return the loss of each resampled corpus, nats per token."""
+    return np.asarray((counts @ losses) / (counts @ tokens))
 
 
 class BleuCounts:
-    """BLEU of drawn corpora from counts that are made once a sentence (Papineni et al. 2002)."""
+    """BLEU of resampled corpora from counts that are computed once per sentence (Papineni et al.
+    2002)."""
 
     def __init__(self, hypotheses: Sequence[str], references: Sequence[str]) -> None:
-        """Raises ValueError if there are not as many hypotheses as references."""
+        """Raise ValueError if the numbers of hypotheses and references differ."""
         if len(hypotheses) != len(references):
             raise ValueError(f"{len(hypotheses)} translations for {len(references)} references")
         metric = BLEU(effective_order=True)  # of single sentences; the counts are the same
         self.counts = np.array(
             [
-                [*found.counts, *found.totals, found.sys_len, found.ref_len]
-                for found in (
+                [*score.counts, *score.totals, score.sys_len, score.ref_len]
+                for score in (
                     metric.sentence_score(hypothesis, [reference])
                     for hypothesis, reference in zip(hypotheses, references, strict=True)
                 )
@@ -174,28 +207,29 @@ class BleuCounts:
         )
 
     @classmethod
-    def of_counts(cls, counts: Float[np.ndarray, "sentence 10"]) -> BleuCounts:
-        """From `counts` of another: four of n-grams that match, four of all, and both lengths."""
-        made = cls.__new__(cls)
-        made.counts = counts
-        return made
+    def from_counts(cls, counts: Float[np.ndarray, "sentence 10"]) -> BleuCounts:
+        """Restore from `counts`: four of matching n-grams, four of all n-grams, and both "
+        "lengths."""
+        bleu = cls.__new__(cls)
+        bleu.counts = counts
+        return bleu
 
     @property
     def score(self) -> float:
-        """BLEU of the whole corpus, 0 to 100, as sacrebleu's `corpus_score` has it."""
+        """BLEU of the whole corpus, 0 to 100, equal to sacrebleu's `corpus_score`."""
         return self._score(self.counts.sum(axis=0))
 
-    def drawn(self, drawn: Draws) -> Float[np.ndarray, "draw"]:
-        """BLEU of each drawn corpus."""
-        return np.array([self._score(counts) for counts in drawn @ self.counts])
+    def resampled_scores(self, counts: ResampledCounts) -> Float[np.ndarray, "draw"]:
+        """Return the BLEU of each resampled corpus."""
+        return np.array([self._score(totals) for totals in counts @ self.counts])
 
     @staticmethod
     def _score(counts: Float[np.ndarray, "10"]) -> float:
-        found = BLEU.compute_bleu(
+        score = BLEU.compute_bleu(
             correct=[int(n) for n in counts[:4]],
             total=[int(n) for n in counts[4:8]],
             sys_len=int(counts[8]),
             ref_len=int(counts[9]),
             smooth_method="exp",
         )
-        return float(found.score)
+        return float(score.score)

@@ -1,11 +1,11 @@
-"""What may be said of a claim, in the words that findings and races share, and by what rule.
+"""The verdicts of findings and races: when a claim holds, is refuted, or is not shown.
 
-A claim says that an effect is greater than a floor: the smallest that would matter to anybody
-(or, of harm, less). It holds if all of the effect's interval lies on that side of the floor, it is
-refuted if all of it lies on the other, and while the floor is inside nothing is shown. More
-sentences make the interval narrower, so a verdict grows out of "not shown" and does not turn: the
-size of an effect decides, and never that it differs from nothing, which any difference does over
-sentences enough.
+A claim says that an effect is larger than a floor, the smallest effect that matters (for harm:
+smaller than the floor). It holds if the whole interval of the effect is on that side of the floor
+and is refuted if the whole interval is on the other side; while the interval contains the floor,
+the claim is not shown. More sentences make the interval narrower, so a verdict develops from "not
+shown" and does not flip. The size of the effect decides, not its significance: with enough
+sentences every difference is significant.
 """
 
 from __future__ import annotations
@@ -20,19 +20,20 @@ import pandas as pd
 
 from transformer.analysis.evidence.bootstrap import Interval
 
-Word = Literal["holds", "refuted", "not shown", "can't be tested here"]
+VerdictWord = Literal["holds", "refuted", "not shown", "can't be tested here"]
 
 
 @dataclass(frozen=True)
 class Effect:
-    """How large the thing is that a claim is about.
+    """The size of the effect that a claim is about.
 
     Attributes:
-        name: what it is, as "rollout's correlation less that of raw weights".
-        unit: of all the numbers, as "points of AER".
+        name: for example "rollout's correlation less that of raw weights".
+        unit: of all the numbers, for example "points of AER".
         interval: the value with its bounds.
         floor: what the value must exceed for the claim to hold; with `below`, stay below.
-        at_once: comparisons that the interval holds for at the same time (`bootstrap.lead`).
+        n_comparisons: number of comparisons for which the interval holds at once
+            (`bootstrap.max_difference_interval`).
     """
 
     COLUMNS: ClassVar[tuple[str, ...]] = (
@@ -50,12 +51,12 @@ class Effect:
     unit: str
     interval: Interval
     floor: float
-    at_once: int = 1
+    n_comparisons: int = 1
     below: bool = False
 
     @property
-    def verdict(self) -> Word:
-        """By the rule above."""
+    def verdict(self) -> VerdictWord:
+        """The verdict by the rule of this module."""
         if self.interval.low > self.floor:
             return "refuted" if self.below else "holds"
         if self.interval.high < self.floor:
@@ -64,35 +65,37 @@ class Effect:
 
     @property
     def correction(self) -> str:
-        """What was done about many comparisons, in words."""
-        if self.at_once == 1:
+        """The correction for multiple comparisons, in words."""
+        if self.n_comparisons == 1:
             return "none: one comparison"
-        return f"simultaneous 95% interval (max-t bootstrap) over {self.at_once:,} comparisons"
+        return (
+            f"simultaneous 95% interval (max-t bootstrap) over {self.n_comparisons:,} comparisons"
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """For a line of a table, by `COLUMNS`."""
-        one, needs = self.interval, "below" if self.below else "above"
-        bounds = one.value, one.low, one.high, needs, self.floor
+        """Return a table row with the columns `COLUMNS`."""
+        interval, needs = self.interval, "below" if self.below else "above"
+        bounds = interval.value, interval.low, interval.high, needs, self.floor
         return dict(
             zip(self.COLUMNS, (self.name, self.unit, *bounds, self.correction), strict=True)
         )
 
 
 Measure = Literal["loss", "accuracy"]
-ENOUGH = 3  # seeds of each side, for a verdict
-REACHED = 0.95  # of the validation sequences, whole and right
+MIN_SEEDS = 3  # of each side, for a verdict
+SOLVED_ACCURACY = 0.95  # share of the validation sequences without error
 RULE = (
-    f"Holds: each side has at least {ENOUGH} finished seeds, every seed of the one is better than "
-    "every seed of the other, and the means differ by more than twice their pooled standard "
+    f"Holds: each side has at least {MIN_SEEDS} finished seeds, every seed of the first is better "
+    "than every seed of the second, and the means differ by more than twice their pooled standard "
     "deviation. Refuted: the same the other way round. Not shown: anything else."
 )
-"""The rule of `verdict`. Were both sides alike, three seeds of each would come apart like this
-1 time in 20 by the order alone (1 of the 6!/(3!·3!) orders), and seldom that far."""
+"""The rule of `verdict`. If both sides were equally good, three seeds of each would be ordered like
+this 1 time in 20 by chance (1 of the 6!/(3!·3!) orders), and would rarely be this far apart."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that a race puts to the test: one entry ends better than another."""
+    """A sentence that a race tests: one entry ends better than another."""
 
     text: str
     better: str
@@ -101,22 +104,22 @@ class Claim:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of a claim, and the figures it rests on."""
+    """The verdict on a claim, with the figures it is based on."""
 
     claim: Claim
-    word: Word
+    word: VerdictWord
     reason: str
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One run that took all its steps.
+    """One run that completed all its steps.
 
     Attributes:
-        loss: of the validation pairs at the last step, nats a token.
-        accuracy: share of them that were whole and right, decoded freely.
-        reached: step of the first look that saw 95% of them right; infinite if none did.
-        seconds: of all steps together, on the machine that took them.
+        loss: on the validation pairs at the last step, nats per token.
+        accuracy: share of the validation pairs decoded without error, in free decoding.
+        reached: step of the first evaluation with 95 % of them correct; infinite if none.
+        seconds: time of all steps together, on the machine that ran them.
     """
 
     entry: str
@@ -130,13 +133,14 @@ class Outcome:
 def outcome(
     entry: str, seed: int, steps: int, lines: Iterable[Mapping[str, Any]]
 ) -> Outcome | None:
-    """Read from the lines of metrics.jsonl; None unless there was a look after step `steps`."""
+    """Read the outcome from the lines of metrics.jsonl; None without an evaluation after step
+    `steps`."""
     lines = list(lines)
     evaluations = [line for line in lines if "sequence_accuracy" in line]
     last = [line for line in evaluations if line["step"] == steps]
     if not last:
         return None
-    reached = [line["step"] for line in evaluations if line["sequence_accuracy"] >= REACHED]
+    reached = [line["step"] for line in evaluations if line["sequence_accuracy"] >= SOLVED_ACCURACY]
     return Outcome(
         entry,
         seed,
@@ -148,80 +152,89 @@ def outcome(
 
 
 def results(outcomes: Iterable[Outcome], entries: Sequence[str]) -> pd.DataFrame:
-    """A row an entry, in this order: each measure over its seeds, at equal steps.
+    """Return a row for each entry, in this order: each measure over its seeds, at equal steps.
 
-    Columns: "n", the seeds that finished; `{measure}_mean`, `_sd` (of a sample, so NaN for one
-    seed), `_min` and `_max` for loss and accuracy; "reached", how many saw 95% right; "steps_mean",
-    "steps_min" and "steps_max" until then, NaN unless every seed did; "seconds_mean". Raises
-    ValueError for an outcome of another entry, or a seed that an entry has twice.
+    Columns: "n", the number of finished seeds; `{measure}_mean`, `_sd` (sample standard deviation,
+    NaN for one seed), `_min` and `_max` for loss and accuracy; "reached", the number of seeds that
+    had 95 % correct; "steps_mean", "steps_min" and "steps_max" until then, NaN unless every seed
+    did; "seconds_mean".
+
+    Raises:
+        ValueError: for an outcome of another entry, or a seed that an entry has twice.
     """
-    found: dict[str, dict[int, Outcome]] = {entry: {} for entry in entries}
-    for one in outcomes:
-        if one.entry not in found:
-            known = ", ".join(found)
-            raise ValueError(f"the race has no entry {one.entry!r}; it has {known}")
-        if one.seed in found[one.entry]:
-            raise ValueError(f"{one.entry!r} has seed {one.seed} twice; each counts once")
-        found[one.entry][one.seed] = one
-    rows = {entry: _row(list(seeds.values())) for entry, seeds in found.items()}
+    by_entry: dict[str, dict[int, Outcome]] = {entry: {} for entry in entries}
+    for run in outcomes:
+        if run.entry not in by_entry:
+            names = ", ".join(by_entry)
+            raise ValueError(f"the race has no entry {run.entry!r}; it has {names}")
+        if run.seed in by_entry[run.entry]:
+            raise ValueError(f"{run.entry!r} has seed {run.seed} twice; each counts once")
+        by_entry[run.entry][run.seed] = run
+    rows = {entry: _row(list(seeds.values())) for entry, seeds in by_entry.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("entry")
 
 
 def _row(outcomes: list[Outcome]) -> dict[str, float]:
     row: dict[str, float] = {"n": len(outcomes)}
     for name in ("loss", "accuracy"):
-        values = np.array([getattr(one, name) for one in outcomes], dtype=float)
+        values = np.array([getattr(run, name) for run in outcomes], dtype=float)
         row[f"{name}_mean"] = float(values.mean()) if len(values) else math.nan
         row[f"{name}_sd"] = float(values.std(ddof=1)) if len(values) > 1 else math.nan
         row[f"{name}_min"] = float(values.min()) if len(values) else math.nan
         row[f"{name}_max"] = float(values.max()) if len(values) else math.nan
-    steps = [one.reached for one in outcomes if one.reached < math.inf]
+    steps = [run.reached for run in outcomes if run.reached < math.inf]
     row["reached"] = len(steps)
-    every = len(steps) == len(outcomes) > 0
+    all_solved = len(steps) == len(outcomes) > 0
     for name, figure in (("mean", np.mean), ("min", np.min), ("max", np.max)):
-        row[f"steps_{name}"] = float(figure(steps)) if every else math.nan
-    seconds = [one.seconds for one in outcomes]
+        row[f"steps_{name}"] = float(figure(steps)) if all_solved else math.nan
+    seconds = [run.seconds for run in outcomes]
     row["seconds_mean"] = float(np.mean(seconds)) if seconds else math.nan
     return row
 
 
 def verdict(table: pd.DataFrame, claim: Claim, measure: Measure = "loss") -> Verdict:
-    """What `results` says about the claim, by `RULE`: loss is better lower, accuracy higher. Raises
-    ValueError if the table lacks one of the claim's entries."""
+    """Return what `results` says about the claim, by `RULE`: a lower loss or a higher accuracy is
+    better.
+
+    Raises:
+        ValueError: if the table lacks one of the claim's entries.
+    """
     for entry in (claim.better, claim.worse):
         if entry not in table.index:
             raise ValueError(f"the table has no entry {entry!r}; it has {', '.join(table.index)}")
-    one, other = (table.loc[[entry]].iloc[0] for entry in (claim.better, claim.worse))
-    n = int(min(one["n"], other["n"]))
-    if n < ENOUGH:
+    better, worse = (table.loc[[entry]].iloc[0] for entry in (claim.better, claim.worse))
+    n = int(min(better["n"], worse["n"]))
+    if n < MIN_SEEDS:
         return Verdict(
             claim,
             "not shown",
-            f"a verdict needs {ENOUGH} finished seeds of each side, and there are "
-            f"{int(one['n'])} and {int(other['n'])}",
+            f"a verdict needs {MIN_SEEDS} finished seeds of each side, and there are "
+            f"{int(better['n'])} and {int(worse['n'])}",
         )
-    gain = float(one[f"{measure}_mean"] - other[f"{measure}_mean"])
+    gain = float(better[f"{measure}_mean"] - worse[f"{measure}_mean"])
     if measure == "loss":
         gain = -gain
-    spread = math.sqrt((one[f"{measure}_sd"] ** 2 + other[f"{measure}_sd"] ** 2) / 2)
+    spread = math.sqrt((better[f"{measure}_sd"] ** 2 + worse[f"{measure}_sd"] ** 2) / 2)
     reason = (
-        f"mean {measure} {one[f'{measure}_mean']:.4g} against {other[f'{measure}_mean']:.4g}, "
-        f"pooled standard deviation {spread:.2g}, {int(one['n'])} and {int(other['n'])} seeds"
+        f"mean {measure} {better[f'{measure}_mean']:.4g} against {worse[f'{measure}_mean']:.4g}, "
+        f"pooled standard deviation {spread:.2g}, {int(better['n'])} and {int(worse['n'])} seeds"
     )
-    word: Word = "not shown"
+    word: VerdictWord = "not shown"
     if abs(gain) > 2 * spread:
-        if gain > 0 and _apart(one, other, measure):
+        if gain > 0 and _all_seeds_better(better, worse, measure):
             word = "holds"
-        elif gain < 0 and _apart(other, one, measure):
+        elif gain < 0 and _all_seeds_better(worse, better, measure):
             word = "refuted"
     if word == "not shown":
-        apart = _apart(one, other, measure) or _apart(other, one, measure)
-        reason += "; too close for that spread" if apart else "; seeds of the two overlap"
+        separated = _all_seeds_better(better, worse, measure) or _all_seeds_better(
+            worse, better, measure
+        )
+        reason += "; too close for that spread" if separated else "; seeds of the two overlap"
     return Verdict(claim, word, reason)
 
 
-def _apart(one: pd.Series, other: pd.Series, measure: Measure) -> bool:
-    """Whether every seed of `one` is better than every seed of `other`."""
+def _all_seeds_better(better: pd.Series, worse: pd.Series, measure: Measure) -> bool:
+    """Return whether every seed of `better` is better than every seed of `worse`."""
     if measure == "loss":
-        return bool(one["loss_max"] < other["loss_min"])
-    return bool(one["accuracy_min"] > other["accuracy_max"])
+        return bool(better["loss_max"] < worse["loss_min"])
+    return bool(better["accuracy_min"] > worse["accuracy_max"])

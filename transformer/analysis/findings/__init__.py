@@ -1,12 +1,12 @@
 """Published findings about heads, as rules that can be tested on any checkpoint.
 
-    found = FINDINGS["positional"].run(translator, Corpus.bundled())
-    found.verdict, found.effect, found.reason, found.figures
+    finding = FINDINGS["positional"].run(translator, Corpus.bundled())
+    finding.verdict, finding.effect, finding.reason, finding.figures
 
-A finding may not keep a result, nor change its rule for a model. Three rules were rewritten after a
-first result on the first en-fr: `single` (the size of a cost, no more its significance),
-`value-zeroing` (each layer by itself, as published) and the statistical aligner's learning step;
-what they say of that checkpoint is no blind test.
+A finding does not store a result and does not change its rule for a model. Three rules were
+rewritten after a first result on the first en-fr: `single` (the size of a cost, no longer its
+significance), `value-zeroing` (each layer by itself, as published) and the statistical aligner's
+training; for that checkpoint their verdicts are not a blind test.
 """
 
 from transformer.analysis.findings import (
@@ -19,7 +19,11 @@ from transformer.analysis.findings import (
 )
 from transformer.analysis.findings.faithful import blank_out
 from transformer.analysis.findings.finding import Finding, Published, Untestable
-from transformer.analysis.findings.over_training import pruning_over_training, saves_of, scores_of
+from transformer.analysis.findings.over_training import (
+    load_saves,
+    pruning_over_training,
+    score_saves,
+)
 
 FINDINGS: dict[str, Published] = {
     published.name: published
@@ -52,7 +56,7 @@ __all__ = [
     "Published",
     "Untestable",
     "blank_out",
+    "load_saves",
     "pruning_over_training",
-    "saves_of",
-    "scores_of",
+    "score_saves",
 ]

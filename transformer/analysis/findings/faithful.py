@@ -1,4 +1,5 @@
-"""Ways to follow attention held against blank-out (Abnar and Zuidema 2020, arXiv:2005.00928)."""
+"""Findings that compare attribution methods with blank-out (Abnar and Zuidema 2020,
+arXiv:2005.00928)."""
 
 from __future__ import annotations
 
@@ -15,72 +16,88 @@ from transformer.analysis.attribution import alti, rollout, value_zeroing
 from transformer.analysis.attribution.contribution import rank_correlations
 from transformer.analysis.attribution.relevance import blanked_sources, perturbation_effects
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Progress, encoded
-from transformer.analysis.evidence.bootstrap import Drawn, lead
+from transformer.analysis.corpora.passes import Progress, encode_corpus
+from transformer.analysis.evidence.bootstrap import BootstrapSamples, max_difference_interval
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
+from transformer.analysis.findings.finding import (
+    Finding,
+    Published,
+    Untestable,
+    format_effect,
+    require_sentences,
+)
 from transformer.inference import Translator
 from transformer.inference.trace import Trace
 from transformer.measures.chart import Chart
 
-Where = Literal["translation", "encoder"]
+Scope = Literal["translation", "encoder"]
 METHODS = ("raw weights", "rollout", "ALTI", "value zeroing")
 """In the order of `agreement`; over a whole translation ALTI is ALTI+."""
-SHORTEST, LONGEST = 5, 80
-"""Source pieces, `</s>` aside, between which a sentence is measured: fewer have no ranks to speak
-of, and the work grows with the square of more."""
+MIN_PIECES, MAX_PIECES = 5, 80
+"""Range of source pieces, without `</s>`, of a measured sentence: fewer have no meaningful ranks,
+and the work grows with the square of the number."""
 
 
 def blank_out(translator: Translator, trace: Trace) -> Float[np.ndarray, "target source"]:
-    """How the log-probability of each output token changes, nats, with a source token as `<unk>`.
-    Given the output before it. The source's last token, `</s>`, is not blanked out: no column."""
+    """Return the change of each output token's log-probability, nats, with a source token as
+    `<unk>`.
+
+    The output before the token is given. `</s>` of the source is not blanked out and has no column.
+    """
     return perturbation_effects(translator, trace, "source")
 
 
 @torch.inference_mode()
 def blank_out_memory(translator: Translator, trace: Trace) -> Float[np.ndarray, "source source"]:
-    """1 − cos of each place of the memory as it is and with another source token as `<unk>`. The
-    encoder alone, as the published method has it; `</s>` has neither row nor column."""
+    """Return 1 − cos between each position of the memory and the same with another source token as
+    `<unk>`.
+
+    Uses the encoder only, as the published method does; `</s>` has neither row nor column.
+    """
     states = translator.model.encode(blanked_sources(translator, trace))[:, :-1].double()
     unit = torch.nn.functional.normalize(states, dim=-1)
     return np.asarray(((unit[:-1] - unit[-1]).square().sum(dim=-1) / 2).T.cpu().numpy())
 
 
 def agreement(
-    translator: Translator, corpus: Corpus, progress: Progress, where: Where = "translation"
+    translator: Translator, corpus: Corpus, progress: Progress, scope: Scope = "translation"
 ) -> Float[np.ndarray, "sentence method layer"]:
-    """Rank correlation of each of `METHODS` with blank-out, for every sentence that fits.
+    """Return the rank correlation of each of `METHODS` with blank-out, for every suitable sentence.
 
-    For each output token the source tokens are put in order by |`blank_out`| and by each method up
-    to a layer, and the rank correlations are averaged over the sentence's tokens. In the encoder,
-    for each place the others by `blank_out_memory`: itself every method puts first.
+    For each output token the source tokens are ranked by |`blank_out`| and by each method up to a
+    layer, and the rank correlations are averaged over the sentence's tokens. In the encoder, the
+    other positions are ranked for each position by `blank_out_memory`; the position itself is left
+    out, because every method ranks it first.
     """
-    pairs = encoded(translator, corpus)
-    found = []
+    pairs = encode_corpus(translator, corpus)
+    correlations = []
     for number, (sentence, pair) in enumerate(zip(corpus.sentences, pairs, strict=True)):
         progress(number / len(pairs), "blanking out")
-        if not SHORTEST <= len(pair.src) - 1 <= LONGEST:
+        if not MIN_PIECES <= len(pair.src) - 1 <= MAX_PIECES:
             continue
         trace = translator.trace(sentence.source, pair.out)
-        ways = _ways(translator, trace, where)[..., :-1]
-        if where == "encoder":
-            effect, ways = _others(blank_out_memory(translator, trace)), _others(ways[..., :-1, :])
+        scores = _method_scores(translator, trace, scope)[..., :-1]
+        if scope == "encoder":
+            effect, scores = (
+                _off_diagonal(blank_out_memory(translator, trace)),
+                _off_diagonal(scores[..., :-1, :]),
+            )
         else:
             effect = np.abs(blank_out(translator, trace))
-        ranks = rank_correlations(ways, effect)
-        if (kept := ~np.isnan(ranks).any(axis=(0, 1))).any():
-            found.append(ranks[..., kept].mean(axis=-1))
+        ranks = rank_correlations(scores, effect)
+        if (defined := ~np.isnan(ranks).any(axis=(0, 1))).any():
+            correlations.append(ranks[..., defined].mean(axis=-1))
     progress(1.0, "blanked out")
     shape = 0, len(METHODS), translator.model.config.n_layers
-    return np.stack(found) if found else np.zeros(shape)
+    return np.stack(correlations) if correlations else np.zeros(shape)
 
 
-def _ways(
-    translator: Translator, trace: Trace, where: Where
+def _method_scores(
+    translator: Translator, trace: Trace, scope: Scope
 ) -> Float[np.ndarray, "method layer query source"]:
-    """Each of `METHODS`, up to each layer."""
-    model, kind = translator.model, "encoder" if where == "encoder" else "cross"
-    if where == "encoder":
+    """Return the scores of each of `METHODS`, up to each layer."""
+    model, kind = translator.model, "encoder" if scope == "encoder" else "cross"
+    if scope == "encoder":
         rolled = rollout.encoder(trace), alti.encoder(model, trace)
     else:
         rolled = rollout.joint(trace).source, alti.joint(model, trace).source
@@ -88,87 +105,101 @@ def _ways(
     return np.stack([rollout.matrices(trace, kind), *rolled, np.stack(zeroed)])
 
 
-def _others(square: Float[np.ndarray, "*many n n"]) -> Float[np.ndarray, "*many n n-1"]:
-    """Without the diagonal."""
+def _off_diagonal(square: Float[np.ndarray, "*many n n"]) -> Float[np.ndarray, "*many n n-1"]:
+    """Return the matrices without their diagonals."""
     n = square.shape[-1]
     return np.asarray(square[..., ~np.eye(n, dtype=bool)].reshape(*square.shape[:-1], n - 1))
 
 
 Test = Callable[[Translator, Corpus, Progress], Finding]
 FLOOR = 0.05
-"""A difference of rank correlations. Abnar and Zuidema 2020, table 1, are far above: rollout leads
-by 0.42 in the last layer."""
+"""A difference of rank correlations. In Abnar and Zuidema 2020, table 1, the differences are far
+larger: 0.42 for rollout in the last layer."""
 _RHO = "of Spearman's ρ"
 
 
-def _measured(
-    translator: Translator, corpus: Corpus, progress: Progress, where: Where
+def _measured_correlations(
+    translator: Translator, corpus: Corpus, progress: Progress, scope: Scope
 ) -> tuple[npt.NDArray[np.float64], pd.DataFrame]:
-    enough(len(corpus))
-    found = agreement(translator, corpus, progress, where)
-    enough(len(found), f"sentences of at least {SHORTEST} pieces to blank out")
-    every = Drawn.means(found.reshape(len(found), -1).T)
+    require_sentences(len(corpus))
+    correlations = agreement(translator, corpus, progress, scope)
+    require_sentences(len(correlations), f"sentences of at least {MIN_PIECES} pieces to blank out")
+    samples = BootstrapSamples.from_sentence_values(correlations.reshape(len(correlations), -1).T)
     rows = [
-        (_called(METHODS[method], where), layer, one.value, one.low, one.high)
-        for (method, layer), one in zip(np.ndindex(found.shape[1:]), every.together(), strict=True)
+        (_display_name(METHODS[method], scope), layer, interval.value, interval.low, interval.high)
+        for (method, layer), interval in zip(
+            np.ndindex(correlations.shape[1:]), samples.simultaneous_intervals(), strict=True
+        )
     ]
-    return found, pd.DataFrame(rows, columns=["method", "layer", "correlation", "low", "high"])
+    return correlations, pd.DataFrame(
+        rows, columns=["method", "layer", "correlation", "low", "high"]
+    )
 
 
-def _called(method: str, where: Where) -> str:
-    return "ALTI+" if method == "ALTI" and where == "translation" else method
+def _display_name(method: str, scope: Scope) -> str:
+    return "ALTI+" if method == "ALTI" and scope == "translation" else method
 
 
-def _more(method: str, where: Where) -> Test:
-    """The test of one method, against raw weights, in the last layer."""
+def _beats_raw_weights(method: str, scope: Scope) -> Test:
+    """Return the test of one method against raw weights, in the last layer."""
 
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-        found, table = _measured(translator, corpus, progress, where)
-        last, which, name = found[:, :, -1].T, METHODS.index(method), _called(method, where)
-        sides = [Drawn.means(last[[n]]) for n in (which, METHODS.index("raw weights"))]
+        correlations, table = _measured_correlations(translator, corpus, progress, scope)
+        last, index, name = (
+            correlations[:, :, -1].T,
+            METHODS.index(method),
+            _display_name(method, scope),
+        )
+        sides = [
+            BootstrapSamples.from_sentence_values(last[[n]])
+            for n in (index, METHODS.index("raw weights"))
+        ]
         effect = Effect(
-            f"correlation of {name} with blank-out, less that of raw weights", _RHO, lead(*sides),
+            f"correlation of {name} with blank-out, less that of raw weights",
+            _RHO,
+            max_difference_interval(*sides),
             FLOOR,
-        )  # fmt: skip
+        )
         reason = (
             f"In the last layer the rank correlation of {name} with blank-out is "
             f"{sides[0].values[0]:.2f}, that of the raw weights {sides[1].values[0]:.2f}: a "
-            f"difference of {size(effect)}."
+            f"difference of {format_effect(effect)}."
         )
-        return Finding(table, effect, reason.replace("-0", "−0"), len(found))
+        return Finding(table, effect, reason.replace("-0", "−0"), len(correlations))
 
     return test
 
 
-def _deeper(where: Where) -> Test:
-    """Rollout from the first layer to the last."""
+def _grows_with_depth(scope: Scope) -> Test:
+    """Return the test of rollout from the first layer to the last."""
 
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
         n_layers = translator.model.config.n_layers
         if n_layers < 2:
             raise Untestable("This model has one layer, so that nothing can grow with depth.")
-        found, table = _measured(translator, corpus, progress, where)
-        rolled = found[:, METHODS.index("rollout")]
-        along = np.arange(n_layers) - (n_layers - 1) / 2
-        rises = (n_layers - 1) * (rolled @ along) / (along @ along)
+        correlations, table = _measured_correlations(translator, corpus, progress, scope)
+        rolled = correlations[:, METHODS.index("rollout")]
+        centred_layers = np.arange(n_layers) - (n_layers - 1) / 2
+        rises = (n_layers - 1) * (rolled @ centred_layers) / (centred_layers @ centred_layers)
         effect = Effect(
             "rise of rollout's correlation with blank-out from the first layer to the last, along "
             "a straight line",
             _RHO,
-            lead(Drawn.means(rises[None])),
+            max_difference_interval(BootstrapSamples.from_sentence_values(rises[None])),
             FLOOR,
         )
         first, last = rolled[:, 0].mean(), rolled[:, -1].mean()
         reason = (
             f"Rollout's rank correlation with blank-out goes from {first:.2f} in layer 0 to "
-            f"{last:.2f} in layer {n_layers - 1}: along a straight line a rise of {size(effect)}."
+            f"{last:.2f} in layer {n_layers - 1}: along a straight line a rise of "
+            f"{format_effect(effect)}."
         )
-        return Finding(table, effect, reason.replace("-0", "−0"), len(found))
+        return Finding(table, effect, reason.replace("-0", "−0"), len(correlations))
 
     return test
 
 
-_HOW: dict[Where, str] = {
+_HOW: dict[Scope, str] = {
     "translation": "Each source token in turn becomes <unk>, and the change of every output "
     "token's log-probability is its blank-out score. For each output token the source tokens are "
     "ranked by its size, and by each method: a layer's encoder–decoder weights (heads averaged), "
@@ -188,12 +219,12 @@ _ABNAR = "Abnar & Zuidema 2020, section 4"
 
 
 def _published(
-    name: str, claim: str, source: str, effect: str, test: Test, where: Where
+    name: str, claim: str, source: str, effect: str, test: Test, scope: Scope
 ) -> Published:
-    across = "layer of the decoder" if where == "translation" else "layer of the encoder"
+    across = "layer of the decoder" if scope == "translation" else "layer of the encoder"
     chart = Chart("layer", "correlation", across, "Spearman's with blank-out", by="method")
-    rule = f"{_HOW[where]}{effect}{_RULE}"
-    return Published(name, claim, source, rule, test, most=60, chart=chart, minutes=0.7)
+    rule = f"{_HOW[scope]}{effect}{_RULE}"
+    return Published(name, claim, source, rule, test, max_sentences=60, chart=chart, minutes=0.7)
 
 
 ROLLOUT = _published(
@@ -201,7 +232,7 @@ ROLLOUT = _published(
     "Rollout agrees with blank-out more than raw attention weights do, over a whole translation.",
     f"{_ABNAR}; theirs is an encoder that classifies",
     _IN_LAST.format("rollout"),
-    _more("rollout", "translation"),
+    _beats_raw_weights("rollout", "translation"),
     "translation",
 )
 ENCODER_ROLLOUT = _published(
@@ -209,7 +240,7 @@ ENCODER_ROLLOUT = _published(
     "Rollout agrees with blank-out more than raw attention weights do, in the encoder.",
     _ABNAR,
     _IN_LAST.format("rollout"),
-    _more("rollout", "encoder"),
+    _beats_raw_weights("rollout", "encoder"),
     "encoder",
 )
 _GROWS = (
@@ -221,7 +252,7 @@ DEPTH = _published(
     "Rollout agrees with blank-out more and more with depth, over a whole translation.",
     f"{_ABNAR}; theirs is an encoder that classifies",
     _GROWS,
-    _deeper("translation"),
+    _grows_with_depth("translation"),
     "translation",
 )
 ENCODER_DEPTH = _published(
@@ -229,7 +260,7 @@ ENCODER_DEPTH = _published(
     "Rollout agrees with blank-out more and more with depth, in the encoder.",
     _ABNAR,
     _GROWS,
-    _deeper("encoder"),
+    _grows_with_depth("encoder"),
     "encoder",
 )
 ALTI_PLUS = _published(
@@ -237,7 +268,7 @@ ALTI_PLUS = _published(
     "ALTI+ agrees with blank-out more than raw attention weights do.",
     "after Ferrando et al. 2022, whose ALTI is held against gradients, and ALTI+",
     _IN_LAST.format("ALTI+"),
-    _more("ALTI", "translation"),
+    _beats_raw_weights("ALTI", "translation"),
     "translation",
 )
 VALUE_ZEROING = _published(
@@ -245,6 +276,6 @@ VALUE_ZEROING = _published(
     "Value zeroing agrees with blank-out more than raw attention weights do, in the encoder.",
     "Mohebbi et al. 2023, their “faithfulness analysis”",
     _IN_LAST.format("value zeroing"),
-    _more("value zeroing", "encoder"),
+    _beats_raw_weights("value zeroing", "encoder"),
     "encoder",
 )

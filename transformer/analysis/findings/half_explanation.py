@@ -1,19 +1,24 @@
-"""Whether cross-attention accounts for only part of the relevance: a finding."""
+"""The finding that cross-attention accounts for only part of the relevance of the source."""
 
 from __future__ import annotations
 
 from transformer.analysis.attribution.relevance import (
-    LONGEST,
+    MAX_SOURCE_TOKENS,
+    MIN_SOURCE_TOKENS,
     PERTURBED,
     PUBLISHED,
-    SHORTEST,
     explained_over_corpus,
 )
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress
-from transformer.analysis.evidence.bootstrap import Drawn, lead
+from transformer.analysis.evidence.bootstrap import BootstrapSamples, max_difference_interval
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings.finding import Finding, Published, enough, interval_text
+from transformer.analysis.findings.finding import (
+    Finding,
+    Published,
+    interval_text,
+    require_sentences,
+)
 from transformer.inference import Translator
 from transformer.measures.chart import Chart
 
@@ -21,10 +26,16 @@ _CEILING = PUBLISHED[1]
 
 
 def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    each, table = explained_over_corpus(translator, corpus, progress)
-    enough(each.shape[1], f"sentences of {SHORTEST} to {LONGEST} source tokens")
+    correlations, table = explained_over_corpus(translator, corpus, progress)
+    require_sentences(
+        correlations.shape[1],
+        f"sentences of {MIN_SOURCE_TOKENS} to {MAX_SOURCE_TOKENS} source tokens",
+    )
     of_source, of_memory = (
-        lead(Drawn.means(each[[PERTURBED.index(name)], :, -1])) for name in PERTURBED
+        max_difference_interval(
+            BootstrapSamples.from_sentence_values(correlations[[PERTURBED.index(name)], :, -1])
+        )
+        for name in PERTURBED
     )
     effect = Effect(
         "correlation of mean cross-attention with the relevance of the encoder's output",
@@ -39,7 +50,7 @@ def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding
         f"(95%: {low} to {high}), and with that of the source tokens at "
         f"{interval_text(of_source, 2)[0]}."
     )
-    return Finding(table.dropna(), effect, reason, each.shape[1])
+    return Finding(table.dropna(), effect, reason, correlations.shape[1])
 
 
 HALF_EXPLANATION = Published(
@@ -53,7 +64,7 @@ HALF_EXPLANATION = Published(
     "source tokens but </s>, with rows that sum to 1. It holds if the interval of the mean over "
     f"sentences is below {_CEILING}, and is refuted if it is above.",
     _test,
-    most=60,
+    max_sentences=60,
     chart=Chart(
         "layer",
         "correlation",

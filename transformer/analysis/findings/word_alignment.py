@@ -1,4 +1,5 @@
-"""Attention as a word aligner (Kobayashi et al. 2020, arXiv:2004.10102; Chen et al. 2020)."""
+"""Findings about attention as a word aligner (Kobayashi et al. 2020, arXiv:2004.10102; Chen et al.
+2020)."""
 
 from __future__ import annotations
 
@@ -9,27 +10,33 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from transformer.analysis.alignment.leaderboard import WAYS, Leaderboard, leaderboard
+from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import Progress
-from transformer.analysis.evidence.bootstrap import lead
+from transformer.analysis.evidence.bootstrap import max_difference_interval
 from transformer.analysis.evidence.verdicts import Effect
-from transformer.analysis.findings.finding import Finding, Published, Untestable, enough, size
+from transformer.analysis.findings.finding import (
+    Finding,
+    Published,
+    Untestable,
+    format_effect,
+    require_sentences,
+)
 from transformer.inference import Translator
 from transformer.measures.chart import Chart
 from transformer.measures.naming import short_name
 
 FLOOR = 1.0
 """Points of the error rate that a difference must exceed."""
-FEW_TAUGHT = 500
-MIN_TAUGHT = 100
-"""Pairs of sentences that the statistical aligner must at least learn from. With few it errs more,
-so a head that beats it on few pairs might not on more."""
+FEW_PAIRS = 500
+MIN_PAIRS = 100
+"""Minimum number of sentence pairs that the statistical aligner learns from. With few pairs it
+makes more errors, so a head that beats it then might not do so with more."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoredAligner:
-    """One way to align: what it is called, where it is drawn, and what it found."""
+    """One aligner: its name, where it is drawn, and its counts of correct links."""
 
     name: str
     by: str
@@ -38,35 +45,39 @@ class ScoredAligner:
     counts: npt.NDArray[np.float64]
 
 
-def measured(
+def gold_leaderboard(
     translator: Translator, corpus: Corpus, progress: Progress, ends: bool = False
 ) -> Leaderboard:
-    """The leaderboard over the corpus's gold links. Raises `Untestable` if there are too few."""
+    """Return the leaderboard over the corpus's gold links.
+
+    Raises:
+        Untestable: if there are too few.
+    """
     if not corpus.n_gold:
         raise Untestable(
-            "The corpus has no gold links to hold alignment against; choose our own "
+            "The corpus has no gold links to compare with; choose our own "
             "sentences, a run on the small grammar, or a file with a third column of links."
         )
-    enough(corpus.n_gold, "sentences with gold links")
+    require_sentences(corpus.n_gold, "sentences with gold links")
     try:
         board = leaderboard(translator, corpus, progress, ends=ends)
     except ValueError as error:
         raise Untestable(f"{error}.") from error
-    enough(board.n_sentences, "sentences with usable gold links")
+    require_sentences(board.n_sentences, "sentences with usable gold links")
     return board
 
 
-def layers_of(board: Leaderboard) -> list[ScoredAligner]:
-    """All heads of a layer together, in every way."""
+def layer_aligners(board: Leaderboard) -> list[ScoredAligner]:
+    """Return all heads of each layer together, for every method."""
     return [
         ScoredAligner(f"{by} of layer {n} ({to})", by, to, n, counts[:, n, -1])
-        for (by, to), counts in _ways(board)
+        for (by, to), counts in _counts_by_method(board)
         for n in range(counts.shape[1])
     ]
 
 
-def heads_of(board: Leaderboard) -> list[ScoredAligner]:
-    """Every single head, in every way."""
+def head_aligners(board: Leaderboard) -> list[ScoredAligner]:
+    """Return every single head, for every method."""
     return [
         ScoredAligner(
             f"head {short_name(n, head, exact=True)} by its {by} ({to})",
@@ -75,88 +86,115 @@ def heads_of(board: Leaderboard) -> list[ScoredAligner]:
             n,
             counts[:, n, head],
         )
-        for (by, to), counts in _ways(board)
+        for (by, to), counts in _counts_by_method(board)
         for n, head in np.ndindex(counts.shape[1], counts.shape[2] - 1)
     ]
 
 
-def _ways(board: Leaderboard) -> list[tuple[tuple[str, str], npt.NDArray[np.float64]]]:
-    return [((by, to), np.asarray(board.counts.heads[by, to])) for by, to in WAYS]
+def _counts_by_method(board: Leaderboard) -> list[tuple[tuple[str, str], npt.NDArray[np.float64]]]:
+    return [((by, to), np.asarray(board.counts.heads[by, to])) for by, to in ALIGNMENT_METHODS]
 
 
-def _rival(board: Leaderboard, name: str, called: str) -> ScoredAligner:
-    return ScoredAligner(called, called, "", 0, np.asarray(board.counts.rivals[name]))
+def _baseline(board: Leaderboard, name: str, title: str) -> ScoredAligner:
+    return ScoredAligner(title, title, "", 0, np.asarray(board.counts.baselines[name]))
 
 
-def judged(
+def compare_aligners(
     board: Leaderboard,
     name: str,
-    ours: Sequence[ScoredAligner],
-    theirs: Sequence[ScoredAligner],
+    candidates: Sequence[ScoredAligner],
+    references: Sequence[ScoredAligner],
     extra: str = "",
 ) -> Finding:
-    """By how many points the best of ours has fewer errors than the best of theirs."""
-    rights = [board.counts.drawn([one.counts for one in side]) for side in (ours, theirs)]
-    at_once = len(ours) * len(theirs)
-    effect = Effect(name, "points of AER", lead(*rights).times(100), FLOOR, at_once)
-    best, other = (
-        (side[n].name, 1 - right.values[n])
-        for side, right in zip((ours, theirs), rights, strict=True)
-        for n in [int(right.values.argmax())]
+    """Return by how many points of AER the best of `candidates` is better than the best of
+    `references`."""
+    accuracies = [
+        board.counts.bootstrap_samples([aligner.counts for aligner in side])
+        for side in (candidates, references)
+    ]
+    n_comparisons = len(candidates) * len(references)
+    effect = Effect(
+        name,
+        "points of AER",
+        max_difference_interval(*accuracies).scaled(100),
+        FLOOR,
+        n_comparisons,
+    )
+    best, reference_best = (
+        (side[n].name, 1 - accuracy.values[n])
+        for side, accuracy in zip((candidates, references), accuracies, strict=True)
+        for n in [int(accuracy.values.argmax())]
     )
     reason = (
-        f"The best is {best[0]} with an error rate of {best[1]:.1%}, against {other[1]:.1%} of "
-        f"{other[0]}: {size(effect, 1)} fewer errors{extra}."
+        f"The best is {best[0]} with an error rate of {best[1]:.1%}, against "
+        f"{reference_best[1]:.1%} of {reference_best[0]}: {format_effect(effect, 1)} fewer "
+        f"errors{extra}."
     )
-    return Finding(_table(board, [*ours, *theirs]), effect, reason, board.n_sentences)
+    return Finding(_table(board, [*candidates, *references]), effect, reason, board.n_sentences)
 
 
 def _table(board: Leaderboard, candidates: Sequence[ScoredAligner]) -> pd.DataFrame:
-    """The best of each layer and way, with intervals that hold for all of them at once."""
-    right = board.counts.drawn([one.counts for one in candidates])
+    """Return the best aligner of each layer and method, with simultaneous intervals."""
+    accuracy = board.counts.bootstrap_samples([aligner.counts for aligner in candidates])
     best: dict[tuple[str, int], int] = {}
-    for n, one in enumerate(candidates):
-        for layer in [one.layer] if one.to else range(len(_ways(board)[0][1][0])):
-            key = f"{one.by}, {one.to}".rstrip(", "), layer
-            if key not in best or right.values[n] > right.values[best[key]]:
+    for n, aligner in enumerate(candidates):
+        for layer in (
+            [aligner.layer] if aligner.to else range(len(_counts_by_method(board)[0][1][0]))
+        ):
+            key = f"{aligner.by}, {aligner.to}".rstrip(", "), layer
+            if key not in best or accuracy.values[n] > accuracy.values[best[key]]:
                 best[key] = n
-    intervals = right[list(best.values())].together()
+    intervals = accuracy[list(best.values())].simultaneous_intervals()
     rows = [
-        (by, layer, candidates[n].name, 1 - one.value, 1 - one.high, 1 - one.low)
-        for ((by, layer), n), one in zip(best.items(), intervals, strict=True)
+        (by, layer, candidates[n].name, 1 - interval.value, 1 - interval.high, 1 - interval.low)
+        for ((by, layer), n), interval in zip(best.items(), intervals, strict=True)
     ]
     return pd.DataFrame(rows, columns=["by", "layer", "aligner", "aer", "low", "high"])
 
 
 def _diagonal(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    board = measured(translator, corpus, progress)
-    ours = [one for one in [*layers_of(board), *heads_of(board)] if one.by == "weights"]
-    rival = _rival(board, "diagonal", "the diagonal")
-    return judged(board, "errors of the diagonal, less those of the best weights", ours, [rival])
+    board = gold_leaderboard(translator, corpus, progress)
+    candidates = [
+        aligner
+        for aligner in [*layer_aligners(board), *head_aligners(board)]
+        if aligner.by == "weights"
+    ]
+    baseline = _baseline(board, "diagonal", "the diagonal")
+    return compare_aligners(
+        board, "errors of the diagonal, less those of the best weights", candidates, [baseline]
+    )
 
 
 def _statistical(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    board = measured(translator, corpus, progress)
-    if board.n_taught < MIN_TAUGHT:
+    board = gold_leaderboard(translator, corpus, progress)
+    if board.n_training_pairs < MIN_PAIRS:
         raise Untestable(
-            f"A statistical aligner would learn from {board.n_taught} pairs of sentences here and "
-            f"needs {MIN_TAUGHT} to be a rival; bring a corpus with more pairs."
+            f"The statistical aligner would learn from {board.n_training_pairs} sentence pairs "
+            f"here and needs at least {MIN_PAIRS}; choose a corpus with more pairs."
         )
-    ours = [one for one in [*layers_of(board), *heads_of(board)] if one.by == "weights"]
-    rival = _rival(board, "statistical", "the statistical aligner")
+    candidates = [
+        aligner
+        for aligner in [*layer_aligners(board), *head_aligners(board)]
+        if aligner.by == "weights"
+    ]
+    baseline = _baseline(board, "statistical", "the statistical aligner")
     name = "errors of the statistical aligner, less those of the best weights"
-    taught = f"; it learned from {board.n_taught:,} pairs"
-    if board.n_taught < FEW_TAUGHT:
-        taught += ", which are few: from more it would err less"
-    return judged(board, name, ours, [rival], taught)
+    note = f"; it learned from {board.n_training_pairs:,} pairs"
+    if board.n_training_pairs < FEW_PAIRS:
+        note += ", which are few: from more it would err less"
+    return compare_aligners(board, name, candidates, [baseline], note)
 
 
 def _norms(to: str) -> Callable[[Translator, Corpus, Progress], Finding]:
     def test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-        board = measured(translator, corpus, progress, ends=True)
-        read = [one for one in layers_of(board) if one.to == to]
-        ours, theirs = ([one for one in read if one.by == by] for by in ("norms", "weights"))
-        return judged(board, f"errors of weights, less those of norms, {to}", ours, theirs)
+        board = gold_leaderboard(translator, corpus, progress, ends=True)
+        aligners = [aligner for aligner in layer_aligners(board) if aligner.to == to]
+        candidates, references = (
+            [aligner for aligner in aligners if aligner.by == by] for by in ("norms", "weights")
+        )
+        return compare_aligners(
+            board, f"errors of weights, less those of norms, {to}", candidates, references
+        )
 
     return test
 
@@ -165,20 +203,24 @@ def _low_layers(translator: Translator, corpus: Corpus, progress: Progress) -> F
     n_layers = translator.model.config.n_layers
     if n_layers < 2:
         raise Untestable("This model has one layer, so that there is no lower half of them.")
-    board = measured(translator, corpus, progress)
-    every = layers_of(board)
-    ours = [one for one in every if one.to == "input" and one.layer < n_layers // 2]
-    theirs = [one for one in every if one not in ours]
+    board = gold_leaderboard(translator, corpus, progress)
+    layers = layer_aligners(board)
+    candidates = [
+        aligner for aligner in layers if aligner.to == "input" and aligner.layer < n_layers // 2
+    ]
+    references = [aligner for aligner in layers if aligner not in candidates]
     name = "errors of the best other layer, less those of the best lower one read at the input"
-    return judged(board, name, ours, theirs)
+    return compare_aligners(board, name, candidates, references)
 
 
 def _heads(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:
-    board = measured(translator, corpus, progress)
-    every = heads_of(board)
-    ours, theirs = ([one for one in every if one.to == to] for to in ("input", "output"))
+    board = gold_leaderboard(translator, corpus, progress)
+    heads = head_aligners(board)
+    candidates, references = (
+        [aligner for aligner in heads if aligner.to == to] for to in ("input", "output")
+    )
     name = "errors of the best head read at the output, less those of the best at the input"
-    return judged(board, name, ours, theirs)
+    return compare_aligners(board, name, candidates, references)
 
 
 _CHART = Chart(
@@ -202,9 +244,11 @@ def _published(
     source: str,
     effect: str,
     test: Callable[[Translator, Corpus, Progress], Finding],
-    most: int = 300,
+    max_sentences: int = 300,
 ) -> Published:
-    return Published(name, claim, source, f"{_HOW}{effect} {_RULE}", test, most, _CHART, 0.2)
+    return Published(
+        name, claim, source, f"{_HOW}{effect} {_RULE}", test, max_sentences, _CHART, 0.2
+    )
 
 
 DIAGONAL = _published(
@@ -222,10 +266,10 @@ STATISTICAL = _published(
     "after Chen et al. 2020, where a module that is trained on such weights beats GIZA++",
     "The effect is by how much the weights of the best head or layer err less than IBM model 1 "
     "with the diagonal prior of Dyer et al. 2013, learned from the same sentences without their "
-    f"links; from {MIN_TAUGHT} pairs on, and from others of our grammar where the sentences are "
+    f"links; from {MIN_PAIRS} pairs on, and from others of our grammar where the sentences are "
     "its. With few pairs it errs more.",
     _statistical,
-    most=1000,
+    max_sentences=1000,
 )
 _KOBAYASHI = (
     "The effect is by how much the norms of the best layer err less than the weights of the best "

@@ -1,6 +1,5 @@
-"""Importance: how much quality a corpus loses without a head, or without several.
+"""Importance: how much quality a corpus loses without one head or several.
 
-`by_gradient` guesses it from one pass, `ablation` leaves heads out, `pruning` leaves out more and
-more of them.
-It may not learn anything: gates that are trained stand in `transformer.training.gates`.
+`by_gradient` estimates it from one pass, `ablation` removes heads, `pruning` removes more and more
+of them. Nothing is trained here: trained gates are in `transformer.training.gates`.
 """

@@ -1,4 +1,4 @@
-"""What a corpus loses, in loss and in BLEU, without a head or without several."""
+"""The change of a corpus's loss and BLEU without one head or several."""
 
 from __future__ import annotations
 
@@ -15,14 +15,20 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import (
     NumberedBatch,
     Progress,
-    batched,
-    encoded,
+    batch_list,
+    encode_corpus,
     lengths,
     losses,
-    part,
-    silent,
+    no_progress,
+    scaled_progress,
 )
-from transformer.analysis.evidence.bootstrap import BleuCounts, Interval, draws, interval, mean_loss
+from transformer.analysis.evidence.bootstrap import (
+    BleuCounts,
+    Interval,
+    mean_loss,
+    percentile_interval,
+    resampled_counts,
+)
 from transformer.analysis.interventions.switching import (
     Head,
     all_heads,
@@ -40,14 +46,15 @@ Group = tuple[Head, ...]
 
 @dataclass(frozen=True, eq=False)
 class Ablation:
-    """A corpus without each of some groups of heads, beside the corpus as it is.
+    """A corpus measured with all heads and without each of some groups of heads.
 
     Attributes:
-        loss: of the whole model, nats a target token; bleu: of its greedy translations against
-            the corpus's targets, 0 to 100, or None where it was not asked for.
-        groups: heads that were off together, in the order of what follows.
-        loss_changes, bleu_changes: without the heads less with them, with their intervals; a loss
-            that grows and a BLEU that falls are harm.
+        loss: of the full model, nats per target token.
+        bleu: of its greedy translations against the corpus's targets, 0 to 100; None if not
+            measured.
+        groups: heads that were switched off together, in the order of the following attributes.
+        loss_changes, bleu_changes: without the heads minus with them, with intervals; harm raises
+            the loss and lowers BLEU.
     """
 
     loss: float
@@ -57,24 +64,27 @@ class Ablation:
     bleu_changes: tuple[Interval, ...] | None
 
     def to_frame(self) -> pd.DataFrame:
-        """A line a group: off (how many heads), and kind, layer and head if each is of one; loss,
+        """Return a row for each group.
+
+        Columns: off (how many heads), and kind, layer and head if each group is one head; loss,
         loss_change, loss_low, loss_high, loss_sure (whether 0 is outside the interval), and the
-        same of bleu if it was asked for."""
+        same of bleu if measured.
+        """
         table = pd.DataFrame({"off": [len(group) for group in self.groups]})
         if all(len(group) == 1 for group in self.groups):
             for n, name in enumerate(("kind", "layer", "head")):
                 table[name] = [group[0][n] for group in self.groups]
-        for name, whole, changes in (
+        for name, baseline, changes in (
             ("loss", self.loss, self.loss_changes),
             ("bleu", self.bleu, self.bleu_changes),
         ):
-            if whole is None or changes is None:
+            if baseline is None or changes is None:
                 continue
-            table[name] = [whole + change.value for change in changes]
+            table[name] = [baseline + change.value for change in changes]
             table[f"{name}_change"] = [change.value for change in changes]
             table[f"{name}_low"] = [change.low for change in changes]
             table[f"{name}_high"] = [change.high for change in changes]
-            table[f"{name}_sure"] = [change.sure for change in changes]
+            table[f"{name}_sure"] = [change.excludes_zero for change in changes]
         return table
 
 
@@ -84,9 +94,9 @@ def leave_one_out(
     heads: Iterable[Head] | None = None,
     *,
     bleu: bool = False,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Ablation:
-    """`measure_without` each of these heads alone; left out: of all heads of the model."""
+    """Apply `measure_without` to each of these heads alone; default: all heads of the model."""
     config = translator.model.config
     heads = all_heads(config) if heads is None else check_heads(config, heads)
     groups = [(head,) for head in heads]
@@ -99,32 +109,37 @@ def measure_without(
     groups: Sequence[Sequence[Head]],
     *,
     bleu: bool = False,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Ablation:
-    """Switch off each group of heads in its turn and measure the corpus again.
+    """Switch off each group of heads in turn and measure the corpus.
 
     Args:
-        bleu: translate the corpus each time as well, which takes several times as long.
+        bleu: also translate the corpus each time, which takes several times as long.
 
     Raises:
-        ValueError: for a head that the model has not, or a text that is too long.
+        ValueError: for a head that the model does not have, or a text that is too long.
     """
     checked = tuple(tuple(check_heads(translator.model.config, group)) for group in groups)
-    parts = batched(translator, encoded(translator, corpus, progress))
-    tokens, drawn = lengths(parts), draws(len(corpus))
-    share = 0.2 if bleu else 1.0  # of the time, about
-    whole, each = losses_without(translator, parts, checked, part(progress, 0, share))
-    base = mean_loss(whole, tokens, drawn)
+    parts = batch_list(translator, encode_corpus(translator, corpus, progress))
+    tokens, resampled = lengths(parts), resampled_counts(len(corpus))
+    share = 0.2 if bleu else 1.0  # approximate share of the time
+    baseline, ablated = losses_without(
+        translator, parts, checked, scaled_progress(progress, 0, share)
+    )
+    base = mean_loss(baseline, tokens, resampled)
     changes = tuple(
-        interval((one - whole).sum() / tokens.sum(), mean_loss(one, tokens, drawn) - base)
-        for one in each
+        percentile_interval(
+            (group_losses - baseline).sum() / tokens.sum(),
+            mean_loss(group_losses, tokens, resampled) - base,
+        )
+        for group_losses in ablated
     )
     score, score_changes = None, None
     if bleu:
-        then = part(progress, share, 1 - share)
-        score, score_changes = _bleu_without(translator, corpus, checked, drawn, then)
+        bleu_progress = scaled_progress(progress, share, 1 - share)
+        score, score_changes = _bleu_without(translator, corpus, checked, resampled, bleu_progress)
     progress(1.0, "measured")
-    return Ablation(float(whole.sum() / tokens.sum()), score, checked, changes, score_changes)
+    return Ablation(float(baseline.sum() / tokens.sum()), score, checked, changes, score_changes)
 
 
 @torch.inference_mode()
@@ -132,71 +147,80 @@ def losses_without(
     translator: Translator,
     parts: Sequence[NumberedBatch],
     groups: Sequence[Sequence[Head]],
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> tuple[Float[np.ndarray, "sentence"], Float[np.ndarray, "group sentence"]]:
-    """Losses of every sentence, nats, with all heads and without each group; see `batched`."""
+    """Return the loss of every sentence, nats, with all heads and without each group.
+
+    `parts` are the batches of `batch_list`.
+    """
     model, sentences = translator.model, sum(len(batch.numbers) for batch in parts)
-    whole, each = np.empty(sentences), np.empty((len(groups), sentences))
-    off = [switched_off(model.config, group) for group in groups]
+    baseline, ablated = np.empty(sentences), np.empty((len(groups), sentences))
+    hooks_by_group = [switched_off(model.config, group) for group in groups]
     for number, batch in enumerate(parts):
         with fast_products():
             memory = model.encode(batch.src, padding_mask(batch.src, model.config.pad_id))
-        whole[batch.numbers] = losses(model, batch, memory=memory).cpu().numpy()
-        for n, (group, hooks) in enumerate(zip(groups, off, strict=True)):
+        baseline[batch.numbers] = losses(model, batch, memory=memory).cpu().numpy()
+        for n, (group, hooks) in enumerate(zip(groups, hooks_by_group, strict=True)):
             progress((number + n / len(groups)) / len(parts), "measuring without heads")
-            same = None if any(kind == "encoder" for kind, _, _ in group) else memory
-            each[n, batch.numbers] = losses(model, batch, hooks, same).cpu().numpy()
-    return whole, each
+            known_memory = None if any(kind == "encoder" for kind, _, _ in group) else memory
+            ablated[n, batch.numbers] = losses(model, batch, hooks, known_memory).cpu().numpy()
+    return baseline, ablated
 
 
 def _bleu_without(
     translator: Translator,
     corpus: Corpus,
     groups: Sequence[Group],
-    drawn: Float[np.ndarray, "draw sentence"],
+    resampled: Float[np.ndarray, "draw sentence"],
     progress: Progress,
 ) -> tuple[float, tuple[Interval, ...]]:
-    """BLEU with all heads, and how it changes without each group."""
+    """Return BLEU with all heads, and its change without each group."""
     exact = Translator(translator.model, translator.vocabulary, "fp32")
-    references = references_of(exact, corpus)
-    whole = bleu_of(exact, corpus, references)
-    base, changes = whole.drawn(drawn), []
+    references = reference_texts(exact, corpus)
+    baseline = corpus_bleu(exact, corpus, references)
+    base, changes = baseline.resampled_scores(resampled), []
     for n, group in enumerate(groups):
         progress(n / len(groups), "translating without heads")
-        one = bleu_of(without_heads(exact, group), corpus, references)
-        changes.append(interval(one.score - whole.score, one.drawn(drawn) - base))
-    return whole.score, tuple(changes)
+        bleu = corpus_bleu(without_heads(exact, group), corpus, references)
+        changes.append(
+            percentile_interval(
+                bleu.score - baseline.score, bleu.resampled_scores(resampled) - base
+            )
+        )
+    return baseline.score, tuple(changes)
 
 
-def references_of(translator: Translator, corpus: Corpus) -> list[str]:
-    """The corpus's targets; the model's own translation where there is none."""
-    own = [sentence.source for sentence in corpus.sentences if not sentence.target]
-    made = iter(translator.translate_batch(own, candidates=1) if own else [])
-    return [sentence.target or next(made).text for sentence in corpus.sentences]
+def reference_texts(translator: Translator, corpus: Corpus) -> list[str]:
+    """Return the corpus's targets; the model's own translation for a sentence without one."""
+    untranslated = [sentence.source for sentence in corpus.sentences if not sentence.target]
+    translations = iter(
+        translator.translate_batch(untranslated, candidates=1) if untranslated else []
+    )
+    return [sentence.target or next(translations).text for sentence in corpus.sentences]
 
 
-def bleu_of(translator: Translator, corpus: Corpus, references: Sequence[str]) -> BleuCounts:
-    """BLEU counts of greedy translations of the whole corpus."""
+def corpus_bleu(translator: Translator, corpus: Corpus, references: Sequence[str]) -> BleuCounts:
+    """Return the BLEU counts of greedy translations of the whole corpus."""
     sources = [sentence.source for sentence in corpus.sentences]
-    found = translator.translate_batch(sources, candidates=1)
-    return BleuCounts([translation.text for translation in found], references)
+    translations = translator.translate_batch(sources, candidates=1)
+    return BleuCounts([translation.text for translation in translations], references)
 
 
 def without_heads(translator: Translator, heads: Iterable[Head]) -> Translator:
-    """A translator of its own in which these heads write nothing: their columns of W^O are 0.
+    """Return a new translator in which these heads write nothing: their columns of W^O are 0.
 
-    It translates as with `switched_off`, but many sentences at full speed: hooks need the whole
-    decoder at every step. The translator given, and its model, stay as they are. Raises ValueError
-    for a head that the model has not.
+    It translates as with `switched_off`, but can decode many sentences at full speed: hooks need
+    the whole decoder at every step. The given translator and its model are not changed. Raises
+    ValueError for a head that the model does not have.
     """
     checked = check_heads(translator.model.config, heads)
     model = copy.deepcopy(translator.model)
-    fold(model, dict.fromkeys(checked, 0.0))
+    fold_gates(model, dict.fromkeys(checked, 0.0))
     return Translator(model, translator.vocabulary, "fp32")
 
 
-def fold(model: Transformer, gates: dict[Head, float]) -> None:
-    """Multiply these heads' columns of W^O by their gates; `model` must be the caller's own."""
+def fold_gates(model: Transformer, gates: dict[Head, float]) -> None:
+    """Multiply these heads' columns of W^O by their gates, in place: pass a copy of the model."""
     d_k = model.config.d_k
     for (kind, layer, head), gate in gates.items():
         module = model.get_submodule(site(kind, layer, "heads").removesuffix(".hook_heads"))

@@ -2,25 +2,25 @@
 
     translator = Translator.load("en-fr")
     trace = translator.trace("I am a student.")
-    walk = boxes(translator.model.config)                  # every Box, in the order of the walk
-    found = opened(trace, translator, "encoder.0.self_attn.softmax", head=2)
-    panel = found.panel("weights")                         # a table: values, rows, columns, symbol
-    worked(panel, 3, 1)                                    # that number by hand, lines of LaTeX
-    print(snippet(found, "en-fr", "weights", 3, 1))  # a program that prints it
+    all_boxes = boxes(translator.model.config)   # every Box, in the order of computation
+    box = opened(trace, translator, "encoder.0.self_attn.softmax", head=2)
+    panel = box.panel("weights")                 # a table: values, rows, columns, symbol
+    worked(panel, 3, 1)                          # how that number is computed, lines of LaTeX
+    print(snippet(box, "en-fr", "weights", 3, 1))  # a program that prints it
 
-    shifted(translator, "I am a student.", "Je suis étudiant.")  # what training would ask
+    shifted(translator, "I am a student.", "Je suis étudiant.")  # the training task
 
-A box is named by its place in the model: `encoder.embed.tokens`, `encoder.0.self_attn.query`,
+A box is named by its location in the model: `encoder.embed.tokens`, `encoder.0.self_attn.query`,
 `decoder.5.cross_attn.norm`, `encoder.memory`, `output.logits`. Every number of a panel is computed
-from the one trace and the weights, and is held against the hook that follows it. This room may not
-show a number that no weight, token or formula leads to.
+from the trace and the weights, and compared with the hook that records it. Every number shown is
+derived from a weight, a token or a formula.
 """
 
-from transformer.analysis.inside.asides import Batched, Convolved, batched, convolved
+from transformer.analysis.inside.figure_boxes import Box, boxes
 from transformer.analysis.inside.learning import shifted
 from transformer.analysis.inside.open_box import opened, snippet
 from transformer.analysis.inside.panels import Opened, Panel, worked
-from transformer.analysis.inside.walk import Box, boxes
+from transformer.analysis.inside.side_experiments import Batched, Convolved, batched, convolved
 
 __all__ = [
     "Batched",

@@ -1,4 +1,4 @@
-"""Panels of an attention from the mask on, for one head: softmax, values, W^O (section 3.2)."""
+"""Panels of one attention head after its scores: mask, softmax, values, W^O (section 3.2)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,26 @@ from dataclasses import replace
 
 import numpy as np
 
-from transformer.analysis.inside.attention_scores import axes, of_head, pairs, site
-from transformer.analysis.inside.context import Axis, Context, array, given, learned, program, table
+from transformer.analysis.inside.attention_scores import axes, head_panel, pairs, site
+from transformer.analysis.inside.context import (
+    Axis,
+    Context,
+    array,
+    input_panel,
+    program,
+    table,
+    weight_panel,
+)
 from transformer.analysis.inside.panels import Panel, number, plain, products, signed, summed
 
 
 def mask(ctx: Context) -> list[Panel]:
-    """−∞ where a query may not look (section 3.2.3)."""
+    """Set scores to −∞ where a query may not attend (section 3.2.3)."""
     source = site(ctx, "scores")
-    before = ctx.seen(source)
+    before = ctx.activation(source)
     causal = ctx.box.stack == "decoder" and ctx.box.block == "self_attn"
     may = np.tri(*before.shape) if causal else np.ones(before.shape)
-    found = np.where(may > 0, before, -np.inf)
+    masked = np.where(may > 0, before, -np.inf)
     lines = [
         f"s = seen[{source!r}][{ctx.head}]",
         f"may = torch.ones_like(s).bool(){'.tril()' if causal else ''}",
@@ -25,29 +33,29 @@ def mask(ctx: Context) -> list[Panel]:
     ]
 
     def work(row: int, column: int) -> list[str]:
-        why = rf"{column} \le {row}" if causal else r"\text{no padding}"
+        reason = rf"{column} \le {row}" if causal else r"\text{no padding}"
         if not may[row, column]:
-            why = rf"{column} > {row}"
-        shown = rf"s'_{{{row},{column}}}" if may[row, column] else r"-\infty"
-        return [rf"s''_{{{row},{column}}} = {shown}\quad ({why})"]
+            reason = rf"{column} > {row}"
+        term = rf"s'_{{{row},{column}}}" if may[row, column] else r"-\infty"
+        return [rf"s''_{{{row},{column}}} = {term}\quad ({reason})"]
 
     origin = source, f"{ctx.name}.scale"
-    scaled = given(ctx, "scaled", "Scores", "s'", origin, *axes(ctx))
-    symbol, seen = r"\mathrm{mask}", program([source], lines[:2], "may[{r}, {c}]")
+    scaled = input_panel(ctx, "scaled", "Scores", "s'", origin, *axes(ctx))
+    symbol, may_code = r"\mathrm{mask}", program([source], lines[:2], "may[{r}, {c}]")
     rule = plain(symbol, may)
-    allowed = pairs(ctx, "may", "May look", symbol, may, rule, seen, "mask", "step")
+    allowed = pairs(ctx, "may", "May look", symbol, may, rule, may_code, "mask", "step")
     code, title = program([source], lines, "masked[{r}, {c}]"), "Scores with the mask"
-    return [scaled, allowed, pairs(ctx, "masked", title, "s''", found, work, code)]
+    return [scaled, allowed, pairs(ctx, "masked", title, "s''", masked, work, code)]
 
 
 def softmax(ctx: Context) -> list[Panel]:
-    """e^score, shared out over each row."""
+    """Normalize e^score over each row."""
     before = mask(ctx)[-1]
     masked = replace(before, role="input", origin=f"{ctx.name}.mask")
     s = masked.values
     top = s.max(axis=-1, keepdims=True)
     exp = np.exp(s - top)
-    found = ctx.held(exp / exp.sum(axis=-1, keepdims=True), ctx.box.site)
+    shares = ctx.verified(exp / exp.sum(axis=-1, keepdims=True), ctx.box.site)
     sites, lines = before.code(0, 0).sites, before.code(0, 0).lines
     lines = (*lines, "e = (masked - masked.max(-1, keepdim=True).values).exp()")
 
@@ -69,23 +77,23 @@ def softmax(ctx: Context) -> list[Panel]:
             rf"= \frac{{{number(exp[row, column])}}}{{{number(exp[row].sum())}}}",
         ]
 
-    way = program(sites, lines, "e[{r}, {c}]")
-    powers = pairs(ctx, "e", "Powers", "e^{s'' - M}", exp, power, way, "share", "step")
+    powers_code = program(sites, lines, "e[{r}, {c}]")
+    powers = pairs(ctx, "e", "Powers", "e^{s'' - M}", exp, power, powers_code, "share", "step")
     note = (
-        "M is the highest score of the row. Taking it off changes no weight, since above and "
-        "below the line shrink alike; it keeps the powers from growing too large for a computer."
+        "M is the highest score of the row. Subtracting it changes no weight, because numerator "
+        "and denominator shrink alike; it keeps the powers from overflowing."
     )
-    end = program(sites, (*lines, "w = e / e.sum(-1, keepdim=True)"), "w[{r}, {c}]")
-    weights = pairs(ctx, "weights", "Attention weights", "w", found, work, end, "share")
+    weights_code = program(sites, (*lines, "w = e / e.sum(-1, keepdim=True)"), "w[{r}, {c}]")
+    weights = pairs(ctx, "weights", "Attention weights", "w", shares, work, weights_code, "share")
     return [masked, replace(powers, note=note), weights]
 
 
 def heads(ctx: Context) -> list[Panel]:
-    """The values, mixed by the weights."""
+    """Average the values by the weights."""
     source = site(ctx, "weights"), f"{ctx.name}.softmax"
-    w = given(ctx, "w", "Attention weights", "w", source, *axes(ctx), kind="share")
-    v = of_head(ctx, "value")
-    found = ctx.held(w.values @ v.values, ctx.box.site)
+    w = input_panel(ctx, "w", "Attention weights", "w", source, *axes(ctx), kind="share")
+    v = head_panel(ctx, "value")
+    mixed = ctx.verified(w.values @ v.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -95,17 +103,17 @@ def heads(ctx: Context) -> list[Panel]:
 
     sites = [source[0], site(ctx, "value")]
     names = zip("wv", sites, strict=True)
-    lines = [f"{name} = seen[{one!r}][{ctx.head}]" for name, one in names]
+    lines = [f"{name} = seen[{hook!r}][{ctx.head}]" for name, hook in names]
     code = program(sites, [*lines, "head = w @ v"], "head[{r}, {c}]")
     symbol = rf"\mathrm{{head}}_{{{ctx.head}}}"
     title = f"What head {ctx.head} hands on"
-    return [w, v, table("head", title, symbol, found, ctx.rows, ctx.head_axis, work, code)]
+    return [w, v, table("head", title, symbol, mixed, ctx.rows, ctx.head_axis, work, code)]
 
 
 def concat(ctx: Context) -> list[Panel]:
-    """All heads side by side."""
+    """Concatenate all heads."""
     source, d_k = site(ctx, "heads"), ctx.d_k
-    found = np.hstack([one.astype(np.float64) for one in ctx.trace[source]])
+    concatenated = np.hstack([head.astype(np.float64) for head in ctx.trace[source]])
 
     def work(row: int, column: int) -> list[str]:
         head, inner = divmod(column, d_k)
@@ -118,32 +126,34 @@ def concat(ctx: Context) -> list[Panel]:
     code = program([source], lines, "c[{r}, {c}]")
     labels = tuple(f"head {h}, {i}" for h in range(ctx.config.n_heads) for i in range(d_k))
     columns = Axis(labels, "head, and dimension of it")
-    return [table("c", "All heads", "c", found, ctx.rows, columns, work, code)]
+    return [table("c", "All heads", "c", concatenated, ctx.rows, columns, work, code)]
 
 
 def output(ctx: Context) -> list[Panel]:
-    """W^O, taken apart by heads: each writes a vector of its own, and they are summed."""
+    """Apply W^O, split by heads: each writes its own vector, and the vectors are summed."""
     head, d_k, n_heads = ctx.head, ctx.d_k, ctx.config.n_heads
     source = site(ctx, "heads"), f"{ctx.name}.heads"
     symbol = rf"\mathrm{{head}}_{{{head}}}"
     title = f"What head {head} hands on"
-    own = given(ctx, "head", title, symbol, source, ctx.rows, ctx.head_axis)
+    head_output = input_panel(ctx, "head", title, symbol, source, ctx.rows, ctx.head_axis)
     w_o = array(ctx.block.w_o).T
     cut = slice(head * d_k, (head + 1) * d_k)
     pick = f"{ctx.expression()}.w_o.T[{cut.start}:{cut.stop}]"
     rows, origin = f"W^O, rows of head {head}", f"{ctx.path}.w_o"
-    w = learned("w", rows, f"W^O_{{{head}}}", w_o[cut], ctx.head_axis, ctx.model_axis, pick, origin)
-    written = own.values @ w_o[cut]
+    w = weight_panel(
+        "w", rows, f"W^O_{{{head}}}", w_o[cut], ctx.head_axis, ctx.model_axis, pick, origin
+    )
+    written = head_output.values @ w_o[cut]
     each = ctx.trace[source[0]].astype(np.float64)
     parts = np.stack([each[h] @ w_o[h * d_k : (h + 1) * d_k] for h in range(n_heads)])
     biased = ctx.block.b_o is not None
     bias = array(ctx.block.b_o) if biased else np.zeros(ctx.config.d_model)
-    found = ctx.held(parts.sum(axis=0) + bias, ctx.box.site)
+    total = ctx.verified(parts.sum(axis=0) + bias, ctx.box.site)
 
-    def mine(row: int, column: int) -> list[str]:
+    def head_work(row: int, column: int) -> list[str]:
         return [
             rf"u_{{{row},{column}}} = \sum_i \mathrm{{head}}_{{{row},i}}\, W^O_{{i,{column}}}",
-            f"= {products(own.values[row], w_o[cut][:, column])}",
+            f"= {products(head_output.values[row], w_o[cut][:, column])}",
         ]
 
     def work(row: int, column: int) -> list[str]:
@@ -161,11 +171,21 @@ def output(ctx: Context) -> list[Panel]:
         f"o = c @ {ctx.expression()}.w_o.T" + (f" + {ctx.expression()}.b_o" if biased else ""),
     ]
     code = program([source[0]], lines, "o[{r}, {c}]")
-    one = f"{symbol}\\, W^O_{{{head}}}"
+    head_symbol = f"{symbol}\\, W^O_{{{head}}}"
     title = f"What head {head} writes"
     return [
-        own,
+        head_output,
         w,
-        table("u", title, one, written, ctx.rows, ctx.model_axis, mine, alone, role="step"),
-        table("o", "All heads together", "o", found, ctx.rows, ctx.model_axis, work, code),
+        table(
+            "u",
+            title,
+            head_symbol,
+            written,
+            ctx.rows,
+            ctx.model_axis,
+            head_work,
+            alone,
+            role="step",
+        ),
+        table("o", "All heads together", "o", total, ctx.rows, ctx.model_axis, work, code),
     ]

@@ -1,4 +1,4 @@
-"""Panels of an attention up to its scores, for one head: Q, K, V, q·k, scaled (section 3.2)."""
+"""Panels of one attention head up to its scores: Q, K, V, q·k, scaled (section 3.2)."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from transformer.analysis.inside.context import (
-    ONE,
+    SINGLE_AXIS,
     Axis,
     CodeOf,
     Context,
     array,
-    given,
-    learned,
+    input_panel,
     program,
     table,
+    weight_panel,
 )
 from transformer.analysis.inside.panels import (
     Array,
@@ -33,34 +33,34 @@ _LETTERS = {"query": ("q", "Queries"), "key": ("k", "Keys"), "value": ("v", "Val
 
 
 def site(ctx: Context, step: str) -> str:
-    """A hook of this attention: `hook_query`, `hook_scores`, …"""
+    """Return the name of a hook of this attention: `hook_query`, `hook_scores`, …"""
     return f"{ctx.path}.hook_{step}"
 
 
-def of_head(ctx: Context, step: str) -> Panel:
-    """Queries, keys or values, as their own box computed them."""
+def head_panel(ctx: Context, step: str) -> Panel:
+    """Return the queries, keys or values that their own box computed."""
     name, title = _LETTERS[step]
     rows = ctx.rows if step == "query" else ctx.keys
     source = site(ctx, step), f"{ctx.name}.{step}"
-    return given(ctx, name, title, name, source, rows, ctx.head_axis)
+    return input_panel(ctx, name, title, name, source, rows, ctx.head_axis)
 
 
 def projection(ctx: Context) -> list[Panel]:
-    """Q, K or V of the head: the tokens' vectors times its matrix (section 3.2.2)."""
+    """Compute Q, K or V of the head: the tokens' vectors times its matrix (section 3.2.2)."""
     step = ctx.box.step
     small, title = _LETTERS[step]
     large = small.upper()
     rows, source = (ctx.rows, ctx.before) if step == "query" else (ctx.keys, ctx.attended)
     letter, read = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "What comes in")
-    x = given(ctx, letter, read, letter, source, rows, ctx.model_axis)
+    x = input_panel(ctx, letter, read, letter, source, rows, ctx.model_axis)
     cut = slice(ctx.head * ctx.d_k, (ctx.head + 1) * ctx.d_k)
     weight = array(getattr(ctx.block, f"w_{small}"))[cut].T
     pick = f"{ctx.expression()}.w_{small}[{cut.start}:{cut.stop}].T"
     symbol, origin = rf"W^{large}_{{{ctx.head}}}", f"{ctx.path}.w_{small}"
     name = f"W^{large} of head {ctx.head}"
-    w = learned("w", name, symbol, weight, ctx.model_axis, ctx.head_axis, pick, origin)
+    w = weight_panel("w", name, symbol, weight, ctx.model_axis, ctx.head_axis, pick, origin)
     bias = array(ctx.block.bias(small))[cut]
-    found = ctx.held(x.values @ weight + bias, ctx.box.site)
+    projected = ctx.verified(x.values @ weight + bias, ctx.box.site)
     biased = ctx.config.biases
 
     def work(row: int, column: int) -> list[str]:
@@ -75,15 +75,15 @@ def projection(ctx: Context) -> list[Panel]:
     if biased:
         lines[-1] += f" + {ctx.expression()}.bias({small!r})[{cut.start}:{cut.stop}]"
     code = program([source[0]], lines, f"{small}[{{r}}, {{c}}]")
-    return [x, w, table(small, title, small, found, rows, ctx.head_axis, work, code)]
+    return [x, w, table(small, title, small, projected, rows, ctx.head_axis, work, code)]
 
 
 def scores(ctx: Context) -> list[Panel]:
-    """Every query with every key, before any scaling."""
-    q, k = of_head(ctx, "query"), of_head(ctx, "key")
+    """Multiply every query with every key, before any scaling."""
+    q, k = head_panel(ctx, "query"), head_panel(ctx, "key")
     if ctx.config.score == "additive":
         return _additive(ctx, q, k)
-    found = q.values @ k.values.T
+    dot_products = q.values @ k.values.T
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -92,16 +92,18 @@ def scores(ctx: Context) -> list[Panel]:
         ]
 
     code = program(*_from_qk(ctx, "s = q @ k.T"), "s[{r}, {c}]")
-    return [q, k, pairs(ctx, "s", "Scores", "s", found, work, code)]
+    return [q, k, pairs(ctx, "s", "Scores", "s", dot_products, work, code)]
 
 
 def _additive(ctx: Context, q: Panel, k: Panel) -> list[Panel]:
-    """v · tanh(q + k), Bahdanau et al. 2015."""
+    """Compute v · tanh(q + k) (Bahdanau et al. 2015)."""
     v = array(ctx.block.score.v)[ctx.head]
     expression, origin = f"{ctx.expression()}.score.v[{ctx.head}]", f"{ctx.path}.score.v"
-    weight = learned("v", "v", "v", v[None], ONE, ctx.head_axis, f"{expression}[None]", origin)
-    by_query = [np.tanh(one + k.values) @ v for one in q.values]
-    found = ctx.held(np.stack(by_query), site(ctx, "scores"))
+    weight = weight_panel(
+        "v", "v", "v", v[None], SINGLE_AXIS, ctx.head_axis, f"{expression}[None]", origin
+    )
+    by_query = [np.tanh(query + k.values) @ v for query in q.values]
+    values = ctx.verified(np.stack(by_query), site(ctx, "scores"))
 
     def work(row: int, column: int) -> list[str]:
         a, b = q.values[row], k.values[column]
@@ -116,21 +118,21 @@ def _additive(ctx: Context, q: Panel, k: Panel) -> list[Panel]:
 
     lines = [f"v = {expression}", "s = torch.tanh(q[:, None] + k) @ v"]
     code = program(*_from_qk(ctx, *lines), "s[{r}, {c}]")
-    return [q, k, weight, pairs(ctx, "s", "Scores", "s", found, work, code)]
+    return [q, k, weight, pairs(ctx, "s", "Scores", "s", values, work, code)]
 
 
 def scale(ctx: Context) -> list[Panel]:
-    """Divided by √d_k, or left as they are."""
+    """Divide the scores by √d_k, or leave them unchanged."""
     before = scores(ctx)[-1]
     s = replace(before, role="input", origin=f"{ctx.name}.scores")
     if ctx.config.score != "scaled_dot":
-        found = ctx.held(s.values, ctx.box.site)
+        scaled = ctx.verified(s.values, ctx.box.site)
 
         def same(row: int, column: int) -> list[str]:
             return [rf"s'_{{{row},{column}}} = s_{{{row},{column}}}"]
 
-        return [s, pairs(ctx, "scaled", "Scores, not scaled", "s'", found, same, s.code)]
-    found = ctx.held(s.values / ctx.d_k**0.5, ctx.box.site)
+        return [s, pairs(ctx, "scaled", "Scores, not scaled", "s'", scaled, same, s.code)]
+    scaled = ctx.verified(s.values / ctx.d_k**0.5, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -140,11 +142,11 @@ def scale(ctx: Context) -> list[Panel]:
 
     lines = ["s = q @ k.T", f"scaled = s / {ctx.d_k} ** 0.5"]
     code = program(*_from_qk(ctx, *lines), "scaled[{r}, {c}]")
-    return [s, pairs(ctx, "scaled", "Scores ÷ √d_k", "s'", found, work, code)]
+    return [s, pairs(ctx, "scaled", "Scores ÷ √d_k", "s'", scaled, work, code)]
 
 
 def axes(ctx: Context) -> tuple[Axis, Axis]:
-    """Queries down and keys across."""
+    """Return queries as rows and keys as columns."""
     rows, keys = ctx.rows, ctx.keys
     return Axis(rows.labels, f"query: {rows.title}"), Axis(keys.labels, f"key: {keys.title}")
 
@@ -160,12 +162,12 @@ def pairs(
     kind: Kind = "signed",
     role: Role = "result",
 ) -> Panel:
-    """A number for every query and key."""
+    """Return a panel with a number for every query and key."""
     return table(name, title, symbol, values, *axes(ctx), work, code, kind=kind, role=role)
 
 
 def _from_qk(ctx: Context, *lines: str) -> tuple[list[str], list[str]]:
-    """Hooks and lines of a program that starts from queries and keys."""
+    """Return hooks and lines of a program that starts from queries and keys."""
     sites = [site(ctx, "query"), site(ctx, "key")]
     names = zip("qk", sites, strict=True)
-    return sites, [*(f"{name} = seen[{one!r}][{ctx.head}]" for name, one in names), *lines]
+    return sites, [*(f"{name} = seen[{hook!r}][{ctx.head}]" for name, hook in names), *lines]

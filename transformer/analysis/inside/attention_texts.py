@@ -1,4 +1,4 @@
-"""What is said of the boxes of one attention (section 3.2); see `box_texts`."""
+"""Texts about the boxes of one attention (section 3.2); see `box_texts`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ATTENTION = (
         "Q",
         "What a token is looking for. Each head has its own matrix W^Q, from d_model numbers "
         "down to d_k.",
-        "Here the decoder asks.",
+        "Here the queries come from the decoder.",
         "L",
     ),
     _projection(
@@ -47,7 +47,7 @@ ATTENTION = (
         "value",
         "V",
         "V",
-        "What a token passes on if it is looked at.",
+        "What a token passes on when it is attended to.",
         "Here the values come from the encoder's memory m, too.",
         "K",
     ),
@@ -60,11 +60,11 @@ ATTENTION = (
             "": r"s_{ij} = q_i \cdot k_j",
         },
         {
-            "additive": "Every query meets every key, one number for a pair. This model does not "
-            "multiply them: it adds them, bends the sum by tanh and weighs it with a learned v "
-            "(Bahdanau et al. 2015).",
-            "": "Every query meets every key: their product, summed over d_k dimensions, is one "
-            "number for a pair. High means that the query points where the key points.",
+            "additive": "One score for each query and key. This model does not multiply them: it "
+            "adds them, applies tanh and takes the dot product with a learned v (Bahdanau et al. "
+            "2015).",
+            "": "One score for each query and key: their dot product over d_k dimensions. It is "
+            "high if both vectors point in the same direction.",
         },
         ("n_heads", "L", "K"),
         "",
@@ -80,12 +80,12 @@ ATTENTION = (
         },
         {
             "scaled_dot": "Sums over many dimensions grow large: with variance 1 in q and k, their "
-            "product has variance d_k. Divided by √d_k they are of one size again, and the "
-            "softmax keeps a gradient.",
-            "dot": "The paper divides by √d_k here. This model was built without, to show what "
-            "that costs: the softmax gets large scores.",
+            "product has variance d_k. Divided by √d_k the scores have variance 1 again, and the "
+            "softmax keeps a usable gradient.",
+            "dot": "The paper divides by √d_k here. This model was built without it to show the "
+            "effect: the softmax gets large scores.",
             "additive": "The paper divides its dot products by √d_k here. An additive score needs "
-            "no such thing: tanh already keeps it small.",
+            "no scaling: tanh already keeps it small.",
         },
         ("n_heads", "L", "K"),
         "{module}.hook_scores",
@@ -101,10 +101,10 @@ ATTENTION = (
             "": r"s''_{ij} = s'_{ij}",
         },
         {
-            "decoder.self_attn": "A position may not look at those after it: they are what it has "
-            "to say. Their scores become −∞, and the softmax makes that exactly 0.",
-            "": "Only padding is masked here, and a single sentence has none: every query may see "
-            "every source token, and nothing changes.",
+            "decoder.self_attn": "A position may not attend to later ones, which it has to "
+            "predict. Their scores become −∞, and the softmax makes their weights exactly 0.",
+            "": "Only padding is masked here, and a single sentence has none: every query may "
+            "attend to every source token, and nothing changes.",
         },
         ("n_heads", "L", "K"),
         "",
@@ -115,8 +115,8 @@ ATTENTION = (
         "Softmax",
         "3.2.1, eq. 1",
         r"w_{ij} = \frac{e^{s''_{ij}}}{\sum_k e^{s''_{ik}}}",
-        "Each row becomes shares of 1: how much of its look a token spends on each other. These "
-        "are the attention weights that all pictures show.",
+        "Each row becomes weights that sum to 1: how much the token attends to each key. These are "
+        "the attention weights that all figures show.",
         ("n_heads", "L", "K"),
         "{module}.hook_weights",
         by_head=True,
@@ -126,8 +126,8 @@ ATTENTION = (
         "Weighted values",
         "3.2.1, eq. 1",
         r"\mathrm{head}_i = \sum_j w_{ij}\, v_j",
-        "The values of all tokens, mixed by the weights. What a head hands on is never more than "
-        "an average of values.",
+        "The values of all tokens, averaged with the weights. The output of a head is always a "
+        "weighted average of values.",
         ("n_heads", "L", "d_k"),
         "{module}.hook_heads",
         by_head=True,
@@ -137,7 +137,7 @@ ATTENTION = (
         "Concat",
         "3.2.2",
         r"c = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)",
-        "The heads side by side: d_k numbers of the first, then of the second, until there are "
+        "The heads concatenated: d_k numbers of the first, then of the second, until there are "
         "d_model again. Nothing is computed.",
         ("L", "d_model"),
     ),
@@ -149,7 +149,7 @@ ATTENTION = (
             "biased": r"o = c\, W^O + b^O = b^O + \sum_h \mathrm{head}_h\, W^O_h",
             "": r"o = c\, W^O = \sum_h \mathrm{head}_h\, W^O_h",
         },
-        "One more matrix lets the heads be heard by every dimension. It falls apart by heads: "
+        "One more matrix maps the heads back to all d_model dimensions. It can be split by heads: "
         "each writes its own vector, and the output is their sum.",
         ("L", "d_model"),
         "{module}.hook_output",

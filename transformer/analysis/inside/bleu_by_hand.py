@@ -1,7 +1,8 @@
-"""BLEU worked out for one pair: n-grams, clipped counts, brevity penalty (Papineni et al. 2002).
+"""BLEU computed step by step for one pair: n-grams, clipped counts, brevity penalty (Papineni et
+al. 2002).
 
-`sacrebleu` gives the same numbers, and cuts the texts into the words that are counted here. Of a
-corpus the counts of all sentences are added up before anything is divided (`training.evaluation`).
+`sacrebleu` gives the same numbers, and tokenizes the texts. For a corpus the counts of all
+sentences are summed before the division (`training.evaluation`).
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ class NGramCounts:
     """The n-grams of one n.
 
     Attributes:
-        n: words of a gram.
-        matched: grams of the output that the reference has too, each counted at most as often as
-            the reference has it.
+        n: number of words in a gram.
+        matched: grams of the output that are also in the reference, each counted at most as often
+            as in the reference.
         total: grams of the output.
-        smoothed: `matched`, or what stands in for 0: 1/2^k for the k-th order without a match.
-        grams: each different gram of the output: how often it is there, how often it counts.
+        smoothed: `matched`, or its replacement for 0: 1/2^k for the k-th order without a match.
+        grams: each different gram of the output, its count, and its clipped count.
     """
 
     n: int
@@ -45,7 +46,7 @@ class NGramCounts:
 
 @dataclass(frozen=True)
 class BleuByHand:
-    """The whole sum.
+    """The parts of the computation.
 
     Attributes:
         output, reference: the words that are counted.
@@ -58,12 +59,13 @@ class BleuByHand:
 
     @property
     def counted(self) -> tuple[NGramCounts, ...]:
-        """The orders that the mean is over: those that the output has grams of."""
+        """The orders in the mean: those for which the output has grams."""
         return tuple(order for order in self.orders if order.total)
 
     @property
     def brevity(self) -> float:
-        """exp(1 − r/c) for an output of c words that is shorter than the r of the reference."""
+        """Brevity penalty exp(1 − r/c) for an output of c words that is shorter than the reference
+        of r words."""
         if len(self.output) >= len(self.reference):
             return 1.0
         return math.exp(1 - len(self.reference) / len(self.output)) if self.output else 0.0
@@ -71,10 +73,10 @@ class BleuByHand:
     @property
     def mean(self) -> float:
         """The geometric mean of the precisions, 0 to 1."""
-        found = [order.precision for order in self.counted]
-        if not found or not all(found):
+        precisions = [order.precision for order in self.counted]
+        if not precisions or not all(precisions):
             return 0.0
-        return math.exp(sum(map(math.log, found)) / len(found))
+        return math.exp(sum(map(math.log, precisions)) / len(precisions))
 
     @property
     def score(self) -> float:
@@ -83,25 +85,29 @@ class BleuByHand:
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Words and signs as sacrebleu's "13a" cuts them, which `evaluate` uses."""
+    """Return words and punctuation as sacrebleu's tokenizer "13a", which `evaluate` uses, splits
+    them."""
     return tuple(Tokenizer13a()(text.strip()).split())
 
 
 def grams(tokens: Sequence[str], n: int) -> Counter[Gram]:
-    """Every run of n words, and how often it is there."""
+    """Return every run of n words, and its count."""
     return Counter(tuple(tokens[at : at + n]) for at in range(len(tokens) - n + 1))
 
 
 def bleu(output: str, reference: str) -> BleuByHand:
-    """BLEU of a sentence; an n that matches nothing counts 1/2^k, or one miss would make it 0."""
-    said, wanted = words(output), words(reference)
+    """Compute BLEU of a sentence; an n without a match counts 1/2^k, or one miss would make it "
+    "0."""
+    output_words, reference_words = words(output), words(reference)
     orders, missed = [], 0
     for n in range(1, ORDERS + 1):
-        found, there = grams(said, n), grams(wanted, n)
-        listed = tuple((gram, count, min(count, there[gram])) for gram, count in found.items())
-        matched, total = sum(clipped for *_, clipped in listed), sum(found.values())
+        output_grams, reference_grams = grams(output_words, n), grams(reference_words, n)
+        clipped_grams = tuple(
+            (gram, count, min(count, reference_grams[gram])) for gram, count in output_grams.items()
+        )
+        matched, total = sum(clipped for *_, clipped in clipped_grams), sum(output_grams.values())
         missed += total > 0 and not matched
-        orders.append(NGramCounts(n, matched, total, matched or 0.5**missed, listed))
+        orders.append(NGramCounts(n, matched, total, matched or 0.5**missed, clipped_grams))
     if not any(order.matched for order in orders):
-        orders = [NGramCounts(one.n, 0, one.total, 0.0, one.grams) for one in orders]
-    return BleuByHand(said, wanted, tuple(orders))
+        orders = [NGramCounts(c.n, 0, c.total, 0.0, c.grams) for c in orders]
+    return BleuByHand(output_words, reference_words, tuple(orders))

@@ -1,7 +1,8 @@
-"""What the boxes are called, and what is said of each: the paper's equation, in plain words.
+"""Titles and texts of the boxes: the paper's equation, and its explanation.
 
-Axes: "L" is the length of the block's own sequence, "K" that of the keys. Where a text is a
-dictionary, the model's score or positions choose, or the place, else "".
+Axes: "L" is the length of the block's own sequence, "K" that of the keys. If a text is a
+dictionary, its key is the model's score function, positions or activation, or the location of the
+box, else "".
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ Words = str | dict[str, str]
 
 @dataclass(frozen=True)
 class Text:
-    """A box before it has a place; see `Box`. `{module}` in `site` is its module's path."""
+    """The text of a box, independent of its location; see `Box`. `{module}` in `site` is the
+    module's path."""
 
     step: str
     title: str
@@ -35,8 +37,8 @@ ADD_NORM = (
             "encoder.ffn": r"r = x + \mathrm{FFN}(x)",
             "decoder.ffn": r"r = x + \mathrm{FFN}(x)",
         },
-        "What the sublayer says is added to what went into it. So there is a way past every "
-        "sublayer, which only has to say what it changes. (Dropout sits here too, while training.)",
+        "The output of the sublayer is added to its input (the residual connection). So the "
+        "sublayer only has to compute the change. (In training, dropout is applied here too.)",
         ("L", "d_model"),
         "{module}_norm.hook_sum",
     ),
@@ -46,8 +48,8 @@ ADD_NORM = (
         "3.1; Ba et al. 2016, eq. 4",
         r"y = \frac{r - \mu}{\sqrt{\sigma^2 + \varepsilon}} \odot \gamma + \beta,\quad "
         r"\mu = \frac{1}{d}\sum_i r_i,\ \sigma^2 = \frac{1}{d}\sum_i (r_i - \mu)^2",
-        "Each token's vector is moved to mean 0 and stretched to variance 1, by its own numbers "
-        "alone. Then every dimension has a learned gain γ and shift β. The norm comes after the "
+        "Each token's vector is shifted to mean 0 and scaled to variance 1, using only its own "
+        "numbers. Then every dimension has a learned gain γ and shift β. The norm comes after the "
         "sum (post-norm), as in the paper.",
         ("L", "d_model"),
         "{module}_norm.hook_output",
@@ -64,11 +66,11 @@ EMBED = (
             "unscaled": "Each token picks its row of the matrix E, which serves both stacks and "
             "the output. The paper multiplies it by √d_model; this model does not.",
             "encoder.embed": "Each token of the source picks its row of the matrix E. The row is "
-            "multiplied by √d_model, so that it is not drowned by the positions that are added "
-            "next. The same matrix serves both stacks, and the output.",
+            "multiplied by √d_model, so that it is not small compared with the positions that are "
+            "added next. The same matrix serves both stacks, and the output.",
             "": "Each token written so far picks its row of the same matrix E, times √d_model. "
             "The first is <s>: the output is shifted right by one, so that a position never "
-            "reads the token it has to say.",
+            "reads the token it has to predict.",
         },
         ("L", "d_model"),
         "{module}.hook_tokens",
@@ -89,8 +91,8 @@ EMBED = (
             "of a pair share one wavelength.",
             "learned": "Attention has no order of its own. In this model each position has a "
             "vector that was learned, a row of a table (the paper's Table 3, row E).",
-            "none": "Attention has no order of its own, and this model is told nothing about it: "
-            "zeros are added.",
+            "none": "Attention has no order of its own, and this model gets no position "
+            "information: zeros are added.",
         },
         ("L", "d_model"),
         "{module}.hook_positions",
@@ -100,8 +102,8 @@ EMBED = (
         "Sum",
         "3.5",
         r"x = t + PE",
-        "What the token is and where it stands, added: the first layer reads the sum. (Dropout "
-        "sits here too, while training.)",
+        "Token embedding plus position vector: the first layer reads the sum. (In training, "
+        "dropout is applied here too.)",
         ("L", "d_model"),
         "{module}.hook_output",
     ),
@@ -119,14 +121,17 @@ FEED_FORWARD = (
             "": r"a = \max(0,\ x W_1 + b_1)",
         },
         {
-            "swish": "Each token alone, every position by the same weights: d_ff units look for a "
-            "pattern in its vector. The paper cuts them at 0; this model has swish there, z·σ(z), "
-            "which bends and lets a little below 0 through. Live are those above 0.",
-            "gelu": "Each token alone, every position by the same weights: d_ff units look for a "
-            "pattern in its vector. The paper cuts them at 0; this model has GELU there, z·Φ(z), "
-            "which bends and lets a little below 0 through. Live are those above 0.",
-            "": "Each token alone, every position by the same weights: d_ff units look for a "
-            "pattern in its vector. One that finds none is cut to 0; the others are live.",
+            "swish": "Applied to each position separately, with the same weights: each of d_ff "
+            "units detects a pattern in the token's vector. The paper uses ReLU; this model uses "
+            "swish, z·σ(z), which is smooth and lets slightly negative values through. Units above "
+            "0 are active.",
+            "gelu": "Applied to each position separately, with the same weights: each of d_ff "
+            "units detects a pattern in the token's vector. The paper uses ReLU; this model uses "
+            "GELU, z·Φ(z), which is smooth and lets slightly negative values through. Units above "
+            "0 are active.",
+            "": "Applied to each position separately, with the same weights: each of d_ff units "
+            "detects a pattern in the token's vector. ReLU sets the others to 0; units above 0 are "
+            "active.",
         },
         ("L", "d_ff"),
         "{module}.hook_hidden",
@@ -136,8 +141,8 @@ FEED_FORWARD = (
         "FFN, output",
         "3.3, eq. 2",
         r"\mathrm{FFN}(x) = a W_2 + b_2",
-        "Each live unit writes its own vector, as loud as it is live; with b₂ they add up to what "
-        "the network says.",
+        "Each active unit adds its own vector, scaled by its activation; with b₂ they sum to the "
+        "output of the network.",
         ("L", "d_model"),
         "{module}.hook_output",
     ),
@@ -150,8 +155,8 @@ MEMORY = (
         "Memory",
         "3.1, 3.2.3",
         r"m = y^{(N)}",
-        "What the last encoder layer says of each source token. It is computed once; every layer "
-        "of the decoder makes its keys and values from it.",
+        "The output of the last encoder layer for each source token. It is computed once; every "
+        "layer of the decoder computes its keys and values from it.",
         ("L", "d_model"),
         "encoder.hook_memory",
     ),
@@ -163,8 +168,9 @@ OUTPUT = (
         "Linear",
         "3.4",
         {"output biased": r"z_v = y \cdot E[v] + b_v", "": r"z_v = y \cdot E[v]"},
-        "Each decoder state is compared with the embedding of every token there is. The matrix is "
-        "E again, tied, and without √d_model. Shown are the ten highest of each position.",
+        "Each decoder state is compared with the embedding of every token of the vocabulary. The "
+        "matrix is E again (tied weights), without √d_model. The ten highest logits of each "
+        "position are shown.",
         ("L", "vocab"),
         "hook_logits",
     ),
@@ -173,8 +179,8 @@ OUTPUT = (
         "Softmax",
         "3.4",
         r"P(v) = \frac{e^{z_v}}{\sum_u e^{z_u}}",
-        "The logits become probabilities over the whole vocabulary. Shown are the ten highest of "
-        "each position.",
+        "The logits become probabilities over the whole vocabulary. The ten highest of each "
+        "position are shown.",
         ("L", "vocab"),
     ),
     Text(
@@ -183,7 +189,7 @@ OUTPUT = (
         "3.4",
         r"y_{t+1} = \arg\max_v P(v)",
         "Greedy decoding takes the most probable token and reads it at the next step; beam search, "
-        "sampling or a translation of your own may take another. It ends at </s>.",
+        "sampling or your own translation may choose another one. Decoding ends at </s>.",
         ("L",),
     ),
 )

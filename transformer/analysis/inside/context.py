@@ -1,4 +1,4 @@
-"""What the makers of panels share: one box, one trace, one model, and what lies around the box."""
+"""Shared context of the functions that make panels: one box, one trace, one model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from transformer.analysis.inside.figure_boxes import Box
 from transformer.analysis.inside.panels import Array, Code, Kind, Panel, Role, Work, plain
-from transformer.analysis.inside.walk import Box
 from transformer.config import ModelConfig
 from transformer.inference.trace import Trace
 from transformer.model import Transformer
@@ -21,24 +21,24 @@ CodeOf = Callable[[int, int], Code]
 
 
 class Axis(NamedTuple):
-    """Labels of rows or columns, and what they are."""
+    """Labels of rows or columns, and their title."""
 
     labels: tuple[str, ...]
     title: str
 
 
 def numbered(count: int, title: str) -> Axis:
-    """Dimensions, units, ranks: 0, 1, 2, …"""
+    """Return an axis of numbers from 0: dimensions, units, ranks."""
     return Axis(tuple(map(str, range(count))), title)
 
 
-ONE = Axis(("",), "")
-"""A table with a single row or column."""
+SINGLE_AXIS = Axis(("",), "")
+"""The axis of a table with a single row or column."""
 
 
 @dataclass(frozen=True)
 class Context:
-    """A box about to be opened; `head` is 0 or more where the box has heads."""
+    """The box to open, with its trace and model; `head` is at least 0 if the box has heads."""
 
     trace: Trace
     model: Transformer
@@ -66,7 +66,7 @@ class Context:
 
     @property
     def ids(self) -> str:
-        """The variable of a snippet that holds the ids of the box's own sequence."""
+        """The snippet variable that holds the ids of the box's own sequence."""
         return "src" if self.box.stack == "encoder" else "tgt"
 
     @property
@@ -86,9 +86,9 @@ class Context:
     @property
     def path(self) -> str:
         """Path of the block's module: "encoder.layers.0.self_attn"."""
-        place = self.box.stack if self.box.layer is None else f"{self.box.stack}.layers"
+        root = self.box.stack if self.box.layer is None else f"{self.box.stack}.layers"
         layer = "" if self.box.layer is None else f".{self.box.layer}"
-        return f"{place}{layer}.{self.box.block}"
+        return f"{root}{layer}.{self.box.block}"
 
     @property
     def name(self) -> str:
@@ -105,13 +105,13 @@ class Context:
         return self.model.get_submodule(path)
 
     def expression(self, path: str = "") -> str:
-        """A module in Python: "model.encoder.layers[0].self_attn", or that of another path."""
+        """Return a module as a Python expression: "model.encoder.layers[0].self_attn"."""
         parts = (path or self.path).split(".")
         return "model" + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in parts)
 
     @property
     def before(self) -> tuple[str, str]:
-        """The hook that saw what went into the block, and the box that computed it."""
+        """The hook that recorded the block's input, and the box that computed it."""
         stack, layer = self.box.stack, self.box.layer
         if stack == "output":
             return self._norm("decoder", self.config.n_layers - 1, "ffn")
@@ -127,7 +127,7 @@ class Context:
 
     @property
     def attended(self) -> tuple[str, str]:
-        """The same of what keys and values are made from."""
+        """The hook and box of the input that keys and values are computed from."""
         if self.box.block == "cross_attn":
             return "encoder.hook_memory", "encoder.memory"
         return self.before
@@ -136,37 +136,43 @@ class Context:
     def _norm(stack: str, layer: int, block: str) -> tuple[str, str]:
         return f"{stack}.layers.{layer}.{block}_norm.hook_output", f"{stack}.{layer}.{block}.norm"
 
-    def seen(self, site: str) -> Array:
-        """What a hook saw, in float64; of this head if it is kept by heads."""
-        found = self.trace[site].astype(np.float64)
-        return found[self.head] if found.ndim == 3 else found
+    def activation(self, site: str) -> Array:
+        """Return a recorded activation in float64; only this head's if it is split by heads."""
+        recorded = self.trace[site].astype(np.float64)
+        return recorded[self.head] if recorded.ndim == 3 else recorded
 
-    def held(self, mine: Array, site: str) -> Array:
-        """What a hook saw. Raises ValueError unless `mine`, computed here, is the same."""
-        theirs = self.seen(site)
+    def verified(self, computed: Array, site: str) -> Array:
+        """Return a recorded activation after comparing it with `computed`.
+
+        Raises:
+            ValueError: if the two differ.
+        """
+        recorded = self.activation(site)
         with np.errstate(invalid="ignore"):
-            apart = np.abs(mine - theirs).max() if mine.shape == theirs.shape else np.inf
-        if not apart <= 1e-3 * (1 + np.abs(theirs).max()):
+            difference = (
+                np.abs(computed - recorded).max() if computed.shape == recorded.shape else np.inf
+            )
+        if not difference <= 1e-3 * (1 + np.abs(recorded).max()):
             raise ValueError(
                 f"{site} of this trace does not follow from this model: the trace must be one of "
                 "the same checkpoint, recorded without interventions."
             )
-        return theirs
+        return recorded
 
 
 def array(weight: Tensor | nn.Parameter) -> Array:
-    """A weight in float64, on the CPU."""
+    """Return a weight in float64, on the CPU."""
     return np.asarray(weight.detach().double().cpu().numpy())
 
 
 def through(x: Array, weight: Tensor | nn.Parameter) -> Array:
-    """x W^T in the model's own precision: a large matrix is not copied for it."""
+    """Return x W^T in the model's own precision, which avoids copying a large matrix."""
     product = torch.from_numpy(x).to(weight.device, weight.dtype) @ weight.detach().T
     return array(product)
 
 
 def program(sites: Sequence[str], lines: Sequence[str], result: str) -> CodeOf:
-    """The same lines for every cell; "{r}" and "{c}" in `result` are its row and column."""
+    """Return the same lines for every cell; "{r}" and "{c}" in `result` are its row and column."""
     return lambda row, column: Code(tuple(sites), tuple(lines), result.format(r=row, c=column))
 
 
@@ -186,7 +192,7 @@ def table(
     note: str = "",
     cells: tuple[tuple[str, ...], ...] = (),
 ) -> Panel:
-    """A panel, its axes taken apart."""
+    """Return a panel from its two axes."""
     return Panel(
         name=name,
         title=title,
@@ -206,7 +212,7 @@ def table(
     )
 
 
-def given(
+def input_panel(
     ctx: Context,
     name: str,
     title: str,
@@ -216,9 +222,9 @@ def given(
     columns: Axis,
     kind: Kind = "signed",
 ) -> Panel:
-    """What another box computed: `source` is the hook that saw it, and the box."""
+    """Return a panel of an input from another box: `source` is its hook and the box."""
     site, origin = source
-    values = ctx.seen(site)
+    values = ctx.activation(site)
     inner = f"[{ctx.head}]" if ctx.trace[site].ndim == 3 else ""
     code = program([site], [f"{name} = seen[{site!r}]{inner}"], f"{name}[{{r}}, {{c}}]")
     return table(
@@ -236,7 +242,7 @@ def given(
     )
 
 
-def learned(
+def weight_panel(
     name: str,
     title: str,
     symbol: str,
@@ -246,7 +252,8 @@ def learned(
     expression: str,
     origin: str,
 ) -> Panel:
-    """A weight of the model; `expression` is it in a snippet, in the same shape."""
+    """Return a panel of a model weight; `expression` is the weight in a snippet, in the same "
+    "shape."""
     code = program([], [f"{name} = {expression}"], f"{name}[{{r}}, {{c}}]")
     work = plain(symbol, weight)
     return table(

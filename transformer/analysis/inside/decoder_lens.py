@@ -1,9 +1,9 @@
 """DecoderLens: what the decoder writes when it reads an earlier layer of the encoder.
 
-Langedijk et al. 2023, "DecoderLens: Layerwise Interpretation of
-Encoder–Decoder Transformers" (arXiv 2310.03686). The decoder stays whole; only the memory that it
-attends to changes. The model is post-norm, so the output of every encoder layer has just left a
-LayerNorm, as the last one has, and needs no further normalisation.
+Langedijk et al. 2023, "DecoderLens: Layerwise Interpretation of Encoder–Decoder Transformers"
+(arXiv 2310.03686). The decoder is unchanged; only the memory that it attends to changes. The model
+is post-norm, so the output of every encoder layer comes from a LayerNorm, like that of the last
+one, and needs no further normalisation.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import pandas as pd
 import torch
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import Progress, silent
-from transformer.analysis.evidence.bootstrap import draws, interval
-from transformer.analysis.importance.ablation import bleu_of, references_of
+from transformer.analysis.corpora.passes import Progress, no_progress
+from transformer.analysis.evidence.bootstrap import percentile_interval, resampled_counts
+from transformer.analysis.importance.ablation import corpus_bleu, reference_texts
 from transformer.inference import Translator
 from transformer.inference.options import DecodingOptions
 from transformer.inference.trace import Trace
@@ -114,7 +114,7 @@ def decoder_lens(
 
 
 def bleu_by_encoder_layer(
-    translator: Translator, corpus: Corpus, progress: Progress = silent
+    translator: Translator, corpus: Corpus, progress: Progress = no_progress
 ) -> pd.DataFrame:
     """BLEU of greedy translations decoded from the embeddings and from each encoder layer.
 
@@ -125,13 +125,13 @@ def bleu_by_encoder_layer(
     Raises:
         ValueError: for a sentence that is too long.
     """
-    references, samples = references_of(translator, corpus), draws(len(corpus))
+    references, samples = reference_texts(translator, corpus), resampled_counts(len(corpus))
     layers = translator.model.config.n_layers
     rows = []
     for count in range(layers + 1):
         progress(count / (layers + 1), "translating")
-        counts = bleu_of(with_encoder_layers(translator, count), corpus, references)
-        bleu = interval(counts.score, counts.drawn(samples))
+        counts = corpus_bleu(with_encoder_layers(translator, count), corpus, references)
+        bleu = percentile_interval(counts.score, counts.resampled_scores(samples))
         rows.append((count, bleu.value, bleu.low, bleu.high))
     progress(1.0, "measured")
     return pd.DataFrame(rows, columns=["layer", "bleu", "bleu_low", "bleu_high"])

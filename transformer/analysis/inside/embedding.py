@@ -1,4 +1,4 @@
-"""Panels of the boxes at the bottom: embedding, positions, their sum (sections 3.4 and 3.5)."""
+"""Panels of the input boxes: embedding, positions, their sum (sections 3.4 and 3.5)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from transformer.analysis.inside.panels import Array, Code, Panel, Work, number,
 
 
 def tokens(ctx: context.Context) -> list[Panel]:
-    """E[token], and the same × √d_model, unless the model has no such factor."""
+    """Look up E[token], and multiply by √d_model unless the model has no such factor."""
     d_model, scaled = ctx.config.d_model, ctx.config.scale_embedding
     ids = np.array(ctx.trace.src_ids if ctx.ids == "src" else ctx.trace.tgt_ids)
     rows, columns = ctx.rows, ctx.model_axis
     picked = context.array(ctx.model.embedding.weight[ids])
-    found = ctx.held(picked * ctx.config.embedding_scale, ctx.box.site)
+    embeddings = ctx.verified(picked * ctx.config.embedding_scale, ctx.box.site)
     pick = f"model.embedding.weight[{ctx.ids}[0]]"
 
     def work(row: int, column: int) -> list[str]:
@@ -29,38 +29,40 @@ def tokens(ctx: context.Context) -> list[Panel]:
     code = context.program([], [f"e = {pick}", f"t = e{scale}"], "t[{r}, {c}]")
     title = f"Embeddings{' × √d_model' if scaled else ''}"
     return [
-        context.learned("e", "Rows of E", "E", picked, rows, columns, pick, "embedding.weight"),
-        context.table("t", title, "t", found, rows, columns, work, code),
+        context.weight_panel(
+            "e", "Rows of E", "E", picked, rows, columns, pick, "embedding.weight"
+        ),
+        context.table("t", title, "t", embeddings, rows, columns, work, code),
     ]
 
 
 def positions(ctx: context.Context) -> list[Panel]:
-    """What is added, by the closed form, the learned table, or nothing."""
+    """Compute the positions by the closed form, from the learned table, or as zeros."""
     rows, columns = ctx.rows, ctx.model_axis
     kind = ctx.config.positions
     length = len(rows.labels)
     if kind == "sinusoidal":
-        found = ctx.held(_waves(length, ctx.config.d_model), ctx.box.site)
-        work, code = _by_wave(ctx.config.d_model, found)
-        pe = context.table("pe", "Positional encodings", "PE", found, rows, columns, work, code)
+        encodings = ctx.verified(_waves(length, ctx.config.d_model), ctx.box.site)
+        work, code = _by_wave(ctx.config.d_model, encodings)
+        pe = context.table("pe", "Positional encodings", "PE", encodings, rows, columns, work, code)
         return [pe]
-    found = ctx.held(context.array(ctx.block.positions(length)), ctx.box.site)
+    encodings = ctx.verified(context.array(ctx.block.positions(length)), ctx.box.site)
     code = context.program([], [f"pe = {ctx.expression()}.positions({length})"], "pe[{r}, {c}]")
     learns = kind == "learned"
     title = "Learned positions" if learns else "No positions: zeros"
     origin = f"{ctx.path}.positions.weight" if learns else ""
-    work = plain("PE", found)
-    return [context.table("pe", title, "PE", found, rows, columns, work, code, origin=origin)]
+    work = plain("PE", encodings)
+    return [context.table("pe", title, "PE", encodings, rows, columns, work, code, origin=origin)]
 
 
 def _waves(length: int, d_model: int) -> Array:
-    """Section 3.5, dimension by dimension: an even one is a sine, the next its cosine."""
+    """Compute section 3.5 dimension by dimension: an even one is a sine, the next its cosine."""
     dimension = np.arange(d_model)
     angle = np.arange(length)[:, None] / 10000.0 ** ((dimension - dimension % 2) / d_model)
     return np.asarray(np.where(dimension % 2 == 0, np.sin(angle), np.cos(angle)))
 
 
-def _by_wave(d_model: int, found: Array) -> tuple[Work, context.CodeOf]:
+def _by_wave(d_model: int, encodings: Array) -> tuple[Work, context.CodeOf]:
     def work(row: int, column: int) -> list[str]:
         wave, even = ("sin" if column % 2 == 0 else "cos"), column - column % 2
         angle = row / 10000 ** (even / d_model)
@@ -79,15 +81,15 @@ def _by_wave(d_model: int, found: Array) -> tuple[Work, context.CodeOf]:
     return work, code
 
 
-def added(ctx: context.Context) -> list[Panel]:
-    """Embedding plus position."""
+def embedding_sum(ctx: context.Context) -> list[Panel]:
+    """Add embedding and position."""
     rows, columns = ctx.rows, ctx.model_axis
     sources = [(f"{ctx.path}.hook_{step}", f"{ctx.name}.{step}") for step in _PARTS]
     t, pe = (
-        context.given(ctx, name, title, symbol, source, rows, columns)
+        context.input_panel(ctx, name, title, symbol, source, rows, columns)
         for (name, title, symbol), source in zip(_PARTS.values(), sources, strict=True)
     )
-    found = ctx.held(t.values + pe.values, ctx.box.site)
+    total = ctx.verified(t.values + pe.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         parts = t.values[row, column], pe.values[row, column]
@@ -101,7 +103,7 @@ def added(ctx: context.Context) -> list[Panel]:
     return [
         t,
         pe,
-        context.table("x", "What the first layer reads", "x", found, rows, columns, work, code),
+        context.table("x", "What the first layer reads", "x", total, rows, columns, work, code),
     ]
 
 

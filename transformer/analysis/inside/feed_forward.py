@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from transformer.analysis.inside.context import (
-    ONE,
+    SINGLE_AXIS,
     Axis,
     Context,
     array,
-    given,
+    input_panel,
     numbered,
     program,
     table,
@@ -31,14 +31,16 @@ from transformer.analysis.inside.panels import (
 )
 from transformer.config import Activation
 
-STRONGEST = 16
-"""Hidden units shown of each position."""
+MAX_UNITS = 16
+"""Hidden units shown for each position."""
 
 
 @dataclass(frozen=True)
-class Bend:
-    """What stands between the two products: as a function, in LaTeX, and as a line of PyTorch.
-    `before` is what its argument is called; `kind` is of the numbers that come out."""
+class ActivationFormula:
+    """The activation function between the two products: as a function, in LaTeX, and in PyTorch.
+
+    `before` is the title of its argument; `kind` is that of its results.
+    """
 
     function: Callable[[Array], Array]
     latex: str
@@ -46,19 +48,19 @@ class Bend:
     before: str = "Before the activation"
     kind: Kind = "signed"
 
-    def written(self, z: str) -> str:
-        """The function of `z`, in LaTeX."""
+    def applied_to(self, z: str) -> str:
+        """Return the function of `z` in LaTeX."""
         return self.latex.replace("Z", z)
 
 
-BENDS: dict[Activation, Bend] = {
-    "relu": Bend(
+ACTIVATIONS: dict[Activation, ActivationFormula] = {
+    "relu": ActivationFormula(
         lambda z: np.maximum(z, 0), r"\max(0, Z)", "z.clamp(min=0)", "Before the cut", "positive"
     ),
-    "swish": Bend(
+    "swish": ActivationFormula(
         lambda z: z / (1 + np.exp(-z)), r"\frac{Z}{1 + e^{-(Z)}}", "z / (1 + (-z).exp())"
     ),
-    "gelu": Bend(
+    "gelu": ActivationFormula(
         lambda z: z / 2 * (1 + _erf(z)),
         r"\frac{Z}{2} \cdot \left(1 + \mathrm{erf}\left(\frac{Z}{\sqrt{2}}\right)\right)",
         "z / 2 * (1 + torch.erf(z / 2 ** 0.5))",
@@ -68,17 +70,18 @@ BENDS: dict[Activation, Bend] = {
 
 
 def _erf(z: Array) -> Array:
-    """erf(z/√2)."""
+    """Return erf(z/√2)."""
     return array(torch.erf(torch.from_numpy(z / 2**0.5)))
 
 
 def hidden(ctx: Context) -> list[Panel]:
-    """x W_1 + b_1, cut off below 0 or bent; which units are live, and which are the strongest."""
-    config, source, bent = ctx.config, ctx.before[0], BENDS[ctx.config.activation]
-    x = given(ctx, "x", "What comes in", "x", ctx.before, ctx.rows, ctx.model_axis)
+    """Compute x W_1 + b_1 and the activation; also which units are active, and the strongest "
+    "ones."""
+    config, source, formula = ctx.config, ctx.before[0], ACTIVATIONS[ctx.config.activation]
+    x = input_panel(ctx, "x", "What comes in", "x", ctx.before, ctx.rows, ctx.model_axis)
     w, b = ctx.block.w_1.weight, array(ctx.block.w_1.bias)
     z = through(x.values, w) + b
-    found = ctx.held(bent.function(z), ctx.box.site)
+    activations = ctx.verified(formula.function(z), ctx.box.site)
     units = numbered(config.d_ff, "hidden unit")
     lines = [
         f"x = seen[{source!r}]",
@@ -94,13 +97,13 @@ def hidden(ctx: Context) -> list[Panel]:
 
     def work(row: int, column: int) -> list[str]:
         return [
-            rf"a_{{{row},{column}}} = {bent.written(f'z_{{{row},{column}}}')}",
-            f"= {bent.written(number(z[row, column]))}",
+            rf"a_{{{row},{column}}} = {formula.applied_to(f'z_{{{row},{column}}}')}",
+            f"= {formula.applied_to(number(z[row, column]))}",
         ]
 
     sums = table(
         "z",
-        bent.before,
+        formula.before,
         "x W_1 + b_1",
         z,
         ctx.rows,
@@ -109,14 +112,14 @@ def hidden(ctx: Context) -> list[Panel]:
         program([source], lines, "z[{r}, {c}]"),
         role="step",
     )
-    lines.append(f"a = {bent.code}")
+    lines.append(f"a = {formula.code}")
     code = program([source], lines, "a[{r}, {c}]")
-    a = table("a", "Hidden units", "a", found, ctx.rows, units, work, code, kind=bent.kind)
-    return [x, sums, _live(ctx, z, lines), _strongest(ctx, found, lines), a]
+    a = table("a", "Hidden units", "a", activations, ctx.rows, units, work, code, kind=formula.kind)
+    return [x, sums, _live(ctx, z, lines), _strongest(ctx, activations, lines), a]
 
 
 def _live(ctx: Context, z: Array, lines: list[str]) -> Panel:
-    """The share of units above 0 at each position."""
+    """Return the share of units above 0 at each position."""
     counts = (z > 0).sum(axis=1)
     live = counts[:, None] / z.shape[1]
 
@@ -125,12 +128,14 @@ def _live(ctx: Context, z: Array, lines: list[str]) -> Panel:
 
     code = program([ctx.before[0]], lines, "(a[{r}] > 0).float().mean()")
     title, symbol = "Share of live units", r"\frac{|\{u : a_u > 0\}|}{d_{ff}}"
-    return table("live", title, symbol, live, ctx.rows, ONE, work, code, role="step", kind="share")
+    return table(
+        "live", title, symbol, live, ctx.rows, SINGLE_AXIS, work, code, role="step", kind="share"
+    )
 
 
 def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
-    """The units that are loudest at each position."""
-    count = min(STRONGEST, a.shape[1])
+    """Return the units with the largest activations at each position."""
+    count = min(MAX_UNITS, a.shape[1])
     units = np.argsort(-a, axis=1, kind="stable")[:, :count]
     values = np.take_along_axis(a, units, axis=1)
 
@@ -150,20 +155,20 @@ def _strongest(ctx: Context, a: Array, lines: list[str]) -> Panel:
         work,
         code,
         role="step",
-        kind=BENDS[ctx.config.activation].kind,
+        kind=ACTIVATIONS[ctx.config.activation].kind,
         cells=tuple(tuple(f"unit {unit}" for unit in row) for row in units),
     )
 
 
 def output(ctx: Context) -> list[Panel]:
-    """a W_2 + b_2."""
+    """Compute a W_2 + b_2."""
     site = f"{ctx.path}.hook_hidden"
     units = numbered(ctx.config.d_ff, "hidden unit")
     source = site, f"{ctx.name}.hidden"
-    kind = BENDS[ctx.config.activation].kind
-    a = given(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind=kind)
+    kind = ACTIVATIONS[ctx.config.activation].kind
+    a = input_panel(ctx, "a", "Hidden units", "a", source, ctx.rows, units, kind=kind)
     w, b = ctx.block.w_2.weight, array(ctx.block.w_2.bias)
-    found = ctx.held(through(a.values, w) + b, ctx.box.site)
+    outputs = ctx.verified(through(a.values, w) + b, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         return [
@@ -177,14 +182,14 @@ def output(ctx: Context) -> list[Panel]:
         "y = a @ w_2.weight.T + w_2.bias",
     ]
     symbol, code = r"\mathrm{FFN}(x)", program([site], lines, "y[{r}, {c}]")
-    title = "What the network says"
-    return [a, table("y", title, symbol, found, ctx.rows, ctx.model_axis, work, code)]
+    title = "Output of the network"
+    return [a, table("y", title, symbol, outputs, ctx.rows, ctx.model_axis, work, code)]
 
 
 def memory(ctx: Context) -> list[Panel]:
-    """The last encoder layer's output, as it is."""
+    """Return the last encoder layer's output, unchanged."""
     source = ctx.before
-    found = ctx.held(ctx.seen(source[0]), ctx.box.site)
+    values = ctx.verified(ctx.activation(source[0]), ctx.box.site)
     code = program([source[0]], [f"m = seen[{source[0]!r}]"], "m[{r}, {c}]")
-    work, title = plain("m", found), "The memory"
-    return [table("m", title, "m", found, ctx.rows, ctx.model_axis, work, code, origin=source[1])]
+    work, title = plain("m", values), "The memory"
+    return [table("m", title, "m", values, ctx.rows, ctx.model_axis, work, code, origin=source[1])]

@@ -1,4 +1,4 @@
-"""What training makes of one sentence: outputs shifted right, dropout and label smoothing."""
+"""One sentence in training: outputs shifted right, dropout and label smoothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from transformer.inference.trace import Array
 from transformer.model import Transformer
 from transformer.model.layers import AddAndNorm
 
-MANY = 256
-"""Masks that `Dropped.mean_apart` is a mean over."""
+N_MASKS = 256
+"""Number of masks that `Dropped.mean_difference` averages over."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,36 +24,36 @@ class Dropped:
     """LayerNorm(x + Dropout(Sublayer(x))) at one position (section 5.4).
 
     Attributes:
-        stream: (d_model,), x: what went into the sublayer, and goes around it.
-        said: (d_model,), what the sublayer found.
+        stream: (d_model,), x, the input of the sublayer and of the residual connection.
+        sublayer_output: (d_model,).
         mask: (d_model,), 0 where a number is dropped, else 1/(1 − p).
-        normed, normed_dropped: (d_model,), what the LayerNorm hands on, without and with dropout.
+        normed, normed_dropped: (d_model,), the output of the LayerNorm without and with dropout.
         probability: p.
-        mean_apart: length of the difference between `said` and the mean of `MANY` dropped ones,
-            as a share of the length of `said`.
+        mean_difference: norm of the difference between `sublayer_output` and the mean over
+            `N_MASKS` masks, as a share of the norm of `sublayer_output`.
     """
 
     stream: Array
-    said: Array
+    sublayer_output: Array
     mask: Array
     normed: Array
     normed_dropped: Array
     probability: float
-    mean_apart: float
+    mean_difference: float
 
     @property
     def dropped(self) -> Array:
-        """The sublayer's row, as training adds it."""
-        return np.asarray(self.said * self.mask)
+        """The sublayer's output after dropout."""
+        return np.asarray(self.sublayer_output * self.mask)
 
     @property
     def count(self) -> int:
-        """Numbers that are 0 in it."""
+        """Number of dropped values."""
         return int((self.mask == 0).sum())
 
     @property
-    def turned(self) -> float:
-        """Cosine between what is handed on with and without dropout."""
+    def cosine(self) -> float:
+        """Cosine between the normed vectors with and without dropout."""
         length = np.linalg.norm(self.normed) * np.linalg.norm(self.normed_dropped)
         return float(self.normed @ self.normed_dropped / length)
 
@@ -64,92 +64,99 @@ def dropped(
     """Draw one mask over a row of a sublayer's output, as a training step does.
 
     Args:
-        trace: of this model, with the sublayer's output and the sum behind it.
+        trace: of this model, with the sublayer's output and the following sum.
         sublayer: "encoder.layers.0.ffn" or an attention.
         p: the probability of a zero, 0 to 0.99.
         seed: of the mask; another one is another training step.
 
     Raises:
-        ValueError: for a probability or a row that cannot be.
+        ValueError: for an invalid probability or row.
         KeyError: if the trace was recorded without them.
     """
     if not 0 <= p < 1:
         raise ValueError(f"dropout needs a probability from 0 to 0.99, not {p}")
-    said = torch.tensor(trace[f"{sublayer}.hook_output"])
-    if not 0 <= row < len(said):
-        raise ValueError(f"there is no row {row}; the rows are 0 to {len(said) - 1}")
-    said = said[row]
-    stream = torch.tensor(trace[f"{sublayer}_norm.hook_sum"])[row] - said
+    sublayer_output = torch.tensor(trace[f"{sublayer}.hook_output"])
+    if not 0 <= row < len(sublayer_output):
+        raise ValueError(f"there is no row {row}; the rows are 0 to {len(sublayer_output) - 1}")
+    sublayer_output = sublayer_output[row]
+    stream = torch.tensor(trace[f"{sublayer}_norm.hook_sum"])[row] - sublayer_output
     generator = torch.Generator().manual_seed(seed)
-    mask, *more = (torch.rand(1 + MANY, len(said), generator=generator) >= p) / (1 - p)
+    mask, *more = (torch.rand(1 + N_MASKS, len(sublayer_output), generator=generator) >= p) / (
+        1 - p
+    )
     mean = torch.stack(more).mean(0)
     after = model.get_submodule(f"{sublayer}_norm")
     assert isinstance(after, AddAndNorm)
     device = after.norm.weight.device
     with torch.no_grad():
         normed, normed_dropped = (
-            after.norm((stream + one).to(device)).cpu() for one in (said, said * mask)
+            after.norm((stream + vector).to(device)).cpu()
+            for vector in (sublayer_output, sublayer_output * mask)
         )
     return Dropped(
         stream=stream.double().numpy(),
-        said=said.double().numpy(),
+        sublayer_output=sublayer_output.double().numpy(),
         mask=mask.double().numpy(),
         normed=normed.double().numpy(),
         normed_dropped=normed_dropped.double().numpy(),
         probability=p,
-        mean_apart=float((said * mean - said).norm() / said.norm().clamp_min(1e-12)),
+        mean_difference=float(
+            (sublayer_output * mean - sublayer_output).norm()
+            / sublayer_output.norm().clamp_min(1e-12)
+        ),
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Smoothed:
-    """One target of one position, smoothed, beside what the model says.
+    """The smoothed target of one position, and the model's probabilities.
 
     Attributes:
-        target: (vocab,), 1 − ε + ε/V at the right token and ε/V at every other.
-        said: (vocab,), the model's softmax.
-        gold: id of the right token.
+        target: (vocab,), 1 − ε + ε/V at the correct token and ε/V at every other.
+        probabilities: (vocab,), the model's softmax.
+        gold: id of the correct token.
         smoothing: ε.
     """
 
     target: Array
-    said: Array
+    probabilities: Array
     gold: int
     smoothing: float
 
     @property
     def plain_loss(self) -> float:
-        """−ln of the right token's probability, nats."""
-        return float(-np.log(self.said[self.gold]))
+        """−ln of the correct token's probability, nats."""
+        return float(-np.log(self.probabilities[self.gold]))
 
     @property
     def loss(self) -> float:
-        """−Σ target · ln said, nats: what training makes small."""
-        return float(-(self.target * np.log(self.said)).sum())
+        """−Σ target · ln probability, nats: the loss that training minimizes."""
+        return float(-(self.target * np.log(self.probabilities)).sum())
 
     @property
-    def least(self) -> float:
-        """The least it can be, where the model says the target itself: its entropy, nats."""
-        there = self.target[self.target > 0]
-        return float(-(there * np.log(there)).sum())
+    def min_loss(self) -> float:
+        """The minimum of the loss, where the model predicts the target itself: its entropy, "
+        "nats."""
+        positive = self.target[self.target > 0]
+        return float(-(positive * np.log(positive)).sum())
 
     @property
-    def sure(self) -> float:
-        """The loss of a model that gives the right token all but a millionth, the rest evenly."""
-        rest = 1e-6 / (len(self.said) - 1)
-        log = np.full(len(self.said), np.log(rest))
+    def confident_loss(self) -> float:
+        """The loss of a model that gives the correct token all but a millionth, the rest evenly."""
+        rest = 1e-6 / (len(self.probabilities) - 1)
+        log = np.full(len(self.probabilities), np.log(rest))
         log[self.gold] = np.log1p(-1e-6)
         return float(-(self.target * log).sum())
 
 
 def smoothed(trace: Trace, row: int, *, smoothing: float) -> Smoothed:
-    """The target of one decoder position with ε = `smoothing` (Szegedy et al. 2016).
+    """Return the target of one decoder position with ε = `smoothing` (Szegedy et al. 2016).
 
-    The rule is that of `training.loss`: ε is spread over the whole vocabulary, the right token
-    among it.
+    The rule is that of `training.loss`: ε is spread over the whole vocabulary, including the
+    correct token.
 
     Raises:
-        ValueError: for an ε or a row that cannot be.
+        ValueError: for an invalid ε or row.
         KeyError: if the trace was recorded without logits.
     """
     if not 0 <= smoothing < 1:
@@ -157,22 +164,22 @@ def smoothed(trace: Trace, row: int, *, smoothing: float) -> Smoothed:
     logits = torch.tensor(trace["hook_logits"]).double()
     if not 0 <= row < len(logits):
         raise ValueError(f"there is no row {row}; the rows are 0 to {len(logits) - 1}")
-    said = functional.softmax(logits[row], dim=-1).clamp_min(1e-300).numpy()
+    probabilities = functional.softmax(logits[row], dim=-1).clamp_min(1e-300).numpy()
     gold = trace.predicted_ids[row]
-    target = np.full(len(said), smoothing / len(said))
+    target = np.full(len(probabilities), smoothing / len(probabilities))
     target[gold] += 1 - smoothing
-    return Smoothed(target=target, said=said, gold=gold, smoothing=smoothing)
+    return Smoothed(target=target, probabilities=probabilities, gold=gold, smoothing=smoothing)
 
 
 @dataclass(frozen=True, eq=False)
 class Shifted:
-    """One pair as training sees it: outputs shifted right by one (sections 3 and 3.1).
+    """One pair in training: outputs shifted right by one (sections 3 and 3.1).
 
     Attributes:
         source: the tokens the encoder reads.
-        table: a row a step t, from 1: "reads" (the decoder's input so far, a tuple that begins
-            with `<s>`), "target" (the token it should say), "probability" (that it gives it),
-            "loss" (−ln of it, nats), "guess" (what it would say) and "guess_probability".
+        table: a row for each step t, from 1: "reads" (the decoder's input so far, a tuple that
+            begins with `<s>`), "target" (the token to predict), "probability" (of the target),
+            "loss" (−ln of it, nats), "guess" (the most probable token) and "guess_probability".
         total, mean: of the losses, nats; the mean is what training reports without smoothing.
     """
 
@@ -183,7 +190,8 @@ class Shifted:
 
 
 def shifted(translator: Translator, source: str, target: str | Sequence[int]) -> Shifted:
-    """All steps of one pair at once, as in training: the right tokens go in, whatever it says.
+    """Compute all steps of one pair at once, as in training: the input is the target (teacher
+    forcing).
 
     Args:
         target: text, or ids.

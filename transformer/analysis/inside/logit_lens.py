@@ -1,9 +1,9 @@
-"""The logit lens: what the decoder would say if it stopped after each sublayer.
+"""The logit lens: what the decoder would predict after each sublayer.
 
 nostalgebraist 2020, "interpreting GPT: the logit lens", here for a decoder with two attentions. The
-model is post-norm: every state but the embedding has just left a LayerNorm, as the last one has, so
-it goes through the tied output matrix as it is; so does the embedding, for comparison. A pre-norm
-model would need its final norm first.
+model is post-norm: every state but the embedding comes from a LayerNorm, like the last one, so the
+tied output matrix is applied directly; also to the embedding, for comparison. A pre-norm model
+would need its final norm first.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from transformer.inference.translator import Translator
 from transformer.model import Transformer
 
 ROWS = 128
-"""Positions looked at together: with 8,000 tokens, 8 MB of float64 a table."""
+"""Positions that are processed together: with 8,000 tokens, 8 MB of float64 per table."""
 
 
 @dataclass(frozen=True, eq=False)
 class Lens:
-    """What each state of the decoder says, (sites, tgt) unless another shape is given.
+    """The predictions of each decoder state, (sites, tgt) unless noted.
 
     Attributes:
-        sites: hooks that were looked through, from the embedding to the last layer.
+        sites: hooks of the states, from the embedding to the last layer.
         titles: the same in words: "embedding", "layer 0, self-attention", …
         rows: labels of the decoder's positions, what it read: `<s>` y1 … yn.
         chosen: what the model wrote at each position.
@@ -39,8 +39,8 @@ class Lens:
         top_tokens: the tokens of `top_ids`, nested in the same way.
         rank: of the chosen token, 1 is the most probable.
         probability: of the chosen token.
-        entropy: of the whole distribution, bits; log2(vocab) if it knows nothing.
-        divergence: KL(last layer ‖ this site), bits: what still changes; 0 at the last.
+        entropy: of the whole distribution, bits; log2(vocab) if it is uniform.
+        divergence: KL(last layer ‖ this site), bits: how much later layers change; 0 at the last.
     """
 
     sites: tuple[str, ...]
@@ -56,8 +56,11 @@ class Lens:
     divergence: npt.NDArray[np.float64]
 
     def to_frame(self) -> pd.DataFrame:
-        """A line a site and position: site, title, position, reads, says, says_probability,
-        chosen, rank, probability, entropy, divergence."""
+        """Return a row for each site and position.
+
+        Columns: site, title, position, reads, says, says_probability, chosen, rank, probability,
+        entropy, divergence.
+        """
         sites, rows = len(self.sites), len(self.rows)
         return pd.DataFrame(
             {
@@ -77,12 +80,12 @@ class Lens:
 
 
 def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
-    """Every state of the decoder through the output matrix.
+    """Apply the output matrix to every state of the decoder.
 
-    In memory at a time: the logits of one site and `ROWS` positions.
+    At any time memory holds the logits of one site and `ROWS` positions.
 
     Args:
-        k: how many of the most probable tokens to keep.
+        k: how many of the most probable tokens to return.
 
     Raises:
         ValueError: for a `k` below 1 or above the vocabulary's size.
@@ -97,7 +100,7 @@ def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
         for start in range(0, len(trace.tgt_ids), ROWS)
     ]
     ids, shares, rank, probability, entropy, divergence = (
-        torch.cat(found, dim=1).numpy() for found in zip(*parts, strict=True)
+        torch.cat(tensors, dim=1).numpy() for tensors in zip(*parts, strict=True)
     )
     tokens = translator.vocabulary.tokens
     return Lens(
@@ -116,7 +119,7 @@ def lens(trace: Trace, translator: Translator, k: int = 5) -> Lens:
 
 
 def _sites(n_layers: int) -> dict[str, str]:
-    """Hooks after which the decoder's state is whole, and what they follow."""
+    """Return the hooks of complete decoder states, and what they follow."""
     blocks = {"self_attn": "self-attention", "cross_attn": "cross-attention", "ffn": "feed-forward"}
     return {"decoder.embed.hook_output": "embedding"} | {
         f"decoder.layers.{layer}.{block}_norm.hook_output": f"layer {layer}, {title}"
@@ -129,25 +132,25 @@ def _sites(n_layers: int) -> dict[str, str]:
 def _slice(
     trace: Trace, model: Transformer, sites: list[str], rows: slice, k: int
 ) -> tuple[Tensor, ...]:
-    """What a `Lens` keeps of some positions, in its order, each (sites, rows, …)."""
+    """Return the fields of `Lens` for some positions, in its order, each (sites, rows, …)."""
     weight = model.embedding.weight
 
     def logits_at(site: str) -> Float[Tensor, "tgt vocab"]:
-        """A state through the model's own output: ln P, in float64."""
+        """Return ln P of a state by the model's own output layer, in float64."""
         states = torch.tensor(trace[site][rows], device=weight.device, dtype=weight.dtype)
         return model.project(states[None])[0].cpu().double().log_softmax(-1)
 
     chosen = torch.tensor(trace.predicted_ids[rows])[:, None]
     final = logits_at(sites[-1])
     shares = final.exp()
-    least = torch.linalg.vecdot(shares, final)
+    negative_entropy = torch.linalg.vecdot(shares, final)
 
-    def look(log_p: Float[Tensor, "tgt vocab"]) -> tuple[Tensor, ...]:
-        top, own = log_p.topk(k), log_p.gather(1, chosen)
-        rank = (log_p > own).sum(-1) + 1
+    def summarize(log_p: Float[Tensor, "tgt vocab"]) -> tuple[Tensor, ...]:
+        top, chosen_log_p = log_p.topk(k), log_p.gather(1, chosen)
+        rank = (log_p > chosen_log_p).sum(-1) + 1
         entropy = -torch.linalg.vecdot(log_p.exp(), log_p) / math.log(2)
-        divergence = (least - torch.linalg.vecdot(shares, log_p)) / math.log(2)
-        return top.indices, top.values.exp(), rank, own[:, 0].exp(), entropy, divergence
+        divergence = (negative_entropy - torch.linalg.vecdot(shares, log_p)) / math.log(2)
+        return top.indices, top.values.exp(), rank, chosen_log_p[:, 0].exp(), entropy, divergence
 
-    found = [look(logits_at(site)) for site in sites]
-    return tuple(torch.stack(part) for part in zip(*found, strict=True))
+    summaries = [summarize(logits_at(site)) for site in sites]
+    return tuple(torch.stack(part) for part in zip(*summaries, strict=True))

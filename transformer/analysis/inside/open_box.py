@@ -1,4 +1,4 @@
-"""A box opened: tables computed from one trace and the weights, and programs for a number."""
+"""Open a box: tables computed from one trace and the weights, and programs for their numbers."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from transformer.analysis.inside import (
     sublayers,
 )
 from transformer.analysis.inside.context import Context
+from transformer.analysis.inside.figure_boxes import box_named, written_shape
 from transformer.analysis.inside.panels import Code, Opened, Panel
-from transformer.analysis.inside.walk import box_named, written_shape
 from transformer.inference.trace import Trace
 from transformer.inference.translator import Translator
 
@@ -23,7 +23,7 @@ _Maker = Callable[[Context], list[Panel]]
 _STEPS: dict[str, _Maker] = {
     "tokens": embedding.tokens,
     "positions": embedding.positions,
-    "sum": embedding.added,
+    "sum": embedding.embedding_sum,
     "query": attention_scores.projection,
     "key": attention_scores.projection,
     "value": attention_scores.projection,
@@ -41,18 +41,18 @@ _STEPS: dict[str, _Maker] = {
     "logits": prediction.logits,
     "choice": prediction.choice,
 }
-_ELSEWHERE: dict[tuple[str, str], _Maker] = {
+_BLOCK_STEPS: dict[tuple[str, str], _Maker] = {
     ("ffn", "output"): feed_forward.output,
     ("output", "softmax"): prediction.softmax,
 }
-"""Steps that are another thing in this block."""
+"""Steps with a different meaning in this block."""
 
 
 def opened(trace: Trace, translator: Translator, box: str, head: int | None = None) -> Opened:
-    """The panels of one box.
+    """Return the panels of one box.
 
-    What the trace holds is shown as it was recorded; what no hook sees is computed in float64 from
-    the trace and the weights. Whatever a hook sees is also computed, and the two are compared.
+    Recorded activations are shown as recorded; what no hook records is computed in float64 from the
+    trace and the weights. Every recorded activation is also computed, and the two are compared.
 
     Args:
         trace: of this translator, with every site and without interventions.
@@ -60,38 +60,38 @@ def opened(trace: Trace, translator: Translator, box: str, head: int | None = No
         head: which head the box shows, from 0; None is head 0. A box without heads shows none.
 
     Raises:
-        ValueError: for a box or head that is not there, or a trace that does not follow from the
+        ValueError: for a box or head that does not exist, or a trace that does not follow from the
             model's weights.
         KeyError: for a trace that was recorded without a site that the box needs.
     """
     config = translator.model.config
-    found = box_named(config, box)
+    selected = box_named(config, box)
     if trace.config != config.to_dict():
-        raise ValueError("the trace is of a model of another shape; trace with this one")
+        raise ValueError("the trace is of a model with another configuration; use this model's")
     if head is not None and not 0 <= head < config.n_heads:
         raise ValueError(f"there is no head {head}; the heads are 0 to {config.n_heads - 1}")
-    ctx = Context(trace, translator.model, translator.vocabulary, found, head or 0)
-    maker = _ELSEWHERE.get((found.block, found.step)) or _STEPS[found.step]
+    ctx = Context(trace, translator.model, translator.vocabulary, selected, head or 0)
+    maker = _BLOCK_STEPS.get((selected.block, selected.step)) or _STEPS[selected.step]
     lengths = {"src": len(trace.src_tokens), "tgt": len(trace.tgt_tokens)}
     return Opened(
-        box=found,
-        head=ctx.head if found.by_head else None,
-        shape=written_shape(found.axes, config, **lengths),
+        box=selected,
+        head=ctx.head if selected.by_head else None,
+        shape=written_shape(selected.axes, config, **lengths),
         panels=tuple(maker(ctx)),
         trace=trace,
     )
 
 
 def snippet(opened: Opened, checkpoint: str, panel: str, row: int, column: int) -> str:
-    """A PyTorch program of some ten lines that prints the number in this cell.
+    """Return a PyTorch program of about ten lines that prints the number in this cell.
 
-    It computes the number from what the boxes before have left, or from the weights alone.
+    It computes the number from the results of earlier boxes, or from the weights alone.
 
     Args:
         checkpoint: the folder that the program loads.
 
     Raises:
-        ValueError: for a panel or cell that is not there.
+        ValueError: for a panel or cell that does not exist.
     """
     table = opened.panel(panel)
     table.check(row, column)
@@ -113,11 +113,11 @@ def snippet(opened: Opened, checkpoint: str, panel: str, row: int, column: int) 
 
 
 def _ids(code: Code, trace: Trace) -> list[str]:
-    """What encoder and decoder read, as far as the program needs it."""
+    """Return lines for the inputs of encoder and decoder, if the program needs them."""
     body = " ".join((*code.lines, code.result))
     lines = []
     if code.sites or "src[" in body:
-        # The text of a user goes into a program as a literal, whatever it holds.
+        # repr() makes any user text a safe string literal.
         lines.append(f"src = torch.tensor([vocabulary.encode({trace.source!r})])")
     if code.sites or "tgt[" in body:
         lines.append(f"tgt = torch.tensor([{list(trace.tgt_ids)}])  # <s> and what follows")
@@ -125,7 +125,7 @@ def _ids(code: Code, trace: Trace) -> list[str]:
 
 
 def _run(code: Code) -> list[str]:
-    """One pass through the model that keeps what the lines read."""
+    """Return lines for one pass through the model that records what the program reads."""
     if not code.sites:
         return []
     names = ", ".join(map(repr, code.sites))

@@ -1,4 +1,5 @@
-"""What an opened box holds: tables of numbers, each of which can be worked out and run again."""
+"""The contents of an opened box: tables of numbers, with the computation and code of each "
+"number."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from transformer.analysis.inside.walk import Box
+from transformer.analysis.inside.figure_boxes import Box
 from transformer.config import did_you_mean
 from transformer.inference.trace import Trace
 
@@ -20,12 +21,12 @@ Role = Literal["input", "weight", "step", "result"]
 
 @dataclass(frozen=True)
 class Code:
-    """How a program gets one number.
+    """How a program computes one number.
 
     Attributes:
         sites: hooks whose tensors the lines read, as `seen["name"]`, without the batch dimension.
-        lines: statements; they know torch, `model`, `src`, `tgt` and `seen`.
-        result: the expression that is the number.
+        lines: statements that may use torch, `model`, `src`, `tgt` and `seen`.
+        result: the expression for the number.
     """
 
     sites: tuple[str, ...]
@@ -43,18 +44,17 @@ class Panel:
         symbol: LaTeX of the whole table, such as q = x W^Q.
         values: (rows, columns); a masked score is −∞.
         rows: a label for each row: tokens, or names of dimensions.
-        row_axis: what a row is.
+        row_axis: title of the rows.
         columns: a label for each column.
-        column_axis: what a column is.
+        column_axis: title of the columns.
         kind: "signed" (around 0), "positive" (from 0 up), "share" (0 to 1), "mask" (0 or 1) or
             "count" (whole numbers).
-        role: "input" was computed in another box, "weight" was learned, "step" is on the way,
-            "result" is what the box hands on.
-        work: the working of one cell but its last line; see `worked`.
-        code: how a program gets it; see `snippet`.
-        origin: where it comes from: the box that computes it, or the name of a weight; "" if it
-            is computed here.
-        note: a plain sentence, or "".
+        role: "input" was computed in another box, "weight" was learned, "step" is intermediate,
+            "result" is the output of the box.
+        work: the computation of one cell except its last line; see `worked`.
+        code: how a program computes it; see `snippet`.
+        origin: the box that computes it, or the name of a weight; "" if it is computed here.
+        note: an explanation, or "".
         cells: a label for each cell where columns are ranks: the tokens; else ().
     """
 
@@ -75,7 +75,7 @@ class Panel:
     cells: tuple[tuple[str, ...], ...] = ()
 
     def check(self, row: int, column: int) -> None:
-        """Raises ValueError for a cell that is not there."""
+        """Raise ValueError for a cell that does not exist."""
         rows, columns = self.values.shape
         if not (0 <= row < rows and 0 <= column < columns):
             raise ValueError(
@@ -90,8 +90,8 @@ class Opened:
 
     Attributes:
         head: the head that the panels show, from 0; None for a box without heads.
-        shape: of what the box hands on, in symbols and in this sentence's numbers, such as
-            "n_heads × tgt × d_k = 8 × 6 × 32".
+        shape: of the box's output, in symbols and numbers, such as "n_heads × tgt × d_k = 8 × 6 ×
+            32".
         panels: in reading order: inputs, weights, steps, result.
         trace: the pass that they were read from.
     """
@@ -103,35 +103,36 @@ class Opened:
     trace: Trace = field(repr=False)
 
     def panel(self, name: str) -> Panel:
-        """Raises ValueError for a name that the box has not, with those that it has."""
+        """Return a panel by name. Raises ValueError for an unknown name, listing the known ones."""
         for panel in self.panels:
             if panel.name == name:
                 return panel
         names = [panel.name for panel in self.panels]
         raise ValueError(
-            f"{self.box.name} has no panel {name!r}; it has {', '.join(names)}"
-            f"{did_you_mean(name, names)}"
+            f"{self.box.name} has no panel {name!r}; it has "
+            f"{', '.join(names)}{did_you_mean(name, names)}"
         )
 
     @property
     def result(self) -> Panel:
-        """What the box hands on."""
+        """The output of the box."""
         return [panel for panel in self.panels if panel.role == "result"][-1]
 
 
 Vector = npt.NDArray[np.floating[Any]]
 Work = Callable[[int, int], list[str]]
-"""The lines of a working but the last, which is the number of the cell."""
+"""Returns the lines of a computation except the last, which is the number of the cell."""
 
 MAX_TERMS = 4
-"""Summands that are written out; the others are one number together."""
+"""Summands that are written out; the others are combined into one number."""
 
 
 def worked(panel: Panel, row: int, column: int) -> list[str]:
-    """The number in this cell written out: a line with the symbols, then lines with the numbers.
+    """Return the computation of the number in this cell: a line with symbols, then lines with
+    numbers.
 
     The last line ends with the number itself. Lines are LaTeX without dollar signs. Raises
-    ValueError for a cell that is not there.
+    ValueError for a cell that does not exist.
     """
     panel.check(row, column)
     value = panel.values[row, column]
@@ -139,7 +140,7 @@ def worked(panel: Panel, row: int, column: int) -> list[str]:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """With so many significant digits: 0.1235, 1.2 · 10^{-5}, -∞."""
+    """Format with this many significant digits: 0.1235, 1.2 · 10^{-5}, -∞."""
     if np.isinf(value):
         return r"\infty" if value > 0 else r"-\infty"
     text = f"{value:.{digits}g}"
@@ -150,16 +151,17 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def signed(value: float) -> str:
-    """The same where it follows another sign: (-0.1235)."""
+    """Format a number that follows another sign: (-0.1235)."""
     text = number(value)
     return f"({text})" if text.startswith("-") else text
 
 
 def summed(values: Vector, write: Callable[[int], str], index: str = "i") -> str:
-    """Σ values: the largest summands as `write` has them, and all others together."""
+    """Return Σ values in LaTeX: the largest summands formatted by `write`, and the sum of all
+    others."""
     order = np.argsort(-np.abs(values), kind="stable")
-    most, rest = order[:MAX_TERMS], order[MAX_TERMS:]
-    parts = [rf"\underbrace{{{write(int(i))}}}_{{{index}={i}}}" for i in most]
+    largest, rest = order[:MAX_TERMS], order[MAX_TERMS:]
+    parts = [rf"\underbrace{{{write(int(i))}}}_{{{index}={i}}}" for i in largest]
     if len(rest):
         parts.append(
             rf"\underbrace{{{signed(float(values[rest].sum()))}}}_{{{len(rest)}\ \text{{more}}}}"
@@ -168,17 +170,17 @@ def summed(values: Vector, write: Callable[[int], str], index: str = "i") -> str
 
 
 def products(a: Vector, b: Vector, index: str = "i") -> str:
-    """Σ a_i · b_i, written out."""
+    """Return Σ a_i · b_i in LaTeX."""
     return summed(a * b, lambda i: rf"{signed(float(a[i]))} \cdot {signed(float(b[i]))}", index)
 
 
 def plain(symbol: str, values: npt.NDArray[Any]) -> Work:
-    """A number that is not computed here: given, or learned."""
-    whole = rf"\left({symbol}\right)" if "_" in symbol else symbol
+    """Return the text of a number that is not computed here, such as an input or a weight."""
+    grouped = rf"\left({symbol}\right)" if "_" in symbol else symbol
     rows, columns = values.shape
 
     def work(row: int, column: int) -> list[str]:
-        place = row if columns == 1 else column if rows == 1 else f"{row},{column}"
-        return [f"{whole}_{{{place}}}"]
+        subscript = row if columns == 1 else column if rows == 1 else f"{row},{column}"
+        return [f"{grouped}_{{{subscript}}}"]
 
     return work

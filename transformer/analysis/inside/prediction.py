@@ -1,4 +1,5 @@
-"""Panels of the boxes at the top: logits, softmax over the vocabulary, the word (section 3.4)."""
+"""Panels of the output boxes: logits, softmax over the vocabulary, the chosen word (section "
+"3.4)."""
 
 from __future__ import annotations
 
@@ -8,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 
 from transformer.analysis.inside.context import (
-    ONE,
+    SINGLE_AXIS,
     Axis,
     CodeOf,
     Context,
     array,
-    given,
+    input_panel,
     table,
     through,
 )
@@ -28,8 +29,8 @@ from transformer.analysis.inside.panels import (
     summed,
 )
 
-HIGHEST = 10
-"""Tokens shown of each position."""
+N_TOP_TOKENS = 10
+"""Tokens shown for each position."""
 
 _SITE = "hook_logits"
 _READ = f"z = seen[{_SITE!r}]"
@@ -39,14 +40,14 @@ Ids = npt.NDArray[np.int64]
 
 
 def logits(ctx: Context) -> list[Panel]:
-    """Each state with the embedding of every token; the highest of them."""
+    """Compare each state with the embedding of every token; show the highest logits."""
     source = ctx.before
-    y = given(ctx, "y", "The decoder's states", "y", source, ctx.rows, ctx.model_axis)
+    y = input_panel(ctx, "y", "The decoder's states", "y", source, ctx.rows, ctx.model_axis)
     embedding = ctx.model.embedding.weight
     bias = ctx.model.output_bias
     added = np.zeros(len(embedding)) if bias is None else array(bias)
-    z = ctx.held(through(y.values, embedding) + added, ctx.box.site)
-    ids, found = _highest(z)
+    z = ctx.verified(through(y.values, embedding) + added, ctx.box.site)
+    ids, best = _highest(z)
 
     def work(row: int, column: int) -> list[str]:
         id = ids[row, column]
@@ -58,17 +59,17 @@ def logits(ctx: Context) -> list[Panel]:
 
     end = "" if bias is None else " + model.output_bias"
     lines = (f"y = seen[{source[0]!r}]", f"z = y @ model.embedding.weight.T{end}")
-    code = _reading((source[0],), lines, "z", ids)
-    return [y, _ranked(ctx, "z", "Logits", "z", found, ids, work, code)]
+    code = _token_code((source[0],), lines, "z", ids)
+    return [y, _ranked(ctx, "z", "Logits", "z", best, ids, work, code)]
 
 
 def softmax(ctx: Context) -> list[Panel]:
-    """The logits as shares of 1."""
-    z = ctx.seen(_SITE)
+    """Normalize the logits to probabilities."""
+    z = ctx.activation(_SITE)
     top = z.max(axis=1)
     sums = np.exp(z - top[:, None]).sum(axis=1)
     ids, best = _highest(z)
-    found = np.exp(best - top[:, None]) / sums[:, None]
+    probabilities = np.exp(best - top[:, None]) / sums[:, None]
 
     def same(row: int, column: int) -> list[str]:
         return [rf"z_{{{row},v}},\quad v = {ids[row, column]}"]
@@ -82,22 +83,25 @@ def softmax(ctx: Context) -> list[Panel]:
             rf"= \frac{{{above}}}{{{_below(ctx, row)}}}",
         ]
 
-    given = _ranked(
-        ctx, "z", "Logits", "z", best, ids, same, _reading((_SITE,), (_READ,), "z", ids)
+    logits_panel = _ranked(
+        ctx, "z", "Logits", "z", best, ids, same, _token_code((_SITE,), (_READ,), "z", ids)
     )
-    code = _reading((_SITE,), (_READ, *_SHARES), "p", ids)
-    shares = _ranked(ctx, "p", "Probabilities", "P", found, ids, work, code)
-    return [replace(given, role="input", origin="output.logits"), replace(shares, kind="share")]
+    code = _token_code((_SITE,), (_READ, *_SHARES), "p", ids)
+    shares = _ranked(ctx, "p", "Probabilities", "P", probabilities, ids, work, code)
+    return [
+        replace(logits_panel, role="input", origin="output.logits"),
+        replace(shares, kind="share"),
+    ]
 
 
 def choice(ctx: Context) -> list[Panel]:
-    """What was taken at each position: its probability, and how many tokens had more."""
-    z = ctx.seen(_SITE)
+    """Show the chosen token at each position: its probability and its rank."""
+    z = ctx.activation(_SITE)
     top = z.max(axis=1)
     ids = np.array(ctx.trace.predicted_ids)[:, None]
     own = np.take_along_axis(z, ids, axis=1)
     sums = np.exp(z - top[:, None]).sum(axis=1)
-    found = np.exp(own - top[:, None]) / sums[:, None]
+    probabilities = np.exp(own - top[:, None]) / sums[:, None]
     ranks = (z > own).sum(axis=1, keepdims=True) + 1.0
 
     def work(row: int, column: int) -> list[str]:
@@ -110,32 +114,32 @@ def choice(ctx: Context) -> list[Panel]:
     def count(row: int, column: int) -> list[str]:
         return [r"\mathrm{rank} = 1 + |\{u : z_u > z_v\}|", f"= 1 + {int(ranks[row, 0]) - 1}"]
 
-    code = _reading((_SITE,), (_READ, *_SHARES), "p", ids)
+    code = _token_code((_SITE,), (_READ, *_SHARES), "p", ids)
 
     def ranking(row: int, column: int) -> Code:
         return Code((_SITE,), (_READ,), f"(z[{row}] > z[{row}, {ids[row, 0]}]).sum() + 1")
 
-    word = _ranked(ctx, "p", "The word taken", "P(y)", found, ids, work, code)
+    word = _ranked(ctx, "p", "The word taken", "P(y)", probabilities, ids, work, code)
     rank = _ranked(ctx, "rank", "Its rank", r"\mathrm{rank}", ranks, ids, count, ranking)
     note = "1 is the most probable. Greedy decoding takes it, but never <pad>, <s> or <unk>."
     return [replace(rank, kind="count", role="step", note=note), replace(word, kind="share")]
 
 
 def _highest(z: Array) -> tuple[Ids, Array]:
-    """Ids of the greatest logits of each row, greatest first, and the logits."""
-    ids: Ids = np.argsort(-z, axis=1, kind="stable")[:, : min(HIGHEST, z.shape[1])]
+    """Return the ids of the largest logits of each row, in descending order, and the logits."""
+    ids: Ids = np.argsort(-z, axis=1, kind="stable")[:, : min(N_TOP_TOKENS, z.shape[1])]
     return ids, np.take_along_axis(z, ids, axis=1)
 
 
 def _below(ctx: Context, row: int) -> str:
-    """Σ e^(z − M) of one position, written out."""
+    """Return Σ e^(z − M) of one position, in LaTeX."""
     z = ctx.trace[_SITE][row].astype(np.float64)
     z -= z.max()
     return summed(np.exp(z), lambda v: f"e^{{{number(z[v])}}}", "v")
 
 
-def _reading(sites: tuple[str, ...], lines: tuple[str, ...], name: str, ids: Ids) -> CodeOf:
-    """A program whose columns are ranks: it reads the column of the token instead."""
+def _token_code(sites: tuple[str, ...], lines: tuple[str, ...], name: str, ids: Ids) -> CodeOf:
+    """Return a program whose columns are ranks: it reads the column of the token instead."""
     return lambda row, column: Code(sites, lines, f"{name}[{row}, {ids[row, column]}]")
 
 
@@ -149,8 +153,8 @@ def _ranked(
     work: Work,
     code: CodeOf,
 ) -> Panel:
-    """A table with a token in each cell, by rank or the one that was taken."""
+    """Return a table with a token in each cell, by rank or the chosen one."""
     count = ids.shape[1]
-    columns = ONE if count == 1 else Axis(tuple(str(k + 1) for k in range(count)), "rank")
+    columns = SINGLE_AXIS if count == 1 else Axis(tuple(str(k + 1) for k in range(count)), "rank")
     cells = tuple(tuple(ctx.vocabulary.tokens(row)) for row in ids)
     return table(name, title, symbol, values, ctx.rows, columns, work, code, cells=cells)

@@ -1,29 +1,29 @@
-"""Panels of what follows every sublayer: the residual sum and LayerNorm (section 3.1)."""
+"""Panels that follow every sublayer: the residual sum and LayerNorm (section 3.1)."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from transformer.analysis.inside.context import (
-    ONE,
+    SINGLE_AXIS,
     Axis,
     Context,
     array,
-    given,
-    learned,
+    input_panel,
     program,
     table,
+    weight_panel,
 )
 from transformer.analysis.inside.panels import Array, Panel, Work, number, signed, summed
 
 
 def add(ctx: Context) -> list[Panel]:
-    """What came in plus what the sublayer says."""
+    """Add the sublayer's output to its input."""
     source = f"{ctx.path}.hook_output", f"{ctx.name}.output"
     symbol = r"\mathrm{FFN}(x)" if ctx.box.block == "ffn" else "o"
-    x = given(ctx, "x", "What came in", "x", ctx.before, ctx.rows, ctx.model_axis)
-    o = given(ctx, "o", "What the sublayer says", symbol, source, ctx.rows, ctx.model_axis)
-    found = ctx.held(x.values + o.values, ctx.box.site)
+    x = input_panel(ctx, "x", "What came in", "x", ctx.before, ctx.rows, ctx.model_axis)
+    o = input_panel(ctx, "o", "What the sublayer says", symbol, source, ctx.rows, ctx.model_axis)
+    total = ctx.verified(x.values + o.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
         a, b = x.values[row, column], o.values[row, column]
@@ -35,20 +35,21 @@ def add(ctx: Context) -> list[Panel]:
     sites = [ctx.before[0], source[0]]
     lines = [f"x = seen[{sites[0]!r}]", f"o = seen[{sites[1]!r}]", "r = x + o"]
     code = program(sites, lines, "r[{r}, {c}]")
-    return [x, o, table("r", "Their sum", "r", found, ctx.rows, ctx.model_axis, work, code)]
+    return [x, o, table("r", "Their sum", "r", total, ctx.rows, ctx.model_axis, work, code)]
 
 
 def norm(ctx: Context) -> list[Panel]:
-    """Mean, variance, and what is left without them; then γ and β (Ba et al. 2016, eq. 4)."""
+    """Subtract the mean, divide by the standard deviation, apply γ and β (Ba et al. 2016, eq. "
+    "4)."""
     path, rows = f"{ctx.path}_norm", ctx.rows
     layer = ctx.module(path).norm
     gain, shift, epsilon = array(layer.weight), array(layer.bias), float(layer.eps)
     site = f"{path}.hook_sum"
-    r = given(ctx, "r", "The sum", "r", (site, f"{ctx.name}.add"), rows, ctx.model_axis)
+    r = input_panel(ctx, "r", "The sum", "r", (site, f"{ctx.name}.add"), rows, ctx.model_axis)
     mean = r.values.mean(axis=1, keepdims=True)
     variance = ((r.values - mean) ** 2).mean(axis=1, keepdims=True)
     hat = (r.values - mean) / np.sqrt(variance + epsilon)
-    found = ctx.held(hat * gain + shift, ctx.box.site)
+    normed = ctx.verified(hat * gain + shift, ctx.box.site)
     lines = [
         f"r = seen[{site!r}]",
         "mean = r.mean(-1, keepdim=True)",
@@ -82,7 +83,9 @@ def norm(ctx: Context) -> list[Panel]:
 
     def line(name: str, title: str, symbol: str, values: Array, weight: str) -> Panel:
         pick, origin = f"{ctx.expression(path)}.norm.{weight}[None]", f"{path}.norm.{weight}"
-        return learned(name, title, symbol, values[None], ONE, ctx.model_axis, pick, origin)
+        return weight_panel(
+            name, title, symbol, values[None], SINGLE_AXIS, ctx.model_axis, pick, origin
+        )
 
     def step(
         name: str, title: str, symbol: str, values: Array, columns: Axis, how: Work, upto: int
@@ -93,12 +96,12 @@ def norm(ctx: Context) -> list[Panel]:
     code = program([site], lines, "y[{r}, {c}]")
     return [
         r,
-        step("mean", "Mean", r"\mu", mean, ONE, _mean(r.values), 2),
-        step("variance", "Variance", r"\sigma^2", variance, ONE, _variance(r.values), 3),
+        step("mean", "Mean", r"\mu", mean, SINGLE_AXIS, _mean(r.values), 2),
+        step("variance", "Variance", r"\sigma^2", variance, SINGLE_AXIS, _variance(r.values), 3),
         step("hat", "Mean 0, variance 1", r"\hat{x}", hat, ctx.model_axis, upright, 4),
         line("gain", "Gain γ", r"\gamma", gain, "weight"),
         line("shift", "Shift β", r"\beta", shift, "bias"),
-        table("y", "Normed", "y", found, rows, ctx.model_axis, work, code),
+        table("y", "Normed", "y", normed, rows, ctx.model_axis, work, code),
     ]
 
 

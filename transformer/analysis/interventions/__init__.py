@@ -1,10 +1,9 @@
 """Interventions: changes to one forward pass, as `Hooks`, and their effect.
 
 `switching` turns heads off or down, `patches` changes rows, cells, activations and tokens,
-`blanking` every cell of a head in its turn, `comparison` holds the result beside the original;
-`patching_sweep` puts every activation of one sentence into another, one at a time.
-It may not touch the model: hooks are given for one call, and a cached model serves others
-meanwhile.
+`blanking` sets each cell of a head to 0 in turn, `comparison` compares the result with the
+original; `patching_sweep` patches every activation of one sentence into another, one at a time. The
+model itself is never changed: hooks are passed to one call, because a cached model is shared.
 """
 
 from transformer.analysis.interventions.comparison import Comparison, compare

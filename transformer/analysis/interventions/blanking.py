@@ -1,10 +1,10 @@
-"""One weight, what it moves, and what happens to the output when it is blanked.
+"""The weight of a cell, its norm, and the change of the output when it is blanked.
 
-Blanked means: set to 0 after the softmax, the other weights of its row left as they are. That takes
-away the vector α·f(x) and nothing else, the very vector whose norm stands beside the weight
-(Kobayashi et al. 2020), so the three can be compared. With `renormalise` the rest of the row is
-divided by its sum: as if the key were masked. Then the other keys speak louder, and the change
-mixes both; a weight near 1 gives them all.
+Blanking sets a weight to 0 after the softmax and leaves the other weights of its row unchanged.
+That removes exactly the vector α·f(x) whose norm is compared with the weight (Kobayashi et al.
+2020), so the three can be compared. With `renormalise` the rest of the row is divided by its sum,
+as if the key were masked. Then the other keys get more weight and the change mixes both effects;
+next to a weight near 1 they get all of it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from transformer.analysis.attribution.norms import contributions
-from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, silent
-from transformer.analysis.interventions.patches import check_place, rescaled
+from transformer.analysis.corpora.passes import MAX_LOGITS, Progress, no_progress
+from transformer.analysis.interventions.patches import check_query, rescaled
 from transformer.analysis.interventions.switching import Head, site
 from transformer.hooks import HookFn, Hooks
 from transformer.inference import Translator
@@ -36,11 +36,12 @@ class Cells:
 
     Attributes:
         head: (kind, layer, head).
-        cells: (query, key) of each; of the decoder's own attention only those it may look at.
-        weights: α of each. norms: ‖α·f(x)‖.
-        effects: (cell, output token), the change of the token's log-probability in nats, given
-            the output before it, when the cell is blanked; negative is less probable. It is 0
-            for tokens before the query of decoder and cross attention.
+        cells: (query, key) of each; in decoder self-attention only those that the mask allows.
+        weights: α of each.
+        norms: ‖α·f(x)‖ of each.
+        effects: (cell, output token), the change of the token's log-probability in nats when the
+            cell is blanked, given the output before it; negative is less probable. It is 0 for
+            tokens before the query in decoder self-attention and cross-attention.
         tokens: of the output.
     """
 
@@ -57,7 +58,7 @@ class Cells:
         return np.asarray(self.effects.sum(axis=1))
 
     @property
-    def there(self) -> Float[np.ndarray, "cell"]:
+    def own_effect(self) -> Float[np.ndarray, "cell"]:
         """Change of the token that the query predicts; NaN for the encoder, which predicts none."""
         if self.head[0] == "encoder":
             return np.full(len(self.cells), np.nan)
@@ -65,22 +66,27 @@ class Cells:
         return np.asarray(self.effects[rows, [query for query, _ in self.cells]])
 
     @property
-    def rest(self) -> Float[np.ndarray, "cell"]:
-        """Change of all other tokens together; for the encoder of all."""
-        return np.asarray(self.total - np.nan_to_num(self.there))
+    def other_effects(self) -> Float[np.ndarray, "cell"]:
+        """Change of all other tokens together; for the encoder, of all tokens."""
+        return np.asarray(self.total - np.nan_to_num(self.own_effect))
 
     def to_frame(self) -> pd.DataFrame:
-        """A line a cell: query, key, weight, norm, there, rest, total."""
+        """Return a row for each cell: query, key, weight, norm, there (`own_effect`), rest
+        (`other_effects`), total."""
         table = pd.DataFrame(self.cells, columns=["query", "key"])
         table["weight"], table["norm"] = self.weights, self.norms
-        table["there"], table["rest"], table["total"] = self.there, self.rest, self.total
+        table["there"], table["rest"], table["total"] = (
+            self.own_effect,
+            self.other_effects,
+            self.total,
+        )
         return table
 
     def correlations(self) -> dict[str, float]:
-        """Spearman's rank correlation of weight, norm and size of the effect, over the cells.
+        """Return Spearman's rank correlations of weight, norm and absolute effect over the cells.
 
-        The effect counts by its size, |change of the output's log-probability|: weight and norm
-        say how much a cell moves and not in which direction. NaN where one of them is constant.
+        The effect is |change of the output's log-probability|: weight and norm say how much a cell
+        moves, not in which direction. NaN if one of them is constant.
         """
         table = self.to_frame()
         table["effect"] = table.total.abs()
@@ -99,37 +105,39 @@ def blank_cells(
     queries: Sequence[int] | None = None,
     *,
     renormalise: bool = False,
-    progress: Progress = silent,
+    progress: Progress = no_progress,
 ) -> Cells:
     """Blank every cell of these rows, one at a time, and score the trace's output each time.
 
-    Many variants of the sentence run side by side, so a row costs about one pass.
+    Many variants of the sentence run in one batch, so a row costs about one pass.
 
     Args:
         trace: of the sentence, by this translator; its values and weights recorded.
-        queries: rows of the head; left out: all.
+        queries: rows of the head; default: all.
 
     Raises:
-        ValueError: for a head or query that is not there, or a trace of another model.
+        ValueError: for a head or query that does not exist, or a trace of another model.
     """
     kind, layer, number = head
     if queries is None:
         queries = range(len(trace.labels(kind)[0]))
     for query in queries:
-        check_place(trace, head, query)
+        check_query(trace, head, query)
     norms = contributions(translator.model, trace, kind, layer)[number]
     n_keys = norms.shape[1]
     cells = [(i, j) for i in queries for j in range(i + 1 if kind == "decoder" else n_keys)]
     if not cells:
-        raise ValueError("there is no row to blank; name at least one query")
+        raise ValueError("there is no row to blank; pass at least one query")
     parts = []
-    at_once = max(1, MAX_LOGITS // (len(trace.tgt_ids) * translator.model.config.vocab_size) - 1)
-    for start in range(0, len(cells), at_once):
+    batch_size = max(1, MAX_LOGITS // (len(trace.tgt_ids) * translator.model.config.vocab_size) - 1)
+    for start in range(0, len(cells), batch_size):
         progress(start / len(cells), "blanking")
-        some = cells[start : start + at_once]
-        hooks = Hooks({site(kind, layer, "weights"): _blank_each(number, some, renormalise)})
-        found = _log_probabilities(translator.model, trace, hooks, len(some) + 1, kind)
-        parts.append((found[:-1] - found[-1]).cpu().numpy())  # the last one is left whole
+        chunk = cells[start : start + batch_size]
+        hooks = Hooks({site(kind, layer, "weights"): _blank_each(number, chunk, renormalise)})
+        log_probs = _log_probabilities(translator.model, trace, hooks, len(chunk) + 1, kind)
+        parts.append(
+            (log_probs[:-1] - log_probs[-1]).cpu().numpy()
+        )  # the last copy has no blanked cell
     progress(1.0, "blanked")
     i, j = np.array(cells).T
     weights = trace.weights(kind, layer)[number][i, j]
@@ -138,7 +146,7 @@ def blank_cells(
 
 
 def _blank_each(head: int, cells: list[Cell], renormalise: bool) -> HookFn:
-    """Cell n blanked in sentence n of the batch."""
+    """Return a hook that blanks cell n in sentence n of the batch."""
 
     def blank(weights: Tensor, _: str) -> Tensor:
         sentences = torch.arange(len(cells), device=weights.device)
@@ -156,17 +164,18 @@ def _blank_each(head: int, cells: list[Cell], renormalise: bool) -> HookFn:
 def _log_probabilities(
     model: Transformer, trace: Trace, hooks: Hooks, copies: int, kind: str
 ) -> Float[Tensor, "copies token"]:
-    """Log-probabilities of the trace's output tokens, in so many copies of the sentence at once."""
+    """Return log-probabilities of the trace's output tokens, in a batch of copies of the "
+    "sentence."""
     device = model.embedding.weight.device
-    src, tgt, wanted = (
+    src, tgt, target_ids = (
         torch.tensor([ids], device=device)
         for ids in (trace.src_ids, trace.tgt_ids, trace.predicted_ids)
     )
     if kind == "encoder":
         memory = model.encode(src.expand(copies, -1), hooks=hooks)
-    else:  # the encoder does not change, once is enough
+    else:  # the encoder does not change, so it runs once
         memory = model.encode(src).expand(copies, -1, -1)
     states = model.decode(tgt.expand(copies, -1), memory, hooks=hooks)
     logits = model.project(states)
-    chosen = logits.gather(-1, wanted.expand(copies, -1)[..., None])[..., 0]
+    chosen = logits.gather(-1, target_ids.expand(copies, -1)[..., None])[..., 0]
     return chosen - logits.logsumexp(dim=-1)

@@ -1,4 +1,5 @@
-"""What an intervention changes: the original beside the altered, word by word and head by head."""
+"""The effect of an intervention: original and altered translation, compared by token and by "
+"head."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ class Comparison:
 
     Attributes:
         original: the sentence as the model translates it.
-        forced: the altered model made to write the *original's* translation, so that row i means
-            the same in both: its probabilities and attention are those compared here.
+        forced: the altered model forced to write the *original's* translation, so that row i means
+            the same in both: its probabilities and attention are compared.
         translation: what the altered model writes freely.
     """
 
@@ -34,12 +35,12 @@ class Comparison:
 
     @property
     def changed(self) -> bool:
-        """Whether the altered model writes something else."""
+        """Whether the altered model writes a different translation."""
         return self.translation.ids != self.original.predicted_ids
 
     @cached_property
     def probabilities(self) -> pd.DataFrame:
-        """A line for each token of the original's translation.
+        """A row for each token of the original's translation.
 
         Columns: position, token, before and after (its probability given the original's tokens
         before it), log_change (natural logarithm of after / before: negative is less probable).
@@ -76,11 +77,10 @@ class Comparison:
         return tuple(best.loc[best.token_before != best.token_after, "position"])
 
     def attention_rows(self, kind: str) -> Float[np.ndarray, "layers heads query"]:
-        """How far each row of attention moved: total variation, ½ Σ_j |a_ij − b_ij|, 0 to 1.
+        """Return how far each row of attention moved: total variation, ½ Σ_j |a_ij − b_ij|, 0 to 1.
 
-        It is the share of a row's weight that now lies on other keys. Raises ValueError for another
-        kind, weights that were not recorded, or attention to a source whose tokens are no longer
-        the same.
+        It is the share of a row's weight that is now on other keys. Raises ValueError for another
+        kind, weights that were not recorded, or attention to a source whose tokens have changed.
         """
         if kind != "decoder" and self.original.src_ids != self.forced.src_ids:
             raise ValueError(
@@ -95,7 +95,7 @@ class Comparison:
         return np.asarray(np.abs(after - before).sum(axis=-1) / 2)
 
     def attention(self, kind: str) -> Float[np.ndarray, "layers heads"]:
-        """The mean of `attention_rows` over the queries: how far each head moved."""
+        """Return the mean of `attention_rows` over the queries: how far each head moved."""
         return np.asarray(self.attention_rows(kind).mean(axis=-1))
 
 
@@ -108,53 +108,59 @@ def compare(
     original: Trace | None = None,
     **options: Unpack[DecodingOptions],
 ) -> Comparison:
-    """Translate as it is and altered, by `hooks` or another text or both, and see what changes.
+    """Translate normally and with an alteration, by `hooks` or another text or both, and compare.
 
     Args:
-        hooks: of `switching` and `patches`, `together` if there are several, or any of your own.
-        altered: the text to translate instead, as one `without_pieces`; left out: the same.
-        original: the sentence's trace without hooks, if there is one already.
+        hooks: of `switching` and `patches`, combined by `together`, or your own.
+        altered: the text to translate instead, for example one `without_pieces`; default: the same.
+        original: the sentence's trace without hooks, if it exists already.
         options: of decoding, for both.
 
     Raises:
         ValueError: as `Translator.trace`; for an original of another text; and if the original's
-            translation is empty, for then there is nothing to compare.
+            translation is empty, because there is nothing to compare.
     """
     if original is None:
-        original = translator.trace(text, names=_weights(translator), **options)
+        original = translator.trace(text, names=_weight_sites(translator), **options)
     if original.source != text:
         raise ValueError(f"the original is of {original.source!r}, not of {text!r}")
     if original.predicted_ids == (translator.model.config.eos_id,):
-        raise ValueError(f"the model translates {text!r} with nothing: there is no word to compare")
-    shown: DecodingOptions = {}
+        raise ValueError(f"the translation of {text!r} is empty, so there is no token to compare")
+    forced_options: DecodingOptions = {}
     if "candidates" in options:
-        shown["candidates"] = options["candidates"]
+        forced_options["candidates"] = options["candidates"]
     after = text if altered is None else altered
     forced = translator.trace(
-        after, original.predicted_ids, hooks=hooks, names=_weights(translator), **shown
+        after,
+        original.predicted_ids,
+        hooks=hooks,
+        names=_weight_sites(translator),
+        **forced_options,
     )
     greedy = options.keys() <= {"method", "candidates"} and original.translation.method == "greedy"
-    begun: list[int] = []
+    free_prefix: list[int] = []
     if greedy and (hooks is None or hooks.causal):
-        begun = _begun(forced.translation)
-        if begun == [*forced.translation.ids] and forced.translation.finished:
+        free_prefix = _free_prefix(forced.translation)
+        if free_prefix == [*forced.translation.ids] and forced.translation.finished:
             return Comparison(original, forced, replace(forced.translation, method="greedy"))
-    prefix = begun if altered is None else []  # a shorter text may have a shorter limit
+    prefix = free_prefix if altered is None else []  # a shorter text may have a shorter limit
     free = translator.translate(after, prefix=prefix, hooks=hooks, **options)
     return Comparison(original, forced, free)
 
 
-def _begun(forced: Translation) -> list[int]:
-    """What the model would write by itself, as far as what it was made to write tells: up to the
-    first piece that is another, and that one."""
-    begun: list[int] = []
+def _free_prefix(forced: Translation) -> list[int]:
+    """Return how the model's free output begins, as far as the forced output shows it.
+
+    That is up to and including the first token that differs.
+    """
+    prefix: list[int] = []
     for step in forced.steps:
-        begun.append(step.candidates[0].id)
-        if step.chosen.id != begun[-1]:
+        prefix.append(step.candidates[0].id)
+        if step.chosen.id != prefix[-1]:
             break
-    return begun
+    return prefix
 
 
-def _weights(translator: Translator) -> list[str]:
+def _weight_sites(translator: Translator) -> list[str]:
     layers = range(translator.model.config.n_layers)
     return [name.format(layer) for name in WEIGHTS.values() for layer in layers]

@@ -1,12 +1,13 @@
 """Rows, cells, activations and tokens of one sentence changed by hand: `Hooks` for one call.
 
-Each takes the `Trace` of the sentence as it is, to know its tokens and refuse what it has not:
+Each function takes the `Trace` of the unchanged sentence, which provides its tokens and lets
+invalid changes be refused:
 
     trace = translator.trace("I am a student.")
     translator.translate(trace.source, hooks=painted(trace, ("cross", 5, 0), 1, [0, 0, 1, 0, 0, 0]))
 
-Queries and keys are positions of the whole sentence. While an output is decoded freely its later
-rows are not there yet; a change waits until they are. It never lengthens an output.
+Queries and keys are positions of the whole sentence. While an output is decoded, its later rows do
+not exist yet; a change applies as soon as they do. It never lengthens an output.
 """
 
 from __future__ import annotations
@@ -27,21 +28,22 @@ from transformer.inference.trace import Array, Trace
 
 
 def painted(trace: Trace, head: Head, query: int, weights: Sequence[float]) -> Hooks:
-    """One row of one head as given, divided by its sum.
+    """Replace one row of one head by the given weights, divided by their sum.
 
     Args:
-        weights: one number from 0 a key: of every source token for encoder and cross attention,
-            of the positions 0 to `query` for the decoder's own, which sees no later ones.
+        weights: one number, at least 0, for each key: every source token for encoder and
+            cross-attention, the positions 0 to `query` for decoder self-attention, which does not
+            see later ones.
 
     Raises:
-        ValueError: for a head or a query that is not there, or a row of another length, with
+        ValueError: for a head or a query that does not exist, or a row of another length, with
             negative numbers, or without a positive one.
     """
-    check_place(trace, head, query)
+    check_query(trace, head, query)
     kind, layer, number = head
-    wanted = query + 1 if kind == "decoder" else len(trace.src_tokens)
-    if len(weights) != wanted:
-        raise ValueError(f"the row has {len(weights)} weights; query {query} has {wanted} keys")
+    n_keys = query + 1 if kind == "decoder" else len(trace.src_tokens)
+    if len(weights) != n_keys:
+        raise ValueError(f"the row has {len(weights)} weights; query {query} has {n_keys} keys")
     total = math.fsum(weights)
     if not (all(w >= 0 for w in weights) and 0 < total < math.inf):
         raise ValueError("a row needs weights that are 0 or more, and one of them above 0")
@@ -49,16 +51,19 @@ def painted(trace: Trace, head: Head, query: int, weights: Sequence[float]) -> H
 
     def paint(old: Tensor) -> Tensor:
         new = torch.zeros_like(old)
-        new[..., :wanted] = row.to(old)
+        new[..., :n_keys] = row.to(old)
         return new
 
-    return _row(kind, layer, number, query, paint, wanted)
+    return _row_hook(kind, layer, number, query, paint, n_keys)
 
 
 def blanked(trace: Trace, head: Head, query: int, key: int, *, renormalise: bool = False) -> Hooks:
-    """One weight set to 0; see `blanking.blank_cells` for what the two ways mean. Raises ValueError
-    for a head, a query or a key that is not there."""
-    check_place(trace, head, query)
+    """Set one weight to 0; see `blanking.blank_cells` for `renormalise`.
+
+    Raises:
+        ValueError: for a head, a query or a key that does not exist.
+    """
+    check_query(trace, head, query)
     kind, layer, number = head
     n_keys = query + 1 if kind == "decoder" else len(trace.src_tokens)
     if not 0 <= key < n_keys:
@@ -69,16 +74,16 @@ def blanked(trace: Trace, head: Head, query: int, key: int, *, renormalise: bool
         new[..., key] = 0
         return rescaled(new) if renormalise else new
 
-    return _row(kind, layer, number, query, blank, n_keys)
+    return _row_hook(kind, layer, number, query, blank, n_keys)
 
 
 def rescaled(weights: Tensor) -> Tensor:
-    """Rows divided by their sums; one that is all 0 stays so."""
+    """Return rows divided by their sums; a row of zeros stays zero."""
     total = weights.sum(dim=-1, keepdim=True)
     return weights / total.masked_fill(total == 0, 1)
 
 
-def _row(
+def _row_hook(
     kind: str,
     layer: int,
     head: int,
@@ -86,7 +91,7 @@ def _row(
     change: Callable[[Tensor], Tensor],
     n_keys: int,
 ) -> Hooks:
-    """`change` applied to row `query` of one head, (batch, key), wherever that row is there."""
+    """Apply `change` to row `query` of one head, (batch, key), wherever that row exists."""
 
     def hook(weights: Tensor, name: str) -> Tensor | None:
         if query >= weights.shape[-2] and kind != "encoder":
@@ -94,7 +99,7 @@ def _row(
         if query >= weights.shape[-2] or (kind != "decoder" and n_keys != weights.shape[-1]):
             raise ValueError(
                 f"{name} has {weights.shape[-2]} rows of {weights.shape[-1]} keys here; "
-                f"the change is for row {query} of {n_keys} keys, of another sentence"
+                f"the change is for row {query} of {n_keys} keys of another sentence"
             )
         changed = weights.clone()
         changed[:, head, query] = change(weights[:, head, query])
@@ -112,62 +117,67 @@ def patched(
     heads: Sequence[int] | None = None,
     donor_positions: Sequence[int] | None = None,
 ) -> Hooks:
-    """Activations of another sentence put into this one.
+    """Patch activations of another sentence into this one.
 
     Args:
-        trace, donor: of this sentence and of the one to take from; both recorded `name`.
+        trace, donor: of this sentence and of the one to copy from; both recorded `name`.
         name: any site of the model.
-        positions: where to put them; `donor_positions`: where they come from (left out: the same).
-        heads: of which heads, at a site that has some; left out: of all.
+        positions: where to write the activations.
+        heads: the heads to patch, at a site that has heads; default: all.
+        donor_positions: where they are copied from; default: `positions`.
 
     Raises:
-        ValueError: for a site, a position or a head that is not there, as many positions as there
-            are not, or rows of another width (weights over another number of source tokens).
+        ValueError: for a site, a position or a head that does not exist, different numbers of
+            positions, or rows of another width (weights over another number of source tokens).
     """
-    for which, whose in ((trace, "this"), (donor, "the donor's")):
-        if name not in which:
-            raise ValueError(f"{whose} trace was recorded without {name!r}")
-    here, there = trace[name], torch.tensor(donor[name])
+    for recorded, owner in ((trace, "this"), (donor, "the donor's")):
+        if name not in recorded:
+            raise ValueError(f"{owner} trace was recorded without {name!r}")
+    own_values, donor_values = trace[name], torch.tensor(donor[name])
     sources = positions if donor_positions is None else donor_positions
     if not positions or len(positions) != len(sources):
         raise ValueError(
-            f"{len(positions)} positions here and {len(sources)} there; "
-            "they must be as many, and at least one"
+            f"{len(positions)} positions but {len(sources)} donor positions; "
+            "their numbers must be equal and at least one"
         )
-    _check_positions(positions, here.shape[-2])
-    _check_positions(sources, there.shape[-2], "the donor's ")
-    # Rows of the decoder's own attention are as long as the output so far.
+    _check_positions(positions, own_values.shape[-2])
+    _check_positions(sources, donor_values.shape[-2], "the donor's ")
+    # Rows of decoder self-attention are as long as the output so far.
     growing = re.fullmatch(r"decoder.*self_attn\.hook_(scores|weights)", name) is not None
-    if here.shape[-1] != there.shape[-1] and not growing:
+    if own_values.shape[-1] != donor_values.shape[-1] and not growing:
         raise ValueError(
-            f"rows of {name} are {there.shape[-1]} wide there and {here.shape[-1]} here"
+            f"rows of {name} have width {donor_values.shape[-1]} in the donor's trace and "
+            f"{own_values.shape[-1]} in this one; they must have the same width"
         )
-    chosen = _heads_of(here, name, heads)
+    selected_heads = _heads_of(own_values, name, heads)
     of_source = re.match(r"encoder|.*cross_attn\.hook_(key|value)", name) is not None
-    values = there[..., list(sources), :]
+    values = donor_values[..., list(sources), :]
 
     def put(x: Tensor, _: str) -> Tensor:
-        now = [n for n, position in enumerate(positions) if position < x.shape[-2]]
-        if of_source and len(now) < len(positions):
+        present = [n for n, position in enumerate(positions) if position < x.shape[-2]]
+        if of_source and len(present) < len(positions):
             raise ValueError(f"{name} has {x.shape[-2]} positions here, not {max(positions) + 1}")
-        rows = values[..., now, :].to(x)
+        rows = values[..., present, :].to(x)
         if growing:
             rows = functional.pad(rows, (0, x.shape[-1] - rows.shape[-1]))  # cuts if negative
-        changed, places = x.clone(), torch.tensor([positions[n] for n in now], dtype=torch.long)
-        if chosen is None:
-            changed[:, places] = rows
+        changed, indices = (
+            x.clone(),
+            torch.tensor([positions[n] for n in present], dtype=torch.long),
+        )
+        if selected_heads is None:
+            changed[:, indices] = rows
         else:
-            changed[:, torch.tensor(chosen)[:, None], places] = rows[chosen]
+            changed[:, torch.tensor(selected_heads)[:, None], indices] = rows[selected_heads]
         return changed
 
     return Hooks({name: put}, causal=True)
 
 
 def _heads_of(values: Array, name: str, heads: Sequence[int] | None) -> list[int] | None:
-    """The heads to change, all if none are named; None at a site that has no heads."""
+    """Return the heads to change, all if none are given; None at a site that has no heads."""
     if values.ndim == 2:
         if heads is not None:
-            raise ValueError(f"{name} has no heads; leave them out")
+            raise ValueError(f"{name} has no heads; omit `heads`")
         return None
     for head in heads or ():
         if not 0 <= head < len(values):
@@ -176,17 +186,17 @@ def _heads_of(values: Array, name: str, heads: Sequence[int] | None) -> list[int
 
 
 def hidden(trace: Trace, positions: Iterable[int]) -> Hooks:
-    """Source tokens that nobody can look at: their keys masked in every encoder and cross head.
+    """Mask source tokens: no encoder or cross-attention head can attend to them.
 
-    The others keep their places, which they lose if the token is really taken out of the text
+    The others keep their positions, which they would lose if the token were removed from the text
     (`without_pieces`). Raises ValueError for a position outside the source, or if no token would be
     left.
     """
     config = ModelConfig.from_dict(trace.config)
-    away = sorted(set(positions))
-    _check_positions(away, len(trace.src_tokens))
-    if len(away) == len(trace.src_tokens):
-        raise ValueError(f"all {len(away)} source tokens would be hidden; leave one")
+    hidden_positions = sorted(set(positions))
+    _check_positions(hidden_positions, len(trace.src_tokens))
+    if len(hidden_positions) == len(trace.src_tokens):
+        raise ValueError(f"all {len(hidden_positions)} source tokens would be hidden; keep one")
 
     def mask(scores: Tensor, name: str) -> Tensor:
         if scores.shape[-1] != len(trace.src_tokens):
@@ -195,7 +205,7 @@ def hidden(trace: Trace, positions: Iterable[int]) -> Hooks:
                 f"has {len(trace.src_tokens)}"
             )
         changed = scores.clone()
-        changed[..., away] = -torch.inf
+        changed[..., hidden_positions] = -torch.inf
         return changed
 
     layers = range(config.n_layers)
@@ -204,23 +214,24 @@ def hidden(trace: Trace, positions: Iterable[int]) -> Hooks:
 
 
 def without_pieces(translator: Translator, text: str, positions: Iterable[int]) -> str:
-    """The text with these source pieces taken out; what follows moves up.
+    """Return the text without these source pieces; the rest moves up.
 
-    The rest is a text like any other and is cut into pieces anew: what was left of a word may be
-    cut differently. Raises ValueError for a position outside the text (`</s>` is no part of it), or
-    nothing left.
+    The rest is tokenized again, so the remaining part of a word may be split differently. Raises
+    ValueError for a position outside the text (`</s>` is not part of it), or if nothing is left.
     """
     ids = translator.vocabulary.encode(text)[:-1]
-    away = set(positions)
-    _check_positions(away, len(ids))
-    rest = translator.vocabulary.decode([id for n, id in enumerate(ids) if n not in away]).strip()
-    if not rest:
+    removed = set(positions)
+    _check_positions(removed, len(ids))
+    remaining = translator.vocabulary.decode(
+        [id for n, id in enumerate(ids) if n not in removed]
+    ).strip()
+    if not remaining:
         raise ValueError(f"nothing is left of {text!r}; keep a word")
-    return rest
+    return remaining
 
 
-def check_place(trace: Trace, head: Head, query: int) -> None:
-    """Raises ValueError for a head or a query that the trace has not."""
+def check_query(trace: Trace, head: Head, query: int) -> None:
+    """Raise ValueError for a head or a query that the trace does not have."""
     check_heads(ModelConfig.from_dict(trace.config), [head])
     _check_positions([query], len(trace.src_tokens if head[0] == "encoder" else trace.tgt_tokens))
 

@@ -1,4 +1,4 @@
-"""Heads switched off, evened out or turned down: interventions as `Hooks`, for one call.
+"""Heads switched off, made uniform or scaled: interventions as `Hooks`, for one call.
 
     off = switched_off(config, [("cross", 5, 0)])
     translator.translate("I am a student.", hooks=off)
@@ -25,12 +25,12 @@ KINDS = tuple(WEIGHTS)
 
 
 def site(kind: str, layer: int, point: str) -> str:
-    """The name of a hook of one attention: `site("cross", 5, "heads")`."""
+    """Return the name of a hook of one attention: `site("cross", 5, "heads")`."""
     return WEIGHTS[kind].format(layer).removesuffix("weights") + point
 
 
 def all_heads(config: ModelConfig, kinds: Iterable[str] = KINDS) -> list[Head]:
-    """Every head of these kinds, from the lowest layer up."""
+    """Return every head of these kinds, from the lowest layer up."""
     return [
         (kind, layer, head)
         for kind in kinds
@@ -40,13 +40,17 @@ def all_heads(config: ModelConfig, kinds: Iterable[str] = KINDS) -> list[Head]:
 
 
 def check_heads(config: ModelConfig, heads: Iterable[Head]) -> list[Head]:
-    """`heads` as a list, none twice. Raises ValueError for one that the model has not."""
+    """Return `heads` as a list without duplicates.
+
+    Raises:
+        ValueError: for a head that the model does not have.
+    """
     checked = list(dict.fromkeys(heads))
     for kind, layer, head in checked:
         if kind not in KINDS:
-            known = ", ".join(map(repr, KINDS))
+            kinds = ", ".join(map(repr, KINDS))
             raise ValueError(
-                f"kind must be one of {known}, not {kind!r}{did_you_mean(kind, KINDS)}"
+                f"kind must be one of {kinds}, not {kind!r}{did_you_mean(kind, KINDS)}"
             )
         if not 0 <= layer < config.n_layers:
             raise ValueError(
@@ -58,25 +62,28 @@ def check_heads(config: ModelConfig, heads: Iterable[Head]) -> list[Head]:
 
 
 def named_heads(config: ModelConfig, written: str) -> list[Head]:
-    """Heads written as "e3.2,c5", as `parse_heads` reads them. Raises ValueError for another
-    notation, and for heads that the model does not have."""
+    """Parse heads written as "e3.2,c5"; see `parse_heads`.
+
+    Raises:
+        ValueError: for another format, and for heads that the model does not have.
+    """
     try:
-        found, missing = parse_heads(written, config.n_layers, config.n_heads)
+        heads, missing = parse_heads(written, config.n_layers, config.n_heads)
     except (ValueError, KeyError) as error:
         raise ValueError(f'heads are written as "e3.2,c5", not {written[:40]!r}') from error
     if missing:
         raise ValueError(f"the model has no head {', '.join(missing)}")
-    return found
+    return heads
 
 
 def together(*several: Hooks | None) -> Hooks:
-    """All of them in one, those of a common site one after the other, in the order given."""
+    """Combine several hooks; those of a common site run in the given order."""
     chains: dict[str, list[HookFn]] = {}
     for hooks in several:
         for name, function in (hooks or {}).items():
             chains.setdefault(name, []).append(function)
     causal = all(hooks.causal for hooks in several if hooks)
-    return Hooks({name: _chain(found) for name, found in chains.items()}, causal=causal)
+    return Hooks({name: _chain(functions) for name, functions in chains.items()}, causal=causal)
 
 
 def _chain(functions: list[HookFn]) -> HookFn:
@@ -90,10 +97,10 @@ def _chain(functions: list[HookFn]) -> HookFn:
 
 
 def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
-    """Each of these heads' outputs multiplied by its gate ξ (Michel et al. 2019, section 2.3).
+    """Multiply each head's output by its gate ξ (Michel et al. 2019, section 2.3).
 
-    A gate of 0 is a head switched off; with 1 nothing changes, to the last bit. Raises ValueError
-    for a head that the model has not.
+    A gate of 0 switches a head off; a gate of 1 leaves it bit-identical. Raises ValueError for a
+    head that the model does not have.
     """
     check_heads(config, gates)
     functions: dict[str, HookFn] = {}
@@ -110,16 +117,19 @@ def gated(config: ModelConfig, gates: Mapping[Head, float]) -> Hooks:
 
 
 def switched_off(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
-    """These heads write nothing: their outputs are 0 where W^O reads them. Raises ValueError for a
-    head that the model has not."""
+    """Switch heads off: their outputs are 0 where W^O reads them.
+
+    Raises:
+        ValueError: for a head that the model does not have.
+    """
     return gated(config, dict.fromkeys(heads, 0.0))
 
 
 def uniform(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
-    """These heads look at every key that they may look at alike.
+    """Make heads attend equally to every key that the mask allows.
 
-    Done to the scores, all made 0, so that the mask and hidden tokens (−∞) stay what they are.
-    Raises ValueError for a head that the model has not.
+    All their scores become 0, so that the mask and hidden tokens (−∞) keep their effect. Raises
+    ValueError for a head that the model does not have.
     """
     functions: dict[str, HookFn] = {}
     for kind, layer, numbers in _by_attention(config, heads):
@@ -134,23 +144,23 @@ def uniform(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
 
 
 def to_mean(config: ModelConfig, heads: Iterable[Head], traces: Iterable[Trace]) -> Hooks:
-    """These heads write, at every position, what they write on average over `traces`.
+    """Replace the output of heads, at every position, by their mean output over `traces`.
 
-    It takes away what a head tells of this position and keeps its constant part, which the layers
-    above have learned to expect; 0 takes away both. The mean is over all positions of all traces,
-    so it is one vector a head and carries nothing of the future into the decoder. Raises ValueError
-    for a head that the model has not, no trace, or traces without the outputs.
+    This removes what a head says about a position and keeps its constant part, which the layers
+    above have learned to expect; switching off removes both. The mean is over all positions of all
+    traces, so it is one vector per head and leaks nothing of the future into the decoder. Raises
+    ValueError for a head that the model does not have, no trace, or traces without the outputs.
     """
-    known = list(traces)
-    if not known:
-        raise ValueError("the mean needs at least one trace; there are 0")
+    recorded = list(traces)
+    if not recorded:
+        raise ValueError("the mean needs at least one trace")
     functions: dict[str, HookFn] = {}
     for kind, layer, numbers in _by_attention(config, heads):
         name = site(kind, layer, "heads")
-        for trace in known:
+        for trace in recorded:
             if name not in trace:
                 raise ValueError(f"a trace was recorded without {name}")
-        outputs = torch.cat([torch.tensor(trace[name][numbers]) for trace in known], dim=1)
+        outputs = torch.cat([torch.tensor(trace[name][numbers]) for trace in recorded], dim=1)
         mean = outputs.mean(dim=1, keepdim=True)  # (heads, 1, d_k)
 
         def put(x: Tensor, _: str, numbers: list[int] = numbers, mean: Tensor = mean) -> Tensor:
@@ -165,7 +175,7 @@ def to_mean(config: ModelConfig, heads: Iterable[Head], traces: Iterable[Trace])
 def _by_attention(
     config: ModelConfig, heads: Iterable[Head]
 ) -> Iterator[tuple[str, int, list[int]]]:
-    """The heads of each attention together: kind, layer and the numbers of its heads."""
+    """Group heads by attention: yield kind, layer and the numbers of its heads."""
     groups: dict[tuple[str, int], list[int]] = {}
     for kind, layer, head in check_heads(config, heads):
         groups.setdefault((kind, layer), []).append(head)

@@ -1,18 +1,18 @@
 """Positional encodings in numbers (section 3.5): formula, tables, extrapolation.
 
-`formula` needs no model, `tables` reads one's vectors, `extrapolation` runs it past what training
-met, `score_parts` splits first-layer scores into word and place.
-It may not train the models that it compares.
+`formula` needs no model, `tables` reads a model's vectors, `extrapolation` runs it beyond its
+training length, `score_parts` splits first-layer scores into content and position. No model is
+trained here.
 """
 
 from transformer.analysis.positions.extrapolation import (
-    BEYOND,
-    Right,
-    apart,
-    by_length,
-    joined,
-    moved,
+    LENGTH_TASKS,
+    LengthAccuracy,
+    accuracy_at_length,
+    joined_log_probability,
     sentences,
+    separate_log_probabilities,
+    shifted_log_probability,
 )
 from transformer.analysis.positions.formula import (
     by_distance,
@@ -31,7 +31,7 @@ from transformer.analysis.positions.tables import (
     SIDES,
     STACKS,
     Reordered,
-    added,
+    embedding_norms,
     noise_like,
     reordered,
     sinusoid_fit,
@@ -39,28 +39,28 @@ from transformer.analysis.positions.tables import (
 )
 
 __all__ = [
-    "BEYOND",
+    "LENGTH_TASKS",
     "ORDER_PAIR",
     "SIDES",
     "STACKS",
+    "LengthAccuracy",
     "Reordered",
-    "Right",
-    "added",
-    "apart",
+    "accuracy_at_length",
     "by_distance",
-    "by_length",
     "distances",
-    "joined",
+    "embedding_norms",
+    "joined_log_probability",
     "map_residual",
     "misprinted",
-    "moved",
     "noise_like",
     "pair_lengths",
     "pair_residuals",
     "reordered",
     "sentences",
+    "separate_log_probabilities",
     "shift_errors",
     "shift_matrix",
+    "shifted_log_probability",
     "sinusoid_fit",
     "sinusoidal",
     "table",

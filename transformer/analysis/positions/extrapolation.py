@@ -1,4 +1,4 @@
-"""Past the training length, measured: longer sequences, and the same sentences at far places."""
+"""Measurements beyond the training length: longer sequences, and sentences at later positions."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 
 from torch import Tensor
 
-from transformer.analysis.corpora.own_sentences import drawn
+from transformer.analysis.corpora.own_sentences import grammar_pairs
 from transformer.config import did_you_mean
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
 from transformer.text.tasks import TASKS, Example
 
-BEYOND = tuple(name for name, task in TASKS.items() if "longest" in task.options)
-"""Tasks whose sequences have a length to go beyond."""
-EXTRA_SYMBOLS = 5  # an output may be so many symbols longer than the right one
+LENGTH_TASKS = tuple(name for name, task in TASKS.items() if "longest" in task.options)
+"""Tasks with sequences of adjustable length."""
+EXTRA_SYMBOLS = 5  # an output may be this many symbols longer than the target
 Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Right:
-    """How often whole sequences of one length come out right.
+class LengthAccuracy:
+    """The share of sequences of one length that are decoded without error.
 
     Attributes:
-        share: 0 to 1; None where the model has no positions for them.
-        why: the error's own sentence then.
+        share: 0 to 1; None if the model has no positions for them.
+        why: the error message in that case.
     """
 
     length: int
@@ -37,162 +37,189 @@ class Right:
     why: str = ""
 
 
-def by_length(
+def accuracy_at_length(
     translator: Translator, task: str, length: int, n: int = 48, seed: int = 1, **options: int
-) -> Right:
-    """Decode `n` sequences of exactly `length` symbols greedily; right is the whole sequence.
+) -> LengthAccuracy:
+    """Decode `n` sequences of exactly `length` symbols greedily; the whole sequence must be
+    correct.
 
     Args:
-        task: one of `BEYOND`; options are its own, without `longest`.
-        length: from 1 to the greatest value of the task's `longest`, however short the sequences
-            were that the model learned from.
+        task: one of `LENGTH_TASKS`; options are its own, without `longest`.
+        length: from 1 to the maximum of the task's `longest`, whatever length the model was trained
+            on.
 
     Raises:
-        ValueError: for another task, and for a length or an option that it does not take.
+        ValueError: for another task, and for an invalid length or option.
     """
-    if task not in BEYOND:
-        known = ", ".join(BEYOND)
+    if task not in LENGTH_TASKS:
+        names = ", ".join(LENGTH_TASKS)
         raise ValueError(
-            f"{task!r} has no lengths: choose one of {known}{did_you_mean(task, BEYOND)}"
+            f"{task!r} has no adjustable length: choose one of "
+            f"{names}{did_you_mean(task, LENGTH_TASKS)}"
         )
-    asked = _of_length(task, length, n, seed, options)
+    examples = _examples_of_length(task, length, n, seed, options)
     config = translator.model.config
-    most = length + 1 + EXTRA_SYMBOLS  # `</s>` counts too
+    max_len = length + 1 + EXTRA_SYMBOLS  # `</s>` counts too
     if config.positions == "learned":
-        most = min(most, config.max_len)
+        max_len = min(max_len, config.max_len)
     try:
-        found = translator.translate_batch(
-            [one.src for one in asked], method="greedy", max_len=most, candidates=1
+        outputs = translator.translate_batch(
+            [example.src for example in examples], method="greedy", max_len=max_len, candidates=1
         )
     except ValueError as error:
-        return Right(length, None, str(error))
+        return LengthAccuracy(length, None, str(error))
     right = sum(
-        out.finished and out.text.split() == one.tgt.split()
-        for out, one in zip(found, asked, strict=True)
+        out.finished and out.text.split() == example.tgt.split()
+        for out, example in zip(outputs, examples, strict=True)
     )
-    return Right(length, right / n)
+    return LengthAccuracy(length, right / n)
 
 
-def _of_length(name: str, length: int, n: int, seed: int, options: dict[str, int]) -> list[Example]:
+def _examples_of_length(
+    name: str, length: int, n: int, seed: int, options: dict[str, int]
+) -> list[Example]:
     task = TASKS[name]
     strata = task.strata(task.settings(**{**options, "longest": length}))
-    fitting = [one for one in strata if one.size and len(one.example(0).src.split()) == length]
+    fitting = [
+        candidate
+        for candidate in strata
+        if candidate.size and len(candidate.example(0).src.split()) == length
+    ]
     rng = random.Random(f"{name} {length} {seed}")
     return [stratum.example(rng.randrange(stratum.size)) for stratum in rng.choices(fitting, k=n)]
 
 
 @lru_cache(maxsize=8)
 def sentences(n: int) -> tuple[Pair, ...]:
-    """`n` English sentences of our own grammar with their translations, written as people write."""
-    return tuple((source, target) for source, target, _ in drawn(n))
+    """Return `n` English sentences of our own grammar with their translations, in normal "
+    "spelling."""
+    return tuple((source, target) for source, target, _ in grammar_pairs(n))
 
 
-def moved(translator: Translator, pairs: Sequence[Pair], start: int) -> float:
-    """Log-probability (nats a target piece) of translations when both sides' positions begin at
-    `start` instead of 0; everything else stays as it is.
+def shifted_log_probability(translator: Translator, pairs: Sequence[Pair], start: int) -> float:
+    """Return the log-probability (nats per target piece) of translations with shifted positions.
 
-    To a model that went by distances alone it would be the same for every start. Raises ValueError
-    past the last position that a model has learned.
+    The positions of both sides begin at `start` instead of 0; everything else is unchanged. For a
+    model that only used distances it would not depend on the start. Raises ValueError beyond the
+    last position that a model has learned.
     """
     model = translator.model
 
-    def place(positions: Tensor, name: str) -> Tensor:
+    def shift(positions: Tensor, name: str) -> Tensor:
         embed = getattr(model, name.split(".")[0]).embed
-        found: Tensor = embed.positions(positions.shape[1], start)[None]
-        return found.to(positions)
+        encodings: Tensor = embed.positions(positions.shape[1], start)[None]
+        return encodings.to(positions)
 
     sites = ("encoder.embed.hook_positions", "decoder.embed.hook_positions")
-    hooks = Hooks(dict.fromkeys(sites, place))
+    hooks = Hooks(dict.fromkeys(sites, shift))
     sources, targets = zip(*pairs, strict=True)
-    found = translator.translate_batch(sources, targets=targets, hooks=hooks, candidates=1)
-    return sum(one.log_probability for one in found) / sum(len(one.ids) for one in found)
+    outputs = translator.translate_batch(sources, targets=targets, hooks=hooks, candidates=1)
+    return sum(output.log_probability for output in outputs) / sum(
+        len(output.ids) for output in outputs
+    )
 
 
-def joined(translator: Translator, pairs: Sequence[Pair]) -> tuple[int, float]:
-    """The pairs joined to one long text: its source pieces, `</s>` counted, and the log-probability
-    (nats a target piece) of its translation. Raises ValueError if it has more than 512 pieces, or
-    more than the model has positions."""
+def joined_log_probability(translator: Translator, pairs: Sequence[Pair]) -> tuple[int, float]:
+    """Return the source pieces and the log-probability of the pairs joined to one long text.
+
+    The pieces include `</s>`; the log-probability of the translation is in nats per target piece.
+    Raises ValueError for more than 512 pieces, or more than the model has positions.
+    """
     source, target = (" ".join(side) for side in zip(*pairs, strict=True))
-    found = translator.translate(source, target=target, candidates=1)
-    return len(found.src_ids), found.log_probability / len(found.ids)
+    output = translator.translate(source, target=target, candidates=1)
+    return len(output.src_ids), output.log_probability / len(output.ids)
 
 
-def apart(translator: Translator, pairs: Sequence[Pair], counts: Sequence[int]) -> list[float]:
-    """For the first so many pairs, each a text of its own, the log-probability (nats a target
-    piece) of their translations: what `joined` is to be held against."""
+def separate_log_probabilities(
+    translator: Translator, pairs: Sequence[Pair], counts: Sequence[int]
+) -> list[float]:
+    """Return the log-probability (nats per target piece) of the first `count` pairs, for each
+    count.
+
+    Each pair is translated by itself, for comparison with `joined_log_probability`.
+    """
     sources, targets = zip(*pairs, strict=True)
-    found = translator.translate_batch(sources, targets=targets, candidates=1)
+    outputs = translator.translate_batch(sources, targets=targets, candidates=1)
     totals, pieces = ([0.0], [0])
-    for one in found:
-        totals.append(totals[-1] + one.log_probability)
-        pieces.append(pieces[-1] + len(one.ids))
+    for output in outputs:
+        totals.append(totals[-1] + output.log_probability)
+        pieces.append(pieces[-1] + len(output.ids))
     return [totals[count] / pieces[count] for count in counts]
 
 
 Progress = Callable[[float, str], object]
 
 
-def lengths(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """`by_length` of each model: "right", a list a model with a `Right` a length, from 1 on.
+def lengths(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Return `accuracy_at_length` of each model: "right", a list per model with a result per length
+    from 1.
 
     Args:
-        given: "models", a folder and a hash each; "task"; its "options" but `longest`; "most", the
-            greatest length; "each", sequences of a length.
+        request: "models", a folder and a hash each; "task"; its "options" except `longest`; "most",
+            the maximum length; "each", number of sequences per length.
 
     Raises:
-        ValueError, OSError: for a checkpoint that is another by now, and as `by_length` does.
+        ValueError, OSError: for a checkpoint that has changed, and as `accuracy_at_length`.
     """
-    right, models, most = [], given["models"], given["most"]
+    results, models, longest = [], request["models"], request["most"]
     for at, (folder, digest) in enumerate(models):
         progress(at / len(models), "loading the model")
         translator, row = load_unchanged(folder, digest), []
-        for length in range(1, most + 1):
-            progress((at + (length - 1) / most) / len(models), "measuring every length")
-            found = by_length(translator, given["task"], length, given["each"], **given["options"])
-            row.append(asdict(found))
-        right.append(row)
-    return {"right": right}
+        for length in range(1, longest + 1):
+            progress((at + (length - 1) / longest) / len(models), "measuring every length")
+            accuracy = accuracy_at_length(
+                translator, request["task"], length, request["each"], **request["options"]
+            )
+            row.append(asdict(accuracy))
+        results.append(row)
+    return {"right": results}
 
 
-def places(given: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
-    """`moved` to each start, `joined` and `apart` for each count; a sentence in place of what the
-    model refuses.
+def places(request: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Return log-probabilities at shifted positions ("moved"), and of "joined" and separate
+    ("apart") texts.
+
+    An error message replaces a value that the model refuses.
 
     Args:
-        given: "checkpoint", its folder; "hash"; "starts"; "moved", how many sentences are;
-            "counts", of those that are joined; "french", whether our translations are ones that
-            the model could write, or its own stand in for them.
+        request: "checkpoint", its folder; "hash"; "starts"; "moved", number of shifted sentences;
+            "counts", numbers of joined sentences; "french", whether the model writes French, else
+            its own translations replace ours.
 
     Raises:
-        ValueError, OSError: for a checkpoint that is another by now.
+        ValueError, OSError: for a checkpoint that has changed.
     """
     progress(0.0, "loading the model")
-    translator = load_unchanged(given["checkpoint"], given["hash"])
-    starts, counts = given["starts"], given["counts"]
+    translator = load_unchanged(request["checkpoint"], request["hash"])
+    starts, counts = request["starts"], request["counts"]
     pairs = sentences(max(counts))
-    if not given["french"]:
+    if not request["french"]:
         progress(0.0, "translating")
         pairs = _translated(translator, pairs)
-    found: dict[str, Any] = {"moved": [], "joined": []}
+    result: dict[str, Any] = {"moved": [], "joined": []}
     for at, start in enumerate(starts):
         progress(0.7 * at / len(starts), "moving sentences")
-        found["moved"].append(_or_why(moved, translator, pairs[: given["moved"]], start))
+        result["moved"].append(
+            _value_or_error(shifted_log_probability, translator, pairs[: request["moved"]], start)
+        )
     for at, count in enumerate(counts):
         progress(0.7 + 0.2 * at / len(counts), "joining sentences")
-        found["joined"].append(_or_why(joined, translator, pairs[:count]))
+        result["joined"].append(_value_or_error(joined_log_probability, translator, pairs[:count]))
     progress(0.9, "taking them one by one")
-    return {**found, "apart": apart(translator, pairs, counts)}
+    return {**result, "apart": separate_log_probabilities(translator, pairs, counts)}
 
 
 def _translated(translator: Translator, pairs: tuple[Pair, ...]) -> tuple[Pair, ...]:
-    """The model's own translations in place of ours."""
+    """Return the sources with the model's own translations instead of ours."""
     sources = [source for source, _ in pairs]
-    found = translator.translate_batch(sources, method="greedy", candidates=1)
-    return tuple((one.source, one.text or one.source) for one in found)  # some text there must be
+    outputs = translator.translate_batch(sources, method="greedy", candidates=1)
+    return tuple(
+        (output.source, output.text or output.source) for output in outputs
+    )  # an empty translation cannot be scored
 
 
-def _or_why(measure: Callable[..., Any], *given: Any) -> Any:
+def _value_or_error(measure: Callable[..., Any], *arguments: Any) -> Any:
     try:
-        return measure(*given)
+        return measure(*arguments)
     except ValueError as error:
         return str(error)

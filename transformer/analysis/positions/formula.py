@@ -1,4 +1,4 @@
-"""The formula of section 3.5 and what follows from it, in float64; and a misprint of some notes.
+"""The formula of section 3.5 and what follows from it, in float64; and a common misprint.
 
 A pair is the sine and the cosine that share an i: dimensions 2i and 2i + 1.
 """
@@ -16,7 +16,7 @@ BASE = 10_000.0
 
 
 def wavelengths(d_model: int) -> Float[np.ndarray, " pairs"]:
-    """Positions after which each pair begins again: 2π·10000^(2i/d_model).
+    """Return the wavelength of each pair in positions: 2π·10000^(2i/d_model).
 
     From 2π up to just below 10000·2π: the last i is d_model/2 − 1 (section 3.5).
     """
@@ -25,28 +25,30 @@ def wavelengths(d_model: int) -> Float[np.ndarray, " pairs"]:
 
 
 def sinusoidal(length: int, d_model: int, start: int = 0) -> Table:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle. In
-    float64, to look at errors; `transformer.model.positions` is what models add."""
+    """PE(pos, 2i) = sin(pos / 10000^(2i/d_model)), PE(pos, 2i+1) = cos of the same angle.
+
+    In float64, to examine errors; models use `transformer.model.positions`.
+    """
     return _table(length, d_model, start, cosine_ahead=0)
 
 
 def misprinted(length: int, d_model: int) -> Table:
-    """As some notes have it: the cosine's exponent is (2i+1)/d_model, the sine's 2i/d_model."""
+    """Return the table with a common misprint: the cosine's exponent is (2i+1)/d_model."""
     return _table(length, d_model, 0, cosine_ahead=1)
 
 
 def _table(length: int, d_model: int, start: int, cosine_ahead: int) -> Table:
     position = np.arange(start, start + length)[:, None]
     even = np.arange(0, d_model, 2)
-    found = np.empty((length, d_model))
-    found[:, 0::2] = np.sin(position / BASE ** (even / d_model))
+    values = np.empty((length, d_model))
+    values[:, 0::2] = np.sin(position / BASE ** (even / d_model))
     cosines = even[: d_model // 2] + cosine_ahead
-    found[:, 1::2] = np.cos(position / BASE ** (cosines / d_model))
-    return found
+    values[:, 1::2] = np.cos(position / BASE ** (cosines / d_model))
+    return values
 
 
 def by_distance(d_model: int, k: int | npt.NDArray[np.integer]) -> Float[np.ndarray, "..."]:
-    """PE(p) · PE(p + k) in closed form: Σ_i cos(ω_i k), whatever p is.
+    """Return PE(p) · PE(p + k) in closed form: Σ_i cos(ω_i k), independent of p.
 
     sin(ωp)·sin(ω(p+k)) + cos(ωp)·cos(ω(p+k)) = cos(ωk), summed over the pairs; d_model/2 at k = 0.
     Raises ValueError for an odd d_model, whose last sine has no cosine.
@@ -54,16 +56,21 @@ def by_distance(d_model: int, k: int | npt.NDArray[np.integer]) -> Float[np.ndar
     return np.asarray(np.cos(np.multiply.outer(k, _frequencies(d_model))).sum(axis=-1))
 
 
-def distances(table: Table, most: int) -> pd.DataFrame:
-    """Dot products of rows k apart, over all p: a row for each k from 0 to `most`. Columns: k,
-    mean, least, most. Raises ValueError if the table has no two rows that are `most` apart."""
-    if not 0 <= most < len(table):
-        raise ValueError(f"no rows of {len(table)} are {most} apart; {len(table) - 1} is the most")
+def distances(table: Table, max_distance: int) -> pd.DataFrame:
+    """Return statistics of the dot products of rows at distance k, over all p, for k up to
+    `max_distance`.
+
+    Columns: k, mean, least, most. Raises ValueError if the table has no two rows at `max_distance`.
+    """
+    if not 0 <= max_distance < len(table):
+        raise ValueError(
+            f"the distance must be 0 to {len(table) - 1} for {len(table)} rows, not {max_distance}"
+        )
     products = np.asarray(table, np.float64) @ np.asarray(table, np.float64).T
-    bands = [np.diagonal(products, k) for k in range(most + 1)]
+    bands = [np.diagonal(products, k) for k in range(max_distance + 1)]
     return pd.DataFrame(
         {
-            "k": range(most + 1),
+            "k": range(max_distance + 1),
             "mean": [band.mean() for band in bands],
             "least": [band.min() for band in bands],
             "most": [band.max() for band in bands],
@@ -72,62 +79,72 @@ def distances(table: Table, most: int) -> pd.DataFrame:
 
 
 def shift_matrix(k: int, d_model: int) -> Float[np.ndarray, "d_model d_model"]:
-    """M_k with PE(pos + k) = M_k · PE(pos) for every pos (section 3.5).
+    """Return M_k with PE(pos + k) = M_k · PE(pos) for every pos (section 3.5).
 
-    Each pair turns by the angle ω_i k: a block (cos, sin; −sin, cos) on the diagonal, 0 elsewhere.
-    Raises ValueError for an odd d_model, whose last sine has no cosine to turn with.
+    Each pair rotates by the angle ω_i k: a block (cos, sin; −sin, cos) on the diagonal, 0
+    elsewhere. Raises ValueError for an odd d_model, whose last sine has no cosine.
     """
     angle = k * _frequencies(d_model)
-    found = np.zeros((d_model, d_model))
+    matrix = np.zeros((d_model, d_model))
     even = np.arange(0, d_model, 2)
-    found[even, even] = found[even + 1, even + 1] = np.cos(angle)
-    found[even, even + 1], found[even + 1, even] = np.sin(angle), -np.sin(angle)
-    return found
+    matrix[even, even] = matrix[even + 1, even + 1] = np.cos(angle)
+    matrix[even, even + 1], matrix[even + 1, even] = np.sin(angle), -np.sin(angle)
+    return matrix
 
 
 def shift_errors(table: Table, k: int) -> Float[np.ndarray, " rows"]:
-    """Largest |PE(pos + k) − M_k·PE(pos)| of each pos whose other end is in the table too. Raises
-    ValueError if none is, and for an odd d_model."""
-    here, there = _shifted(table, k)
-    apart = np.abs(here @ shift_matrix(k, table.shape[1]).T - there)
-    return np.asarray(apart.max(axis=1))
+    """Return the largest |PE(pos + k) − M_k·PE(pos)| for each pos with pos + k in the table.
+
+    Raises:
+        ValueError: if there is none, and for an odd d_model.
+    """
+    start, shifted = _shift_pairs(table, k)
+    errors = np.abs(start @ shift_matrix(k, table.shape[1]).T - shifted)
+    return np.asarray(errors.max(axis=1))
 
 
 def pair_lengths(table: Table) -> Float[np.ndarray, "length pairs"]:
-    """sin² + cos² of every pair: 1 on a circle."""
+    """Return sin² + cos² of every pair: 1 on a circle."""
     pairs = table.shape[1] // 2
     return np.asarray(table[:, 0 : 2 * pairs : 2] ** 2 + table[:, 1 : 2 * pairs : 2] ** 2)
 
 
 def pair_residuals(table: Table, k: int) -> Float[np.ndarray, " pairs"]:
-    """What even the best 2×2 matrix of each pair leaves of pos → pos + k: the largest error of a
-    number over all pos. The matrix is that of least squares, any matrix, not only a rotation.
-    Raises ValueError if fewer than three positions have both ends: two points fit any two."""
-    here, there = _shifted(table, k)
-    if len(here) < 3:
-        raise ValueError(f"{len(here)} positions are too few to fit a 2×2 matrix; take 3 or more")
+    """Return the largest error of the best 2×2 matrix of each pair for pos → pos + k, over all pos.
+
+    The matrix is fitted by least squares and need not be a rotation. Raises ValueError for fewer
+    than three positions, because two points always fit.
+    """
+    start, shifted = _shift_pairs(table, k)
+    if len(start) < 3:
+        raise ValueError(f"{len(start)} positions are too few to fit a 2×2 matrix; take 3 or more")
     pairs = range(0, table.shape[1] - 1, 2)
-    return np.array([_left(here[:, i : i + 2], there[:, i : i + 2]) for i in pairs])
+    return np.array([_max_residual(start[:, i : i + 2], shifted[:, i : i + 2]) for i in pairs])
 
 
 def map_residual(table: Table, k: int) -> float:
-    """The same for one d_model × d_model matrix of any kind. Raises ValueError if there are not
-    more positions than dimensions: then something always fits."""
-    here, there = _shifted(table, k)
-    if len(here) <= table.shape[1]:
+    """Return the same error for one d_model × d_model matrix.
+
+    Raises:
+        ValueError: if there are not more positions than dimensions, because then a matrix always
+            fits.
+    """
+    start, shifted = _shift_pairs(table, k)
+    if len(start) <= table.shape[1]:
         raise ValueError(
-            f"{len(here)} positions fit any matrix of {table.shape[1]} dimensions; take more"
+            f"{len(start)} positions fit any matrix of {table.shape[1]} dimensions; take more"
         )
-    return _left(here, there)
+    return _max_residual(start, shifted)
 
 
-def _left(here: Ends, there: Ends) -> float:
-    best = np.linalg.lstsq(here, there, rcond=None)[0]
-    return float(np.abs(here @ best - there).max())
+def _max_residual(start: Ends, shifted: Ends) -> float:
+    best = np.linalg.lstsq(start, shifted, rcond=None)[0]
+    return float(np.abs(start @ best - shifted).max())
 
 
-def _shifted(table: Table, k: int) -> tuple[Ends, Ends]:
-    """Rows that have one k further on in the table, and those rows; k may be negative."""
+def _shift_pairs(table: Table, k: int) -> tuple[Ends, Ends]:
+    """Return rows with a partner at distance k in the table, and their partners; k may be "
+    "negative."""
     if abs(k) >= len(table):
         raise ValueError(f"no rows of {len(table)} are {abs(k)} apart")
     ahead = table[k:] if k >= 0 else table[:k]
@@ -136,7 +153,7 @@ def _shifted(table: Table, k: int) -> tuple[Ends, Ends]:
 
 
 def _frequencies(d_model: int) -> Float[np.ndarray, " pairs"]:
-    """ω_i = 10000^(−2i/d_model), the angle by which a pair turns in one position."""
+    """Return ω_i = 10000^(−2i/d_model), the angle by which a pair rotates per position."""
     if d_model % 2:
-        raise ValueError(f"d_model must be even, so that each sine has its cosine, not {d_model}")
+        raise ValueError(f"d_model must be even, so that each sine has a cosine, not {d_model}")
     return 2 * np.pi / wavelengths(d_model)

@@ -1,11 +1,11 @@
-"""A head's scores in the first layer, split exactly: what is word in them and what is place.
+"""A head's scores in the first layer, split exactly into content and position.
 
 Layer 0 reads x = c + p: content c (embedding × √d_model) plus the position p (section 3.5). The
-paper's projections have no bias: q = c·W^Q + p·W^Q and k = c·W^K + p·W^K, and q·k/√d_k falls into
-four sums (as in Dai et al. 2019, section 3.3, https://arxiv.org/abs/1901.02860). Where they have
-one, b^Q asks too, whatever stands at the query: two sums more, b^Q·(c·W^K) and b^Q·(p·W^K) (the u
-and v of Dai et al.). What b^K adds is the same for all keys of a query. From layer 1 on this
-ends: attention and the feed-forward network have mixed words and places, and LayerNorm has scaled
+paper's projections have no bias: q = c·W^Q + p·W^Q and k = c·W^K + p·W^K, so q·k/√d_k is a sum of
+four terms (as in Dai et al. 2019, section 3.3, https://arxiv.org/abs/1901.02860). With biases, b^Q
+adds two terms that do not depend on the query, b^Q·(c·W^K) and b^Q·(p·W^K) (the u and v of Dai et
+al.). What b^K adds is the same for all keys of a query. From layer 1 on no such split exists:
+attention and the feed-forward network have mixed content and positions, and LayerNorm has scaled
 their sum.
 """
 
@@ -24,9 +24,9 @@ from transformer.model import Transformer
 from transformer.model.attention import split_heads
 
 PARTS = ("content-content", "content-position", "position-content", "position-position")
-"""The query's side first: "content-position" is a word that looks for a place."""
-BIASED = (*PARTS, "bias-content", "bias-position")
-"""The same of a model with biases: "bias-position" is a head that always looks for a place."""
+"""The query's side first: "content-position" is a word that looks for a position."""
+PARTS_WITH_BIAS = (*PARTS, "bias-content", "bias-position")
+"""The same for a model with biases: "bias-position" is a head that always looks for a position."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +35,10 @@ class ScoreParts:
 
     Attributes:
         kind: "encoder" or "decoder", as in `Trace.weights`.
-        tokens: of the positions, which are queries and keys both.
+        tokens: of the positions, which are both queries and keys.
         parts: in the order of `names`; with `level` they sum to `scores`.
-        scores: what the model itself computed, `hook_scores`.
-        level: what is added to all of a row, which softmax does not see: q·b^K; 0 without biases.
+        scores: as computed by the model, `hook_scores`.
+        level: what is added to a whole row, which softmax ignores: q·b^K; 0 without biases.
     """
 
     kind: str
@@ -49,15 +49,15 @@ class ScoreParts:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """`PARTS`, or `BIASED`."""
-        return BIASED[: len(self.parts)]
+        """`PARTS`, or `PARTS_WITH_BIAS`."""
+        return PARTS_WITH_BIAS[: len(self.parts)]
 
     @property
     def allowed(self) -> Bool[np.ndarray, "length length"]:
-        """Keys that a query may look at: in the decoder none to its right."""
+        """Keys that a query may attend to: in the decoder none to its right."""
         length = len(self.tokens)
-        every = np.ones((length, length), dtype=bool)
-        return np.tril(every) if self.kind == "decoder" else every
+        all_pairs = np.ones((length, length), dtype=bool)
+        return np.tril(all_pairs) if self.kind == "decoder" else all_pairs
 
     @property
     def error(self) -> float:
@@ -65,39 +65,44 @@ class ScoreParts:
         return float(np.abs(self.parts.sum(axis=0) + self.level - self.scores).max())
 
     def centred(self) -> Float[np.ndarray, "parts heads length length"]:
-        """The parts without each row's mean over the allowed keys, NaN where none is allowed.
-        Softmax does not see what is added to a whole row, so only this is of consequence."""
-        shown = np.where(self.allowed, self.parts, np.nan)
-        return np.asarray(shown - np.nanmean(shown, axis=-1, keepdims=True))
+        """Return the parts without each row's mean over the allowed keys, NaN at masked keys.
+
+        Softmax ignores what is added to a whole row, so only this part matters.
+        """
+        visible = np.where(self.allowed, self.parts, np.nan)
+        return np.asarray(visible - np.nanmean(visible, axis=-1, keepdims=True))
 
     def shares(self) -> Float[np.ndarray, "heads parts"]:
-        """How much each part varies along the rows, as a share of what all do, 0 to 1.
+        """Return how much each part varies along the rows, as a share of all parts, 0 to 1.
 
-        Variance over the allowed keys about each row's mean, all rows together, divided by the sum
-        of all. Parts may strengthen or cancel one another, which this leaves out. All 0 for a
-        head whose parts do not vary at all.
+        Variance over the allowed keys about each row's mean, over all rows, divided by the sum of
+        all parts. Parts may amplify or cancel one another, which this ignores. All 0 for a head
+        whose parts do not vary.
         """
         spread = np.nansum(self.centred() ** 2, axis=(-2, -1)).T
         total = spread.sum(axis=1, keepdims=True)
         return np.asarray(np.divide(spread, total, np.zeros_like(spread), where=total > 0))
 
     def alone(self) -> Float[np.ndarray, "parts heads length length"]:
-        """Where softmax of each part alone would look; rows sum to 1."""
-        shown = np.where(self.allowed, self.parts, -np.inf)
-        return torch.from_numpy(shown).softmax(dim=-1).numpy()
+        """Return the attention weights of the softmax of each part alone; rows sum to 1."""
+        visible = np.where(self.allowed, self.parts, -np.inf)
+        return torch.from_numpy(visible).softmax(dim=-1).numpy()
 
     def to_frame(self) -> pd.DataFrame:
-        """A row for each head: the shares of `names`, then `place` and `word`: what its look at
-        the keys' positions and at the keys' content comes to together."""
-        found = pd.DataFrame(self.shares(), columns=list(self.names))
+        """Return a row for each head: the shares of `names`, then `place` and `word`.
+
+        These are the sums of the shares that depend on the keys' positions and on the keys'
+        content.
+        """
+        table = pd.DataFrame(self.shares(), columns=list(self.names))
         for column, key in (("place", "-position"), ("word", "-content")):
-            found[column] = found[[name for name in self.names if name.endswith(key)]].sum(axis=1)
-        found.insert(0, "head", range(len(found)))
-        return found
+            table[column] = table[[name for name in self.names if name.endswith(key)]].sum(axis=1)
+        table.insert(0, "head", range(len(table)))
+        return table
 
 
 def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> ScoreParts:
-    """Split the scores of layer 0's self-attention of the encoder or of the decoder.
+    """Split the scores of layer 0's self-attention of the encoder or the decoder.
 
         parts = score_parts(translator.model, translator.trace("I am a student."), "encoder")
         parts.to_frame().sort_values("place")
@@ -107,8 +112,8 @@ def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> Scor
             that side recorded.
 
     Raises:
-        ValueError: for another kind (cross attention's queries have been through a layer), and
-            for additive scores: v·tanh(q + k) is no sum over what q and k are made of.
+        ValueError: for another kind (the queries of cross-attention have passed a layer), and for
+            additive scores: v·tanh(q + k) does not split into a sum.
         KeyError: for a site that was not recorded.
     """
     if kind not in ("encoder", "decoder"):
@@ -122,19 +127,19 @@ def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> Scor
             "of q and k, as a dot product is."
         )
     attention = getattr(model, kind).layers[0].self_attn
-    halves = [_exact(trace[f"{kind}.embed.hook_{what}"]) for what in ("tokens", "positions")]
+    inputs = [_exact(trace[f"{kind}.embed.hook_{site}"]) for site in ("tokens", "positions")]
     with torch.no_grad():
         w_q, w_k = (w.detach().cpu().double() for w in (attention.w_q, attention.w_k))
         b_q, b_k = (attention.bias(part).detach().cpu().double() for part in "qk")
-        queries = [split_heads(half @ w_q.T, attention.n_heads)[0] for half in halves]
-        keys = [split_heads(half @ w_k.T, attention.n_heads)[0] for half in halves]
+        queries = [split_heads(vectors @ w_q.T, attention.n_heads)[0] for vectors in inputs]
+        keys = [split_heads(vectors @ w_k.T, attention.n_heads)[0] for vectors in inputs]
         level: Tensor | float = 0.0
         if model.config.biases:
-            always, of_all = (
-                split_heads(bias.expand_as(halves[0]), attention.n_heads)[0] for bias in (b_q, b_k)
+            query_bias, key_bias = (
+                split_heads(bias.expand_as(inputs[0]), attention.n_heads)[0] for bias in (b_q, b_k)
             )
-            queries.append(always)
-            level = attention.score.scale * (sum(queries) * of_all).sum(dim=-1, keepdim=True)
+            queries.append(query_bias)
+            level = attention.score.scale * (sum(queries) * key_bias).sum(dim=-1, keepdim=True)
         parts = [attention.score.scale * q @ k.transpose(-1, -2) for q in queries for k in keys]
     return ScoreParts(
         kind=kind,
@@ -146,5 +151,5 @@ def score_parts(model: Transformer, trace: Trace, kind: str = "encoder") -> Scor
 
 
 def _exact(site: np.ndarray) -> Tensor:
-    """One site in float64, as a batch of one."""
+    """Return one site in float64, as a batch of one."""
     return torch.from_numpy(site.astype(np.float64))[None]

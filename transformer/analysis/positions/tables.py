@@ -1,4 +1,5 @@
-"""The position vectors that a model holds, how like sinusoids, and what it makes of word order."""
+"""A model's position vectors, how close they are to sinusoids, and its sensitivity to word "
+"order."""
 
 from __future__ import annotations
 
@@ -18,31 +19,31 @@ from transformer.model import Transformer
 SIDES = ("source", "target")
 STACKS = {"source": "encoder", "target": "decoder"}
 ORDER_PAIR = ("The dog bites the man.", "The man bites the dog.")
-"""Two sentences of the same tokens in another order, for models that read English."""
+"""Two sentences with the same tokens in another order, for models that read English."""
 
 
 def table(
     model: Transformer, side: str, length: int, start: int = 0
 ) -> Float[np.ndarray, "length d_model"]:
-    """What the model adds at positions start … start + length − 1, sinusoidal, learned or zeros.
+    """Return the position vectors start … start + length − 1: sinusoidal, learned or zeros.
 
     Args:
         side: "source" or "target"; learned vectors differ between the two.
 
     Raises:
-        ValueError: for another side, or past the last position that the model learned.
+        ValueError: for another side, or beyond the last position that the model learned.
     """
     embed = getattr(model, _stack(side)).embed
     with torch.no_grad():
-        found: Tensor = embed.positions(length, start)
-    return np.array(found.detach().float().cpu().numpy())
+        vectors: Tensor = embed.positions(length, start)
+    return np.array(vectors.detach().float().cpu().numpy())
 
 
-def added(trace: Trace, side: str) -> pd.DataFrame:
-    """How large a token's embedding is and how large what is added: a row for each position.
+def embedding_norms(trace: Trace, side: str) -> pd.DataFrame:
+    """Return the norms of token embeddings and position vectors: a row for each position.
 
-    Columns: position, token, embedding (‖E·√d_model‖, section 3.4), encoding (‖PE‖), cosine
-    between the two (0 where one of them is 0), sum (norm of both together, what layer 0 reads).
+    Columns: position, token, embedding (‖E·√d_model‖, section 3.4), encoding (‖PE‖), cosine between
+    the two (0 where one of them is 0), sum (norm of the sum, which layer 0 reads).
 
     Raises:
         ValueError: for another side.
@@ -50,26 +51,26 @@ def added(trace: Trace, side: str) -> pd.DataFrame:
     """
     stack = _stack(side)
     words = trace[f"{stack}.embed.hook_tokens"].astype(np.float64)
-    places = trace[f"{stack}.embed.hook_positions"].astype(np.float64)
-    long, far = np.linalg.norm(words, axis=1), np.linalg.norm(places, axis=1)
-    product = long * far
-    cosine = np.divide((words * places).sum(axis=1), product, np.zeros_like(product),
+    positions = trace[f"{stack}.embed.hook_positions"].astype(np.float64)
+    word_norms, position_norms = np.linalg.norm(words, axis=1), np.linalg.norm(positions, axis=1)
+    product = word_norms * position_norms
+    cosine = np.divide((words * positions).sum(axis=1), product, np.zeros_like(product),
                        where=product > 0)  # fmt: skip
     return pd.DataFrame(
         {
             "position": range(len(words)),
             "token": trace.src_tokens if side == "source" else trace.tgt_tokens,
-            "embedding": long,
-            "encoding": far,
+            "embedding": word_norms,
+            "encoding": position_norms,
             "cosine": cosine,
-            "sum": np.linalg.norm(words + places, axis=1),
+            "sum": np.linalg.norm(words + positions, axis=1),
         }
     )
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The nearest sinusoid of each dimension.
+    """The closest sinusoid of each dimension.
 
     Attributes:
         wavelength: of the best one, in positions.
@@ -81,34 +82,38 @@ class Fit:
 
 
 def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200) -> Fit:
-    """For each dimension the a·sin(ωp) + b·cos(ωp) + c nearest to it by least squares.
+    """Fit a·sin(ωp) + b·cos(ωp) + c to each dimension by least squares.
 
-    ω is the best of `steps` wavelengths from 2 positions to 4 times the length. Four free numbers
-    explain much of a few points, whatever they are: hold it against `noise_like(vectors)`. Raises
-    ValueError for fewer than 6 positions, where there is nothing left to explain.
+    ω is the best of `steps` wavelengths from 2 positions to 4 times the length. Four free
+    parameters explain much of a few points, whatever they are: compare with `noise_like(vectors)`.
+    Raises ValueError for fewer than 6 positions, which always fit.
     """
     length, width = vectors.shape
     if length < 6:
-        raise ValueError(f"a sinusoid is told from chance by 6 positions or more, not {length}")
+        raise ValueError(f"a sinusoid fit needs at least 6 positions, not {length}")
     centred = vectors.astype(np.float64) - vectors.mean(axis=0, dtype=np.float64)
-    whole = np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
-    places = np.arange(length)
-    best, at = np.zeros(width), np.full(width, np.inf)
+    total_variance = np.maximum((centred**2).sum(axis=0), np.finfo(float).tiny)
+    positions = np.arange(length)
+    best, best_wavelength = np.zeros(width), np.full(width, np.inf)
     for wavelength in np.geomspace(2, 4 * length, steps):
-        angle = 2 * np.pi * places / wavelength
+        angle = 2 * np.pi * positions / wavelength
         waves = np.stack([np.sin(angle), np.cos(angle)], axis=1)
         u, sizes, _ = np.linalg.svd(waves - waves.mean(axis=0), full_matrices=False)
         basis = u[:, sizes > 1e-9 * sizes[0]]  # at 2 positions the sine is 0 everywhere
-        explained = ((basis.T @ centred) ** 2).sum(axis=0) / whole
+        explained = ((basis.T @ centred) ** 2).sum(axis=0) / total_variance
         better = explained > best
-        best, at = np.where(better, explained, best), np.where(better, wavelength, at)
-    return Fit(at, np.minimum(best, 1.0))
+        best, best_wavelength = (
+            np.where(better, explained, best),
+            np.where(better, wavelength, best_wavelength),
+        )
+    return Fit(best_wavelength, np.minimum(best, 1.0))
 
 
 def noise_like(
     vectors: Float[np.ndarray, "length d_model"], seed: int = 1
 ) -> Float[np.ndarray, "length d_model"]:
-    """Independent normal numbers in the same shape: what chance looks like to `sinusoid_fit`."""
+    """Return independent normal numbers of the same shape, as a random baseline for "
+    "`sinusoid_fit`."""
     return np.random.default_rng(seed).normal(size=vectors.shape)
 
 
@@ -118,61 +123,66 @@ def _stack(side: str) -> str:
     return STACKS[side]
 
 
-SITE = "encoder.embed.hook_positions"
+POSITION_SITE = "encoder.embed.hook_positions"
 
 
 @dataclass(frozen=True)
 class Reordered:
-    """Two sentences of the same pieces.
+    """Two sentences with the same pieces in another order.
 
     Attributes:
-        pieces: each piece once, in the order of the first sentence; of one that stands there
-            several times, its first place in both.
-        alike: for "with" and "without" positions, the cosine between each piece's vector in the
-            encoder's output of the one sentence and of the other.
-        apart: for both, the greatest difference of any number of those vectors.
-        written: for both, the two translations.
+        pieces: each piece once, in the order of the first sentence; for repeated pieces, the first
+            occurrence in both.
+        cosines: for "with" and "without" positions, the cosine between each piece's encoder outputs
+            in the two sentences.
+        max_differences: for both, the largest absolute difference between those vectors.
+        translations: for both, the two translations.
     """
 
     pieces: tuple[str, ...]
-    alike: dict[str, list[float]]
-    apart: dict[str, float]
-    written: dict[str, tuple[str, str]]
+    cosines: dict[str, list[float]]
+    max_differences: dict[str, float]
+    translations: dict[str, tuple[str, str]]
 
 
 def no_positions(tensor: Tensor, _: str) -> Tensor:
-    """Nothing is added to the source's words."""
+    """Replace the source's position vectors by zeros."""
     return torch.zeros_like(tensor)
 
 
 def reordered(translator: Translator, first: str, second: str) -> Reordered:
-    """Read both sentences by the whole model, and with nothing added for the source's places.
-    Raises ValueError if they are not the same pieces in two orders, or as `translate` does."""
+    """Encode and translate both sentences by the full model, and without source positions.
+
+    Raises:
+        ValueError: if they are not the same pieces in two orders, or as `translate` does.
+    """
     ids = [translator.vocabulary.encode(text) for text in (first, second)]
     if sorted(ids[0]) != sorted(ids[1]):
-        raise ValueError("The two sentences are not of the same pieces in another order.")
+        raise ValueError("The two sentences must have the same pieces in another order.")
     pieces = list(dict.fromkeys(ids[0]))
-    alike, apart, written = {}, {}, {}
-    for name, hooks in (("with", None), ("without", Hooks({SITE: no_positions}))):
-        told = [
+    similarities, max_differences, translations = {}, {}, {}
+    for name, hooks in (("with", None), ("without", Hooks({POSITION_SITE: no_positions}))):
+        texts = [
             translator.translate(text, hooks=hooks, candidates=1).text for text in (first, second)
         ]
-        written[name] = (told[0], told[1])
-        vectors = [_vectors(translator, one, pieces, hooks) for one in ids]
-        lengths = [np.linalg.norm(one, axis=-1) for one in vectors]
+        translations[name] = (texts[0], texts[1])
+        vectors = [_vectors(translator, side, pieces, hooks) for side in ids]
+        lengths = [np.linalg.norm(side, axis=-1) for side in vectors]
         cosines = (vectors[0] * vectors[1]).sum(axis=-1) / (lengths[0] * lengths[1])
-        alike[name] = [float(value) for value in cosines]
-        apart[name] = float(np.abs(vectors[0] - vectors[1]).max())
-    return Reordered(tuple(translator.vocabulary.tokens(pieces)), alike, apart, written)
+        similarities[name] = [float(value) for value in cosines]
+        max_differences[name] = float(np.abs(vectors[0] - vectors[1]).max())
+    return Reordered(
+        tuple(translator.vocabulary.tokens(pieces)), similarities, max_differences, translations
+    )
 
 
 def _vectors(
     translator: Translator, ids: Sequence[int], pieces: Sequence[int], hooks: Hooks | None
 ) -> np.ndarray:
-    """The encoder's output at the first place of each piece, (pieces, d_model)."""
+    """Return the encoder's output at the first occurrence of each piece, (pieces, d_model)."""
     config = translator.model.config
     src = torch.tensor([[*ids, config.eos_id]], device=next(translator.model.parameters()).device)
     with torch.no_grad():
         memory = translator.model.encode(src, hooks=hooks)
-    places = [list(ids).index(piece) for piece in pieces]
-    return memory[0, places].double().cpu().numpy()
+    first_positions = [list(ids).index(piece) for piece in pieces]
+    return memory[0, first_positions].double().cpu().numpy()

@@ -1,6 +1,6 @@
 """Roles: every head measured over a corpus and named by published rules.
 
-`head_measures` applies `transformer.measures`, with `corpus_tokens` for what these need to know;
-`head_roles` names heads.
-It may not define a measure (that is a module of `transformer.measures`), nor change a head.
+`head_measures` applies `transformer.measures`, with token properties from `corpus_tokens`;
+`head_roles` names heads. Measures themselves are defined in `transformer.measures`, and no head is
+changed here.
 """

@@ -1,14 +1,14 @@
-"""What is known of a corpus's pieces before any attention is looked at, and which belong together.
+"""Properties of a corpus's pieces that are independent of attention, and which pieces are related.
 
-Voita et al. 2019, section 5.2: a head's accuracy on a relation, as from verb to subject, is how
-often its greatest weight (`</s>` aside) is on the token at the other end. Subjects mostly stand one
-or two places before their verbs, so a head that only counts places would score too: the head must
-be at least 10% better than the most frequent offset. The paper leaves open whether that is of the
-accuracy or in points; here it is 10 points, which asks more.
+Voita et al. 2019, section 5.2: a head's accuracy on a relation, for example from verb to subject,
+is how often its largest weight (`</s>` aside) is on the token at the other end. Subjects are mostly
+one or two positions before their verbs, so a head with a fixed offset would score too: the head
+must be at least 10% better than the most frequent offset. The paper does not say whether that is
+relative or in points; here it is 10 points, which is stricter.
 
 A word may have several pieces: every row of its pieces counts, and a weight on any piece of the
-other word is a hit, for heads and for offsets alike. In the same way, without a grammar: the
-pieces of one word, which Correia et al. 2019 saw a head bring together.
+other word is a hit, for heads and for offsets alike. The pieces of one word, which Correia et al.
+2019 saw a head join, are treated the same way, without a grammar.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MARGIN = 0.10
 """How much better than the best offset a head must be."""
 
 MIN_ROWS = 30
-"""Rows of a relation below which nothing is said of it."""
+"""Minimum number of rows of a relation for a role."""
 
 RELATIONS: dict[str, tuple[str, bool]] = {
     "verb_subject": ("subject", True),
@@ -46,43 +46,49 @@ RELATIONS: dict[str, tuple[str, bool]] = {
     "verb_adverb": ("adverb", True),
     "adverb_verb": ("adverb", False),
 }
-"""Measure to the relation, as the gold dependencies call it, and whether its rows are those of the
+"""Measure to the relation, as named in the gold dependencies, and whether its rows are those of the
 governor, which look for the dependent."""
 
-WITHIN = (*RELATIONS, PIECES)
-"""All measures that hold between two tokens of the source."""
+SOURCE_RELATIONS = (*RELATIONS, PIECES)
+"""All measures between two source tokens."""
 
 Table = npt.NDArray[np.bool_]
 
 
-def tables(pieces: Sequence[str], gold: Gold | None) -> dict[str, Table]:
-    """For each of `WITHIN` that the sentence has: whether the column is what the row looks for.
-    `pieces` are the source's as they are written, `</s>` last."""
+def relation_tables(pieces: Sequence[str], gold: Gold | None) -> dict[str, Table]:
+    """Return, for each of `SOURCE_RELATIONS` in the sentence, whether the column is what the row
+    looks for.
+
+    `pieces` are the source's, `</s>` last.
+    """
     n = len(pieces)
-    found = {PIECES: same_word(pieces)}
+    by_relation = {PIECES: same_word(pieces)}
     owners = words_of(pieces[:-1], gold.source_words) if gold and gold.dependencies else None
     if gold and owners is not None:
         word = np.array([*owners, -1])
         for name, (relation, down) in RELATIONS.items():
             table = np.zeros((n, n), dtype=bool)
-            for called, governor, dependent in gold.dependencies:
-                if called == relation:
+            for label, governor, dependent in gold.dependencies:
+                if label == relation:
                     row, column = (governor, dependent) if down else (dependent, governor)
                     table |= (word == row)[:, None] & (word == column)
-            found[name] = table
-    return {name: table for name, table in found.items() if table.any()}
+            by_relation[name] = table
+    return {name: table for name, table in by_relation.items() if table.any()}
 
 
 def best_offset(sentences: Iterable[Mapping[str, Table]], measure: str) -> tuple[int, float, int]:
-    """The offset that finds what the rows look for most often, how often, and how many rows. Of
-    equally good ones the nearest to 0, then the smaller. (0, NaN, 0) without a row."""
+    """Return the offset that hits most often, its share of hits, and the number of rows.
+
+    Of equally good offsets the one nearest to 0, then the smaller, is used. (0, NaN, 0) without a
+    row.
+    """
     hits: Counter[int] = Counter()
     rows = 0
-    for found in sentences:
-        if measure in found:
-            i, j = np.nonzero(found[measure])
+    for tables in sentences:
+        if measure in tables:
+            i, j = np.nonzero(tables[measure])
             hits.update((j - i).tolist())
-            rows += int(found[measure].any(axis=-1).sum())
+            rows += int(tables[measure].any(axis=-1).sum())
     if not rows:
         return 0, float("nan"), 0
     offset = min(hits, key=lambda at: (-hits[at], abs(at), at))
@@ -90,16 +96,16 @@ def best_offset(sentences: Iterable[Mapping[str, Table]], measure: str) -> tuple
 
 
 @dataclass(frozen=True)
-class Tokens:
-    """What is known of the pieces and sentences of a corpus.
+class CorpusTokens:
+    """Properties of the pieces and sentences of a corpus.
 
     Attributes:
-        pieces: what every id of the vocabulary looks like.
+        pieces: the piece of every id of the vocabulary.
         rarity: of every id, greater for rarer ones; see `rarity`.
-        rare: of every id, whether `FREQUENT` others are more frequent.
+        rare: for every id, whether `FREQUENT` others are more frequent.
         aligned: for every sentence with gold links (target piece, source piece): whether their
             words are linked; None for the others.
-        within: for every sentence what its source's tokens look for; see `tables`.
+        within: for every sentence what its source tokens look for; see `relation_tables`.
     """
 
     pieces: Pieces
@@ -109,37 +115,45 @@ class Tokens:
     within: Sequence[dict[str, Table]]
 
     @classmethod
-    def of(cls, vocabulary: Vocabulary, corpus: Corpus, pairs: Sequence[Pair]) -> Tokens:
+    def from_pairs(
+        cls, vocabulary: Vocabulary, corpus: Corpus, pairs: Sequence[Pair]
+    ) -> CorpusTokens:
         pieces = vocabulary.tokens(range(len(vocabulary)))
-        both = list(zip(corpus.sentences, pairs, strict=True))
+        sentence_pairs = list(zip(corpus.sentences, pairs, strict=True))
         links = [
             None
             if sentence.gold is None or pair.own
             else pieces_linked(
                 vocabulary.tokens(pair.src), vocabulary.tokens(pair.out), sentence.gold
             )
-            for sentence, pair in both
+            for sentence, pair in sentence_pairs
         ]
         ordered = vocabulary.pair is None
-        known, rare = Pieces.of(pieces), np.array(rarity(pieces, pairs, ordered=ordered))
-        rising = np.sort(rare[~known.control])
-        least = rising[FREQUENT] if len(rising) > FREQUENT else rare.max() + 1
-        within = [tables([pieces[id] for id in pair.src], sentence.gold) for sentence, pair in both]
-        return cls(known, rare, rare >= least, links, within)
+        described, rare = Pieces.of(pieces), np.array(rarity(pieces, pairs, ordered=ordered))
+        ordered_ranks = np.sort(rare[~described.control])
+        threshold = ordered_ranks[FREQUENT] if len(ordered_ranks) > FREQUENT else rare.max() + 1
+        within = [
+            relation_tables([pieces[id] for id in pair.src], sentence.gold)
+            for sentence, pair in sentence_pairs
+        ]
+        return cls(described, rare, rare >= threshold, links, within)
 
     def rows(self, kind: str, batch: NumberedBatch) -> Rows:
-        """The rows of one kind of attention in this batch."""
+        """Return the rows of one kind of attention in this batch."""
         src, tgt, out, n_src, n_tgt = (
-            part.cpu().numpy()
-            for part in (batch.src, batch.tgt_in, batch.tgt_out, batch.n_src, batch.n_tgt)
+            tensor.cpu().numpy()
+            for tensor in (batch.src, batch.tgt_in, batch.tgt_out, batch.n_src, batch.n_tgt)
         )
         query, n_query = (src, n_src) if kind == "encoder" else (tgt, n_tgt)
         key, n_key = (tgt, n_tgt) if kind == "decoder" else (src, n_src)
         shape = query.shape[1], key.shape[1]
         within = {}
         if kind == "encoder":
-            found = [self.within[number] for number in batch.numbers]
-            within = {name: _padded([one.get(name) for one in found], shape) for name in WITHIN}
+            tables = [self.within[number] for number in batch.numbers]
+            within = {
+                name: _padded([table.get(name) for table in tables], shape)
+                for name in SOURCE_RELATIONS
+            }
         linked = None
         if kind == "cross":
             linked = _padded([self.aligned[number] for number in batch.numbers], shape)
@@ -153,20 +167,20 @@ class Tokens:
 def _padded(
     tables: Sequence[Table | None], shape: tuple[int, int]
 ) -> Bool[np.ndarray, "sentences query key"]:
-    found = np.zeros((len(tables), *shape), dtype=bool)
+    batch = np.zeros((len(tables), *shape), dtype=bool)
     for row, table in enumerate(tables):
         if table is not None:
-            found[row, : table.shape[0], : table.shape[1]] = table
-    return found
+            batch[row, : table.shape[0], : table.shape[1]] = table
+    return batch
 
 
 def rarity(pieces: Sequence[str], pairs: Sequence[Pair], *, ordered: bool = True) -> list[int]:
-    """A number for every id, greater for rarer pieces.
+    """Return a number for every id, greater for rarer pieces.
 
-    A learned vocabulary numbers its pieces from the most probable to the least (Kudo 2018), but
-    its bytes, which come first and stand for what no piece covers; so the number says how rare a
-    piece was in the training text. A vocabulary of given symbols, or one that came from elsewhere,
-    has no such order (not `ordered`), and the corpus is counted instead.
+    A learned vocabulary numbers its pieces from the most probable to the least (Kudo 2018), except
+    for bytes, which come first and encode what no piece covers; so the number tells how rare a
+    piece was in the training text. A vocabulary of given symbols, or an imported one, has no such
+    order (not `ordered`), and the corpus is counted instead.
     """
     if ordered and "<0x00>" in pieces:
         return [

@@ -1,7 +1,7 @@
 """Every head measured over a corpus, by all of `measures.MEASURES`.
 
-A measure is a mean over the rows of attention, each row of the corpus counting the same. One
-sentence alone gives the numbers of `measures.measure_heads`.
+A measure is a mean over the rows of attention, with the same weight for each row of the corpus. For
+a single sentence the numbers equal those of `measures.measure_heads`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from transformer.analysis.corpora.passes import (
     NumberedBatch,
     Pair,
     Progress,
-    encoded,
-    part,
-    silent,
-    watch,
+    encode_corpus,
+    no_progress,
+    run_with_hooks,
+    scaled_progress,
 )
-from transformer.analysis.roles.corpus_tokens import WITHIN, Tokens, best_offset
+from transformer.analysis.roles.corpus_tokens import SOURCE_RELATIONS, CorpusTokens, best_offset
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.trace import WEIGHTS
@@ -37,13 +37,13 @@ Numbers = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StrongestKeys:
-    """Where every row of the corpus has its greatest weight, one sentence after the other.
+    """The key with the largest weight of every row of the corpus, sentence by sentence.
 
     Attributes:
-        best: the key's place, (layers, heads, all rows of the corpus).
-        query: the row's own place in its sentence.
+        best: position of the key, (layers, heads, all rows of the corpus).
+        query: the row's own position in its sentence.
         n_query, n_key: the size of its sentence.
-        sentence: its sentence's number.
+        sentence: the number of its sentence.
     """
 
     best: npt.NDArray[np.int16]
@@ -52,68 +52,74 @@ class StrongestKeys:
     n_key: npt.NDArray[np.int64]
     sentence: npt.NDArray[np.int64]
 
-    def offsets(self, layer: int, head: int, far: int | None = None) -> pd.Series:
-        """How many rows have their greatest weight at each offset j - i, 0 being the row's own
-        place. Rows farther off than `far` are counted there."""
-        found = self._offsets(self.best[layer, head], False)
-        if far is not None:
-            found = found.clip(-far, far)
-        return pd.Series(found).value_counts().sort_index().rename("rows")
+    def offsets(self, layer: int, head: int, limit: int | None = None) -> pd.Series:
+        """Count the rows with their largest weight at each offset j - i, where 0 is the row's own
+        position.
+
+        Offsets beyond `limit` are counted at `limit`.
+        """
+        offsets = self._offsets(self.best[layer, head], False)
+        if limit is not None:
+            offsets = offsets.clip(-limit, limit)
+        return pd.Series(offsets).value_counts().sort_index().rename("rows")
 
     def constant(
         self, layer: int, head: int, *, backwards: bool = False
     ) -> tuple[int, float, float]:
-        """The most common offset, the share of rows there, and the share that can reach it; with
-        `backwards` j is counted from the other end, so that 0 is n - 1 - i.
+        """Return the most common offset, the share of rows there, and the share that can reach it.
 
-        A row that cannot reach the offset does not count, as in `measures.positional`; of equally
-        common offsets the nearest to 0, then the smaller.
+        With `backwards` j is counted from the other end, so that 0 is n - 1 - i. A row that cannot
+        reach the offset does not count, as in `measures.positional`; of equally common offsets the
+        one nearest to 0, then the smaller, is used.
         """
-        found = self._offsets(self.best[layer, head], backwards)
-        values, counts = np.unique(found, return_counts=True)
+        offsets = self._offsets(self.best[layer, head], backwards)
+        values, counts = np.unique(offsets, return_counts=True)
         first = np.lexsort((values, np.abs(values), -counts))[0]
-        offset, reach = int(values[first]), self._reach(int(values[first]))
+        offset, reach = int(values[first]), self._can_reach(int(values[first]))
         return offset, float(counts[first] / reach.sum()), float(reach.mean())
 
     def by_sentence(
         self, layer: int, head: int, offset: int, n: int, *, backwards: bool = False
     ) -> tuple[Numbers, Numbers]:
-        """The share of rows at `offset`, and how many can reach it, for each of `n` sentences."""
-        reach = self._reach(offset)
+        """Return the share of rows at `offset`, and how many can reach it, for each of `n`
+        sentences."""
+        reach = self._can_reach(offset)
         hit = self._offsets(self.best[layer, head], backwards) == offset
         rows = np.bincount(self.sentence, weights=reach, minlength=n)
         hits = np.bincount(self.sentence, weights=hit, minlength=n)
         return hits / np.maximum(rows, 1), rows.astype(np.float64)
 
     def _offsets(self, best: npt.NDArray[np.int16], backwards: bool) -> npt.NDArray[np.int64]:
-        place = self.n_key - 1 - best if backwards else best.astype(np.int64)
-        return place - self.query
+        position = self.n_key - 1 - best if backwards else best.astype(np.int64)
+        return position - self.query
 
-    def _reach(self, offset: int) -> npt.NDArray[np.bool_]:
+    def _can_reach(self, offset: int) -> npt.NDArray[np.bool_]:
         reached: npt.NDArray[np.bool_] = (self.query + offset >= 0) & (
             self.query + offset < self.n_key
         )
         return reached
 
 
-AT_OFFSET = [one for one in MEASURES.values() if isinstance(one, OffsetShare)]
-OFFSETS = tuple(name for one in AT_OFFSET for name in (one.offset, one.name))
-BY_ROWS = [one for one in MEASURES.values() if not isinstance(one, OffsetShare)]
+OFFSET_MEASURES = [measure for measure in MEASURES.values() if isinstance(measure, OffsetShare)]
+OFFSET_COLUMNS = tuple(
+    name for measure in OFFSET_MEASURES for name in (measure.offset, measure.name)
+)
+ROW_MEASURES = [measure for measure in MEASURES.values() if not isinstance(measure, OffsetShare)]
 
 
 @dataclass(frozen=True)
 class HeadMeasures:
-    """What every head of a model does over a corpus.
+    """The measures of every head of a model over a corpus.
 
     Attributes:
         pairs: the sentences as ids, in the order of the corpus.
         values: by kind and measure the mean over each sentence's rows, (layers, heads, sentences);
             NaN where a sentence has no row that counts.
         rows: by kind and measure how many rows of each sentence count.
-        chance: by kind and measure what a head would get that looks everywhere alike.
-        best_offsets: by measure of `WITHIN` the offset that finds what the encoder's rows look for
-            most often, and how often it does; none for a measure without a row.
-        strongest_keys: by kind where the rows have their greatest weight.
+        chance: by kind and measure the value of a head with uniform weights.
+        best_offsets: by measure of `SOURCE_RELATIONS` the offset that hits most often in the
+            encoder, and its share of hits; missing for a measure without a row.
+        strongest_keys: by kind the keys with the largest weights.
     """
 
     corpus: Corpus
@@ -125,80 +131,97 @@ class HeadMeasures:
     strongest_keys: Mapping[str, StrongestKeys]
 
     def table(self) -> pd.DataFrame:
-        """A line a head: "kind", "layer", "head", then its measures over the whole corpus, and for
-        those of `OFFSETS` the offsets; NaN where one has no meaning or no row."""
+        """Return a row for each head.
+
+        Columns: "kind", "layer", "head", then its measures over the whole corpus, and
+        `OFFSET_COLUMNS`; NaN where a measure does not apply or has no row.
+        """
         lines = []
-        for kind, places in self.strongest_keys.items():
+        for kind, strongest in self.strongest_keys.items():
             means = {name: self._mean(kind, name) for name in self.values[kind]}
-            n_layers, n_heads, _ = places.best.shape
+            n_layers, n_heads, _ = strongest.best.shape
             for layer in range(n_layers):
                 for head in range(n_heads):
                     line: dict[str, object] = {"kind": kind, "layer": layer, "head": head}
                     line |= {name: float(mean[layer, head]) for name, mean in means.items()}
-                    for one in (one for one in AT_OFFSET if kind in one.kinds):
-                        found = places.constant(layer, head, backwards=one.backwards)
-                        line[one.offset], line[one.name], _ = found
+                    for measure in (
+                        measure for measure in OFFSET_MEASURES if kind in measure.kinds
+                    ):
+                        constant = strongest.constant(layer, head, backwards=measure.backwards)
+                        line[measure.offset], line[measure.name], _ = constant
                     lines.append(line)
-        names = [one.name for one in BY_ROWS]
-        return pd.DataFrame(lines, columns=["kind", "layer", "head", *names, *OFFSETS])
+        names = [measure.name for measure in ROW_MEASURES]
+        return pd.DataFrame(lines, columns=["kind", "layer", "head", *names, *OFFSET_COLUMNS])
 
     def sentence_values(self, kind: str, layer: int, head: int, measure: str) -> Numbers:
-        """One head's measure on every sentence; of an `OffsetShare` the share of rows at the head's
-        most common offset over the corpus. NaN where no row counts."""
-        one = MEASURES[measure]
-        if not isinstance(one, OffsetShare):
+        """Return one head's measure on every sentence; NaN where no row counts.
+
+        For an `OffsetShare` it is the share of rows at the head's most common offset over the
+        corpus.
+        """
+        definition = MEASURES[measure]
+        if not isinstance(definition, OffsetShare):
             return np.asarray(self.values[kind][measure][layer, head].astype(np.float64))
-        places, turned = self.strongest_keys[kind], one.backwards
-        offset, _, _ = places.constant(layer, head, backwards=turned)
-        shares, rows = places.by_sentence(layer, head, offset, len(self.corpus), backwards=turned)
+        strongest, backwards = self.strongest_keys[kind], definition.backwards
+        offset, _, _ = strongest.constant(layer, head, backwards=backwards)
+        shares, rows = strongest.by_sentence(
+            layer, head, offset, len(self.corpus), backwards=backwards
+        )
         return np.where(rows > 0, shares, np.nan)
 
     def strongest(
         self, kind: str, layer: int, head: int, measure: str, n: int = 10
     ) -> list[tuple[int, float]]:
-        """The sentences (numbers from 0) where the measure is greatest, with its value there. Of
-        equal ones the longer sentence comes first: fewer rows agree more easily."""
-        found = self.sentence_values(kind, layer, head, measure)
+        """Return the sentences (numbers from 0) with the largest values of the measure, and the
+        values.
+
+        Of equal values the longer sentence comes first, because few rows agree more easily.
+        """
+        values = self.sentence_values(kind, layer, head, measure)
         lengths = np.array([len(pair.src) + len(pair.out) for pair in self.pairs])
-        order = np.lexsort((-lengths, -np.round(found, 4)))  # NaN sorts last
-        return [(int(at), float(found[at])) for at in order[:n] if not np.isnan(found[at])]
+        order = np.lexsort((-lengths, -np.round(values, 4)))  # NaN sorts last
+        return [
+            (int(number), float(values[number]))
+            for number in order[:n]
+            if not np.isnan(values[number])
+        ]
 
     def _mean(self, kind: str, measure: str) -> Numbers:
-        """Over all rows of the corpus, (layers, heads)."""
+        """Return the mean over all rows of the corpus, (layers, heads)."""
         rows = self.rows[kind][measure]
         total = np.nansum(self.values[kind][measure].astype(np.float64) * rows, axis=-1)
         return total / rows.sum() if rows.any() else np.full_like(total, np.nan)
 
 
 def measure_heads(
-    translator: Translator, corpus: Corpus, progress: Progress = silent
+    translator: Translator, corpus: Corpus, progress: Progress = no_progress
 ) -> HeadMeasures:
-    """All measures of all heads of all three kinds, in one pass over the corpus.
+    """Compute all measures of all heads of all three kinds, in one pass over the corpus.
 
-    Targets that the corpus does not give are the model's own greedy translations. Raises ValueError
-    for a sentence that is too long.
+    Missing targets are the model's own greedy translations. Raises ValueError for a sentence that
+    is too long.
     """
     n_missing = sum(not sentence.target for sentence in corpus.sentences)
-    share = 0.6 * n_missing / len(corpus)  # of the time, roughly
-    pairs = encoded(translator, corpus, part(progress, 0, share))
-    tokens = Tokens.of(translator.vocabulary, corpus, pairs)
-    made = _Collected(translator, pairs)
+    share = 0.6 * n_missing / len(corpus)  # approximate share of the time
+    pairs = encode_corpus(translator, corpus, scaled_progress(progress, 0, share))
+    tokens = CorpusTokens.from_pairs(translator.vocabulary, corpus, pairs)
+    collector = _Collector(translator, pairs)
 
     def hooks(batch: NumberedBatch) -> Hooks:
         functions = {}
         for kind, site in WEIGHTS.items():
             rows = tokens.rows(kind, batch)
-            made.begin(rows, batch.numbers)
+            collector.begin(rows, batch.numbers)
             for layer in range(translator.model.config.n_layers):
-                functions[site.format(layer)] = made.keep(rows, layer, batch.numbers)
+                functions[site.format(layer)] = collector.keep(rows, layer, batch.numbers)
         return Hooks(functions)
 
-    watch(translator, pairs, hooks, part(progress, share, 1 - share))
-    return made.finished(corpus, tokens)
+    run_with_hooks(translator, pairs, hooks, scaled_progress(progress, share, 1 - share))
+    return collector.result(corpus, tokens)
 
 
-class _Collected:
-    """The numbers of a pass, put where they belong while it goes on."""
+class _Collector:
+    """Collects the measures of all batches of a pass."""
 
     def __init__(self, translator: Translator, pairs: list[Pair]) -> None:
         config = translator.model.config
@@ -208,7 +231,9 @@ class _Collected:
         self.rows: dict[str, dict[str, Numbers]] = {}
         self.even: dict[str, dict[str, Numbers]] = {}
         self.keys: dict[str, StrongestKeys] = {}
-        self.measures = {kind: [one for one in BY_ROWS if kind in one.kinds] for kind in WEIGHTS}
+        self.measures = {
+            kind: [measure for measure in ROW_MEASURES if kind in measure.kinds] for kind in WEIGHTS
+        }
         self.starts: dict[str, npt.NDArray[np.int64]] = {}
         src, out = (
             np.array([len(side) for side in sides])
@@ -231,23 +256,26 @@ class _Collected:
             )
 
     def begin(self, rows: Rows, numbers: list[int]) -> None:
-        """Note which rows of a batch count, and what an even head gets there."""
+        """Record which rows of a batch count, and the values of a head with uniform weights."""
         kind, n, even = rows.kind, len(self.pairs), rows.uniform()
-        for one in self.measures[kind]:
-            if one.name not in self.rows[kind]:
-                self.rows[kind][one.name], self.even[kind][one.name] = np.zeros(n), np.zeros(n)
-                self.values[kind][one.name] = np.full((*self.heads, n), np.nan)
-            self.rows[kind][one.name][numbers] = one.applicable_rows(rows).sum(axis=-1)
-            self.even[kind][one.name][numbers] = np.nan_to_num(one.means(even)[:, 0])
+        for measure in self.measures[kind]:
+            if measure.name not in self.rows[kind]:
+                self.rows[kind][measure.name], self.even[kind][measure.name] = (
+                    np.zeros(n),
+                    np.zeros(n),
+                )
+                self.values[kind][measure.name] = np.full((*self.heads, n), np.nan)
+            self.rows[kind][measure.name][numbers] = measure.applicable_rows(rows).sum(axis=-1)
+            self.even[kind][measure.name][numbers] = np.nan_to_num(measure.means(even)[:, 0])
 
     def keep(self, rows: Rows, layer: int, numbers: list[int]) -> Callable[[Tensor, str], None]:
-        """The hook of one layer in one batch."""
+        """Return the hook of one layer in one batch."""
         kind = rows.kind
 
         def look(weights: Tensor, name: str) -> None:
             attention = RowWeights(rows, weights.float().cpu().numpy())
-            for one in self.measures[kind]:
-                self.values[kind][one.name][layer][:, numbers] = one.means(attention).T
+            for measure in self.measures[kind]:
+                self.values[kind][measure.name][layer][:, numbers] = measure.means(attention).T
             best = weights.argmax(-1).cpu().numpy()
             for row, number in enumerate(numbers):
                 start, count = self.starts[kind][number], int(rows.n_query[row])
@@ -255,7 +283,7 @@ class _Collected:
 
         return look
 
-    def finished(self, corpus: Corpus, tokens: Tokens) -> HeadMeasures:
+    def result(self, corpus: Corpus, tokens: CorpusTokens) -> HeadMeasures:
         chance = {
             kind: {
                 name: float((even * rows[name]).sum() / rows[name].sum())
@@ -265,8 +293,8 @@ class _Collected:
             }
             for kind, rows in self.rows.items()
         }
-        found = {name: best_offset(tokens.within, name) for name in WITHIN}
-        offsets = {name: (offset, share) for name, (offset, share, rows) in found.items() if rows}
+        best = {name: best_offset(tokens.within, name) for name in SOURCE_RELATIONS}
+        offsets = {name: (offset, share) for name, (offset, share, rows) in best.items() if rows}
         return HeadMeasures(
             corpus, tuple(self.pairs), self.values, self.rows, chance, offsets, self.keys
         )

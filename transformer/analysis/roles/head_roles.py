@@ -1,4 +1,4 @@
-"""A card for every head: what it was measured to do over a corpus, and the role that this is.
+"""The role of every head, from its measures over a corpus.
 
 The rules of *positional*, *backwards* and *sink* are those of `measures.role_rules`, which names
 roles on one sentence; here they are applied to all rows of a corpus together.
@@ -13,14 +13,14 @@ from typing import Any
 
 import pandas as pd
 
-from transformer.analysis.roles.corpus_tokens import MARGIN, MIN_ROWS, RELATIONS, WITHIN
+from transformer.analysis.roles.corpus_tokens import MARGIN, MIN_ROWS, RELATIONS, SOURCE_RELATIONS
 from transformer.analysis.roles.head_measures import HeadMeasures
 from transformer.measures import role_rules
 from transformer.measures.grammar import PIECES
 from transformer.measures.role_rules import MIN_SENTENCE_ROWS, NONE, POSITIONAL, SINK, Role
 
 HALF = 0.5
-"""Share of the weight, or of the rows: from here on a head is said to do a thing."""
+"""Minimum share of the weight, or of the rows, for a role."""
 
 RULES: dict[str, str] = {
     "positional": "At least 90% of the rows have their greatest weight at one offset (Voita et al. "
@@ -39,9 +39,9 @@ RULES: dict[str, str] = {
     "the rarest token of the sentence, and twice as many as in a head that looks everywhere alike; "
     "sentences without a token beyond the 500 most frequent do not count (Voita et al. 2019, "
     "section 5.3).",
-    "duplicate": "Where a word stands elsewhere too, at least half of the weight is on it there, "
+    "duplicate": "Where a word occurs elsewhere too, at least half of the weight is on it there, "
     "and twice as much as in a head that looks everywhere alike; in cross attention: where the "
-    "word being written stands in the source. Punctuation and parts of words do not count; over "
+    "word being written occurs in the source. Punctuation and parts of words do not count; over "
     f"at least {MIN_ROWS} rows.",
     "punctuation": "At least half of the weight is on punctuation.",
     "sink": "At least half of the weight rests on the first token, on the last, or on <s>, </s> "
@@ -49,9 +49,10 @@ RULES: dict[str, str] = {
     "3.2); the decoder's first row, which has no choice, does not count.",
     "none": "No rule is met.",
 }
-"""Every role's rule, in the order in which they are tried: the first that is met names the head."""
+"""Every role's rule, in the order in which they are tested: the first that is met names the head.
+"""
 
-RESTS_ON = {
+ROLE_MEASURES = {
     "positional": "positional",
     "backwards": "backwards",
     "aligner": "aligned",
@@ -63,9 +64,9 @@ RESTS_ON = {
     "sink": "last",
     "none": "confidence",
 }
-"""The measure that a role rests on, and by which its strongest sentences are found."""
+"""The measure that a role is based on, and by which its strongest sentences are selected."""
 
-WITHIN_TEXTS: dict[str, tuple[str, str]] = {
+RELATION_TEXTS: dict[str, tuple[str, str]] = {
     "verb_subject": ("v→s", "finds the verb's subject"),
     "subject_verb": ("s→v", "finds the subject's verb"),
     "verb_object": ("v→o", "finds the verb's object"),
@@ -76,24 +77,25 @@ WITHIN_TEXTS: dict[str, tuple[str, str]] = {
     "adverb_verb": ("d→v", "finds the adverb's verb"),
     PIECES: ("a+b", "joins the pieces of a word"),
 }
-"""For measures between two source tokens: a mark, and what a head does that is good at it."""
+"""For measures between two source tokens: a symbol, and what a head does that scores high."""
 
 _BY_SHORT = {"first": "first", "last": "last", "ends": "delimiters", "↔−1": "aligned_input"} | {
-    short: name for name, (short, _) in WITHIN_TEXTS.items()
+    short: name for name, (short, _) in RELATION_TEXTS.items()
 }
 
 
 @dataclass(frozen=True)
 class HeadRole:
-    """One head.
+    """The role of one head.
 
     Attributes:
-        kind, layer, head: which.
-        role: the first that it meets; "none" is a role too.
-        met: all that it meets.
-        measures: its numbers over the corpus; None where one has no meaning here.
-        measure: the one that its role rests on.
-        strongest: sentences (their numbers from 0) where that is greatest, with its value there.
+        kind, layer, head: of the head.
+        role: the first rule that it meets; "none" is a role too.
+        met: all rules that it meets.
+        measures: its numbers over the corpus; None where one does not apply.
+        measure: the one that its role is based on.
+        strongest: sentences (numbers from 0) with the largest values of that measure, and the
+            values.
     """
 
     kind: str
@@ -111,20 +113,21 @@ class HeadRole:
         return RULES[self.role.group]
 
     def to_dict(self) -> dict[str, Any]:
-        """For a file; `from_dict` reads it back."""
+        """Return a dictionary for JSON; `from_dict` reads it."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> HeadRole:
-        """The inverse of `to_dict`."""
-        made = {**values, "role": Role(**values["role"])}
-        made["met"] = tuple(Role(**role) for role in values["met"])
-        made["strongest"] = tuple((int(n), float(value)) for n, value in values["strongest"])
-        return cls(**made)
+        """Restore a role from `to_dict`."""
+        fields = {**values, "role": Role(**values["role"])}
+        fields["met"] = tuple(Role(**role) for role in values["met"])
+        fields["strongest"] = tuple((int(n), float(value)) for n, value in values["strongest"])
+        return cls(**fields)
 
 
 def head_roles(measured: HeadMeasures, n_strongest: int = 10) -> list[HeadRole]:
-    """A card for every head, encoder, decoder and cross, layers from the lowest."""
+    """Return the role of every head, for encoder, decoder and cross-attention, from the lowest
+    layer up."""
     return [_head_role(measured, line, n_strongest) for _, line in measured.table().iterrows()]
 
 
@@ -132,72 +135,76 @@ def _head_role(measured: HeadMeasures, line: pd.Series, n_strongest: int) -> Hea
     kind, layer, head = str(line["kind"]), int(line["layer"]), int(line["head"])
     met = tuple(_roles(measured, line, kind, layer, head))
     role = met[0] if met else NONE
-    measure = _BY_SHORT.get(role.short) or RESTS_ON[role.group]
+    measure = _BY_SHORT.get(role.short) or ROLE_MEASURES[role.group]
     numbers = {
         str(name): None if math.isnan(value) else float(value)
         for name, value in line.items()
         if name not in ("kind", "layer", "head")
     }
-    found = measured.strongest(kind, layer, head, measure, n_strongest)
-    return HeadRole(kind, layer, head, role, met, numbers, measure, tuple(found))
+    strongest = measured.strongest(kind, layer, head, measure, n_strongest)
+    return HeadRole(kind, layer, head, role, met, numbers, measure, tuple(strongest))
 
 
 def _roles(
     measured: HeadMeasures, line: pd.Series, kind: str, layer: int, head: int
 ) -> Iterator[Role]:
-    """Those whose rule is met, in the order of `RULES`."""
-    places, chance = measured.strongest_keys[kind], measured.chance[kind]
-    for turned in (False,) if kind == "decoder" else (False, True):
-        offset, share, reach = places.constant(layer, head, backwards=turned)
-        enough = reach >= HALF and reach * len(places.query) >= MIN_SENTENCE_ROWS
-        if share >= POSITIONAL and enough:
-            role_of = role_rules.backwards if turned else role_rules.straight
+    """Yield the roles whose rule is met, in the order of `RULES`."""
+    strongest_keys, chance = measured.strongest_keys[kind], measured.chance[kind]
+    for backwards in (False,) if kind == "decoder" else (False, True):
+        offset, share, reach = strongest_keys.constant(layer, head, backwards=backwards)
+        reachable = reach >= HALF and reach * len(strongest_keys.query) >= MIN_SENTENCE_ROWS
+        if share >= POSITIONAL and reachable:
+            role_of = role_rules.backwards if backwards else role_rules.straight
             yield role_of(offset, share, kind, ("</s>",))
 
-    def much(name: str, twice: bool = False, rows: int = MIN_SENTENCE_ROWS) -> bool:
-        least = max(HALF, 2 * chance[name] if twice else 0.0)
-        return bool(measured.rows[kind][name].sum() >= rows and line[name] >= least)
+    def exceeds(name: str, twice: bool = False, rows: int = MIN_SENTENCE_ROWS) -> bool:
+        threshold = max(HALF, 2 * chance[name] if twice else 0.0)
+        return bool(measured.rows[kind][name].sum() >= rows and line[name] >= threshold)
 
-    if kind == "cross" and much("aligned"):
+    if kind == "cross" and exceeds("aligned"):
         yield Role("aligner", "↔", "looks at what it writes next", float(line["aligned"]))
-    if kind == "cross" and much("aligned_input"):
+    if kind == "cross" and exceeds("aligned_input"):
         yield Role("aligner", "↔−1", "looks at what was just written", float(line["aligned_input"]))
     if kind == "encoder":
-        yield from _within(measured, line)
-    if kind == "encoder" and layer == 0 and much("rare", twice=True):
+        yield from _relation_roles(measured, line)
+    if kind == "encoder" and layer == 0 and exceeds("rare", twice=True):
         yield Role("rare", "!", "looks at the rarest token", float(line["rare"]))
-    if much("duplicate", twice=True, rows=MIN_ROWS):
+    if exceeds("duplicate", twice=True, rows=MIN_ROWS):
         text = "copies" if kind == "cross" else "looks for its own word elsewhere"
         yield Role("duplicate", "=", text, float(line["duplicate"]))
-    if much("punctuation"):
+    if exceeds("punctuation"):
         text = "looks at punctuation"
         yield Role("punctuation", ".,", text, float(line["punctuation"]))
     ends = {"last": ("</s>, the last token", float(line["last"]))} if kind != "decoder" else {}
     first = "<s>, the first token" if kind == "decoder" else "the first token"
-    for name, (where, share) in (ends | {"first": (first, _first(measured, line, kind))}).items():
+    for name, (place, share) in (
+        ends | {"first": (first, _first_token_share(measured, line, kind))}
+    ).items():
         if share >= SINK and measured.rows[kind][name].sum() >= MIN_SENTENCE_ROWS:
-            yield Role("sink", name, f"rests on {where}", share)
-    if much("delimiters"):
+            yield Role("sink", name, f"rests on {place}", share)
+    if exceeds("delimiters"):
         text = "rests on punctuation and the ends of the sentence"
         yield Role("sink", "ends", text, float(line["delimiters"]))
 
 
-def _within(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
-    """What an encoder head finds more often than the best offset does, the clearest first."""
-    found: list[tuple[float, str]] = []
-    for name in WITHIN:
+def _relation_roles(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
+    """Yield the relations an encoder head finds more often than the best offset, the clearest
+    first."""
+    candidates: list[tuple[float, str]] = []
+    for name in SOURCE_RELATIONS:
         if measured.rows["encoder"][name].sum() >= MIN_ROWS:
-            more = float(line[name]) - measured.best_offsets[name][1]
-            # Half a billionth of a row is rounding.
-            found += [(more, name)] if more >= MARGIN - 1e-9 else []
+            margin = float(line[name]) - measured.best_offsets[name][1]
+            # The tolerance is for rounding.
+            candidates += [(margin, name)] if margin >= MARGIN - 1e-9 else []
     for group in ("syntactic", PIECES):
-        for _, name in sorted(found, reverse=True):
+        for _, name in sorted(candidates, reverse=True):
             if (name in RELATIONS) == (group == "syntactic"):
-                yield Role(group, *WITHIN_TEXTS[name], float(line[name]))
+                yield Role(group, *RELATION_TEXTS[name], float(line[name]))
 
 
-def _first(measured: HeadMeasures, line: pd.Series, kind: str) -> float:
-    """The weight on the first token, without the decoder's first rows: each has all of it there."""
+def _first_token_share(measured: HeadMeasures, line: pd.Series, kind: str) -> float:
+    """Return the weight on the first token, without the decoder's first rows, which have no "
+    "choice."""
     share, rows = float(line["first"]), measured.rows[kind]["first"]
     if kind != "decoder":
         return share

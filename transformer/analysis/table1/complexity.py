@@ -19,8 +19,10 @@ from transformer.model.rivals import RIVALS, RivalConfig
 
 @dataclass(frozen=True)
 class Order:
-    """One row of Table 1: its three formulas as text, and their values without O(·)'s constant. The
-    functions take n, d, k and r."""
+    """One row of Table 1: its three formulas as text, and their values without O(·)'s constant.
+
+    The functions take n, d, k and r.
+    """
 
     complexity: str
     sequential: str
@@ -50,35 +52,39 @@ TABLE_1: Mapping[str, Order] = MappingProxyType(
         ),
         "restricted": Order(
             "r · n · d", "1", "n / r",
-            # A neighbourhood wider than the sequence is the sequence.
+            # A neighbourhood is at most the whole sequence.
             lambda n, d, k, r: min(r, n) * n * d, lambda n, d, k, r: 1,
             lambda n, d, k, r: max(n / r, 1),
         ),
     }
 )  # fmt: skip
-"""By the names of `model.rivals.RIVALS`; in the paper's order."""
+"""By the names of `model.rivals.RIVALS`, in the paper's order."""
 
 
 def separable(n: int, d: int, k: int) -> int:
-    """k·n·d + n·d² multiplications of a separable convolution (section 4, last paragraph but one).
-    With k = n that is what self-attention and a position-wise feed-forward layer take together."""
+    """Return k·n·d + n·d² multiplications of a separable convolution (section 4, second-last
+    paragraph).
+
+    With k = n that equals self-attention plus a position-wise feed-forward layer.
+    """
     return k * n * d + n * d**2
 
 
 def formulas(n: int, d: int, k: int, r: int) -> pd.DataFrame:
-    """Table 1 evaluated: a row a layer; columns "cost", "steps" (sequential) and "path"."""
-    made = [(one.cost, one.steps, one.length) for one in TABLE_1.values()]
-    rows = [[float(of(n, d, k, r)) for of in each] for each in made]
+    """Evaluate Table 1: a row for each layer; columns "cost", "steps" (sequential) and "path"."""
+    functions = [(order.cost, order.steps, order.length) for order in TABLE_1.values()]
+    rows = [[float(of(n, d, k, r)) for of in each] for each in functions]
     return pd.DataFrame(rows, pd.Index(list(TABLE_1), name="layer"), ["cost", "steps", "path"])
 
 
-def crossing(one: str, other: str, d: int, k: int, r: int) -> float:
-    """The length n at which two layers of Table 1 cost the same; NaN if that is at none, or all.
+def crossing(first: str, second: str, d: int, k: int, r: int) -> float:
+    """Return the length n at which two layers of Table 1 cost the same; NaN if there is none, or
+    all.
 
     Each cost is c·n^p for sequences longer than r: the curves meet where n = (c₂/c₁)^(1/(p₁−p₂)).
     """
     far = 2 * r + 2
-    costs = [TABLE_1[name].cost for name in (one, other)]
+    costs = [TABLE_1[name].cost for name in (first, second)]
     powers = [round(math.log2(cost(2 * far, d, k, r) / cost(far, d, k, r))) for cost in costs]
     scales = [cost(far, d, k, r) / far**p for cost, p in zip(costs, powers, strict=True)]
     if powers[0] == powers[1]:
@@ -91,21 +97,21 @@ class Count:
     """Multiplications, each with its addition, of one forward pass of one sequence.
 
     Attributes:
-        by: how many each weight of the layer takes part in; "" are products of positions with
-            positions, in which no weight does.
+        by: number of multiplications with each weight of the layer; "" are products of positions
+            with positions, which use no weight.
     """
 
     layer: str
     by: Mapping[str, int]
 
     @property
-    def whole(self) -> int:
-        """All of the layer."""
+    def total(self) -> int:
+        """All multiplications of the layer."""
         return sum(self.by.values())
 
     @property
     def mixing(self) -> int:
-        """Those in which one position hears of another: what Table 1 speaks of."""
+        """Multiplications that pass information between positions, which Table 1 counts."""
         return self.by[MIXING[self.layer]]
 
 
@@ -115,27 +121,27 @@ MIXING = {
     "convolutional": "convolution.weight",
     "restricted": "",
 }
-"""Each layer's weight that carries something from position to position (see `Count.by`)."""
+"""Each layer's weight that passes information from position to position (see `Count.by`)."""
 
 
 def count(layer: str, n: int, d: int, k: int = 3, r: int = 15) -> Count:
     """Run a layer of `RIVALS` and count the multiplications of its matrix products.
 
-    What is counted is what PyTorch's own FLOP counter has a formula for (matrix products and
-    convolutions; two FLOPs are one multiplication with its addition), each credited to the weight
-    it reads. Softmax, tanh, scaling and biases, which grow with n² or n·d, are not. Raises
-    ValueError for sizes that cannot be, or a layer that there is not.
+    It counts the operations for which PyTorch's FLOP counter has a formula (matrix products and
+    convolutions; two FLOPs are one multiplication with its addition), each assigned to the weight
+    it uses. Softmax, tanh, scaling and biases, which grow with n² or n·d, are not counted. Raises
+    ValueError for invalid sizes, or an unknown layer.
     """
     if layer not in RIVALS:
-        raise ValueError(f"There is no layer {layer!r}; there is {', '.join(RIVALS)}.")
-    made = RIVALS[layer](RivalConfig(d, k=k, r=r))
-    with torch.no_grad(), _Products(made) as products:
-        made(torch.zeros(1, n, d))
+        raise ValueError(f"There is no layer {layer!r}; choose one of {', '.join(RIVALS)}.")
+    module = RIVALS[layer](RivalConfig(d, k=k, r=r))
+    with torch.no_grad(), _Products(module) as products:
+        module(torch.zeros(1, n, d))
     return Count(layer, MappingProxyType(products.by))
 
 
 class _Products(TorchDispatchMode):
-    """Counts the products that pass by, by the weight that takes part."""
+    """Counts matrix products by the weight they use."""
 
     def __init__(self, layer: nn.Module) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
@@ -154,16 +160,16 @@ class _Products(TorchDispatchMode):
         flops = flop_registry.get(func._overloadpacket)
         if flops is not None:
             name = self._named(args)
-            made = flops(*args, **(kwargs or {}), out_val=out) // 2
-            self.by[name] = self.by.get(name, 0) + made
+            n_products = flops(*args, **(kwargs or {}), out_val=out) // 2
+            self.by[name] = self.by.get(name, 0) + n_products
         return out
 
     def _named(self, args: Any) -> str:
-        """The weight, or a view of it, among the factors: what has one axis is added."""
+        """Return the name of the weight among the factors; a tensor with one axis is a bias."""
         read = [a for a in args if isinstance(a, torch.Tensor) and a.dim() > 1]
         return next((self._names[_storage(a)] for a in read if _storage(a) in self._names), "")
 
 
 def _storage(tensor: torch.Tensor) -> int:
-    """The same for a weight and its views."""
+    """Return an identifier that a weight shares with its views."""
     return int(tensor.untyped_storage()._cdata)

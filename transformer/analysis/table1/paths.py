@@ -1,4 +1,4 @@
-"""How far a signal gets in the layers of Table 1, read from gradients (section 4 of the paper)."""
+"""Path lengths of the layers of Table 1, read from gradients (section 4 of the paper)."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ from transformer.cancellation import check_cancelled
 from transformer.model.rivals import RIVALS, RivalConfig, stack
 
 STACKS = (*RIVALS, "dilated")
-"""What can be stacked: "convolutional" is contiguous, as in ConvS2S (Gehring et al. 2017), the
-dilations of "dilated" grow as in ByteNet (Kalchbrenner et al. 2016)."""
-MOST_LAYERS = 600
+"""Layers that can be stacked: "convolutional" is contiguous, as in ConvS2S (Gehring et al. 2017),
+the dilations of "dilated" grow as in ByteNet (Kalchbrenner et al. 2016)."""
+MAX_LAYERS = 600
 WIDTH = 4
-"""d of the layers that are measured: who hears of whom does not depend on it."""
+"""d of the measured layers; which positions are connected does not depend on it."""
 
 
 def receptive_field(
     name: str, n: int, n_layers: int, k: int = 3, r: int = 15
 ) -> Bool[Tensor, "layers n"]:
-    """Which inputs the last position hears of, layer by layer.
+    """Return which inputs reach the last position, layer by layer.
 
-    Row i is about a stack of i layers, row 0 about none: True where the gradient of the last
-    position's output with respect to that input is not zero. One backward pass through a stack
-    with random weights, in float64, so that a weak gradient is still not zero.
+    Row i is for a stack of i layers, row 0 for none: True where the gradient of the last position's
+    output with respect to that input is not zero. One backward pass through a stack with random
+    weights, in float64, so that weak gradients do not become zero.
 
     Args:
         name: one of `STACKS`.
         n_layers: of the deepest stack.
 
     Raises:
-        ValueError: for a name that there is not, or sizes that cannot be.
+        ValueError: for an unknown name, or invalid sizes.
     """
-    # From the top down: the layers above a state are a stack of their own, the smallest dilation
-    # uppermost. Whether one position hears of another does not depend on their order.
+    # From the top down: the layers above a state form a stack, with the smallest dilation on top.
+    # Which positions are connected does not depend on the order of the layers.
     check_cancelled()
     layers = reversed(stack(name, RivalConfig(WIDTH, k=k, r=r), n_layers))
     with torch.enable_grad():
@@ -51,29 +51,31 @@ def receptive_field(
 
 
 def layers_needed(name: str, n: int, k: int = 3, r: int = 15) -> float:
-    """The fewest layers after which the last of n positions hears of the first, measured. Infinite
-    where no number of layers helps, NaN where `MOST_LAYERS` are not enough to tell."""
+    """Return the fewest layers that connect the first of n positions to the last, measured.
+
+    Infinite if no number of layers suffices, NaN if `MAX_LAYERS` are too few to tell.
+    """
     if n == 1:
         return 0
-    wanted = path_length(name, n, k, r)
-    if wanted == math.inf:  # nothing arrives: a few layers show it as well as many
+    expected = path_length(name, n, k, r)
+    if expected == math.inf:  # no connection: a few layers show it as well as many
         return math.inf if not receptive_field(name, n, 3, k, r)[-1, 0] else math.nan
-    # One layer more than the formula says: had it said too little, or too much, that would show.
-    found = receptive_field(name, n, min(int(wanted) + 1, MOST_LAYERS), k, r)[:, 0].nonzero()
-    return int(found[0]) if len(found) else math.nan
+    # One layer more than the formula says, so that the measurement can contradict it.
+    reaching = receptive_field(name, n, min(int(expected) + 1, MAX_LAYERS), k, r)[:, 0].nonzero()
+    return int(reaching[0]) if len(reaching) else math.nan
 
 
 def path_length(name: str, n: int, k: int = 3, r: int = 15) -> float:
-    """The same by a formula that leaves no constant out; O(·) in Table 1 does.
+    """Return the path length by an exact formula; O(·) in Table 1 omits constants.
 
-    A centred kernel or neighbourhood of width w carries (w−1)/2 positions a layer, towards each
-    side: ⌈(n−1) / ((w−1)/2)⌉ layers, about 2n/w for the paper's n/k and n/r. Dilations 1, m, m² …
-    with m = (k+1)/2 carry m^L − 1 in L layers: ⌈log_m n⌉ for the paper's log_k n, which is that of
-    a kernel that looks to one side alone. A recurrent layer is one layer, whose n−1 steps follow
-    each other; see `steps`. Raises ValueError for a name that there is not.
+    A centred kernel or neighbourhood of width w reaches (w−1)/2 positions per layer on each side:
+    ⌈(n−1) / ((w−1)/2)⌉ layers, about 2n/w for the paper's n/k and n/r. Dilations 1, m, m² … with m
+    = (k+1)/2 reach m^L − 1 in L layers: ⌈log_m n⌉ for the paper's log_k n, which is that of a
+    one-sided kernel. A recurrent layer is one layer with n−1 sequential steps; see `steps`. Raises
+    ValueError for an unknown name.
     """
     if name not in STACKS:
-        raise ValueError(f"There is no stack of {name!r}; there is {', '.join(STACKS)}.")
+        raise ValueError(f"There is no stack of {name!r}; choose one of {', '.join(STACKS)}.")
     if n == 1:
         return 0
     if name in ("self-attention", "recurrent"):
@@ -90,10 +92,11 @@ def path_length(name: str, n: int, k: int = 3, r: int = 15) -> float:
 
 
 def chain(name: str, n: int, k: int = 3, r: int = 15) -> int:
-    """Operations of one layer that wait for each other: the longest chain in its autograd graph.
+    """Return the number of sequential operations of one layer: the longest chain in its autograd
+    graph.
 
-    What Table 1 calls sequential operations. Each link is one tensor operation of PyTorch, however
-    many numbers it makes at once: views and transpositions count too.
+    Table 1 calls them sequential operations. Each is one tensor operation of PyTorch, however
+    large; views and transpositions count too.
     """
     layer = RIVALS[name](RivalConfig(WIDTH, k=k, r=r))
     with torch.enable_grad():
@@ -102,15 +105,20 @@ def chain(name: str, n: int, k: int = 3, r: int = 15) -> int:
 
 
 def steps(n: int) -> int:
-    """Steps of a recurrent layer between the first input and the last output, from its graph. Its
-    chain for n positions is that for one, and a product and a tanh for each step more."""
+    """Return the steps of a recurrent layer between the first input and the last output.
+
+    Read from its graph: each further position adds a product and a tanh to the chain for one.
+    """
     return (chain("recurrent", n) - chain("recurrent", 1)) // 2
 
 
 def lengths(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataFrame:
-    """A row a stack and length n: columns "layer", "n", "measured" (layers until the last position
-    hears of the first), "formula" (`path_length`), and "chain" (operations of one layer that wait
-    for each other; NaN for "dilated", whose layers are convolutions)."""
+    """Return a row for each stack and length n.
+
+    Columns: "layer", "n", "measured" (layers until the first position reaches the last), "formula"
+    (`path_length`), and "chain" (sequential operations of one layer; NaN for "dilated", whose
+    layers are convolutions).
+    """
     rows = [
         {
             "layer": name,
@@ -126,16 +134,17 @@ def lengths(sizes: Iterable[int], k: int = 3, r: int = 15) -> pd.DataFrame:
 
 
 def _longest(end: Any) -> int:
-    """Nodes on the longest way from `end` to a leaf; without recursion, which n steps exhaust."""
+    """Return the nodes on the longest path from `end` to a leaf, without recursion (n may be
+    large)."""
     depth: dict[Any, int] = {}
     waiting = [end]
     while waiting:
         node = waiting[-1]
-        before = [back for back, _ in node.next_functions if back is not None]
-        unknown = [back for back in before if back not in depth]
-        if unknown:
-            waiting += unknown
+        parents = [parent for parent, _ in node.next_functions if parent is not None]
+        unvisited = [parent for parent in parents if parent not in depth]
+        if unvisited:
+            waiting += unvisited
             continue
         waiting.pop()
-        depth[node] = 0 if not before else 1 + max(depth[back] for back in before)
+        depth[node] = 0 if not parents else 1 + max(depth[parent] for parent in parents)
     return depth[end]

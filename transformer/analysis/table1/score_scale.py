@@ -1,8 +1,8 @@
-"""What the length of queries and keys does to a softmax (section 3.2.1), measured.
+"""The effect of d_k on a softmax of dot products (section 3.2.1), measured.
 
-Footnote 4 of the paper: where the components of q and k are independent with mean 0 and variance
-1, q·k has mean 0 and variance d_k. A softmax of such scores is a choice that hardly a gradient
-changes; 1/√d_k brings the variance back to 1, whatever d_k.
+Footnote 4 of the paper: if the components of q and k are independent with mean 0 and variance 1,
+q·k has mean 0 and variance d_k. A softmax of such large scores is almost a hard choice with tiny
+gradients; 1/√d_k makes the variance 1 for any d_k.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from transformer.config import Score
 from transformer.inference.trace import WEIGHTS, Trace
 
 KINDS: dict[Score, str] = {"scaled_dot": "q·k / √d_k", "dot": "q·k", "additive": "v·tanh(q + k)"}
-"""The score functions of `model.attention.ScoreFunction`, as they are written."""
+"""The score functions of `model.attention.ScoreFunction`, as formulas."""
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 KEYS = 32  # of a row, about a sentence
 ROWS = 256
 STILL = 0.01
-"""A softmax whose Jacobian's norm is below this hardly moves, whatever moves its scores. Over two
-equal weights the norm is 0.5, over 32 equal ones 0.17."""
+"""A softmax is counted as saturated if the norm of its Jacobian is below this. Over two equal
+weights the norm is 0.5, over 32 equal ones 0.17."""
 
 Rows = Float[np.ndarray, "rows keys"]
 Row = Float[np.ndarray, "rows"]
@@ -34,11 +34,11 @@ Row = Float[np.ndarray, "rows"]
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """Rows of attention of random queries, each over its own random keys.
+    """Attention rows of random queries, each over its own random keys.
 
     Attributes:
         scores, weights: of each key; the weights of a row sum to 1.
-        answers: ‖∂w_j/∂q‖ of each key j: how its weight answers to a change of the query.
+        answers: ‖∂w_j/∂q‖ of each key j: the sensitivity of its weight to the query.
         gradient: ‖∂w/∂q‖ of each row, over all its keys (Frobenius norm).
     """
 
@@ -52,10 +52,10 @@ class Draw:
 
 
 def draw(d_k: int, *, keys: int = KEYS, rows: int = ROWS, seed: int = 1) -> dict[Score, Draw]:
-    """Queries and keys with independent components of mean 0 and variance 1, by every score.
+    """Draw queries and keys with independent components of mean 0 and variance 1, for every score.
 
     All three score the same queries and keys. The v of "additive" is drawn for each row as a new
-    layer draws it, evenly from -1/√d_k to 1/√d_k. Raises ValueError for a size below 1.
+    layer initializes it, uniformly from -1/√d_k to 1/√d_k. Raises ValueError for a size below 1.
     """
     if min(d_k, keys, rows) < 1:
         raise ValueError(f"d_k, keys and rows must be at least 1, not {d_k}, {keys} and {rows}")
@@ -75,31 +75,35 @@ def draw(d_k: int, *, keys: int = KEYS, rows: int = ROWS, seed: int = 1) -> dict
 
 
 def _attended(scores: Rows, slopes: Float[np.ndarray, "rows keys d_k"], scale: float) -> Draw:
-    """`slopes` · `scale` is ∂s_j/∂q; ∂w_j/∂q = w_j · (∂s_j/∂q - Σ_i w_i ∂s_i/∂q)."""
+    """Apply softmax; `slopes` · `scale` is ∂s_j/∂q, and ∂w_j/∂q = w_j · (∂s_j/∂q - Σ_i w_i
+    ∂s_i/∂q)."""
     weights = softmax(scores)
-    apart = slopes - weights[:, None, :].astype(np.float32) @ slopes
-    squares = np.einsum("rkd,rkd->rk", apart, apart).astype(np.float64)
+    centred = slopes - weights[:, None, :].astype(np.float32) @ slopes
+    squares = np.einsum("rkd,rkd->rk", centred, centred).astype(np.float64)
     return Draw(scores, weights, scale * weights * np.sqrt(squares))
 
 
 def softmax(scores: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows keys"]:
-    """Along the keys; a score of -∞ is a key that may not be attended to."""
+    """Return the softmax along the keys; a score of -∞ is a masked key."""
     powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
 
 
 def jacobian(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows"]:
-    """‖∂w/∂s‖ of a softmax with these weights: of the matrix diag(w) - w wᵀ (Frobenius norm). Its
-    square is Σ w² - 2 Σ w³ + (Σ w²)². At most ½, with two weights of ½; 0 with one of 1."""
+    """Return the Frobenius norm of the Jacobian ∂w/∂s = diag(w) - w wᵀ of a softmax with these
+    weights.
+
+    Its square is Σ w² - 2 Σ w³ + (Σ w²)². At most ½, with two weights of ½; 0 with one of 1.
+    """
     w = np.asarray(weights, np.float64)
-    others = w.sum(axis=-1, keepdims=True) - w  # 1 - w, exact enough where w is nearly 1
+    complement = w.sum(axis=-1, keepdims=True) - w  # 1 - w, exact enough where w is nearly 1
     squares = w**2
     off = squares.sum(axis=-1) ** 2 - (squares**2).sum(axis=-1)
-    return np.asarray(np.sqrt((squares * others**2).sum(axis=-1) + np.maximum(off, 0)))
+    return np.asarray(np.sqrt((squares * complement**2).sum(axis=-1) + np.maximum(off, 0)))
 
 
 def entropy(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows"]:
-    """−Σ w · log2 w of each row, in bits."""
+    """Return −Σ w · log2 w of each row, in bits."""
     w = np.asarray(weights, np.float64)
     return np.asarray((w * np.abs(np.log2(np.where(w > 0, w, 1.0)))).sum(axis=-1))
 
@@ -107,43 +111,43 @@ def entropy(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*row
 def measure(
     widths: Sequence[int] = WIDTHS, *, keys: int = KEYS, rows: int = ROWS, seed: int = 1
 ) -> pd.DataFrame:
-    """Every score function at every width: a line each, measured over random rows.
+    """Measure every score function at every width over random rows: a row each.
 
     Columns: "d_k", "score"; "variance" of a row's scores (mean over rows) and "expected", the
-    closed form; "largest", mean of the greatest weight; "entropy", mean, bits; "jacobian", median
-    of the norm of the softmax's Jacobian; "still", share of rows with less than `STILL`;
-    "gradient", median of the gradient's norm at q, with "gradient_low" and "gradient_high", its
-    quartiles, and "gradient_mean". Raises ValueError as `draw`.
+    closed form; "largest", mean of the largest weight; "entropy", mean, bits; "jacobian", median of
+    the norm of the softmax's Jacobian; "still", share of rows with less than `STILL`; "gradient",
+    median of the gradient's norm at q, with "gradient_low" and "gradient_high", its quartiles, and
+    "gradient_mean". Raises ValueError as `draw`.
     """
     lines = []
     for d_k in widths:
-        for kind, drawn in draw(d_k, keys=keys, rows=rows, seed=seed).items():
-            norms = jacobian(drawn.weights)
-            low, middle, high = np.quantile(drawn.gradient, (0.25, 0.5, 0.75))
+        for kind, sample in draw(d_k, keys=keys, rows=rows, seed=seed).items():
+            norms = jacobian(sample.weights)
+            low, middle, high = np.quantile(sample.gradient, (0.25, 0.5, 0.75))
             lines.append(
                 {
                     "d_k": d_k,
                     "score": kind,
-                    "variance": drawn.scores.var(axis=-1, ddof=1).mean(),
+                    "variance": sample.scores.var(axis=-1, ddof=1).mean(),
                     "expected": variance(kind, d_k),
-                    "largest": drawn.weights.max(axis=-1).mean(),
-                    "entropy": entropy(drawn.weights).mean(),
+                    "largest": sample.weights.max(axis=-1).mean(),
+                    "entropy": entropy(sample.weights).mean(),
                     "jacobian": np.median(norms),
                     "still": (norms < STILL).mean(),
                     "gradient": middle,
                     "gradient_low": low,
                     "gradient_high": high,
-                    "gradient_mean": drawn.gradient.mean(),
+                    "gradient_mean": sample.gradient.mean(),
                 }
             )
     return pd.DataFrame(lines)
 
 
 def variance(kind: Score, d_k: int) -> float:
-    """The variance of the scores in one row, in the mean over rows, of `draw`'s numbers.
+    """Return the expected variance of the scores in one row, for the numbers of `draw`.
 
-    q·k has |q|², in the mean d_k (footnote 4); scaled, 1. v·tanh(q + k) has d_k · E[v²] times what
-    tanh(q + k) varies by with k, and E[v²] = 1/(3·d_k): a number without d_k.
+    For q·k it is |q|², d_k on average (footnote 4); scaled, 1. For v·tanh(q + k) it is d_k · E[v²]
+    times the variance of tanh(q + k) over k, and E[v²] = 1/(3·d_k), so d_k cancels.
     """
     if kind == "dot":
         return float(d_k)
@@ -157,16 +161,16 @@ def variance(kind: Score, d_k: int) -> float:
 
 
 VERSIONS = ("unscaled", "as it is", "scaled twice")
-"""What `heads` tells of each head: its scores times √d_k, as they are, and divided by √d_k."""
+"""Versions of each head in `heads`: its scores times √d_k, unchanged, and divided by √d_k."""
 
 
 def heads(trace: Trace) -> pd.DataFrame:
-    """The scores of a real model's heads, and what their softmax would be with another scale.
+    """Return statistics of the scores of a real model's heads, also with other scales.
 
-    A line each head and version of `VERSIONS`: "kind", "layer", "head", "version", "variance" of a
-    row's scores (mean over rows), "largest", "entropy", "jacobian", "still" as in `measure`, here
+    A row for each head and version of `VERSIONS`: "kind", "layer", "head", "version", "variance" of
+    a row's scores (mean over rows), "largest", "entropy", "jacobian", "still" as in `measure`, here
     over the rows of this sentence with two keys or more. A model whose scores have no 1/√d_k is
-    "unscaled" as it is; then the other two divide by √d_k once and twice.
+    already "unscaled"; then the other two divide by √d_k once and twice.
 
     Args:
         trace: with the sites `hook_scores`.
@@ -190,15 +194,17 @@ def heads(trace: Trace) -> pd.DataFrame:
                     for head, figures in enumerate(_figures(scores * factor))
                 ]
     if not lines:
-        raise ValueError("this trace was recorded without scores: ask for the sites hook_scores")
+        raise ValueError("this trace was recorded without scores: record the sites hook_scores")
     return pd.DataFrame(lines)
 
 
 def _allowed(
     scores: Float[np.ndarray, "heads query key"], causal: bool
 ) -> Float[np.ndarray, "heads rows key"]:
-    """-∞ where the mask lets nobody look, for scores are recorded before it (section 3.2.3); only
-    the rows with a choice."""
+    """Set masked scores to -∞, because scores are recorded before the mask (section 3.2.3).
+
+    Only rows with at least two keys are returned.
+    """
     if causal:
         future = np.triu(np.ones(scores.shape[1:], bool), k=1)
         scores = np.where(future, -np.inf, scores)
@@ -216,4 +222,6 @@ def _figures(scores: Float[np.ndarray, "heads query key"]) -> list[dict[str, flo
         "jacobian": np.median(norms, axis=-1),
         "still": (norms < STILL).mean(axis=-1),
     }
-    return [{name: float(of[head]) for name, of in table.items()} for head in range(len(scores))]
+    return [
+        {name: float(values[head]) for name, values in table.items()} for head in range(len(scores))
+    ]

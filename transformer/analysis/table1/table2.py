@@ -1,16 +1,17 @@
-"""What the paper reached: BLEU and training cost on newstest2014 (Table 2), beside its rivals."""
+"""The published results: BLEU and training cost on newstest2014 (Table 2), with those of other
+models."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 P100 = 9.5e12
-"""Floating-point operations a second that the paper reckons for one of its GPUs (footnote 5)."""
+"""Floating-point operations per second that the paper assumes for one of its GPUs (footnote 5)."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """A row of Table 2; None where it has nothing.
+    """A row of Table 2; None where it has no entry.
 
     Attributes:
         kind: "ours" of the paper, "single" or "ensemble".
@@ -38,10 +39,11 @@ TABLE_2 = (
     Result("Transformer, base", "ours", 27.3, 38.1, 3.3e18, 3.3e18),
     Result("Transformer, big", "ours", 28.4, 41.8, 2.3e19, 2.3e19),
 )
-"""In the paper's order. Its cost stands once for both languages. 41.8 is the table's on arXiv; the
-proceedings' table, the abstract and section 6.1 have 41.0."""
+"""In the paper's order. The Transformer's cost is given once for both languages. 41.8 is from the
+table on arXiv; the proceedings' table, the abstract and section 6.1 have 41.0."""
 
 
 def cost(hours: float, gpus: int = 8, each: float = P100) -> float:
-    """Operations of a training as the paper estimates them (section 6.1): time × GPUs × speed."""
+    """Return the operations of a training as the paper estimates them (section 6.1): time × GPUs ×
+    speed."""
     return hours * 3600 * gpus * each

@@ -1,4 +1,4 @@
-"""How long the layers of Table 1 take as the sequence grows, and how steeply that grows."""
+"""How the time of the layers of Table 1 grows with the sequence length."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from transformer.model.rivals import RIVALS, RivalConfig
 LENGTHS = tuple(2**power for power in range(7, 13))
 """From 128 to 4096 positions."""
 BUDGET = 15.0
-"""Seconds of a core for all layers and lengths together, roughly."""
-PATIENCE = 2.5
-MEMORY = 200_000_000
-"""Bytes that one pass may keep, roughly; lengths that need more are left out."""
+"""Approximate CPU seconds for all layers and lengths together."""
+MAX_WAIT_FACTOR = 2.5
+MAX_MEMORY_BYTES = 200_000_000
+"""Approximate memory of one pass in bytes; lengths that need more are left out."""
 Numbers = npt.NDArray[np.float64]
 PASSES = ("forward", "backward", "products")
 MAX_PASSES = 20
-"""Passes that are timed of one layer and length, at most."""
+"""Maximum number of timed passes per layer and length."""
 FITTED = 256
-"""Slopes are fitted from this length on: below, calling an operation costs more than doing it."""
+"""Slopes are fitted from this length on; for shorter sequences the overhead of a call dominates."""
 
 
 @dataclass(frozen=True)
 class Timing:
     """Seconds of one layer for one sequence of n vectors, the median of `runs` passes.
 
-    They are seconds of this process's own work (`time.process_time`), on one thread those of a
-    core: what others do on the machine meanwhile makes it wait, and does not count.
+    They are CPU seconds of this process (`time.process_time`), on one thread: other processes on
+    the machine delay it but do not count.
 
     Attributes:
         products: multiplications of the forward pass, counted (`complexity.count`).
@@ -54,12 +54,12 @@ class Timing:
 
 @dataclass(frozen=True)
 class Slope:
-    """A power law fitted: seconds grow as n to the `slope`.
+    """A fitted power law: seconds grow as n to the `slope`.
 
     Attributes:
-        error: standard error of the slope; NaN with fewer than three lengths, for two points lie on
-            a line whatever they are.
-        lengths: how many lengths it was fitted to.
+        error: standard error of the slope; NaN with fewer than three lengths, because a line always
+            fits two points.
+        lengths: number of lengths in the fit.
     """
 
     slope: float
@@ -68,34 +68,35 @@ class Slope:
 
 
 def measure(d: int = 64, k: int = 3, r: int = 15, budget: float = BUDGET) -> Iterator[Timing]:
-    """Forward and backward time of every layer, a length after the other, the shortest first.
+    """Time forward and backward passes of every layer, for one length after the other, the shortest
+    first.
 
-    For a process with one thread (`torch.set_num_threads(1)`): the seconds of several would be
-    added up. Each is repeated for its share of the budget, at least three times after one that does
-    not count. A layer goes no further when its next length would not fit into what is left, or not
-    into `MEMORY`; all end when a busy machine has let `PATIENCE` times the budget pass. Raises
-    ValueError for sizes that cannot be.
+    For a process with one thread (`torch.set_num_threads(1)`): CPU seconds of several threads would
+    be added up. Each measurement is repeated for its share of the budget, at least three times
+    after a warm-up. A layer stops when its next length would not fit the remaining budget or
+    `MAX_MEMORY_BYTES`; all stop when, on a busy machine, `MAX_WAIT_FACTOR` times the budget has
+    passed. Raises ValueError for invalid sizes.
     """
     config = RivalConfig(d, k=k, r=r)
     layers = {name: RIVALS[name](config) for name in RIVALS}
     share = budget / (len(LENGTHS) * len(layers))
     last = dict.fromkeys(layers, 0.0)  # of its last pass; infinite: it went as far as it can
-    began, deadline = time.process_time(), time.perf_counter() + PATIENCE * budget
+    began, deadline = time.process_time(), time.perf_counter() + MAX_WAIT_FACTOR * budget
     for n in LENGTHS:
         for name, layer in layers.items():
-            left = budget - (time.process_time() - began)
+            remaining = budget - (time.process_time() - began)
             # A doubled length takes up to four times as long, and there are four passes or more.
-            if memory(name, n, config) > MEMORY or 16 * last[name] > left:
+            if memory(name, n, config) > MAX_MEMORY_BYTES or 16 * last[name] > remaining:
                 last[name] = math.inf
                 continue
             if time.perf_counter() > deadline:
                 return
-            yield (found := _timed(name, layer, n, config, share))
-            last[name] = found.forward + found.backward
+            yield (timing := _timed(name, layer, n, config, share))
+            last[name] = timing.forward + timing.backward
 
 
 def memory(name: str, n: int, config: RivalConfig) -> int:
-    """Bytes in float32 that a forward and backward pass keep, an estimate on the large side."""
+    """Return a generous estimate of the bytes in float32 that a forward and backward pass keep."""
     d, k, r = config.d, config.k, config.r
     numbers = {
         "self-attention": 4 * n**2 + 12 * n * d,
@@ -107,33 +108,43 @@ def memory(name: str, n: int, config: RivalConfig) -> int:
 
 
 def frame(timings: list[Timing]) -> pd.DataFrame:
-    """A row a measurement: layer, n, forward, backward (seconds), runs."""
-    return pd.DataFrame([asdict(one) for one in timings], columns=list(Timing.__annotations__))
+    """Return a row for each measurement: layer, n, forward, backward (seconds), runs."""
+    return pd.DataFrame(
+        [asdict(timing) for timing in timings], columns=list(Timing.__annotations__)
+    )
 
 
 def slope(n: Numbers, seconds: Numbers) -> Slope:
-    """Least squares of log(seconds) over log(n); the error from the scatter around the line."""
+    """Fit log(seconds) over log(n) by least squares; the error is from the residuals."""
     x, y = np.log(np.asarray(n, float)), np.log(np.asarray(seconds, float))
     if len(x) < 2:
         return Slope(math.nan, math.nan, len(x))
     x = x - x.mean()
     steep = float(x @ y / (x @ x))
-    rest = y - y.mean() - steep * x
-    error = math.sqrt(float(rest @ rest) / (len(x) - 2) / float(x @ x)) if len(x) > 2 else math.nan
+    residuals = y - y.mean() - steep * x
+    error = (
+        math.sqrt(float(residuals @ residuals) / (len(x) - 2) / float(x @ x))
+        if len(x) > 2
+        else math.nan
+    )
     return Slope(steep, error, len(x))
 
 
 def slopes(timings: list[Timing]) -> dict[str, dict[str, Slope]]:
-    """By layer and by `PASSES`, over lengths of `FITTED` and more. What the slope of the
-    multiplications is, the slopes of the seconds would be if each took equally long."""
-    found: dict[str, dict[str, Slope]] = {}
+    """Return the slopes by layer and by `PASSES`, over lengths of at least `FITTED`.
+
+    The seconds would have the slope of the multiplications if each multiplication took equally
+    long.
+    """
+    by_layer: dict[str, dict[str, Slope]] = {}
     for name in RIVALS:
-        points = [one for one in timings if one.layer == name and one.n >= FITTED]
-        n = np.array([one.n for one in points], float)
-        found[name] = {
-            way: slope(n, np.array([getattr(one, way) for one in points], float)) for way in PASSES
+        points = [timing for timing in timings if timing.layer == name and timing.n >= FITTED]
+        n = np.array([timing.n for timing in points], float)
+        by_layer[name] = {
+            pass_name: slope(n, np.array([getattr(timing, pass_name) for timing in points], float))
+            for pass_name in PASSES
         }
-    return found
+    return by_layer
 
 
 def _timed(name: str, layer: nn.Module, n: int, config: RivalConfig, seconds: float) -> Timing:
@@ -146,17 +157,19 @@ def _timed(name: str, layer: nn.Module, n: int, config: RivalConfig, seconds: fl
         torch.autograd.grad(out, [x, *layer.parameters()])
         passes.append((between - began, time.process_time() - between))
     forward, backward = (median(times) for times in zip(*passes[1:], strict=True))
-    products = count(name, n, config.d, config.k, config.r).whole
+    products = count(name, n, config.d, config.k, config.r).total
     return Timing(name, n, forward, backward, products, len(passes) - 1)
 
 
-def compute(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
-    """All measurements at the sizes `given`, "d", "k" and "r", in a process of its own, on one
-    core; what there is already is told with the progress."""
+def compute(sizes: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
+    """Run all measurements at the given sizes "d", "k" and "r", in their own process, on one core.
+
+    Results so far are passed to the progress callback.
+    """
     torch.set_num_threads(1)
     timings: list[dict[str, Any]] = []
-    for one in measure(**given):
-        timings.append(asdict(one))
+    for timing in measure(**sizes):
+        timings.append(asdict(timing))
         done = len(timings) / (len(LENGTHS) * len(RIVALS))
-        progress(done, f"measuring {one.layer}", {"timings": timings})
+        progress(done, f"measuring {timing.layer}", {"timings": timings})
     return {"timings": timings}

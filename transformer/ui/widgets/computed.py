@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.findings.finding import spread
+from transformer.analysis.findings.finding import evenly_spaced
 from transformer.analysis.reports import report
 from transformer.jobs import Computation
 from transformer.jobs.computation import report_computation
@@ -170,7 +170,7 @@ def preview_of(corpus: Corpus, *, linked: bool = False) -> Corpus | None:
         if len(each.source) + len(each.target) <= PREVIEW_LETTERS
         and (each.gold is not None or not linked)
     )
-    return spread(Corpus(corpus.name, short), PREVIEW) if short else None
+    return evenly_spaced(Corpus(corpus.name, short), PREVIEW) if short else None
 
 
 def preview_caption(few: Corpus, corpus: Corpus) -> None:

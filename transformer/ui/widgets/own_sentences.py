@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from transformer.analysis.corpora import Corpus, ours_for
+from transformer.analysis.corpora import Corpus, own_corpus_for
 from transformer.analysis.corpora.own_sentences import LANGUAGES
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
@@ -79,7 +79,7 @@ def _spelling(model: Model) -> str:
 
 @cached()
 def _bundled_corpus(limit: int, symbols: bool, target: str) -> Corpus:
-    return ours_for(target, limit, symbols=symbols)
+    return own_corpus_for(target, limit, symbols=symbols)
 
 
 @cached()

@@ -5,14 +5,14 @@ from __future__ import annotations
 from weakref import WeakKeyDictionary
 
 from transformer.analysis.alignment.aligner_head import AlignerHead
-from transformer.analysis.roles.sentence_heads import StandsOut, stand_out
+from transformer.analysis.roles.sentence_heads import SalientHead, salient_heads
 from transformer.figures.explorer import Notice
 from transformer.figures.state import State
 from transformer.ui.services.trace_cache import CachedTrace
 
 Parts = tuple[tuple[str, bool], ...]
 """Parts of a text, each with whether it is a word of the sentence."""
-_cache: WeakKeyDictionary[CachedTrace, dict[object, list[StandsOut]]] = WeakKeyDictionary()
+_cache: WeakKeyDictionary[CachedTrace, dict[object, list[SalientHead]]] = WeakKeyDictionary()
 _ENDS = {"</s>": "the end-of-sentence token", "<s>": "the start token"}
 
 
@@ -29,7 +29,7 @@ def first_look(
     if resolved["kind"] != "cross" or max(int(requested["layer"]), int(requested["head"])) >= 0:
         return resolved
     candidates = _notable_heads(cached_trace, measured)
-    aligner = next((notable for notable in candidates if notable.what == "aligns"), None)
+    aligner = next((notable for notable in candidates if notable.pattern == "aligns"), None)
     if aligner is None:
         return resolved
     return {**resolved, "layer": aligner.layer, "head": aligner.head, "word_row": aligner.to}
@@ -40,18 +40,18 @@ def story(cached_trace: CachedTrace, measured: AlignerHead | None = None) -> lis
     return [_notice(notable, cached_trace) for notable in _notable_heads(cached_trace, measured)]
 
 
-def _notable_heads(cached_trace: CachedTrace, measured: AlignerHead | None) -> list[StandsOut]:
+def _notable_heads(cached_trace: CachedTrace, measured: AlignerHead | None) -> list[SalientHead]:
     """Compute the notable heads once for each cached trace."""
     key = measured and (measured.layer, measured.head, measured.weights_to)
     by_aligner = _cache.setdefault(cached_trace, {})
     if key not in by_aligner:
-        by_aligner[key] = list(stand_out(cached_trace.trace, measured))
+        by_aligner[key] = list(salient_heads(cached_trace.trace, measured))
     return by_aligner[key]
 
 
-def _notice(notable: StandsOut, cached_trace: CachedTrace) -> Notice:
+def _notice(notable: SalientHead, cached_trace: CachedTrace) -> Notice:
     tokens = [f"q{row}" for row in notable.rows]
-    if notable.what == "rests":
+    if notable.pattern == "rests":
         last = 0 if notable.kind == "decoder" else len(cached_trace.trace.src_tokens) - 1
         tokens = [f"k{last}"]
     state: State = {"view": "heads", "kind": notable.kind}
@@ -62,29 +62,29 @@ def _notice(notable: StandsOut, cached_trace: CachedTrace) -> Notice:
     return Notice(_text_parts(notable), state)
 
 
-def _text_parts(notable: StandsOut) -> Parts:
+def _text_parts(notable: SalientHead) -> Parts:
     counts = f"{notable.count} of {notable.of}"
-    if notable.what == "aligns" and notable.measured:
+    if notable.pattern == "aligns" and notable.measured:
         return _aligner_parts(notable)
-    if notable.what == "aligns":
+    if notable.pattern == "aligns":
         more = (
             f" with weight {_format_weight(notable.weight)}. {counts} words give their source word "
             "more than half:"
         )
         return (
             ("To write ", False), (notable.word, True), (", this head attends to ", False),
-            (notable.other, True), (more, False),
+            (notable.attended_word, True), (more, False),
         )  # fmt: skip
-    if notable.what == "back":
+    if notable.pattern == "back":
         more = (
             f", with weight {_format_weight(notable.weight)}. {counts} words give the previous "
             "word more than half:"
         )
         return (
             (notable.word, True), (" attends to the previous word, ", False),
-            (notable.other, True), (more, False),
+            (notable.attended_word, True), (more, False),
         )  # fmt: skip
-    end = _ENDS.get(notable.other, "punctuation")
+    end = _ENDS.get(notable.attended_word, "punctuation")
     text = (
         f"{counts} heads are attention sinks: they give most of their weight to {end}. This one "
         f"gives it {_format_weight(notable.share)}:"
@@ -92,7 +92,7 @@ def _text_parts(notable: StandsOut) -> Parts:
     return ((text, False),)
 
 
-def _aligner_parts(notable: StandsOut) -> Parts:
+def _aligner_parts(notable: SalientHead) -> Parts:
     """Describe the best aligner by gold links, and how certain it is on this sentence."""
     when = "After writing " if notable.to == "input" else "To write "
     unsure = notable.of - notable.count
@@ -111,7 +111,7 @@ def _aligner_parts(notable: StandsOut) -> Parts:
     more += " On human-made links it is the best aligner of this model:"
     return (
         (when, False), (notable.word, True), (", this head attends most to ", False),
-        (notable.other, True), (more, False),
+        (notable.attended_word, True), (more, False),
     )  # fmt: skip
 
 

@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import Word
+from transformer.analysis.evidence.verdicts import VerdictWord
 from transformer.figures.interval_chart import interval, interval_line
 
-BADGES: dict[Word, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
+BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
     "holds": ("green", ":material/check_circle:"),
     "refuted": ("violet", ":material/cancel:"),
     "not shown": ("blue", ":material/help:"),
@@ -18,7 +18,7 @@ BADGES: dict[Word, tuple[Literal["green", "violet", "blue", "gray"], str]] = {
 }
 
 
-def badge(word: Word) -> None:
+def badge(word: VerdictWord) -> None:
     """The word with a sign of its own, so that nobody needs its colour."""
     colour, icon = BADGES[word]
     st.badge(word.capitalize(), color=colour, icon=icon)

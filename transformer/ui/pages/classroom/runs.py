@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import ENOUGH
+from transformer.analysis.evidence.verdicts import MIN_SEEDS
 from transformer.classroom import Classroom
 from transformer.figures.film import clearest_head
 from transformer.figures.wall import Card, thinned, wall_data
@@ -197,7 +197,7 @@ def student_runs(classroom: Classroom) -> None:
 
 def seed_count(race: str, members: int) -> int:
     """Return the number of seeds that is enough for a verdict and gives every student a run."""
-    return max(ENOUGH, -(-members // len(RACES[race].entries)))
+    return max(MIN_SEEDS, -(-members // len(RACES[race].entries)))
 
 
 def _start_race(classroom: Classroom) -> None:

@@ -16,7 +16,7 @@ import streamlit as st
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS, Published
-from transformer.analysis.findings.beside_checkpoint import KeptFinding, kept
+from transformer.analysis.findings.saved_findings import SavedFinding, load_findings
 from transformer.figures.interval_chart import measured as draw_effects
 from transformer.figures.interval_chart import text
 from transformer.jobs import Computation, ComputationStatus
@@ -43,7 +43,7 @@ def show(model: Model) -> None:
         "Published claims about attention heads, tested on this model. Click a claim for its rule "
         "and figures."
     )
-    shipped = kept(models.checkpoints()[model.name], model.hash, FINDINGS)
+    shipped = load_findings(models.checkpoints()[model.name], model.hash, FINDINGS)
     summary = st.container()
     with st.expander("Measure again or on other sentences", expanded=_is_expanded(shipped)):
         corpus = choose(model)
@@ -83,7 +83,7 @@ def show(model: Model) -> None:
     )
 
 
-def _is_expanded(shipped: Mapping[str, KeptFinding]) -> bool:
+def _is_expanded(shipped: Mapping[str, SavedFinding]) -> bool:
     """Return whether the visitor has chosen sentences, or the checkpoint has no shipped results."""
     return not shipped or state.view().corpus != ""
 
@@ -203,7 +203,7 @@ class FindingResult:
 
 
 def _latest_result(
-    model: Model, name: str, status: ComputationStatus, shipped: KeptFinding | None
+    model: Model, name: str, status: ComputationStatus, shipped: SavedFinding | None
 ) -> FindingResult | None:
     """Return the latest result of this server, else the one shipped with the checkpoint."""
     last = computation_service().latest(subject(model, name))
@@ -299,7 +299,7 @@ def measured_over(values: Mapping[str, Any], when: float = 0) -> str:
     return f"{at.tm_mday} {time.strftime('%b %Y', at)}, {sentences}"
 
 
-def _card(model: Model, corpus: Corpus, published: Published, shipped: KeptFinding | None) -> None:
+def _card(model: Model, corpus: Corpus, published: Published, shipped: SavedFinding | None) -> None:
     """Draw the finding's rule and its result on the chosen sentences, with a button to run it.
 
     Args:
@@ -307,8 +307,8 @@ def _card(model: Model, corpus: Corpus, published: Published, shipped: KeptFindi
     """
     st.markdown(f"**Rule.** {frame.plain(published.rule)}")
     computation = finding_computation(model, corpus, published.name)
-    n = min(len(corpus), published.most)
-    seconds = max(5, 5 * round(60 * published.minutes * n / published.most / 5))
+    n = min(len(corpus), published.max_sentences)
+    seconds = max(5, 5 * round(60 * published.minutes * n / published.max_sentences / 5))
     if computation_service().status(computation.key).status != "done":
         if shipped:
             _shipped_verdict(shipped)
@@ -318,7 +318,7 @@ def _card(model: Model, corpus: Corpus, published: Published, shipped: KeptFindi
         _measured_verdict(model, published, computation.key, values)
 
 
-def _shipped_verdict(shipped: KeptFinding) -> None:
+def _shipped_verdict(shipped: SavedFinding) -> None:
     """Draw the shipped verdict and its reason; the chart needs a run."""
     values = shipped.result
     with st.container(horizontal=True, vertical_alignment="center"):

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.inside.learning import MANY, Dropped, Smoothed, dropped, smoothed
+from transformer.analysis.inside.learning import N_MASKS, Dropped, Smoothed, dropped, smoothed
 from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace
@@ -98,7 +98,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     sublayer = f"encoder.layers.{layer}.ffn"
     result = dropped(model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed)
     rows = {
-        "FFN(x)": result.said,
+        "FFN(x)": result.sublayer_output,
         "Dropout(FFN(x))": np.where(result.mask == 0, np.nan, result.dropped),
         "change of y": result.normed_dropped - result.normed,
     }
@@ -107,7 +107,9 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         across="dimension", quantity="value", dark=dark(),
     )  # fmt: skip
     figure.update_traces(
-        x=[exact.first() + dimension for dimension in range(SHOWN_DIMENSIONS)][: len(result.said)]
+        x=[exact.first() + dimension for dimension in range(SHOWN_DIMENSIONS)][
+            : len(result.sublayer_output)
+        ]
     )
     figure.update_layout(margin={"l": 150})
     chart(figure, "learning-dropout")
@@ -116,8 +118,8 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         "Section 5.4: dropout is applied to the output of each sublayer, before the residual is "
         "added, and to the sums of embedding and position, with P_drop = 0.1 in the base model. "
         f"Shown: encoder, {exact.layer(layer)}, the first "
-        f"{min(SHOWN_DIMENSIONS, len(result.said))} of "
-        f"{len(result.said)} dimensions; dropped ones are empty. P_drop is rounded to a "
+        f"{min(SHOWN_DIMENSIONS, len(result.sublayer_output))} of "
+        f"{len(result.sublayer_output)} dimensions; dropped ones are empty. P_drop is rounded to a "
         "multiple of "
         "1/256. A trained model uses no dropout."
     )
@@ -128,12 +130,12 @@ def _dropout_summary(result: Dropped) -> str:
     if result.probability == 0:
         return "Nothing is dropped, so nothing changes."
     return (
-        f"**{result.count} of {len(result.said)}** numbers are dropped, each with probability "
-        f"{result.probability:.3f}. The others are multiplied by {factor:.3f}, which keeps the "
-        f"expected value: the mean over {MANY} masks differs from the network's output by "
-        f"{result.mean_apart:.1%}. The residual x is not dropped, so the output y changes little: "
-        f"its cosine similarity with the output without dropout is {result.turned:.3f}. Dropout "
-        "prevents units from relying on each other."
+        f"**{result.count} of {len(result.sublayer_output)}** numbers are dropped, each with "
+        f"probability {result.probability:.3f}. The others are multiplied by {factor:.3f}, which "
+        f"keeps the expected value: the mean over {N_MASKS} masks differs from the network's "
+        f"output by {result.mean_difference:.1%}. The residual x is not dropped, so the output y "
+        "changes little: its cosine similarity with the output without dropout is "
+        f"{result.cosine:.3f}. Dropout prevents units from relying on each other."
     )
 
 
@@ -148,24 +150,24 @@ def _smoothing(model: Model, trace: Trace) -> None:
     result = smoothed(trace, row, smoothing=view.smoothing)
     most_probable = [
         int(token_id)
-        for token_id in np.argsort(-result.said)[:SHOWN_TOKENS]
+        for token_id in np.argsort(-result.probabilities)[:SHOWN_TOKENS]
         if token_id != result.gold
     ]
     ids = [result.gold, *most_probable[: SHOWN_TOKENS - 1]]
     names = exact.tokens(model.translator.vocabulary.tokens(ids))
     figure = two_distributions(
-        names, result.target[ids].tolist(), result.said[ids].tolist(),
+        names, result.target[ids].tolist(), result.probabilities[ids].tolist(),
         names=("smoothed target", "model"), dark=dark(),
     )  # fmt: skip
     chart(figure, "learning-smoothing")
     st.html(_losses(result, names[0]))
-    vocabulary = len(result.said)
+    vocabulary = len(result.probabilities)
     st.markdown(
         f"Each of the {vocabulary:,} tokens of the vocabulary gets a target probability of at "
         f"least ε / V = {view.smoothing / vocabulary:.1e}. The loss cannot fall below the entropy "
-        f"of this target, **{result.least:.3f}**, and overconfidence is penalised: with a "
-        f"probability of 1 − 10⁻⁶ for the correct token the loss is {result.sure:.3f}. The paper "
-        "reports that this hurts perplexity but improves BLEU."
+        f"of this target, **{result.min_loss:.3f}**, and overconfidence is penalised: with a "
+        f"probability of 1 − 10⁻⁶ for the correct token the loss is {result.confident_loss:.3f}. "
+        "The paper reports that this hurts perplexity but improves BLEU."
     )
     st.caption(
         f"Section 5.4, with ε = 0.1. The correct token, {frame.plain(names[0])}, comes first, then "
@@ -175,10 +177,10 @@ def _smoothing(model: Model, trace: Trace) -> None:
 
 
 def _losses(result: Smoothed, correct_token: str) -> str:
-    share = f"{100 * result.said[result.gold]:.2f} %"
+    share = f"{100 * result.probabilities[result.gold]:.2f} %"
     rows = [
         ["without smoothing, −ln P", f"{result.plain_loss:.4f}", "0"],
-        [f"with ε = {result.smoothing:g}", f"{result.loss:.4f}", f"{result.least:.4f}"],
+        [f"with ε = {result.smoothing:g}", f"{result.loss:.4f}", f"{result.min_loss:.4f}"],
     ]
     about = f"Loss at this position in nats; the model gives {correct_token} {share}"
     return tables.html(about, ["", "loss", "minimum"], rows)

@@ -183,7 +183,7 @@ def _convolutions(result: Convolved, trace: Trace, stop: Stop) -> None:
         rows, columns = result.linear.shape
         st.caption(
             f"Over all {rows} × {columns} numbers the two forms differ by at most "
-            f"{result.apart:.0e}, "
+            f"{result.max_difference:.0e}, "
             "which is rounding. With kernel size 1 no position affects another: each position "
             f"alone gives the same result, up to {result.alone:.0e}. This is what “position-wise” "
             "means."
@@ -205,7 +205,7 @@ def _batch(batch: Batched) -> None:
             f"Here B = {len(batch.tokens)}: your sentence and {len(batch.tokens) - 1} examples."
         )
         rows = [
-            [step.what, f"({', '.join(step.axes)})", f"({', '.join(map(str, step.shape))})"]
+            [step.description, f"({', '.join(step.axes)})", f"({', '.join(map(str, step.shape))})"]
             for step in batch.steps
         ]
         tables.show("Tensors of this attention", ["", "axes", "here"], rows)
@@ -221,6 +221,6 @@ def _batch(batch: Batched) -> None:
             f"{100 * batch.padding:.0f} % of the positions are padding, which makes all sequences "
             "equally long. The mask hides padding: the largest weight on it is "
             f"{batch.on_padding:g}. Sentences of a batch do not affect each other: alone, the "
-            f"first one gives the same result, up to {batch.apart:.0e}. Elsewhere on this page B "
-            "is 1 and is left out."
+            f"first one gives the same result, up to {batch.max_difference:.0e}. Elsewhere on this "
+            "page B is 1 and is left out."
         )

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.alignment.leaderboard import WAYS
+from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS
 from transformer.analysis.corpora import Corpus
 from transformer.figures.glossary import tip
 from transformer.figures.headgrid import Grid, headgrid_data
@@ -117,7 +117,7 @@ print(board.table)""",
 def _grids(model: Model, heads: pd.DataFrame) -> None:
     view = state.view(Lab)
     grids = []
-    for by, to in WAYS:
+    for by, to in ALIGNMENT_METHODS:
         scores = heads[(heads["by"] == by) & (heads["to"] == to)].sort_values(["layer", "head"])
         rates = scores["aer"].to_numpy(dtype=np.float64).reshape(model.n_layers, model.n_heads)
         marks = [[f"{100 * (1 - rate):.0f}" for rate in layer_rates] for layer_rates in rates]

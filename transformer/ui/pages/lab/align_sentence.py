@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.alignment.leaderboard import By, To
+from transformer.analysis.alignment.leaderboard import ScoreKind, TargetRow
 from transformer.analysis.alignment.sentence_alignment import Aligned, aligned
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, Link, parse_links
@@ -49,8 +49,8 @@ def show(model: Model, texts: Corpus | None, leaderboard: Mapping[str, Any] | No
     _head_controls(model)
     view = state.view(Lab)
     corpus_gold = _corpus_gold(texts, cached_trace.trace)
-    by: By = "norms" if view.by == "norms" else "weights"
-    to: To = "input" if view.to == "input" else "output"
+    by: ScoreKind = "norms" if view.by == "norms" else "weights"
+    to: TargetRow = "input" if view.to == "input" else "output"
     site, trace = f"decoder.layers.{view.layer}.cross_attn.hook_", cached_trace.trace
     if by == "norms":
         trace = trace_cache.with_sites(model, cached_trace, [site + "value", site + "heads"])
@@ -187,7 +187,9 @@ print(found.to_frame())""",
     )
 
 
-def _shifted_by_one(alignment: Aligned, by: By, leaderboard: Mapping[str, Any] | None) -> None:
+def _shifted_by_one(
+    alignment: Aligned, by: ScoreKind, leaderboard: Mapping[str, Any] | None
+) -> None:
     """Compare the row of a word's predicting position with that of its reading position."""
     st.header("Shifted by one")
     st.markdown(

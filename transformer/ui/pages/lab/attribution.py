@@ -10,8 +10,8 @@ from plotly.graph_objects import Figure
 from transformer.analysis.attribution.direct_logits import KINDS, DirectLogits, direct_logits
 from transformer.analysis.attribution.token_attribution import (
     METHODS,
-    OF_TOKENS,
-    OF_VECTORS,
+    TOKEN_METHODS,
+    VECTOR_METHODS,
     shares,
     source_share,
     token_attribution,
@@ -172,7 +172,7 @@ def _one_token(model: Model, trace: Trace) -> None:
         step = _token_choice(trace)
         against, contrast_token = _contrast_choice(trace, step)
     longest = max(len(trace.src_tokens), len(trace.tgt_tokens))
-    requested = METHODS if against is None else OF_TOKENS
+    requested = METHODS if against is None else TOKEN_METHODS
     methods = tuple(
         name for name in requested if longest <= MAX_TOKENS_BY_METHOD.get(name, longest)
     )
@@ -180,11 +180,11 @@ def _one_token(model: Model, trace: Trace) -> None:
     share = _source_share(model, trace)
     _introduction(trace, step, contrast_token)
     if against is None:
-        _method_bars(model, trace, table, OF_VECTORS, step, None)
-        _explanations(share, model, OF_VECTORS, methods)
-    _method_bars(model, trace, table, OF_TOKENS, step, against)
+        _method_bars(model, trace, table, VECTOR_METHODS, step, None)
+        _explanations(share, model, VECTOR_METHODS, methods)
+    _method_bars(model, trace, table, TOKEN_METHODS, step, against)
     _completeness(trace, step, contrast_token, table.attrs["integrated"])
-    _explanations(share, model, OF_TOKENS, methods)
+    _explanations(share, model, TOKEN_METHODS, methods)
     _source_share_curve(share, _curve_figure(model, trace, step, dark(), exact.is_on(), share))
     _exports(model, trace, table, share, (step, against))
 
@@ -234,7 +234,7 @@ def _introduction(trace: Trace, step: int, contrast_token: str) -> None:
     st.markdown(
         f"Why “**{token}**” and not “**{escaped_token(contrast_token)}**”? To choose, {inputs}"
     )
-    names = ", ".join(TOKEN_MEASURES[name].title for name in OF_VECTORS)
+    names = ", ".join(TOKEN_MEASURES[name].title for name in VECTOR_METHODS)
     st.caption(
         f"{names} do not apply: they follow how vectors mix and ignore which token was chosen. "
         "The other two explain the difference of the two logits (Yin & Neubig 2022): positive "
@@ -252,7 +252,7 @@ def _method_bars(
 ) -> None:
     available = tuple(name for name in methods if name in table)
     figure = _bar_figure(model, trace, step, available, against, dark(), exact.is_on(), table)
-    chart(figure, "moves-answers" if methods == OF_VECTORS else "moves-speaks")
+    chart(figure, "moves-answers" if methods == VECTOR_METHODS else "moves-speaks")
     st.caption(
         "Above the gap: source tokens; below it: the tokens written so far. Each column is "
         "normalised to 100 %; the file below has the original numbers."

@@ -186,9 +186,9 @@ def _tables(
 def _rank_correlation(contributions: Contribution, left: str, right: str) -> None:
     """Draw the rank correlations of the measures over the head's cells."""
     ranks = contributions.correlations()
-    cells = int(contributions.open.sum())
+    cells = int(contributions.unmasked.sum())
     names = [CELL_MEASURES[name].label for name in (left, right)]
-    row, column = contributions.apart(left, right)
+    row, column = contributions.largest_disagreement(left, right)
     with st.container(border=True):
         st.markdown(
             f"Rank correlation of {names[0]} and {names[1]}: "

@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.dataset.writing import PAGE_BYTES
+from transformer.analysis.dataset.writing import MAX_PAGE_BYTES
 from transformer.analysis.interventions.switching import named_heads
 from transformer.figures.state import KINDS
 from transformer.jobs.computation import Computation, dataset_computation
@@ -141,8 +141,8 @@ def _head_choice(model: Model) -> str:
         list(names),
         format_func=names.__getitem__,
         placeholder="None: tables only",
-        help=f"Up to {PAGE_BYTES / 1e6:.0f} MB of weights: about 300 sentences of 25 tokens for "
-        "all heads of the checkpoint en-fr. Measures always cover all heads.",
+        help=f"Up to {MAX_PAGE_BYTES / 1e6:.0f} MB of weights: about 300 sentences of 25 tokens "
+        "for all heads of the checkpoint en-fr. Measures always cover all heads.",
         **controlled("traced", selected, lambda chosen: state.change(traced=",".join(chosen))),
     )
     return state.view(Lab).traced

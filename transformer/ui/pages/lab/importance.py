@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.corpora.passes import silent
-from transformer.analysis.findings.finding import spread
+from transformer.analysis.corpora.passes import no_progress
+from transformer.analysis.findings.finding import evenly_spaced
 from transformer.analysis.reports import REPORTS
 from transformer.figures.positions import table as coloured_table
 from transformer.figures.state import KINDS
@@ -67,7 +67,7 @@ def show(model: Model) -> None:
     table = (
         pd.DataFrame(report["table"])
         if report
-        else _estimate(model, spread(corpus, PREVIEW_SENTENCES))
+        else _estimate(model, evenly_spaced(corpus, PREVIEW_SENTENCES))
     )
     with pruning_container:
         pruning.show(model, corpus, table)
@@ -87,7 +87,7 @@ def show(model: Model) -> None:
 @cached()
 def _estimate(model: Model, corpus: Corpus) -> pd.DataFrame:
     """Return the importance of all heads over a few sentences, in a fraction of a second."""
-    table, _ = REPORTS["importance"](model.translator, corpus, silent)
+    table, _ = REPORTS["importance"](model.translator, corpus, no_progress)
     return table
 
 
@@ -113,7 +113,7 @@ def _by_gradient(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
 
 def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     st.header("Importance by ablation")
-    sample = spread(corpus, ABLATION_SENTENCES)
+    sample = evenly_spaced(corpus, ABLATION_SENTENCES)
     report = measured(
         model,
         sample,

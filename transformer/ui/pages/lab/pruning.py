@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.findings.finding import apart, spread
+from transformer.analysis.findings.finding import evenly_spaced, format_difference
 from transformer.analysis.importance.ablation import Ablation, measure_without
 from transformer.analysis.importance.pruning import budgeted, first_change, random_order
 from transformer.analysis.interventions.switching import Head, switched_off
@@ -166,7 +166,7 @@ def _corpus_result(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
     """Draw the loss over a few sentences, and loss and BLEU over more after a click."""
     if not heads:
         return
-    sample, codes = spread(corpus, LIVE_SENTENCES), head_codes(heads)
+    sample, codes = evenly_spaced(corpus, LIVE_SENTENCES), head_codes(heads)
     newest: trace_cache.NewestRerun = st.session_state.setdefault(
         "prune-turn", trace_cache.NewestRerun()
     )
@@ -182,10 +182,10 @@ def _corpus_result(model: Model, corpus: Corpus, heads: Sequence[Head]) -> None:
         delta_color="inverse",
     )
     st.caption(
-        f"{ablation.loss:.3f} with all heads. The change is {apart(change, 3)} (bootstrap over the "
-        "sentences)."
+        f"{ablation.loss:.3f} with all heads. The change is {format_difference(change, 3)} "
+        "(bootstrap over the sentences)."
     )
-    larger_sample = spread(corpus, CURVE_SENTENCES)
+    larger_sample = evenly_spaced(corpus, CURVE_SENTENCES)
     report = measured(
         model,
         larger_sample,
@@ -210,7 +210,7 @@ def _cached_ablation(model: Model, corpus: Corpus, heads: tuple[Head, ...]) -> A
 
 def curves(model: Model, corpus: Corpus) -> None:
     """Draw the loss as each kind alone is pruned, by importance and in random order."""
-    sample = spread(corpus, CURVE_SENTENCES)
+    sample = evenly_spaced(corpus, CURVE_SENTENCES)
     st.markdown("**Each kind pruned alone, in order of importance and in random order**")
     report = measured(
         model,

@@ -12,8 +12,8 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.corpora import Corpus
-from transformer.analysis.findings.finding import spread
-from transformer.analysis.roles.query_key_map import POINTS, query_key_map
+from transformer.analysis.findings.finding import evenly_spaced
+from transformer.analysis.roles.query_key_map import MAX_POINTS, query_key_map
 from transformer.figures.query_key_map import AttentionLink, query_key_figure
 from transformer.figures.state import KINDS
 from transformer.jobs import Computation
@@ -29,7 +29,7 @@ from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed, preview_caption, preview_of
 
 MAX_SENTENCES = 120
-"""Evenly spaced in the corpus; the map takes as many of them as fit into `POINTS`."""
+"""Evenly spaced in the corpus; the map takes as many of them as fit into `MAX_POINTS`."""
 FIGURE_KEY = "query-keys"
 QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
 MapPoint = tuple[str, int, int]  # "query" or "key", sentence, position
@@ -58,7 +58,7 @@ def show(model: Model) -> None:
             "scores are dot products."
         )
         return
-    sample = spread(texts, MAX_SENTENCES)
+    sample = evenly_spaced(texts, MAX_SENTENCES)
     result = computed(
         _computation(model, sample),
         button="Draw the map",
@@ -117,12 +117,12 @@ def _draw(model: Model, result: dict[str, Any], n_corpus: int) -> None:
     chart(figure, FIGURE_KEY, on_click)
     n = len(result["sentences"])
     st.caption(
-        f"{len(map_points):,} points of {n} of {n_corpus} sentences (at most {POINTS:,} "
+        f"{len(map_points):,} points of {n} of {n_corpus} sentences (at most {MAX_POINTS:,} "
         "points). All "
         "keys are shifted by one vector so that both clouds have the same centre, and queries and "
-        "keys are scaled by c and 1/c so that both have the same spread. Neither changes any "
-        "attention weight (after Yeh et al. 2023). The plane shows the two directions of greatest "
-        "variance (PCA)."
+        "keys are scaled by c and 1/c so that both have the same evenly_spaced. Neither changes "
+        "any attention weight (after Yeh et al. 2023). The plane shows the two directions of "
+        "greatest variance (PCA)."
     )
     tables.csv(
         "All points (.csv)",

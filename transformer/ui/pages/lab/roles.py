@@ -15,7 +15,7 @@ from transformer import measures
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import MAX_OFFSET
 from transformer.analysis.roles.corpus_tokens import RELATIONS
-from transformer.analysis.roles.head_roles import RESTS_ON, RULES, HeadRole
+from transformer.analysis.roles.head_roles import ROLE_MEASURES, RULES, HeadRole
 from transformer.figures.headgrid import Grid, headgrid_data
 from transformer.figures.offsets import offsets
 from transformer.figures.state import KINDS
@@ -288,7 +288,7 @@ def _rules(card: HeadRole, report: Mapping[str, Any]) -> None:
         numbers = [
             f"{GRID_MEASURES[name].lower()} "
             f"{format_measure(name, card.measures[name])}{_by_offset(name, report)}"
-            for name in measures_of.get(group, (RESTS_ON[group],))
+            for name in measures_of.get(group, (ROLE_MEASURES[group],))
             if card.measures.get(name) is not None
         ]
         values = ", ".join(numbers) or "not measured for this kind, or over this corpus"

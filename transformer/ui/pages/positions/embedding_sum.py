@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.positions import SIDES, STACKS, added
-from transformer.analysis.positions.score_parts import BIASED, ScoreParts, score_parts
+from transformer.analysis.positions import SIDES, STACKS, embedding_norms
+from transformer.analysis.positions.score_parts import PARTS_WITH_BIAS, ScoreParts, score_parts
 from transformer.figures.clocks import bars, shares
 from transformer.figures.positions import table
 from transformer.ui import state
@@ -18,7 +18,7 @@ from transformer.ui.widgets.charts import chart, dark
 
 TERM_NAMES = dict(
     zip(
-        BIASED,
+        PARTS_WITH_BIAS,
         (
             "content → content",
             "content → position",
@@ -51,7 +51,7 @@ def sizes(model: Model) -> None:
     embedding = "embedding · √d_model" if config.scale_embedding else "embedding"
     titles = {"source": model.about.source, "target": model.about.target}
     for stack_side, column in zip(SIDES, st.columns(2, gap="large"), strict=True):
-        lengths = added(trace, stack_side)
+        lengths = embedding_norms(trace, stack_side)
         with column:
             st.header(titles[stack_side])
             labels = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.positions import Right
+from transformer.analysis.positions import LengthAccuracy
 from transformer.figures.positions import Curve, lines
 from transformer.jobs import Computation
 from transformer.run_config import MAX_PIECES
@@ -59,7 +59,7 @@ def show(model: Model) -> None:
         _computation(first.task, comparable, max_length), button="Measure every length"
     )
     if result:
-        rows = [[Right(**item) for item in row] for row in result["right"]]
+        rows = [[LengthAccuracy(**item) for item in row] for row in result["right"]]
         _draw(_names(comparable), rows, first.longest)
 
 
@@ -124,7 +124,7 @@ def _computation(task: str, comparable: list[PositionModel], max_length: int) ->
     )
 
 
-def _draw(names: list[str], rows: list[list[Right]], longest: int) -> None:
+def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> None:
     lengths = [accuracy.length for accuracy in rows[0]]
     chart(
         lines(

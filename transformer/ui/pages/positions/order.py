@@ -32,11 +32,11 @@ def order(model: Model) -> None:
         "Translations",
         ["Source", "With positions", "Without source positions"],
         [
-            [text, result.written["with"][index], result.written["without"][index]]
+            [text, result.translations["with"][index], result.translations["without"][index]]
             for index, text in enumerate(pair)
         ],
     )
-    same = result.written["without"][0] == result.written["without"][1]
+    same = result.translations["without"][0] == result.translations["without"][1]
     st.markdown(
         "**Without positions the two sentences are indistinguishable**: both get the same "
         "translation."
@@ -45,13 +45,14 @@ def order(model: Model) -> None:
         "change the translation."
     )
     pieces = exact.tokens(result.pieces)
-    groups = {"with positions": result.alike["with"], "without": result.alike["without"]}
+    groups = {"with positions": result.cosines["with"], "without": result.cosines["without"]}
     across, down = "token", "cosine similarity"
     chart(bars(groups, pieces, across=across, down=down, dark=dark()), "positions-order")
     st.caption(
         "Each bar is the cosine similarity between the encoder outputs of a token in the two "
         "sentences. Without positions all are 1, and no number of the vectors differs by more than "
-        f"{result.apart['without']:.1g}; with positions by up to {result.apart['with']:.1f}."
+        f"{result.max_differences['without']:.1g}; with positions by up to "
+        f"{result.max_differences['with']:.1f}."
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from transformer.analysis.positions import BEYOND
+from transformer.analysis.positions import LENGTH_TASKS
 from transformer.inference import Translator
 from transformer.jobs import JobError
 from transformer.run_config import TaskRun, TrainingRun
@@ -95,7 +95,7 @@ def _about(path: Path, stamp: int) -> tuple[str, str, tuple[tuple[str, int], ...
     task_options = (
         (name, run.options[name]) for name in TASKS[run.task].options if name in run.options
     )
-    return positions, run.task if run.task in BEYOND else "", tuple(task_options)
+    return positions, run.task if run.task in LENGTH_TASKS else "", tuple(task_options)
 
 
 def training_button() -> None:

@@ -136,7 +136,7 @@ def _counted_table(view: Why) -> None:
         rows.append(
             [NAMES[name], format_count(cost),
              format_count(counts.mixing), f"{counts.mixing / cost:.3g}",
-             format_count(counts.whole), f"{counts.whole / cost:.3g}", EXPLANATIONS[name]]
+             format_count(counts.total), f"{counts.total / cost:.3g}", EXPLANATIONS[name]]
         )  # fmt: skip
     heads = ["Layer", "Formula", "Mixing alone", "÷ formula", "Whole layer", "÷ formula",
              "Where it comes from"]  # fmt: skip
@@ -155,7 +155,7 @@ def _counted_table(view: Why) -> None:
 def _doubled_table() -> None:
     rows = []
     for name in TABLE_1:
-        for part in ("mixing", "whole"):
+        for part in ("mixing", "total"):
             cells = []
             for letter in ("", *BASE_SIZES):
                 # Kernel and neighbourhood sizes must stay odd.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
-from transformer.analysis.roles.sentence_heads import CLEAR, alignment
+from transformer.analysis.roles.sentence_heads import MIN_SHARE, alignment
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
 from transformer.ui.widgets.lessons.lesson import (
@@ -36,7 +36,7 @@ def umbrella(case: LessonCase) -> Question:
         weights = words.cross_heads(to)[layer, head]
         position = int(weights[:, owner].argmax())
         row = weights[position]
-        if int(row.argmax()) == owner and row[owner] >= CLEAR:
+        if int(row.argmax()) == owner and row[owner] >= MIN_SHARE:
             break
     else:
         raise LessonUnavailable("its aligner head links no word of the translation to the owner")

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Float
 
 from transformer.analysis.interventions import switched_off
-from transformer.analysis.roles.sentence_heads import CLEAR, alignment, word_before
+from transformer.analysis.roles.sentence_heads import MIN_SHARE, alignment, word_before
 from transformer.figures.lesson_sheet import Picture
 from transformer.inference import Trace
 from transformer.measures.head_codes import parse_heads
@@ -36,11 +36,11 @@ def previous_word(case: LessonCase) -> Question:
     shares = {kind: _previous_word_shares(case.trace, kind) for kind in ("encoder", "decoder")}
     kind = max(shares, key=lambda name: float(shares[name].max(initial=0)))
     best = shares[kind]
-    if best.max(initial=0) < CLEAR:
+    if best.max(initial=0) < MIN_SHARE:
         raise LessonUnavailable("no head of it attends to the previous word on most words")
     layer, head = (int(n) for n in np.unravel_index(int(best.argmax()), best.shape))
     start_layer, start_head = (int(n) for n in np.unravel_index(int(best.argmin()), best.shape))
-    count = sum(int((each >= CLEAR).sum()) for each in shares.values())
+    count = sum(int((each >= MIN_SHARE).sum()) for each in shares.values())
     exact = case.exact
 
     def check(model: Model, view: Any) -> tuple[bool, str]:
@@ -55,7 +55,7 @@ def previous_word(case: LessonCase) -> Question:
             f"The selected head ({STACKS[view.kind]}, {name}) gives the previous word "
             f"{rounded_percent(share)} of its attention on average"
         )
-        if share >= CLEAR:
+        if share >= MIN_SHARE:
             return True, f"{explanation}."
         return False, f"{explanation}; look for more than half."
 
@@ -202,7 +202,7 @@ def reordering(case: LessonCase) -> Question:
         best, largest = weights.argmax(axis=-1), weights.max(axis=-1)
         for position in range(1, len(words.target)):
             pair = [position - 1, position]
-            clear = pairs[pair, best[pair]].all() and largest[pair].min() >= CLEAR
+            clear = pairs[pair, best[pair]].all() and largest[pair].min() >= MIN_SHARE
             if clear and best[position] < best[position - 1]:
                 layer, head = divmod(number, words.cross.shape[1])
                 return _reordered(case, layer, head, position)
@@ -299,7 +299,7 @@ def reverse(case: LessonCase) -> Question:
         raise LessonUnavailable("it has not learned to reverse this")
     weights = trace.weights("cross", trace.n_layers - 1).mean(axis=0)
     first, last = float(weights[0, 0]), float(weights[0, len(symbols) - 1])
-    if last < CLEAR:
+    if last < MIN_SHARE:
         raise LessonUnavailable("its last layer does not attend to the last symbol first")
     tokens = [token.removeprefix("▁") for token in trace.src_tokens]
     written = [token.removeprefix("▁") for token in trace.predicted_tokens]

@@ -168,9 +168,12 @@ def word_order(case: LessonCase) -> Question:
         result = positions.reordered(translator, *pair)
     except ValueError as error:
         raise LessonUnavailable("it reads the two sentences in different tokens") from error
-    if not (result.apart["without"] < SAME_VECTORS and result.apart["with"] > OTHER_VECTORS):
+    if not (
+        result.max_differences["without"] < SAME_VECTORS
+        and result.max_differences["with"] > OTHER_VECTORS
+    ):
         raise LessonUnavailable("its encoder does not distinguish the two sentences by order alone")
-    with_positions, without = result.written["with"], result.written["without"]
+    with_positions, without = result.translations["with"], result.translations["without"]
     consequence = (
         f"It translates both as {bold(without[0])}"
         if without[0] == without[1]
@@ -195,9 +198,9 @@ def word_order(case: LessonCase) -> Question:
         correct=1,
         answer=(
             "Without positions the encoder computes the same vector for each word in both "
-            f"sentences, up to a rounding error of {result.apart['without']:.0e}. With positions "
-            f"the vectors differ by up to {result.apart['with']:.1f}. {consequence} "
-            "Attention alone treats a sentence as a bag of words."
+            f"sentences, up to a rounding error of {result.max_differences['without']:.0e}. "
+            f"With positions the vectors differ by up to {result.max_differences['with']:.1f}. "
+            f"{consequence} Attention alone treats a sentence as a bag of words."
         ),
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from transformer.analysis import positions
-from transformer.analysis.inside.asides import keys_by_the_query_matrix
+from transformer.analysis.inside.side_experiments import keys_by_the_query_matrix
 from transformer.figures.explorer_sides import ExplorerData
 from transformer.ui.widgets.lessons.lesson import LessonCase, Option, Question, percent
 
@@ -105,8 +105,8 @@ def keys(case: LessonCase) -> Question:
             "The keys: it should be $KW_i^K$. With $W_i^Q$ for both, the score between two tokens "
             "would be the same in both directions: if a token attended to another, the other would "
             "attend to it. In this model's first layer the scores of the two directions differ by "
-            f"up to {result.right_lopsided:.2g}; with the matrix of the queries by "
-            f"{result.wrong_lopsided:.0e}, which is rounding. {percent(result.moved)} of each "
+            f"up to {result.right_asymmetry:.2g}; with the matrix of the queries by "
+            f"{result.wrong_asymmetry:.0e}, which is rounding. {percent(result.moved)} of each "
             f"row's weight would move to other tokens, and a token would give itself "
             f"{percent(with_queries)} on average instead of {percent(with_keys)}."
         ),

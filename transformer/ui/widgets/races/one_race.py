@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import ENOUGH, RULE, Verdict
+from transformer.analysis.evidence.verdicts import MIN_SEEDS, RULE, Verdict
 from transformer.figures.race_curves import accuracy_by_distance, race_curves
 from transformer.jobs import Jobs, RunInfo
 from transformer.jobs.race_runs import (
@@ -176,8 +176,8 @@ def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
 
 def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
     st.header("Verdicts")
-    if runs and len({run.race.seed for run in runs}) < ENOUGH:
-        st.caption(f"This race has too few seeds for a verdict, which needs {ENOUGH}.")
+    if runs and len({run.race.seed for run in runs}) < MIN_SEEDS:
+        st.caption(f"This race has too few seeds for a verdict, which needs {MIN_SEEDS}.")
     if _is_live(runs):
         st.caption("So far, based on the finished runs.")
     for verdicts_of_race in every:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from transformer.analysis.evidence.verdicts import ENOUGH
+from transformer.analysis.evidence.verdicts import MIN_SEEDS
 from transformer.jobs import Jobs
 from transformer.jobs.race_runs import RaceRun, race_runs, submit_race
 from transformer.jobs.races import RACES, Race
@@ -15,7 +15,7 @@ from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, quantities
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 
-N_SEEDS = {1: f"1 (no verdict, needs {ENOUGH})", 3: "3", 5: "5"}
+N_SEEDS = {1: f"1 (no verdict, needs {MIN_SEEDS})", 3: "3", 5: "5"}
 MAX_LISTED = 20
 """Most races that are listed."""
 _SEEDS = "race-seeds"
@@ -29,7 +29,7 @@ def section(jobs: Jobs, owner: str) -> None:
         "steps. Results vary by chance, so each value runs with several seeds, and a verdict is "
         "given only if they support it."
     )
-    seeds(ENOUGH)
+    seeds(MIN_SEEDS)
     columns = st.columns(2)
     for number, race in enumerate(RACES.values()):
         with columns[number % 2], st.container(border=True, key=f"race-{race.name}"):
@@ -46,14 +46,14 @@ def seeds(first: int) -> None:
         default=first,
         required=True,
         key=_SEEDS,
-        help=f"A verdict needs at least {ENOUGH}; more seeds reveal smaller differences.",
+        help=f"A verdict needs at least {MIN_SEEDS}; more seeds reveal smaller differences.",
     )
     show_refusal("race")
 
 
 def card(jobs: Jobs, race: Race, owner: str) -> None:
     """What the race is about, what it costs, and its button; after `seeds`."""
-    count = int(st.session_state[_SEEDS] or ENOUGH)
+    count = int(st.session_state[_SEEDS] or MIN_SEEDS)
     runs = count * len(race.entries)
     minutes = race.minutes * count / len(race.seeds)
     st.markdown(f"**:material/sports_score: {race.title}**")
@@ -62,10 +62,10 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
         f"{len(race.entries)} settings × {count} seed{'s' if count > 1 else ''} = {runs} runs, "
         f"about {quantities.duration(60 * minutes)} on two idle cores"
     )
-    if count < ENOUGH:
+    if count < MIN_SEEDS:
         st.caption(
-            f":material/info: This race cannot reach a verdict: a verdict needs {ENOUGH} seeds of "
-            "each setting."
+            f":material/info: This race cannot reach a verdict: a verdict needs {MIN_SEEDS} seeds "
+            "of each setting."
         )
     st.button(
         f"Start the race: {race.title.lower()}",

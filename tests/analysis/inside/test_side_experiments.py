@@ -12,7 +12,7 @@ from torch import nn
 from tests.model.small import make_model
 from transformer import Translator
 from transformer.analysis.inside import batched, convolved
-from transformer.analysis.inside.asides import by_convolution, keys_by_the_query_matrix
+from transformer.analysis.inside.side_experiments import by_convolution, keys_by_the_query_matrix
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.model.layers import FeedForward
@@ -46,7 +46,7 @@ def test_both_forms_are_one_function(translator: Translator, block: str) -> None
     size = abs(found.linear).max()
     assert size > 0
     # Sums of d_ff products in another order.
-    assert found.apart < 1e-5 * (1 + size)
+    assert found.max_difference < 1e-5 * (1 + size)
     assert found.alone < 1e-5 * (1 + size)
     config = translator.model.config
     assert found.kernels == ((config.d_ff, config.d_model, 1), (config.d_model, config.d_ff, 1))
@@ -93,7 +93,7 @@ def test_shapes_are_those_of_the_symbols(translator: Translator, attention: str)
     }
     for step in found.steps:
         for axis, size in zip(step.axes, step.shape, strict=True):
-            assert size in ((1, sizes["L"]) if axis == "1 or L" else (sizes[axis],)), step.written
+            assert size in ((1, sizes["L"]) if axis == "1 or L" else (sizes[axis],)), step.text
     assert [len(line) for line in found.tokens] == [sizes["S"]] * 3
 
 
@@ -104,13 +104,13 @@ def test_neither_padding_nor_another_sentence_gets_in(
     found = batched(translator, SOURCES, TARGETS, attention)
     assert found.on_padding == 0
     assert 0 < found.padding < 1
-    assert found.apart < 1e-5
+    assert found.max_difference < 1e-5
 
 
 def test_a_sentence_alone_has_no_padding(translator: Translator) -> None:
     one = batched(translator, SOURCES[:1], TARGETS[:1], ATTENTIONS[0])
     assert one.padding == 0
-    assert one.apart == 0
+    assert one.max_difference == 0
 
 
 def test_pairs_are_needed(translator: Translator) -> None:
@@ -141,7 +141,7 @@ def test_it_is_what_a_model_with_that_matrix_for_both_does(
     np.testing.assert_allclose(found.right, trace.weights("encoder", layer), atol=1e-5)
     scores = other[f"encoder.layers.{layer}.self_attn.hook_scores"]
     assert np.abs(scores - scores.swapaxes(1, 2)).max() < 1e-4
-    assert found.wrong_lopsided < 1e-4 < found.right_lopsided
+    assert found.wrong_asymmetry < 1e-4 < found.right_asymmetry
     assert 0 < found.moved < 1
 
 

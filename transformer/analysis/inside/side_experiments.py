@@ -1,7 +1,7 @@
-"""What stands beside the boxes: a batch's shapes, the FFN as convolutions, a misprint.
+"""Experiments on the boxes: a batch with padding, the FFN as convolutions, a common misprint.
 
-Whoever writes Q as (B, h, L, d_k) means B sentences side by side, the shorter ones padded (section
-3.2). Everywhere else in this app B is 1, and left out.
+Shapes such as (B, h, L, d_k) for Q have a batch of B sentences, the shorter ones padded (section
+3.2). Everywhere else in this app B is 1 and omitted.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from transformer.text.batching import pad, shift_right
 
 @dataclass(frozen=True)
 class ShapeStep:
-    """One tensor of the attention: what it is, its axes by name, and what they were."""
+    """One tensor of the attention: its description, its axes by name, and their sizes."""
 
-    what: str
+    description: str
     axes: tuple[str, ...]
     shape: tuple[int, ...]
 
     @property
-    def written(self) -> str:
-        """ "(B, h, L, d_k) = (3, 8, 11, 32)"."""
+    def text(self) -> str:
+        """The axes and sizes as text: "(B, h, L, d_k) = (3, 8, 11, 32)"."""
         return f"({', '.join(self.axes)}) = ({', '.join(map(str, self.shape))})"
 
 
@@ -46,16 +46,16 @@ class Batched:
     Attributes:
         tokens: of each sentence's keys, padding included: B rows of S.
         steps: in the order of equation 1.
-        on_padding: greatest weight that any query gives to a key that is padding.
-        apart: greatest difference between the attention's output for the first sentence alone
-            and in the batch.
-        padding: share of all places of the keys that are padding.
+        on_padding: largest weight that any query gives to a padding key.
+        max_difference: largest difference between the attention's output for the first sentence
+            alone and in the batch.
+        padding: share of all key positions that are padding.
     """
 
     tokens: tuple[tuple[str, ...], ...]
     steps: tuple[ShapeStep, ...]
     on_padding: float
-    apart: float
+    max_difference: float
     padding: float
 
 
@@ -65,67 +65,72 @@ _SITES = ("query", "key", "value", "scores", "weights", "heads", "output")
 def batched(
     translator: Translator, sources: Sequence[str], targets: Sequence[str], attention: str
 ) -> Batched:
-    """Run these pairs as training runs them, side by side, and look at one attention's tensors.
+    """Run these pairs in one batch, as in training, and return one attention's tensors.
 
     Args:
-        attention: "decoder.layers.0.cross_attn".
+        attention: for example "decoder.layers.0.cross_attn".
 
     Raises:
-        ValueError: for no pairs, sides of unequal number, or an attention that there is not.
+        ValueError: for no pairs, different numbers of sources and targets, or an unknown attention.
     """
     if not sources or len(sources) != len(targets):
-        raise ValueError(f"there are {len(sources)} sentences and {len(targets)} translations")
+        raise ValueError(
+            f"there are {len(sources)} sentences and {len(targets)} translations; their numbers "
+            "must be equal and at least one"
+        )
     config, encode = translator.model.config, translator.vocabulary.encode
     src = pad([encode(text) for text in sources], config.pad_id)
-    # The last piece is only ever a target.
+    # The last piece is only a target, never an input.
     outputs = [encode(text, target=True) for text in targets]
     tgt = pad(shift_right(outputs, config.bos_id), config.pad_id)
     of_source = attention.startswith("encoder") or attention.endswith("cross_attn")
     rows, keys = tgt if attention.startswith("decoder") else src, src if of_source else tgt
     mask = padding_mask(src, config.pad_id) if of_source else target_mask(tgt, config.pad_id)
-    seen = _run(translator, src, tgt, attention)
+    activations = _run(translator, src, tgt, attention)
     first = [int((side[0] != config.pad_id).sum()) for side in (src, tgt, rows)]
     alone = _run(translator, src[:1, : first[0]], tgt[:1, : first[1]], attention)
-    empty = keys == config.pad_id
+    is_padding = keys == config.pad_id
     return Batched(
         tokens=tuple(tuple(translator.vocabulary.tokens(row)) for row in keys.tolist()),
-        steps=_steps(seen, mask),
-        on_padding=float((seen["weights"] * empty[:, None, None, :]).max()),
-        apart=float((seen["output"][:1, : first[2]] - alone["output"]).abs().max()),
-        padding=float(empty.float().mean()),
+        steps=_steps(activations, mask),
+        on_padding=float((activations["weights"] * is_padding[:, None, None, :]).max()),
+        max_difference=float((activations["output"][:1, : first[2]] - alone["output"]).abs().max()),
+        padding=float(is_padding.float().mean()),
     )
 
 
 def _run(translator: Translator, src: Tensor, tgt: Tensor, attention: str) -> dict[str, Tensor]:
-    """What the hooks of one attention saw."""
-    seen: dict[str, Tensor] = {}
+    """Return the tensors at the hooks of one attention."""
+    activations: dict[str, Tensor] = {}
 
-    def keep(found: Tensor, name: str) -> None:
-        seen[name.rpartition("hook_")[2]] = found.cpu()
+    def record(tensor: Tensor, name: str) -> None:
+        activations[name.rpartition("hook_")[2]] = tensor.cpu()
 
-    hooks = Hooks({f"{attention}.hook_{site}": keep for site in _SITES})
+    hooks = Hooks({f"{attention}.hook_{site}": record for site in _SITES})
     with torch.inference_mode():
         translator.model(src.to(translator.device), tgt.to(translator.device), hooks=hooks)
-    return seen
+    return activations
 
 
-def _steps(seen: dict[str, Tensor], mask: Tensor) -> tuple[ShapeStep, ...]:
-    """L is the length of the queries' side, S that of the keys'."""
+def _steps(activations: dict[str, Tensor], mask: Tensor) -> tuple[ShapeStep, ...]:
+    """Return the steps; L is the length of the queries' side, S that of the keys'."""
     by_head, scores = ("B", "h", "L", "d_k"), ("B", "h", "L", "S")
     values = ("B", "h", "S", "d_v")
-    joined = seen["heads"].transpose(1, 2).flatten(-2)
-    found = (
-        ("Q, split into heads", by_head, seen["query"]),
-        ("Kᵀ, the last two axes changed round", ("B", "h", "d_k", "S"), seen["key"].mT),
-        ("QKᵀ / √d_k", scores, seen["scores"]),
+    joined = activations["heads"].transpose(1, 2).flatten(-2)
+    steps = (
+        ("Q, split into heads", by_head, activations["query"]),
+        ("Kᵀ, the last two axes swapped", ("B", "h", "d_k", "S"), activations["key"].mT),
+        ("QKᵀ / √d_k", scores, activations["scores"]),
         ("the mask, one for all heads", ("B", "1", "1 or L", "S"), mask),
-        ("softmax over the last axis", scores, seen["weights"]),
-        ("V, split into heads", values, seen["value"]),
-        ("weights · V", ("B", "h", "L", "d_v"), seen["heads"]),
-        ("Concat: the heads side by side", ("B", "L", "h · d_v"), joined),
-        ("times W^O", ("B", "L", "d_model"), seen["output"]),
+        ("softmax over the last axis", scores, activations["weights"]),
+        ("V, split into heads", values, activations["value"]),
+        ("weights · V", ("B", "h", "L", "d_v"), activations["heads"]),
+        ("Concat: the heads concatenated", ("B", "L", "h · d_v"), joined),
+        ("times W^O", ("B", "L", "d_model"), activations["output"]),
     )
-    return tuple(ShapeStep(what, axes, tuple(tensor.shape)) for what, axes, tensor in found)
+    return tuple(
+        ShapeStep(description, axes, tuple(tensor.shape)) for description, axes, tensor in steps
+    )
 
 
 Rows = Float[Tensor, "length d_model"]
@@ -133,90 +138,93 @@ Rows = Float[Tensor, "length d_model"]
 
 @dataclass(frozen=True, eq=False)
 class Convolved:
-    """One feed-forward network over one sentence, as two products and as two convolutions of
-    kernel 1 (section 3.3).
+    """One feed-forward network over one sentence, as two matrix products and as two convolutions.
+
+    The convolutions have kernel size 1 (section 3.3).
 
     Attributes:
-        linear: (length, d_model), max(0, x W_1 + b_1) W_2 + b_2, as the model had it (or its own
-            activation for the max).
+        linear: (length, d_model), max(0, x W_1 + b_1) W_2 + b_2, from the model (with its own
+            activation instead of max).
         convolved: the same by two `conv1d` with the same weights.
         kernels: shapes of the two kernels, (out, in, 1).
-        apart: greatest difference between the two.
-        alone: greatest change of any row when it is convolved without its neighbours.
+        max_difference: largest difference between the two.
+        alone: largest change of any row when it is convolved without its neighbours.
     """
 
     linear: Array
     convolved: Array
     kernels: tuple[tuple[int, ...], tuple[int, ...]]
-    apart: float
+    max_difference: float
     alone: float
 
 
 def convolved(model: Transformer, trace: Trace, block: str) -> Convolved:
-    """Put what a block's network read through two convolutions, all of it and row by row.
+    """Apply two convolutions to the input of a feed-forward network, to all rows at once and row by
+    row.
 
     Args:
         trace: of this model, with the norms and the network's output of that layer.
-        block: "encoder.layers.0.ffn".
+        block: for example "encoder.layers.0.ffn".
 
     Raises:
         KeyError: if the trace was recorded without them.
-        ValueError: for a block that is no feed-forward network.
+        ValueError: for a block that is not a feed-forward network.
     """
     ffn = model.get_submodule(block)
     if not isinstance(ffn, FeedForward):
-        raise ValueError(f"{block} is a {type(ffn).__name__}; this is about feed-forward networks")
+        raise ValueError(f"{block} is a {type(ffn).__name__}; it must be a feed-forward network")
     before = "cross_attn" if block.startswith("decoder") else "self_attn"
     site = block.removesuffix("ffn") + f"{before}_norm.hook_output"
     x = torch.tensor(trace[site], device=ffn.w_1.weight.device)
     with torch.no_grad():
-        whole = by_convolution(ffn, x)
+        together = by_convolution(ffn, x)
         alone = torch.cat([by_convolution(ffn, row[None]) for row in x])
     linear = trace[f"{block}.hook_output"].astype("float64")
     return Convolved(
         linear=linear,
-        convolved=array(whole),
+        convolved=array(together),
         kernels=(tuple(_kernel(ffn.w_1).shape), tuple(_kernel(ffn.w_2).shape)),
-        apart=float(abs(linear - array(whole)).max()),
-        alone=float((whole - alone).abs().max()),
+        max_difference=float(abs(linear - array(together)).max()),
+        alone=float((together - alone).abs().max()),
     )
 
 
 def by_convolution(ffn: FeedForward, x: Rows) -> Rows:
-    """conv1d, activation, conv1d: channels are the dimensions, and the kernel sees one position."""
+    """Apply conv1d, activation, conv1d: channels are the dimensions, and the kernel covers one
+    position."""
     hidden = ffn.activation(functional.conv1d(x.T[None], _kernel(ffn.w_1), ffn.w_1.bias))
     return functional.conv1d(hidden, _kernel(ffn.w_2), ffn.w_2.bias)[0].T
 
 
 def _kernel(linear: torch.nn.Linear) -> Float[Tensor, "out in 1"]:
-    """A product's matrix as a kernel of one position: the same numbers, an axis more."""
+    """Return a weight matrix as a kernel of size 1: the same numbers with one more axis."""
     return linear.weight[:, :, None]
 
 
 @dataclass(frozen=True, eq=False)
 class SharedMatrix:
-    """An encoder layer whose keys are made with W^Q, as some notes have it, beside the layer as it
-    is.
+    """An encoder layer whose keys are computed with W^Q, a common misprint, compared with the real
+    layer.
 
     Attributes:
         right, wrong: weights (n_heads, query, key), by x W^K and by x W^Q.
-        right_lopsided, wrong_lopsided: the greatest difference between the score of two places
-            and that of the same two the other way round.
+        right_asymmetry, wrong_asymmetry: the largest difference between the score of two positions
+            and that of the same two with query and key swapped.
     """
 
     right: Array
     wrong: Array
-    right_lopsided: float
-    wrong_lopsided: float
+    right_asymmetry: float
+    wrong_asymmetry: float
 
     @property
     def moved(self) -> float:
-        """Mean over heads and rows of the weight that lies on other keys than it should."""
+        """Mean over heads and rows of the weight that is on other keys than it should be."""
         return float(np.abs(self.right - self.wrong).sum(-1).mean() / 2)
 
     @property
     def own_place(self) -> tuple[float, float]:
-        """Mean weight of a place on itself, right and wrong."""
+        """Mean weight of a position on itself, right and wrong."""
         right, wrong = (
             float(np.diagonal(weights, axis1=1, axis2=2).mean())
             for weights in (self.right, self.wrong)
@@ -225,10 +233,10 @@ class SharedMatrix:
 
 
 def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> SharedMatrix:
-    """head_i = Attention(Q W_i^Q, K W_i^Q, V W_i^V), where section 3.2.2 has K W_i^K.
+    """Compute head_i = Attention(Q W_i^Q, K W_i^Q, V W_i^V), where section 3.2.2 has K W_i^K.
 
-    In self-attention Q and K are the same rows, so every key becomes its own query: the scores of
-    two places are then the same both ways, whatever was learned.
+    In self-attention Q and K are the same rows, so every key equals its own query: the scores of
+    two positions are then symmetric, whatever was learned.
 
     Args:
         trace: of this model, with queries and scores of the encoder's layer.
@@ -245,10 +253,10 @@ def keys_by_the_query_matrix(model: Transformer, trace: Trace, layer: int) -> Sh
     return SharedMatrix(
         right=right.softmax(-1).numpy(),
         wrong=wrong.softmax(-1).numpy(),
-        right_lopsided=_lopsided(right),
-        wrong_lopsided=_lopsided(wrong),
+        right_asymmetry=_asymmetry(right),
+        wrong_asymmetry=_asymmetry(wrong),
     )
 
 
-def _lopsided(scores: torch.Tensor) -> float:
+def _asymmetry(scores: torch.Tensor) -> float:
     return float((scores - scores.transpose(-1, -2)).abs().max())

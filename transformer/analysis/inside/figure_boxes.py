@@ -13,24 +13,24 @@ from transformer.config import ModelConfig, did_you_mean
 
 @dataclass(frozen=True)
 class Box:
-    """One box of the figure; `opened` fills it with numbers.
+    """One box of the figure; `opened` computes its numbers.
 
     Attributes:
-        name: its place in the model, such as "encoder.0.self_attn.query".
-        title: a word or two, for the box itself.
-        step: the last part of the name: what happens here, whatever the layer.
+        name: its location in the model, such as "encoder.0.self_attn.query".
+        title: one or two words, for the box itself.
+        step: the last part of the name: the operation, whatever the layer.
         stack: "encoder", "decoder" or "output".
-        layer: from 0; None where there are no layers.
+        layer: from 0; None outside the layers.
         block: the part of the stack: "embed", "self_attn", "cross_attn", "ffn", "memory" or
-            "output". What is added and normed after a sublayer belongs to its block.
+            "output". The sum and norm after a sublayer belong to its block.
         by_head: whether it is opened for one head at a time.
         section: of the paper.
         equation: LaTeX.
-        words: plain sentences.
-        axes: symbols of what it hands on, such as ("n_heads", "tgt", "d_k").
+        words: an explanation.
+        axes: symbols of its output's axes, such as ("n_heads", "tgt", "d_k").
         shape: the same with the numbers of the model: "n_heads × tgt × d_k = 8 × tgt × 32".
-        site: the hook that sees the result; "" if none does.
-        before, after: names of its neighbours on the walk; "" at the ends.
+        site: the hook that records the result; "" if there is none.
+        before, after: names of the previous and next box; "" at the ends.
     """
 
     name: str
@@ -52,22 +52,22 @@ class Box:
 
 @lru_cache(maxsize=32)
 def boxes(config: ModelConfig) -> tuple[Box, ...]:
-    """Every box, encoder first, then decoder and output."""
+    """Return every box, encoder first, then decoder and output."""
     walk = list(_walk(config))
     names = ["", *(box.name for box in walk), ""]
     return tuple(replace(box, before=names[k], after=names[k + 2]) for k, box in enumerate(walk))
 
 
 def box_named(config: ModelConfig, name: str) -> Box:
-    """Raises ValueError for a name that is no box of this model, with the near ones."""
-    known = {box.name: box for box in boxes(config)}
-    if name not in known:
-        raise ValueError(f"the model has no box {name!r}{did_you_mean(name, known)}")
-    return known[name]
+    """Return a box by name. Raises ValueError for an unknown name, suggesting similar ones."""
+    by_name = {box.name: box for box in boxes(config)}
+    if name not in by_name:
+        raise ValueError(f"the model has no box {name!r}{did_you_mean(name, by_name)}")
+    return by_name[name]
 
 
 def written_shape(axes: Sequence[str], config: ModelConfig, **lengths: int) -> str:
-    """ "src × d_model = 6 × 256"; an axis whose length nobody knows stays a symbol."""
+    """Format a shape: "src × d_model = 6 × 256"; an axis of unknown length remains a symbol."""
     sizes = {
         "n_heads": config.n_heads,
         "d_k": config.d_k,
@@ -101,8 +101,8 @@ def _block(
     block: str,
     lengths: dict[str, str],
 ) -> Iterator[Box]:
-    place = stack if layer is None else f"{stack}.{layer}"
-    prefix = place if block in ("memory", "output") else f"{place}.{block}"
+    stack_path = stack if layer is None else f"{stack}.{layer}"
+    prefix = stack_path if block in ("memory", "output") else f"{stack_path}.{block}"
     module = prefix if layer is None else f"{stack}.layers.{layer}.{block}"
     for text in texts:
         axes = tuple(lengths.get(axis, axis) for axis in text.axes)
@@ -125,7 +125,7 @@ def _block(
 
 
 def _chosen(text: str | dict[str, str], config: ModelConfig, kind: str) -> str:
-    """The wording for this model, or for this kind of attention."""
+    """Return the text for this model, or for this kind of attention."""
     if isinstance(text, str):
         return text
     keys: list[str] = [config.score, config.positions, config.activation]

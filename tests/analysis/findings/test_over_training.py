@@ -12,7 +12,7 @@ from tests.analysis.made import without_output
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.bootstrap import BleuCounts
-from transformer.analysis.findings import FINDINGS, Untestable, pruning_over_training, saves_of
+from transformer.analysis.findings import FINDINGS, Untestable, load_saves, pruning_over_training
 from transformer.analysis.findings import over_training as training_room
 from transformer.analysis.findings.over_training import SCORES, SavedScores, write_scores
 from transformer.checkpoint import save_checkpoint
@@ -39,7 +39,7 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
         made = [*references[:6], *["x"] * 6] if pruned else references
         return BleuCounts(made, references)
 
-    monkeypatch.setattr(training_room, "bleu_of", bleu)
+    monkeypatch.setattr(training_room, "corpus_bleu", bleu)
     found = pruning_over_training([(20, calm), (10, translator)], corpus)
     assert len(set(asked)) == 3  # none, 10 heads, all
     assert found.verdict == "holds", found.reason
@@ -62,7 +62,7 @@ def test_a_run_keeps_its_last_saves_and_early_ones(translator: Translator, tmp_p
         last.add(model, step)
     assert len(last) == 2
     last.save_mean(translator.model.config, translator.vocabulary, "# A run\n")
-    found = saves_of(run.path)
+    found = load_saves(run.path)
     assert [step for step, _ in found] == [10, 20, 40, 60, 70]
     for step, translator in found:
         torch.testing.assert_close(translator.model.embedding.weight, models[step].embedding.weight)

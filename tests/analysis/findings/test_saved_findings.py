@@ -14,7 +14,12 @@ import pytest
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings import FINDINGS
-from transformer.analysis.findings.beside_checkpoint import KEPT, MAX_BYTES, keep, kept
+from transformer.analysis.findings.saved_findings import (
+    FINDINGS_FILE,
+    MAX_BYTES,
+    load_findings,
+    save_findings,
+)
 from transformer.checkpoint import checkpoint_hash
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -35,10 +40,10 @@ def folder(checkpoints: Path, tmp_path: Path) -> Path:
 
 
 def test_what_is_written_is_read_back(folder: Path, found: list[dict[str, Any]]) -> None:
-    path = keep(folder, CORPUS, found, FINDINGS)
-    assert path.name == KEPT
+    path = save_findings(folder, CORPUS, found, FINDINGS)
+    assert path.name == FINDINGS_FILE
     assert path.stat().st_size < MAX_BYTES / 10
-    read = kept(folder, checkpoint_hash(folder), FINDINGS)
+    read = load_findings(folder, checkpoint_hash(folder), FINDINGS)
     assert [*read] == ["positional", "tolerance"]
     for one in found:
         back = read[one["finding"]]
@@ -50,18 +55,18 @@ def test_what_is_written_is_read_back(folder: Path, found: list[dict[str, Any]])
 
 
 def test_other_weights_and_other_rules_have_none(folder: Path, found: list[dict[str, Any]]) -> None:
-    path = keep(folder, CORPUS, found, FINDINGS)
+    path = save_findings(folder, CORPUS, found, FINDINGS)
     digest = checkpoint_hash(folder)
     other = {**FINDINGS, "positional": replace(FINDINGS["positional"], rule="another rule")}
-    assert [*kept(folder, digest, other)] == ["tolerance"]
+    assert [*load_findings(folder, digest, other)] == ["tolerance"]
     card = folder / "README.md"
     card.write_text(card.read_text() + "a word more\n")
-    assert len(kept(folder, checkpoint_hash(folder), FINDINGS)) == 2
+    assert len(load_findings(folder, checkpoint_hash(folder), FINDINGS)) == 2
     weights = folder / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:-1] + b"\x01")
-    assert not kept(folder, checkpoint_hash(folder), FINDINGS)
+    assert not load_findings(folder, checkpoint_hash(folder), FINDINGS)
     path.unlink()
-    assert not kept(folder, digest, FINDINGS)
+    assert not load_findings(folder, digest, FINDINGS)
 
 
 @pytest.mark.parametrize(
@@ -79,22 +84,24 @@ def test_other_weights_and_other_rules_have_none(folder: Path, found: list[dict[
 def test_what_nobody_can_have_written_is_not_read(
     folder: Path, found: list[dict[str, Any]], name: str, value: Any
 ) -> None:
-    path = keep(folder, CORPUS, found, FINDINGS)
+    path = save_findings(folder, CORPUS, found, FINDINGS)
     read = json.loads(path.read_text())
     read["findings"]["positional"][name] = value
     path.write_text(json.dumps(read))
-    assert not kept(folder, checkpoint_hash(folder), FINDINGS)
+    assert not load_findings(folder, checkpoint_hash(folder), FINDINGS)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 100_000, " " * (MAX_BYTES + 1)])
 def test_any_other_file_is_none(folder: Path, text: str) -> None:
-    (folder / KEPT).write_text(text)
-    assert not kept(folder, checkpoint_hash(folder), FINDINGS)
+    (folder / FINDINGS_FILE).write_text(text)
+    assert not load_findings(folder, checkpoint_hash(folder), FINDINGS)
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "checkpoints").glob(f"*/{KEPT}")), ids=lambda path: path.parent.name
+    "path",
+    sorted((ROOT / "checkpoints").glob(f"*/{FINDINGS_FILE}")),
+    ids=lambda path: path.parent.name,
 )
 def test_those_that_ship_are_of_the_weights_and_rules_that_ship(path: Path) -> None:
     """Else: `python -m transformer analyse … --what findings --sentences 300 --keep`."""
-    assert [*kept(path.parent, checkpoint_hash(path.parent), FINDINGS)] == [*FINDINGS]
+    assert [*load_findings(path.parent, checkpoint_hash(path.parent), FINDINGS)] == [*FINDINGS]
