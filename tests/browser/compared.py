@@ -50,21 +50,21 @@ PAIRS = {"encoder": (SRC, SRC), "decoder": (TGT, TGT), "cross": (TGT, SRC)}
 def cells(kind: str) -> list[tuple[tuple[int, int] | None, tuple[int, int] | None]]:
     """Every cell of both, row by row: its place in A and in B, None where there is none."""
 
-    def place(row: int | None, column: int | None) -> tuple[int, int] | None:
+    def position(row: int | None, column: int | None) -> tuple[int, int] | None:
         if row is None or column is None or (kind == "decoder" and column > row):
             return None
         return row, column
 
     rows, columns = PAIRS[kind]
-    every = [(place(i, k), place(j, m)) for i, j in rows for k, m in columns]
+    every = [(position(i, k), position(j, m)) for i, j in rows for k, m in columns]
     return [cell for cell in every if cell != (None, None)]
 
 
 def difference(kind: str, layer: int, head: int) -> Numbers:
     """B − A in the cells that both have, row by row."""
-    a, b = (one.weights(kind, layer)[head].astype(np.float64) for one in (A, B))
-    return np.array([b[there] - a[here] for here, there in cells(kind) if here and there])
+    a, b = (side.weights(kind, layer)[head].astype(np.float64) for side in (A, B))
+    return np.array([b[cell_b] - a[cell_a] for cell_a, cell_b in cells(kind) if cell_a and cell_b])
 
 
-def canvas(page: Page, which: int) -> Locator:
-    return page.locator(".hu-panels .hu-canvas").nth(which)
+def canvas(page: Page, position: int) -> Locator:
+    return page.locator(".hu-panels .hu-canvas").nth(position)

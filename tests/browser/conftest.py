@@ -54,7 +54,7 @@ class Windows:
         page = self.browser.new_context(**more).new_page()
         page.set_default_timeout(PATIENCE)
 
-        def heard(message: ConsoleMessage) -> None:
+        def record(message: ConsoleMessage) -> None:
             if message.type in ("error", "warning") and TWO_FRAGMENTS not in message.text:
                 wrong.append(f"console: {message.text}")
 
@@ -62,12 +62,12 @@ class Windows:
             wrong.append(f"dialog: {dialog.message}")
             dialog.dismiss()
 
-        page.on("console", heard)
+        page.on("console", record)
         page.on("pageerror", lambda error: wrong.append(f"thrown: {error}"))
         page.on("dialog", stopped)
         return page, wrong
 
-    def taken(self) -> tuple[Page, list[str]]:
+    def borrow(self) -> tuple[Page, list[str]]:
         """A page that nobody uses, with an empty list."""
         page, wrong = self._free.pop() if self._free else self.opened()
         wrong.clear()
@@ -78,9 +78,9 @@ class Windows:
         if page.is_closed():
             page.context.close()
             return
-        for other in page.context.pages:
-            if other is not page:
-                other.close()
+        for other_page in page.context.pages:
+            if other_page is not page:
+                other_page.close()
         page.evaluate(FORGET)
         page.goto("about:blank")
         page.mouse.move(0, 0)
@@ -111,7 +111,7 @@ def en_fr() -> Translator:
 
 
 @pytest.fixture(scope="module")
-def made(tiny_model: Transformer, vocabulary: Vocabulary) -> decoded.Made:
+def decoded_sentence(tiny_model: Transformer, vocabulary: Vocabulary) -> decoded.DecodedSentence:
     return decoded.decoded(Translator(tiny_model, vocabulary))
 
 
@@ -130,14 +130,14 @@ def new_page(windows: Windows) -> Iterator[NewPage]:
     `alone`, or any other setting of a context: in one of its own, which ends with the test. Whoever
     sets a page's clock or scripts, which stay, asks for that.
     """
-    taken, own = [], []
+    lent, own = [], []
 
     def open_page(
         width: int = 1400, scheme: Any = "light", *, alone: bool = False, **more: Any
     ) -> Page:
-        one = windows.opened(**more) if alone or more else windows.taken()
-        (own if alone or more else taken).append(one)
-        page = one[0]
+        opened_page = windows.opened(**more) if alone or more else windows.borrow()
+        (own if alone or more else lent).append(opened_page)
+        page = opened_page[0]
         windows.used.append(page)
         page.set_viewport_size({"width": width, "height": 900})
         page.emulate_media(color_scheme=scheme)
@@ -145,11 +145,11 @@ def new_page(windows: Windows) -> Iterator[NewPage]:
 
     yield open_page
     windows.used.clear()
-    for page, wrong in taken:
+    for page, wrong in lent:
         windows.give_back(page, wrong)
     for page, _ in own:
         page.context.close()
-    assert not [each for _, wrong in taken + own for each in wrong]
+    assert not [each for _, wrong in lent + own for each in wrong]
 
 
 @pytest.fixture

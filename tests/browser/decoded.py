@@ -17,7 +17,7 @@ TEXT, LAYER, HEAD, FORCED = "The baker paints a boat today.", 1, 2, 2
 
 
 @dataclass(frozen=True)
-class Made:
+class DecodedSentence:
     """A greedy trace, the same with another piece in step FORCED, and one with a beam."""
 
     plain: Trace
@@ -38,9 +38,9 @@ def opened(
     written = explorer_page([ExplorerData(trace, str(i)) for i, trace in enumerate(traces)], begin)
     if live:
         quiet = "() => {}, views)"
-        heard = "(state) => { window.reported = state; }, views, true)"
+        listener = "(state) => { window.reported = state; }, views, true)"
         assert quiet in written
-        written = written.replace(quiet, heard, 1)
+        written = written.replace(quiet, listener, 1)
     on_screen(page, folder, written)
     page.locator(".hu-decoding").wait_for()
     return page
@@ -55,15 +55,15 @@ def percent(text: str) -> float:
 
 
 def same_candidates(panel: Locator, trace: Trace, step: int) -> None:
-    taken = trace.translation.steps[step]
-    wanted = list(taken.candidates)
-    if taken.chosen.id not in [one.id for one in wanted]:
-        wanted.append(taken.chosen)
+    result = trace.translation.steps[step]
+    expected = list(result.candidates)
+    if result.chosen.id not in [one.id for one in expected]:
+        expected.append(result.chosen)
     rows = panel.locator(".hu-candidate")
-    expect(rows.locator(".hu-name")).to_have_text([one.token for one in wanted])
-    shown = [percent(text) for text in rows.locator(".hu-number").all_inner_texts()]
-    np.testing.assert_allclose(shown, [one.probability for one in wanted], atol=6e-4)
-    assert panel.locator(".hu-taken").get_attribute("data-id") == str(taken.chosen.id)
+    expect(rows.locator(".hu-name")).to_have_text([one.token for one in expected])
+    displayed = [percent(text) for text in rows.locator(".hu-number").all_inner_texts()]
+    np.testing.assert_allclose(displayed, [one.probability for one in expected], atol=6e-4)
+    assert panel.locator(".hu-taken").get_attribute("data-id") == str(result.chosen.id)
 
 
 def same_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None:
@@ -71,8 +71,8 @@ def same_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None
     cells = row.locator(".hu-weight:not([hidden])")
     read = [cell.get_attribute("aria-label") or "" for cell in cells.all()]
     assert [text.rpartition(": ")[0] for text in read] == list(tokens[: len(weights)])
-    shown = [float(text.rpartition(": ")[2].removeprefix("< ")) for text in read]
-    np.testing.assert_allclose(shown, weights, atol=1.1e-4)
+    displayed = [float(text.rpartition(": ")[2].removeprefix("< ")) for text in read]
+    np.testing.assert_allclose(displayed, weights, atol=1.1e-4)
 
 
 def same_rows(
@@ -91,17 +91,17 @@ def same_rows(
     expect(rows.nth(1).locator("h3")).to_contain_text(f"layer {LAYER}, head {head}")
     cross = trace.weights("cross", LAYER)[head, step]
     same_row(rows.nth(1), trace.src_tokens, cross)
-    most = int(cross.argmax())
+    strongest = int(cross.argmax())
     layer, clear = clearest["encoder"]
-    same_row(rows.nth(2), trace.src_tokens, trace.weights("encoder", layer)[clear, most])
-    expect(rows.nth(2).locator("h3")).to_contain_text(f"“{trace.src_tokens[most]}”")
+    same_row(rows.nth(2), trace.src_tokens, trace.weights("encoder", layer)[clear, strongest])
+    expect(rows.nth(2).locator("h3")).to_contain_text(f"“{trace.src_tokens[strongest]}”")
 
 
-def decoded(translator: Translator) -> Made:
+def decoded(translator: Translator) -> DecodedSentence:
     """The same sentence plain, with another piece taken, and by beam search."""
     plain = translator.trace(TEXT, max_len=7)
     step = plain.translation.steps[FORCED]
-    other = next(one.id for one in step.candidates if one.id != step.chosen.id)
-    altered = translator.trace(TEXT, prefix=[*plain.translation.ids[:FORCED], other], max_len=7)
+    rejected = next(candidate.id for candidate in step.candidates if candidate.id != step.chosen.id)
+    altered = translator.trace(TEXT, prefix=[*plain.translation.ids[:FORCED], rejected], max_len=7)
     beam = translator.trace(TEXT, beam_size=3, max_len=6)
-    return Made(plain, altered, beam, f"{FORCED}:{other}")
+    return DecodedSentence(plain, altered, beam, f"{FORCED}:{rejected}")

@@ -13,20 +13,20 @@ from transformer.checkpoint import checkpoint_hash
 from transformer.figures.glance import glance_data
 
 
-def words(page: Page, which: str = "last") -> list[str]:
-    return getattr(page.locator(".hu-glance-row"), which).locator("button").all_inner_texts()
+def words(page: Page, position: str = "last") -> list[str]:
+    return getattr(page.locator(".hu-glance-row"), position).locator("button").all_inner_texts()
 
 
-def tile(page: Page, number: int, which: str = "last") -> Locator:
-    return getattr(page.locator(".hu-glance-row"), which).locator("button").nth(number)
+def tile(page: Page, number: int, position: str = "last") -> Locator:
+    return getattr(page.locator(".hu-glance-row"), position).locator("button").nth(number)
 
 
-def wanted(translator: Translator, text: str, **more: object) -> list[str]:
-    found = glance_data(translator.trace(text, method="greedy", **more))  # type: ignore[arg-type]
-    return [one["text"] for one in found["written"]]
+def expected_words(translator: Translator, text: str, **more: object) -> list[str]:
+    data = glance_data(translator.trace(text, method="greedy", **more))  # type: ignore[arg-type]
+    return [word["text"] for word in data["written"]]
 
 
-def shown(translator: Translator, text: str) -> dict[str, Any]:
+def expected_glance(translator: Translator, text: str) -> dict[str, Any]:
     """The picture of en-fr as the page draws it, with the head in `aligner.json`."""
     folder = ROOT / "checkpoints/en-fr"
     aligner = load_aligner_head(folder, checkpoint_hash(folder), translator.model.config)
@@ -40,6 +40,6 @@ def opened(page: Page, app: str, query: str = "") -> Page:
     return page
 
 
-def whole(page: Page) -> None:
+def show_all_words(page: Page) -> None:
     """Until all words stand there."""
     expect(page.get_by_role("button", name="Play again")).to_be_visible()

@@ -30,16 +30,16 @@ def opened(page: Page, folder: Path, trace: Traced = TRACE, **start: int | str) 
 
 
 def state(page: Page, name: str) -> int | str:
-    found: int | str = page.evaluate("(name) => view.ctx.state[name]", name)
-    return found
+    values: int | str = page.evaluate("(name) => view.ctx.state[name]", name)
+    return values
 
 
-def point(page: Page, side: str, index: int, *, most: int = 7, click: bool = False) -> None:
+def point(page: Page, side: str, index: int, *, max_steps: int = 7, click: bool = False) -> None:
     """The pointer on a token. The labels are 13 pixels high, or 11 where there are many."""
     canvas = page.locator(".hu-canvas")
     width, height = canvas.evaluate("(node) => [node.clientWidth, node.clientHeight]")
-    size = 13 if most < 35 else 11
-    step = (height - size - 20) / most
+    size = 13 if max_steps < 35 else 11
+    step = (height - size - 20) / max_steps
     x, y = (20 if side == "q" else width - 20), size + 14 + (index + 0.5) * step
     (canvas.click if click else canvas.hover)(position={"x": x, "y": y})
 

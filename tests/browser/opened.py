@@ -52,9 +52,9 @@ def on_screen(page: Page, folder: Path, written: str) -> Page:
 
 def place_of(drawn: Locator) -> FloatRect:
     """Where something stands on the screen."""
-    found = drawn.bounding_box()
-    assert found
-    return found
+    box = drawn.bounding_box()
+    assert box
+    return box
 
 
 def table(page: Page) -> tuple[list[str], list[list[str]]]:
@@ -71,10 +71,10 @@ def weights(page: Page) -> Numbers:
     """The weights on screen; masked ones are NaN."""
     heads, rows = table(page)
     start = 2 if "writes" in heads else 1
-    found: Numbers = np.array(
+    values: Numbers = np.array(
         [[np.nan if text == "masked" else float(text) for text in row[start:]] for row in rows]
     )
-    return found
+    return values
 
 
 def marked(page: Page) -> tuple[float, float, float, float]:
@@ -97,7 +97,7 @@ def marked(page: Page) -> tuple[float, float, float, float]:
 
 def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
     """Red, green, blue and opacity at these points of the picture."""
-    found: Numbers = np.array(
+    values: Numbers = np.array(
         page.evaluate(
             f"""(spots) => {{{_COPY}
               return spots.map(([x, y]) => [...pen.getImageData(x * ratio, y * ratio, 1, 1).data]);
@@ -105,31 +105,31 @@ def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
             spots,
         )
     )
-    return found
+    return values
 
 
 def ramp(page: Page) -> Numbers:
     """The colour of each level from 0 to 255, from the scale below the picture."""
-    found = page.locator(".hu-view .hu-scale").evaluate(
+    values = page.locator(".hu-view .hu-scale").evaluate(
         "(node) => [...node.getContext('2d').getImageData(0, 0, 256, 1).data]"
     )
-    levels: Numbers = np.array(found, float).reshape(256, 4)
+    levels: Numbers = np.array(values, float).reshape(256, 4)
     return levels
 
 
-def taken_text(page: Page, what: str) -> str:
+def download_text(page: Page, button: str) -> str:
     """What stands in a file of "Export"."""
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
-        page.get_by_role("button", name=what).click()
+        page.get_by_role("button", name=button).click()
     return download.value.path().read_text("utf-8-sig")
 
 
-def taken(page: Page, what: str, folder: Path) -> tuple[str, Path]:
+def download(page: Page, button: str, folder: Path) -> tuple[str, Path]:
     """The name that a file is given, and where it lies now."""
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
-        page.get_by_role("button", name=what).click()
+        page.get_by_role("button", name=button).click()
     path = folder / f"taken{Path(download.value.suggested_filename).suffix}"
     download.value.save_as(path)
     return download.value.suggested_filename, path

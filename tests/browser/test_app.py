@@ -27,18 +27,18 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
 ) -> None:
     page.goto(f"{app}/translate?exact=1")
     page.get_by_label("English").fill(TEXT)  # and no Enter: a pause is enough
-    wanted = translator.translate(TEXT)
-    expect(page.locator(".hu-text")).to_have_text(wanted.text.strip())
-    assert pieces(page) == list(wanted.tokens)
+    expected = translator.translate(TEXT)
+    expect(page.locator(".hu-text")).to_have_text(expected.text.strip())
+    assert pieces(page) == list(expected.tokens)
     rows = page.locator(".hu-steps tbody tr")
-    expect(rows).to_have_count(len(wanted.tokens))
+    expect(rows).to_have_count(len(expected.tokens))
     first = rows.first
     expect(first.locator(".hu-input")).to_have_text("<s>")
     expect(first.locator(".hu-candidate")).to_have_count(3)
-    best = wanted.steps[0].candidates[0]
+    best = expected.steps[0].candidates[0]
     expect(first.locator(".hu-candidate").first).to_contain_text(best.token)
     expect(first.locator(".hu-number").first).to_have_text(f"{100 * best.probability:.1f} %")
-    expect(rows.nth(1).locator(".hu-input")).to_have_text(f"<s>{wanted.tokens[0]}")
+    expect(rows.nth(1).locator(".hu-input")).to_have_text(f"<s>{expected.tokens[0]}")
     page.get_by_role("button", name="all 8 candidates").click()
     expect(first.locator(".hu-candidate")).to_have_count(8)
     wait_for_address(page, "/translate", text=TEXT, exact="1")
@@ -56,18 +56,18 @@ def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
     page.goto(f"{app}/attention?text={TEXT}&view=heatmap&kind=encoder&exact=1")
     page.get_by_role("radio", name="layer 1, head 2").click()
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
-    seen = {"text": TEXT, "view": "heatmap", "kind": "encoder", "layer": "1", "exact": "1"}
-    wait_for_address(page, "/attention", **seen, head="2")
+    fields = {"text": TEXT, "view": "heatmap", "kind": "encoder", "layer": "1", "exact": "1"}
+    wait_for_address(page, "/attention", **fields, head="2")
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 1")
-    wait_for_address(page, "/attention", **seen, head="1")
+    wait_for_address(page, "/attention", **fields, head="1")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     weight = translator.trace(TEXT).weights("encoder", 1)[1, 0, 1]
-    shown = float(page.locator(".hu-tip strong").inner_text())
-    assert shown == pytest.approx(weight, abs=1e-4)
-    wait_for_address(page, "/attention", **seen, head="1", row="0", column="1")
+    displayed = float(page.locator(".hu-tip strong").inner_text())
+    assert displayed == pytest.approx(weight, abs=1e-4)
+    wait_for_address(page, "/attention", **fields, head="1", row="0", column="1")
 
 
 def test_from_the_first_page_that_one_goes_to_one_step_leads_back(shipped: str, page: Page) -> None:
@@ -86,8 +86,8 @@ def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> No
     page.get_by_role("tab", name="Heatmap").click()
     for head in (0, 1, 2):
         page.get_by_role("radio", name=f"layer 1, head {head + 1}").click()
-    looked = {"text": TEXT, "view": "heatmap", "layer": "0", "head": "2"}
-    wait_for_address(page, "/attention", **looked)
+    fields = {"text": TEXT, "view": "heatmap", "layer": "0", "head": "2"}
+    wait_for_address(page, "/attention", **fields)
     page.go_back()
     expect(page.locator(".hu-steps")).to_be_visible()
 
@@ -104,7 +104,7 @@ def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> No
     ],
 )
 def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, state: str) -> None:
-    wanted = dict(part.split("=") for part in state.split("&")) | {"text": TEXT}
+    expected = dict(part.split("=") for part in state.split("&")) | {"text": TEXT}
     first = new_page()
     first.goto(f"{app}/attention?text={TEXT}&{state}")
     expect(first.get_by_role("tab", selected=True)).to_be_visible()
@@ -118,14 +118,14 @@ def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, 
     first.keyboard.press("ArrowLeft")
     first.wait_for_timeout(400)
     settled(first)
-    assert address(first)[1].items() >= wanted.items() - {("view", "heads")}
+    assert address(first)[1].items() >= expected.items() - {("view", "heads")}
     second = new_page()
     second.goto(first.url)
     expect(second.get_by_role("tab", selected=True)).to_be_visible()
     settled(second)
     assert address(second) == address(first)
-    seen = [page.locator(".hu-explorer").inner_text() for page in (first, second)]
-    assert seen[0] == seen[1]
+    displayed = [page.locator(".hu-explorer").inner_text() for page in (first, second)]
+    assert displayed[0] == displayed[1]
 
 
 def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
@@ -142,16 +142,18 @@ def test_another_piece_is_forced_and_given_back(
     app: str, page: Page, translator: Translator
 ) -> None:
     page.goto(f"{app}/attention?text={TEXT}&view=decoding&step=1&exact=1")
-    wanted = translator.translate(TEXT)
-    taken = next(c for c in wanted.steps[1].candidates if c.id != wanted.ids[1])
-    forced = translator.translate(TEXT, prefix=[wanted.ids[0], taken.id])
+    expected = translator.translate(TEXT)
+    candidate = next(c for c in expected.steps[1].candidates if c.id != expected.ids[1])
+    forced = translator.translate(TEXT, prefix=[expected.ids[0], candidate.id])
     page.get_by_role(
         "button",
-        name=re.compile(f"instead.*{re.escape(taken.token)}|{re.escape(taken.token)}.*instead"),
+        name=re.compile(
+            f"instead.*{re.escape(candidate.token)}|{re.escape(candidate.token)}.*instead"
+        ),
     ).first.click()
     for token in forced.tokens:
         expect(page.locator(".hu-view")).to_contain_text(token.lstrip("▁"))
-    assert address(page)[1]["force"] == f"1:{taken.id}"
+    assert address(page)[1]["force"] == f"1:{candidate.id}"
 
 
 def test_what_is_looked_at_can_be_taken_away_as_a_file(
@@ -173,10 +175,10 @@ def test_what_is_looked_at_can_be_taken_away_as_a_file(
     with page.expect_download() as download:
         page.get_by_role("link", name="Export all tensors").click()
     download.value.save_as(tmp_path / "trace.npz")
-    found = Trace.load_npz(tmp_path / "trace.npz")
-    wanted = translator.trace(TEXT)
-    assert set(found.names) == set(wanted.names)
-    assert (found["hook_logits"] == wanted["hook_logits"]).all()
+    trace = Trace.load_npz(tmp_path / "trace.npz")
+    expected = translator.trace(TEXT)
+    assert set(trace.names) == set(expected.names)
+    assert (trace["hook_logits"] == expected["hook_logits"]).all()
 
 
 def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
@@ -247,8 +249,8 @@ def test_hostile_text_stays_text(app: str, page: Page, translator: Translator, t
 
 def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, page: Page) -> None:
     with served(checkpoints) as (fresh, _):
-        looked = "view=heatmap&kind=decoder&layer=1&head=1&exact=1"
-        page.goto(f"{fresh}/attention?text=A+pilot+sells+bread.&{looked}")
+        fields = "view=heatmap&kind=decoder&layer=1&head=1&exact=1"
+        page.goto(f"{fresh}/attention?text=A+pilot+sells+bread.&{fields}")
         expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=1)[1]')
         expect(page.get_by_label("English")).to_have_value("A pilot sells bread.")
         expect(page.get_by_role("link", name="Heads Up")).to_be_visible()

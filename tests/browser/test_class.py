@@ -16,7 +16,7 @@ from transformer.ui.widgets.lessons.first_questions import OTHER_OWNER
 TOKEN = "a token of the test's"
 
 
-class Room(NamedTuple):
+class ClassPages(NamedTuple):
     teacher: Page
     ann: Page
     bob: Page
@@ -28,13 +28,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("class")
     limits = folder / "limits.toml"
     limits.write_text(f'teacher_token = "{TOKEN}"\n')
-    given = {"HEADS_UP_LIMITS": str(limits), "HEADS_UP_RUNS": str(folder / "runs")}
-    with served(ROOT / "checkpoints", **given) as (at, _):
+    environment = {"HEADS_UP_LIMITS": str(limits), "HEADS_UP_RUNS": str(folder / "runs")}
+    with served(ROOT / "checkpoints", **environment) as (at, _):
         yield at
 
 
 @pytest.fixture
-def room(address: str, new_page: NewPage) -> Iterator[Room]:
+def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
     """A class with Ann, on a phone, and Bob, who gave no name."""
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
@@ -53,7 +53,7 @@ def room(address: str, new_page: NewPage) -> Iterator[Room]:
     for page in (ann, bob):
         expect(page.get_by_text("You are in the class of Ms Curie")).to_be_visible()
     expect(teacher.get_by_text("Ann · Student 2")).to_be_visible()
-    yield Room(teacher, ann, bob)
+    yield ClassPages(teacher, ann, bob)
     teacher.get_by_role("link", name="Class", exact=True).first.click()
     teacher.get_by_role("button", name="End the class …").click()
     teacher.get_by_role("button", name="End the class", exact=True).click()
@@ -75,8 +75,8 @@ def standing(page: Page) -> str:
     return page.locator(".hu-follow").inner_text()
 
 
-def test_pages_and_heads_are_followed_until_somebody_wanders_off(room: Room) -> None:
-    teacher, ann, bob = room
+def test_pages_and_heads_are_followed_until_somebody_wanders_off(classroom: ClassPages) -> None:
+    teacher, ann, bob = classroom
     to(teacher, "Attention")
     for page in (ann, bob):
         page.locator(".hu-explorer").wait_for()
@@ -117,8 +117,8 @@ def test_pages_and_heads_are_followed_until_somebody_wanders_off(room: Room) -> 
     expect(ann.get_by_role("heading", level=1)).to_have_text("Translate")
 
 
-def test_a_head_of_ones_own_is_wandering_off_too(room: Room) -> None:
-    teacher, ann, bob = room
+def test_a_head_of_ones_own_is_wandering_off_too(classroom: ClassPages) -> None:
+    teacher, ann, bob = classroom
     to(teacher, "Attention")
     for page in (teacher, ann, bob):
         page.locator(".hu-explorer").wait_for()
@@ -131,8 +131,8 @@ def test_a_head_of_ones_own_is_wandering_off_too(room: Room) -> None:
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
 
 
-def test_guesses_come_together_and_are_shown_when_it_is_time(room: Room) -> None:
-    teacher, ann, bob = room
+def test_guesses_come_together_and_are_shown_when_it_is_time(classroom: ClassPages) -> None:
+    teacher, ann, bob = classroom
     to(teacher, "Heads Up")
     teacher.get_by_role("button", name=re.compile("Begin here")).click()
     for page in (ann, bob):
@@ -159,8 +159,8 @@ def test_guesses_come_together_and_are_shown_when_it_is_time(room: Room) -> None
     assert [standing(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
 
 
-def test_the_teacher_sees_what_is_trained_and_stops_it(room: Room) -> None:
-    teacher, _, bob = room
+def test_the_teacher_sees_what_is_trained_and_stops_it(classroom: ClassPages) -> None:
+    teacher, _, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
     to(bob, "Train")
     bob.locator(".st-key-train-addition button").click()  # the one that takes longest

@@ -26,8 +26,8 @@ from tests.browser.conftest import NewPage
 from tests.browser.opened import Numbers, opened, place_of, table
 
 
-def tip(page: Page, which: int) -> Locator:
-    return page.locator(".hu-panels .hu-tip").nth(which)
+def tip(page: Page, position: int) -> Locator:
+    return page.locator(".hu-panels .hu-tip").nth(position)
 
 
 pytestmark = pytest.mark.browser
@@ -35,12 +35,12 @@ pytestmark = pytest.mark.browser
 
 def colours(page: Page, scale: int) -> Numbers:
     """The colours of a legend: 0 is of weights, 1 of differences."""
-    found = (
+    values = (
         page.locator(".hu-legends .hu-scale")
         .nth(scale)
         .evaluate("(node) => [...node.getContext('2d').getImageData(0, 0, 256, 1).data]")
     )
-    return np.array(found, float).reshape(256, 4)
+    return np.array(values, float).reshape(256, 4)
 
 
 @pytest.mark.parametrize("kind", list(PAIRS))
@@ -48,39 +48,41 @@ def test_every_cell_of_both_and_what_lies_between(page: Page, tmp_path: Path, ki
     opened(page, tmp_path, A, B, view="compare", kind=kind, layer=1, head=2)
     names, rows = table(page)
     at = {name: names.index(name) for name in names}
-    a, b = (one.weights(kind, 1)[2] for one in (A, B))
+    a, b = (side.weights(kind, 1)[2] for side in (A, B))
     assert len(rows) == len(cells(kind))
-    for row, (here, there) in zip(rows, cells(kind), strict=True):
-        for name, w, cell in (("A", a, here), ("B", b, there)):
-            shown = row[at[name]]
-            assert (float(shown) == pytest.approx(w[cell], abs=1e-4)) if cell else shown == ""
-        if here and there:
-            assert float(row[at["B − A"]]) == pytest.approx(b[there] - a[here], abs=2e-4)
+    for row, (cell_a, cell_b) in zip(rows, cells(kind), strict=True):
+        for name, w, cell in (("A", a, cell_a), ("B", b, cell_b)):
+            displayed = row[at[name]]
+            assert (
+                (float(displayed) == pytest.approx(w[cell], abs=1e-4)) if cell else displayed == ""
+            )
+        if cell_a and cell_b:
+            assert float(row[at["B − A"]]) == pytest.approx(b[cell_b] - a[cell_a], abs=2e-4)
         else:
             assert row[at["B − A"]] == ""
 
 
 def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, B, view="compare", kind="cross", layer=2, head=3)
-    a, b = (one.weights("cross", 2)[3] for one in (A, B))
-    told = tip(page, 2)
+    a, b = (side.weights("cross", 2)[3] for side in (A, B))
+    tooltip = tip(page, 2)
     canvas(page, 2).press("ArrowDown")
-    expect(told).to_contain_text(f"A {a[0, 0]:.4f}")
-    expect(told).to_contain_text(f"B {b[0, 0]:.4f}")
-    between = told.locator("strong").inner_text().removeprefix("B − A ").replace("−", "-")
+    expect(tooltip).to_contain_text(f"A {a[0, 0]:.4f}")
+    expect(tooltip).to_contain_text(f"B {b[0, 0]:.4f}")
+    between = tooltip.locator("strong").inner_text().removeprefix("B − A ").replace("−", "-")
     assert float(between) == pytest.approx(b[0, 0] - a[0, 0], abs=2e-4)
-    expect(told).to_contain_text(f"attends to {SRC_A[0]}")
+    expect(tooltip).to_contain_text(f"attends to {SRC_A[0]}")
     page.keyboard.press("ArrowRight")  # what only A has
-    expect(told.locator("strong")).to_have_text("B − A none")
-    expect(told).to_contain_text(f"A {a[0, 1]:.4f}")
-    expect(told).to_contain_text("B has no such cell")
+    expect(tooltip.locator("strong")).to_have_text("B − A none")
+    expect(tooltip).to_contain_text(f"A {a[0, 1]:.4f}")
+    expect(tooltip).to_contain_text("B has no such cell")
     # In the picture of B that column is not there: the second key is the third of A.
     canvas(page, 1).press("ArrowDown")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
     expect(tip(page, 1)).to_contain_text(f"A {a[1, 2]:.4f}")
     expect(tip(page, 1)).to_contain_text(f"B {b[1, 1]:.4f}")
-    expect(told).to_be_hidden()
+    expect(tooltip).to_be_hidden()
     page.keyboard.press("Escape")
     expect(tip(page, 1)).to_be_hidden()
 
@@ -98,17 +100,17 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
         new_page(scheme=scheme), tmp_path, A, B, view="compare", kind="encoder", scale=scale
     )
     expected = colours(page, 1)
-    most = abs(difference("encoder", 0, 0)).max()
+    limit = abs(difference("encoder", 0, 0)).max()
     ticks = page.locator(".hu-legends .hu-ticks").nth(1).locator("span").all_inner_texts()
-    assert (ticks[0], ticks[-1]) == (f"−{most:.2f}", f"+{most:.2f}")
+    assert (ticks[0], ticks[-1]) == (f"−{limit:.2f}", f"+{limit:.2f}")
     box = place_of(canvas(page, 2))
-    found = 0
+    n_checked = 0
     for share in np.linspace(0.45, 0.95, 12):
         spot = {"x": share * box["width"], "y": share * box["height"]}
         canvas(page, 2).hover(position=spot)  # type: ignore[arg-type]
         if not tip(page, 2).is_visible():
             continue
-        told = tip(page, 2).locator("strong").inner_text().removeprefix("B − A ")
+        tooltip = tip(page, 2).locator("strong").inner_text().removeprefix("B − A ")
         pixel = canvas(page, 2).evaluate(
             """(canvas, [x, y]) => {
               const ratio = canvas.width / canvas.clientWidth;
@@ -119,16 +121,16 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
             }""",
             [spot["x"], spot["y"]],
         )
-        if told == "none":
+        if tooltip == "none":
             assert pixel not in expected.tolist()
             continue
-        part = float(told.replace("−", "-")) / most
+        part = float(tooltip.replace("−", "-")) / limit
         size = np.sqrt(abs(part)) if scale == "sqrt" else abs(part)
         level = 127.5 + 127.5 * np.sign(part) * size
         near = expected[int(max(level - 2, 0)) : int(level) + 4]
         frame = abs(near - pixel).max(axis=1).min() > 1  # a cell's edge, or its frame
-        found += not frame
-    assert found >= 4
+        n_checked += not frame
+    assert n_checked >= 4
 
 
 @pytest.mark.parametrize("kind", list(PAIRS))
@@ -142,20 +144,20 @@ def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -
     buttons = page.locator(".hu-most .hu-button")
     expect(buttons).to_have_count(8)
     expect(page.locator(".hu-most p")).to_contain_text("12 of 12 heads differ")
-    told = []
+    descriptions = []
     for text in buttons.all_inner_texts():
         name, value = text.split()
         layer, head = map(int, re.findall(r"\d+", name))
-        told.append(float(value))
-        assert told[-1] == pytest.approx(means[layer, head], abs=2e-3)
-    assert told == sorted(told, reverse=True)
-    assert told[0] == pytest.approx(max(means.values()), abs=2e-3)
-    which = re.findall(r"\d+", buttons.nth(1).inner_text().split()[0])
+        descriptions.append(float(value))
+        assert descriptions[-1] == pytest.approx(means[layer, head], abs=2e-3)
+    assert descriptions == sorted(descriptions, reverse=True)
+    assert descriptions[0] == pytest.approx(max(means.values()), abs=2e-3)
+    numbers = re.findall(r"\d+", buttons.nth(1).inner_text().split()[0])
     buttons.nth(1).click()
-    expect(page.locator(".hu-title")).to_have_text("Layer {}, head {}".format(*which))
+    expect(page.locator(".hu-title")).to_have_text("Layer {}, head {}".format(*numbers))
     expect(buttons.nth(1)).to_have_attribute("aria-pressed", "true")
     expect(buttons.nth(1)).to_be_focused()
-    chosen = page.get_by_role("radio", name="layer {}, head {}".format(*which))
+    chosen = page.get_by_role("radio", name="layer {}, head {}".format(*numbers))
     expect(chosen).to_be_checked()
     chosen.press("Home")
     expect(page.locator(".hu-title")).to_contain_text("head 0")
@@ -169,7 +171,8 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
     def coarse(layer: int, head: int) -> Numbers:
         """From one byte a weight, as the small pictures have it."""
         a, b = (
-            (np.rint(np.sqrt(one.weights("cross", layer)[head]) * 255) / 255) ** 2 for one in (A, B)
+            (np.rint(np.sqrt(side.weights("cross", layer)[head]) * 255) / 255) ** 2
+            for side in (A, B)
         )
         return np.array(
             [
@@ -181,11 +184,11 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
         )
 
     every = [(layer, head) for layer in range(LAYERS) for head in range(HEADS)]
-    most = max(abs(coarse(*one)).max() for one in every)
+    limit = max(abs(coarse(*layer_and_head)).max() for layer_and_head in every)
     for layer, head in [(0, 0), (2, 3)]:
-        found = page.get_by_role("radio", name=f"layer {layer}, head {head}").locator("canvas")
+        picture = page.get_by_role("radio", name=f"layer {layer}, head {head}").locator("canvas")
         pixels = np.array(
-            found.evaluate(
+            picture.evaluate(
                 """(canvas) => {
                   const copy = new OffscreenCanvas(canvas.width, canvas.height);
                   const pen = copy.getContext("2d");
@@ -196,7 +199,7 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
             float,
         ).reshape(*shape, 4)
         values = coarse(layer, head)
-        levels = 127.5 + 127.5 * np.sign(values) * np.sqrt(abs(values) / most)
+        levels = 127.5 + 127.5 * np.sign(values) * np.sqrt(abs(values) / limit)
         # Halves may be rounded either way.
         low, high = (
             expected[np.clip(levels + by, 0, 255).round().astype(int)] for by in (-0.6, 0.6)

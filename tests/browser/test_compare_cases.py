@@ -20,7 +20,7 @@ from tests.browser.compared import (
     drawn_at_random,
 )
 from tests.browser.conftest import NewPage
-from tests.browser.opened import opened, table, taken_text
+from tests.browser.opened import download_text, opened, table
 from tests.figures.fake_traces import HOSTILE, fake_trace
 
 pytestmark = pytest.mark.browser
@@ -36,7 +36,7 @@ def test_two_of_the_same_do_not_differ(page: Page, tmp_path: Path) -> None:
 
 def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
-    a, b = (one.weights("encoder", 1)[1] for one in (A, B))
+    a, b = (side.weights("encoder", 1)[1] for side in (A, B))
     names, rows = table(page)
     keys = dict.fromkeys(row[names.index("key")] for row in rows)
     assert "stay, / stay" in keys
@@ -51,7 +51,7 @@ def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -
 
 def test_words_of_cross_attention_pair_by_what_is_written(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
-    a, b = (one.weights("cross", 0).mean(0) for one in (A, B))
+    a, b = (side.weights("cross", 0).mean(0) for side in (A, B))
     _, rows = table(page)
     queries = list(dict.fromkeys(row[0] for row in rows))
     assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "end"]
@@ -67,8 +67,8 @@ def test_a_model_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_pa
         "B has 2 layers of 3 heads: of B, layer 1, head 2 is shown."
     )
     _, rows = table(page)
-    both = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]
-    assert float(rows[0][-1]) == pytest.approx(both, abs=2e-4)
+    difference = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]
+    assert float(rows[0][-1]) == pytest.approx(difference, abs=2e-4)
     expect(page.get_by_role("radio")).to_have_count(6)
     expect(page.locator(".hu-compare [aria-checked=true]")).to_have_count(0)
     page.get_by_role("radio", name="layer 1, head 2").press("ArrowUp")
@@ -87,8 +87,8 @@ def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -
 
 
 def test_a_kind_that_b_does_not_have(page: Page, tmp_path: Path) -> None:
-    other = fake_trace(SRC_B, TGT_B, kinds=["cross"])
-    opened(page, tmp_path, A, other, view="compare", kind="decoder")
+    second = fake_trace(SRC_B, TGT_B, kinds=["cross"])
+    opened(page, tmp_path, A, second, view="compare", kind="decoder")
     expect(page.locator(".hu-compare")).to_contain_text("B has no weights of this kind")
     page.locator("[data-kind=cross]").click()
     expect(page.locator(".hu-panels")).to_be_visible()
@@ -97,14 +97,14 @@ def test_a_kind_that_b_does_not_have(page: Page, tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", [390, 1400])
 def test_any_token_and_any_text_is_text(new_page: NewPage, tmp_path: Path, width: int) -> None:
     page = new_page(width)
-    one = fake_trace(SRC_A, TGT_A, source="<b>x</b> " + HOSTILE[0])
-    opened(page, tmp_path, one, B, view="compare", kind="encoder")
+    hostile = fake_trace(SRC_A, TGT_A, source="<b>x</b> " + HOSTILE[0])
+    opened(page, tmp_path, hostile, B, view="compare", kind="encoder")
     expect(page.locator(".hu-texts p").first).to_have_text("<b>x</b> " + HOSTILE[0])
     _, rows = table(page)
     assert [row[2] for row in rows][:2] == [HOSTILE[0], f"{HOSTILE[1]} (A)"]
     assert page.locator(".hu-compare :is(script, b)").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    boxes = [canvas(page, which).bounding_box() for which in range(3)]
+    boxes = [canvas(page, index).bounding_box() for index in range(3)]
     lefts = [box["x"] for box in boxes if box]
     assert (len(set(lefts)) == 1) == (width == 390)
     assert lefts == sorted(lefts)
@@ -112,19 +112,19 @@ def test_any_token_and_any_text_is_text(new_page: NewPage, tmp_path: Path, width
 
 def test_the_three_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, B, view="compare", kind="cross")
-    written = taken_text(page, "SVG")
+    written = download_text(page, "SVG")
     for text in (">A<", ">B<", ">B − A<", "will (B)"):
         assert text in written
-    most = f"{abs(difference('cross', 0, 0)).max():.2f}"
-    assert re.search(rf">\+{most}<", written)
-    assert re.search(rf">−{most}<", written)
+    limit = f"{abs(difference('cross', 0, 0)).max():.2f}"
+    assert re.search(rf">\+{limit}<", written)
+    assert re.search(rf">−{limit}<", written)
 
 
 def test_a_long_sentence_is_compared_by_its_small_pictures(page: Page, tmp_path: Path) -> None:
     words = [f"▁word{i}" for i in range(90)]
-    one, other = (
+    first, second = (
         fake_trace(words[by:], words[:3], layers=1, heads=2, kinds=["encoder"]) for by in (0, 5)
     )
-    opened(page, tmp_path, one, other, view="compare")
+    opened(page, tmp_path, first, second, view="compare")
     expect(page.locator(".hu-most p")).to_contain_text("(from the small pictures)")
     expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("90 rows, 90 columns"))

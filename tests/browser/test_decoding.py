@@ -18,54 +18,62 @@ from tests.browser.decoded import (
     FORCED,
     HEAD,
     LAYER,
-    Made,
+    DecodedSentence,
     at_step,
     opened,
     same_candidates,
     same_rows,
 )
-from tests.browser.opened import CSV, SVG, taken_text
+from tests.browser.opened import CSV, SVG, download_text
 from tests.figures.fake_traces import HOSTILE
 
 pytestmark = pytest.mark.browser
 
 
 def test_each_step_shows_its_candidates_and_its_rows(
-    page: Page, tmp_path: Path, made: Made
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, made.plain)
+    opened(page, tmp_path, decoded_sentence.plain)
     panel = page.locator(".hu-panel").first
     page.locator(".hu-player").focus()
     for step in range(3):
-        at_step(page, step, made.plain)
-        same_candidates(panel, made.plain, step)
-        same_rows(panel, made.plain, step)
-        states = [one.get_attribute("data-state") for one in page.locator("button.hu-piece").all()]
-        later = len(made.plain.predicted_tokens) - step - 1
-        shown = [state for state in states if state]  # the altered translation has none
-        assert shown == ["read"] * step + ["now"] + ["later"] * later
+        at_step(page, step, decoded_sentence.plain)
+        same_candidates(panel, decoded_sentence.plain, step)
+        same_rows(panel, decoded_sentence.plain, step)
+        states = [
+            element.get_attribute("data-state") for element in page.locator("button.hu-piece").all()
+        ]
+        later = len(decoded_sentence.plain.predicted_tokens) - step - 1
+        displayed = [state for state in states if state]  # the altered translation has none
+        assert displayed == ["read"] * step + ["now"] + ["later"] * later
         page.keyboard.press("ArrowRight")
     page.get_by_role("radio", name="layer 1, head 0").click()
-    same_rows(panel, made.plain, 3, head=0)
+    same_rows(panel, decoded_sentence.plain, 3, head=0)
 
 
-def test_a_beam_may_take_what_is_no_candidate(page: Page, tmp_path: Path, made: Made) -> None:
-    steps = made.plain.translation.table
+def test_a_beam_may_take_what_is_no_candidate(
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
+) -> None:
+    steps = decoded_sentence.plain.translation.table
     fewer = replace(
         steps,
         tokens=[t[1:] for t in steps.tokens],
         ids=[i[1:] for i in steps.ids],
         probabilities=[p[1:] for p in steps.probabilities],
     )
-    trace = replace(made.plain, translation=replace(made.plain.translation, table=fewer))
+    trace = replace(
+        decoded_sentence.plain, translation=replace(decoded_sentence.plain.translation, table=fewer)
+    )
     opened(page, tmp_path, trace, step=1)
-    assert made.plain.translation.steps[1].chosen.id not in fewer.ids[1]
+    assert decoded_sentence.plain.translation.steps[1].chosen.id not in fewer.ids[1]
     same_candidates(page.locator(".hu-panel").first, trace, 1)
 
 
-def test_the_keyboard_steps_and_reads(page: Page, tmp_path: Path, made: Made) -> None:
-    opened(page, tmp_path, made.plain)
-    end = len(made.plain.translation.steps) - 1
+def test_the_keyboard_steps_and_reads(
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
+) -> None:
+    opened(page, tmp_path, decoded_sentence.plain)
+    end = len(decoded_sentence.plain.translation.steps) - 1
     page.locator(".hu-player").focus()
     for key, step in [
         ("ArrowLeft", 0),
@@ -77,61 +85,63 @@ def test_the_keyboard_steps_and_reads(page: Page, tmp_path: Path, made: Made) ->
         ("Home", 0),
     ]:
         page.keyboard.press(key)
-        at_step(page, step, made.plain)
+        at_step(page, step, decoded_sentence.plain)
     page.get_by_role("button", name="last step").press("Enter")
-    at_step(page, end, made.plain)
+    at_step(page, end, decoded_sentence.plain)
     page.get_by_role("slider").press("ArrowLeft")
-    at_step(page, end - 1, made.plain)
+    at_step(page, end - 1, decoded_sentence.plain)
     row = page.locator(".hu-weightrow").nth(1)
     row.locator("[tabindex='0'].hu-weight").focus()
-    before = int(made.plain.weights("cross", LAYER)[HEAD, end - 1].argmax())
+    before = int(decoded_sentence.plain.weights("cross", LAYER)[HEAD, end - 1].argmax())
     page.keyboard.press("ArrowRight")
-    after = min(before + 1, len(made.plain.src_tokens) - 1)
-    expect(row.locator(".hu-read")).to_contain_text(made.plain.src_tokens[after])
-    at_step(page, end - 1, made.plain)
+    after = min(before + 1, len(decoded_sentence.plain.src_tokens) - 1)
+    expect(row.locator(".hu-read")).to_contain_text(decoded_sentence.plain.src_tokens[after])
+    at_step(page, end - 1, decoded_sentence.plain)
 
 
-def test_it_plays_a_step_a_second_and_stops(new_page: NewPage, tmp_path: Path, made: Made) -> None:
+def test_it_plays_a_step_a_second_and_stops(
+    new_page: NewPage, tmp_path: Path, decoded_sentence: DecodedSentence
+) -> None:
     page = new_page(alone=True)
     page.clock.install(time=0)
-    opened(page, tmp_path, made.plain)
+    opened(page, tmp_path, decoded_sentence.plain)
     page.clock.pause_at(3600)  # a machine that is slow now takes no step by itself
-    end = len(made.plain.translation.steps) - 1
+    end = len(decoded_sentence.plain.translation.steps) - 1
     play = page.locator(".hu-play")
     page.locator(".hu-player").press(" ")
     expect(play).to_have_text("Pause")
     page.clock.run_for(1050)
-    at_step(page, 1, made.plain)
+    at_step(page, 1, decoded_sentence.plain)
     page.clock.run_for(1000)
-    at_step(page, 2, made.plain)
+    at_step(page, 2, decoded_sentence.plain)
     page.locator(".hu-player").press(" ")
     expect(play).to_have_text("Play")
     page.clock.run_for(3000)
-    at_step(page, 2, made.plain)
+    at_step(page, 2, decoded_sentence.plain)
     play.click()
     page.clock.run_for(1000)
-    at_step(page, 3, made.plain)
+    at_step(page, 3, decoded_sentence.plain)
     page.get_by_role("tab", name="Heatmap").click()
     page.clock.run_for(3000)
     page.get_by_role("tab", name="Decoding").click()
-    at_step(page, 3, made.plain)
+    at_step(page, 3, decoded_sentence.plain)
     expect(play).to_have_text("Play")
     play.click()
     page.clock.run_for(1000 * end)
-    at_step(page, end, made.plain)
+    at_step(page, end, decoded_sentence.plain)
     expect(play).to_have_text("Play")
     play.click()  # from the end it begins anew
-    at_step(page, 0, made.plain)
+    at_step(page, 0, decoded_sentence.plain)
 
 
 def test_a_candidate_is_taken_instead_where_the_app_answers(
-    page: Page, tmp_path: Path, made: Made
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, made.plain, live=True, step=FORCED)
-    step, id = made.forced.split(":")
+    opened(page, tmp_path, decoded_sentence.plain, live=True, step=FORCED)
+    step, id = decoded_sentence.forced.split(":")
     page.locator(f"button.hu-candidate[data-id='{id}']").click()
     page.wait_for_function("window.reported")
-    assert page.evaluate("window.reported.force") == made.forced
+    assert page.evaluate("window.reported.force") == decoded_sentence.forced
     assert page.evaluate("window.reported.step") == int(step)
     expect(page.locator(".hu-forced")).to_contain_text("Translating again")
     page.get_by_role("button", name="Back to the original").click()
@@ -140,31 +150,40 @@ def test_a_candidate_is_taken_instead_where_the_app_answers(
 
 
 def test_a_file_says_where_another_piece_can_be_taken(
-    page: Page, tmp_path: Path, made: Made
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, made.plain)
+    opened(page, tmp_path, decoded_sentence.plain)
     assert page.locator("button.hu-candidate").count() == 0
     row = page.locator(".hu-candidate:not(.hu-taken)").first
     assert "in the app" in (row.get_attribute("title") or "")
 
 
 def test_the_forced_translation_stands_beside_the_original(
-    page: Page, tmp_path: Path, made: Made
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, made.plain, made.altered, force=made.forced, step=FORCED)
+    opened(
+        page,
+        tmp_path,
+        decoded_sentence.plain,
+        decoded_sentence.altered,
+        force=decoded_sentence.forced,
+        step=FORCED,
+    )
     panels, outputs = page.locator(".hu-panel"), page.locator(".hu-output")
-    for i, trace in enumerate((made.plain, made.altered)):
+    for i, trace in enumerate((decoded_sentence.plain, decoded_sentence.altered)):
         same_candidates(panels.nth(i), trace, FORCED)
-        same_rows(panels.nth(i), trace, FORCED, original=made.plain)
+        same_rows(panels.nth(i), trace, FORCED, original=decoded_sentence.plain)
         expect(outputs.nth(i).locator("button.hu-piece")).to_have_text(list(trace.predicted_tokens))
-    given = outputs.nth(1).locator(".hu-given")
-    expect(given).to_have_text(made.altered.predicted_tokens[FORCED])
-    expect(given).to_have_attribute("data-state", "now")
+    forced = outputs.nth(1).locator(".hu-given")
+    expect(forced).to_have_text(decoded_sentence.altered.predicted_tokens[FORCED])
+    expect(forced).to_have_attribute("data-state", "now")
     expect(panels.nth(1).locator(".hu-told").filter(has_text="yours")).to_be_visible()
     for i in range(2):
         before = outputs.nth(i).locator("button.hu-piece").all()[:FORCED]
-        assert not any("hu-differing" in (one.get_attribute("class") or "") for one in before)
-    words = (made.plain.predicted_tokens, made.altered.predicted_tokens)
+        assert not any(
+            "hu-differing" in (element.get_attribute("class") or "") for element in before
+        )
+    words = (decoded_sentence.plain.predicted_tokens, decoded_sentence.altered.predicted_tokens)
     for i in range(2):  # what one of them has more often than the other is marked so many times
         marked = outputs.nth(i).locator(".hu-differing").all_inner_texts()
         for token in set(words[i]):
@@ -175,33 +194,40 @@ def test_the_forced_translation_stands_beside_the_original(
     expect(page.locator(".hu-differing:visible")).to_have_count(0)
 
 
-def test_table_and_picture_hold_the_step(page: Page, tmp_path: Path, made: Made) -> None:
-    opened(page, tmp_path, made.beam, step=2)
-    lines = list(csv.reader(taken_text(page, CSV).splitlines()))[1:]
-    step = made.beam.translation.steps[2]
-    shown = {line[3]: float(line[4]) for line in lines if line[1] == "candidate"}
-    for one in step.candidates:
-        assert math.isclose(shown[one.token], one.probability, abs_tol=1e-6)
+def test_table_and_picture_hold_the_step(
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
+) -> None:
+    opened(page, tmp_path, decoded_sentence.beam, step=2)
+    lines = list(csv.reader(download_text(page, CSV).splitlines()))[1:]
+    step = decoded_sentence.beam.translation.steps[2]
+    displayed = {line[3]: float(line[4]) for line in lines if line[1] == "candidate"}
+    for candidate in step.candidates:
+        assert math.isclose(displayed[candidate.token], candidate.probability, abs_tol=1e-6)
     cross = [float(line[4]) for line in lines if line[1].startswith("Cross-attention")]
-    np.testing.assert_allclose(cross, made.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5)
-    assert sum(line[1] == "tree" for line in lines) == len(made.tree.nodes)
-    written = taken_text(page, SVG)
+    np.testing.assert_allclose(
+        cross, decoded_sentence.beam.weights("cross", LAYER)[HEAD, 2], atol=2e-5
+    )
+    assert sum(line[1] == "tree" for line in lines) == len(decoded_sentence.tree.nodes)
+    written = download_text(page, SVG)
     assert "Cross-attention: over the source" in written
-    assert len(re.findall(r">step \d+<", written)) == max(n.depth for n in made.tree.nodes)
+    assert len(re.findall(r">step \d+<", written)) == max(
+        n.depth for n in decoded_sentence.tree.nodes
+    )
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (1400, "dark")])
 def test_hostile_tokens_are_text_and_fit(
-    new_page: NewPage, tmp_path: Path, made: Made, width: int, scheme: str
+    new_page: NewPage, tmp_path: Path, decoded_sentence: DecodedSentence, width: int, scheme: str
 ) -> None:
     def hostile(count: int) -> tuple[str, ...]:
         return tuple((HOSTILE * count)[:count])
 
-    beam = made.beam
+    beam = decoded_sentence.beam
     table = beam.translation.table
     steps = replace(table, tokens=[list(hostile(len(row))) for row in table.tokens])
     tree = replace(
-        made.tree, nodes=tuple(replace(n, token=HOSTILE[n.index % 7]) for n in made.tree.nodes)
+        decoded_sentence.tree,
+        nodes=tuple(replace(n, token=HOSTILE[n.index % 7]) for n in decoded_sentence.tree.nodes),
     )
     trace = replace(
         beam,

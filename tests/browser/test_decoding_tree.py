@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.decoded import Made, at_step, opened, percent
+from tests.browser.decoded import DecodedSentence, at_step, opened, percent
 from tests.browser.opened import place_of
 from transformer.inference import BeamNode, BeamTree
 from transformer.inference.trace import Trace
@@ -16,28 +16,30 @@ from transformer.inference.trace import Trace
 pytestmark = pytest.mark.browser
 
 
-def test_the_tree_is_walked(page: Page, tmp_path: Path, made: Made) -> None:
-    tree = made.tree
-    opened(page, tmp_path, made.beam, node=0)
+def test_the_tree_is_walked(page: Page, tmp_path: Path, decoded_sentence: DecodedSentence) -> None:
+    tree = decoded_sentence.tree
+    opened(page, tmp_path, decoded_sentence.beam, node=0)
     box, branch = page.locator(".hu-treebox"), page.locator(".hu-branch")
     values = branch.locator("dd")
 
     def at(node: BeamNode) -> None:
-        expect(branch.locator(".hu-piece")).to_have_text([one.token for one in tree.path(node)])
-        shown = [text.replace("−", "-") for text in values.all_inner_texts()]
-        assert percent(shown[0]) == pytest.approx(node.probability, abs=6e-4)
-        assert float(shown[1]) == pytest.approx(node.log_probability, abs=6e-5)
-        assert float(shown[2]) == pytest.approx(node.score, abs=6e-5)
-        assert shown[3].startswith(node.status)
+        expect(branch.locator(".hu-piece")).to_have_text(
+            [element.token for element in tree.path(node)]
+        )
+        displayed = [text.replace("−", "-") for text in values.all_inner_texts()]
+        assert percent(displayed[0]) == pytest.approx(node.probability, abs=6e-4)
+        assert float(displayed[1]) == pytest.approx(node.log_probability, abs=6e-5)
+        assert float(displayed[2]) == pytest.approx(node.score, abs=6e-5)
+        assert displayed[3].startswith(node.status)
 
-    now = tree.nodes[0]
-    at(now)
+    current = tree.nodes[0]
+    at(current)
     box.focus()
-    while tree.children(now) and now.depth < 4:
+    while tree.children(current) and current.depth < 4:
         page.keyboard.press("ArrowRight")
-        now = next(child for child in tree.children(now) if child.best)
-        at(now)
-    seen = {now.index}
+        current = next(child for child in tree.children(current) if child.best)
+        at(current)
+    visited = {current.index}
     for _ in range(6):  # all of a step can be reached, none is reached twice
         page.keyboard.press("ArrowDown")
     for _ in range(6):
@@ -45,23 +47,25 @@ def test_the_tree_is_walked(page: Page, tmp_path: Path, made: Made) -> None:
         ends = [
             n
             for n in tree.nodes
-            if n.depth == now.depth and [p.token for p in tree.path(n)] == path
+            if n.depth == current.depth and [p.token for p in tree.path(n)] == path
         ]
-        seen |= {ends[0].index}
+        visited |= {ends[0].index}
         page.keyboard.press("ArrowUp")
-    assert seen == {n.index for n in tree.nodes if n.depth == now.depth}
+    assert visited == {n.index for n in tree.nodes if n.depth == current.depth}
     path = branch.locator(".hu-piece").all_inner_texts()
     page.keyboard.press("ArrowLeft")
     expect(branch.locator(".hu-piece")).to_have_text(path[:-1])
 
 
-def test_the_best_way_leads_to_its_step(page: Page, tmp_path: Path, made: Made) -> None:
-    best = [node for node in made.tree.nodes if node.best]
-    lost = next(node for node in made.tree.nodes if node.status == "discarded")
-    opened(page, tmp_path, made.beam, node=best[3].index)
+def test_the_best_way_leads_to_its_step(
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
+) -> None:
+    best = [node for node in decoded_sentence.tree.nodes if node.best]
+    lost = next(node for node in decoded_sentence.tree.nodes if node.status == "discarded")
+    opened(page, tmp_path, decoded_sentence.beam, node=best[3].index)
     page.get_by_role("button", name="Show this step").click()
-    at_step(page, 2, made.beam)
-    opened(page, tmp_path, made.beam, node=lost.index)
+    at_step(page, 2, decoded_sentence.beam)
+    opened(page, tmp_path, decoded_sentence.beam, node=lost.index)
     expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
     expect(page.get_by_role("button", name="Show this step")).to_have_count(0)
 
@@ -71,7 +75,7 @@ def height(locator: Locator) -> float:
     return box["height"]
 
 
-def ended(made: Made) -> Trace:
+def ended(decoded_sentence: DecodedSentence) -> Trace:
     """The beam's trace with a tree that has three finished ends and a wide last step."""
     nodes = [BeamNode(0, None, 0, "<s>", 1, 1.0, 0.0, 0.0, "kept", True)]
     for i, (token, score) in enumerate([("▁le", -0.5), ("▁la", -0.9), ("▁un", -0.7)]):
@@ -84,14 +88,17 @@ def ended(made: Made) -> Trace:
             BeamNode(index, 1, 2, f"▁gone{index}", index, 0.01, -9.0, -9.0, "discarded", False)
         )
     return replace(
-        made.beam, translation=replace(made.beam.translation, tree=BeamTree(tuple(nodes), 12, 0.6))
+        decoded_sentence.beam,
+        translation=replace(
+            decoded_sentence.beam.translation, tree=BeamTree(tuple(nodes), 12, 0.6)
+        ),
     )
 
 
 def test_finished_ones_are_ranked_and_discarded_ones_folded(
-    page: Page, tmp_path: Path, made: Made
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, ended(made))
+    opened(page, tmp_path, ended(decoded_sentence))
     expect(page.locator(".hu-end bdi")).to_have_text(["le", "un", "la"])
     expect(page.locator(".hu-end .hu-number")).to_have_text(["−0.5000", "−0.7000", "−0.9000"])
     page.locator(".hu-end").nth(1).click()
@@ -109,17 +116,21 @@ def test_finished_ones_are_ranked_and_discarded_ones_folded(
     expect(page.locator(".hu-branch dd").last).not_to_contain_text("discarded")
 
 
-def test_a_click_chooses_a_branch(page: Page, tmp_path: Path, made: Made) -> None:
-    opened(page, tmp_path, ended(made), node=0)
+def test_a_click_chooses_a_branch(
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
+) -> None:
+    opened(page, tmp_path, ended(decoded_sentence), node=0)
     # The boxes of a column stand below each other: the second column holds le, un, la by score.
-    found = []
+    collected = []
     for y in range(12, 130, 12):
         page.locator(".hu-treebox").click(position={"x": 190, "y": y})
-        found.append(page.locator(".hu-branch .hu-piece").last.inner_text())
-    assert list(dict.fromkeys(found)) == ["<s>", "▁le", "▁un", "▁la"]
+        collected.append(page.locator(".hu-branch .hu-piece").last.inner_text())
+    assert list(dict.fromkeys(collected)) == ["<s>", "▁le", "▁un", "▁la"]
 
 
-def test_without_beam_search_the_way_to_it_is_told(page: Page, tmp_path: Path, made: Made) -> None:
-    opened(page, tmp_path, made.plain)
+def test_without_beam_search_the_way_to_it_is_told(
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
+) -> None:
+    opened(page, tmp_path, decoded_sentence.plain)
     expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
     expect(page.locator(".hu-treebox")).to_be_hidden()

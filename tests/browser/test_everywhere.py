@@ -21,7 +21,7 @@ from transformer.ui.shell.registry import PAGES
 LETTERS = "(node) => parseFloat(getComputedStyle(node).fontSize)"
 pytestmark = pytest.mark.browser
 TEXT = "She hides the lamp."
-PLACES = [
+PATHS = [
     *(Path(file).stem.replace("app", "") for file in PAGES),
     *(f"attention?view={view}" for view in EXPLORER),
 ]
@@ -48,12 +48,15 @@ def test_all_is_larger_over_the_whole_width_and_no_link_says_so(
     app: str, new_page: NewPage, path: str
 ) -> None:
     page = opened(new_page(1900, alone=True), f"{app}/{path}")
-    heading, way = page.get_by_role("heading", level=1), page.locator(".st-key-way-around p").first
-    before = [one.evaluate(LETTERS) for one in (heading, way)]
+    heading, navigation = (
+        page.get_by_role("heading", level=1),
+        page.locator(".st-key-way-around p").first,
+    )
+    before = [element.evaluate(LETTERS) for element in (heading, navigation)]
     narrow = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
     larger(page)
     expect(heading).to_be_visible()
-    after = [one.evaluate(LETTERS) for one in (heading, way)]
+    after = [element.evaluate(LETTERS) for element in (heading, navigation)]
     assert [a / b for a, b in zip(after, before, strict=True)] == pytest.approx([1.3, 1.3])
     wide = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
     assert wide >= narrow
@@ -83,11 +86,11 @@ def test_share_copies_the_address_and_says_what_is_in_it(app: str, new_page: New
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened(page, f"{app}/attention?text=the baker hides books&layer=1&head=2")
     page.get_by_role("button", name="Share").click()
-    said = page.locator(".hu-link-said")
-    expect(said).to_contain_text("Copied a link to Attention, “the baker hides books”")
+    message = page.locator(".hu-link-said")
+    expect(message).to_contain_text("Copied a link to Attention, “the baker hides books”")
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     page.keyboard.press("Escape")
-    expect(said).to_be_hidden()
+    expect(message).to_be_hidden()
 
 
 @pytest.mark.parametrize("older", [True, False])
@@ -100,13 +103,13 @@ def test_share_without_the_clipboard_of_a_safe_address(
         page.add_init_script("document.execCommand = () => false;")
     opened(page, f"{app}/translate")
     page.get_by_role("button", name="Share").click()
-    said = page.locator(".hu-link-said")
+    message = page.locator(".hu-link-said")
     if older:
-        expect(said).to_contain_text("Copied a link to Translate")
+        expect(message).to_contain_text("Copied a link to Translate")
     else:
-        expect(said.get_by_label("The link")).to_have_value(page.url)
-        assert said.evaluate("() => document.activeElement !== document.body")
-    box = place_of(said)
+        expect(message.get_by_label("The link")).to_have_value(page.url)
+        assert message.evaluate("() => document.activeElement !== document.body")
+    box = place_of(message)
     assert 0 <= box["x"] <= 390 - box["width"]
 
 
@@ -163,7 +166,7 @@ def test_an_old_address_with_the_fields_of_all_pages_still_reaches_them(
 
 
 NAMED = [
-    *PLACES,
+    *PATHS,
     "attention?view=heads&pin=s2",
     *(f"lab?lab={part}" for part in EXPERIMENTS),
     *(f"inside?box={box}" for box in ("encoder.embed.sum", "decoder.cross_attn.softmax")),
@@ -178,27 +181,27 @@ SAME = {'button "Open"', 'button "Unpin"'}
 def test_no_two_buttons_of_a_page_have_one_name_and_no_heading_skips_a_level(
     shipped: str, page: Page
 ) -> None:
-    for place in NAMED:
-        page.goto(f"{shipped}/{place}")
+    for path in NAMED:
+        page.goto(f"{shipped}/{path}")
         page.get_by_role("heading", level=1).wait_for()
         settled(page)
         page.wait_for_timeout(1000)  # what the browser draws by itself
         tree = page.locator("body").aria_snapshot()
         names = Counter(re.findall(r"- '?(button(?: \"(?:[^\"\\]|\\.)*\")?)", tree))
-        assert not {name for name, count in names.items() if count > 1} - SAME, place
+        assert not {name for name, count in names.items() if count > 1} - SAME, path
         levels = [int(level) for level in re.findall(r"- '?heading .*\[level=(\d)\]", tree)]
-        assert levels[0] == 1, place
-        assert all(b <= a + 1 for a, b in itertools.pairwise(levels)), (place, levels)
+        assert levels[0] == 1, path
+        assert all(b <= a + 1 for a, b in itertools.pairwise(levels)), (path, levels)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_page_has_a_serious_finding(app: str, new_page: NewPage, scheme: str) -> None:
     page = new_page(scheme=scheme)
-    for place in PLACES:
-        page.goto(f"{app}/{place}")
+    for path in PATHS:
+        page.goto(f"{app}/{path}")
         settled(page)
         page.get_by_role("heading", level=1).wait_for()
-        assert not findings(page, colours=scheme == "dark"), place
+        assert not findings(page, colours=scheme == "dark"), path
 
 
 def test_whoever_asks_another_machine_is_found(windows: Windows) -> None:
@@ -213,5 +216,5 @@ def test_whoever_asks_another_machine_is_found(windows: Windows) -> None:
 def test_a_pale_word_is_found(page: Page) -> None:
     """The measure itself: what it is there for does not pass."""
     page.set_content("<html lang=en><title>a</title><main><h1 style='color: #aaa'>Pale</h1></main>")
-    (found,) = findings(page)
-    assert found.startswith("color-contrast")
+    (finding,) = findings(page)
+    assert finding.startswith("color-contrast")

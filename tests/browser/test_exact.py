@@ -25,12 +25,12 @@ LONG = f"{MIDDLE} {MIDDLE}"
 
 def test_the_switch_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
     page.goto(f"{app}/translate?text={TEXT}")
-    taken = page.locator(".hu-taken .hu-chip")
-    expect(taken).to_have_text(translator.translate(TEXT).text.split())
+    chosen = page.locator(".hu-taken .hu-chip")
+    expect(chosen).to_have_text(translator.translate(TEXT).text.split())
     expect(page.locator(".hu-pieces")).to_have_count(0)
     settled(page)
     page.get_by_test_id("stCheckbox").filter(has_text="Show tokens").locator("label").click()
-    expect(taken).to_have_text(list(translator.translate(TEXT).tokens))
+    expect(chosen).to_have_text(list(translator.translate(TEXT).tokens))
     settled(page)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.locator(".hu-code")).to_contain_text("trace.weights")
@@ -76,6 +76,6 @@ def test_what_a_field_cuts_stands_below_it(
         expect(field).to_have_value(text)
         settled(page)
         cut = field.evaluate("(node) => node.scrollWidth > node.clientWidth")
-        whole = page.get_by_test_id("stCaptionContainer").get_by_text(text, exact=True)
-        assert whole.filter(visible=True).count() == (text in below)
+        full_text = page.get_by_test_id("stCaptionContainer").get_by_text(text, exact=True)
+        assert full_text.filter(visible=True).count() == (text in below)
         assert not cut or text in below

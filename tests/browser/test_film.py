@@ -53,10 +53,12 @@ def at(page: Page, step: int, kind: str = "cross", layer: int = 1, head: int = 2
     expect(page.locator(".hu-title")).to_have_text(f"Step {step} · layer {layer}, head {head}")
     table(page)
     expect(page.locator(".hu-sheet caption")).to_contain_text(f"Step {step} · layer {layer}")
-    wanted = FRAMES[step][f"0.{kind}"][layer, head].astype(float)
-    found = weights(page)
+    expected = FRAMES[step][f"0.{kind}"][layer, head].astype(float)
+    displayed = weights(page)
     # A level is 1/255 of a square root, and two digits are told.
-    np.testing.assert_allclose(found[~np.isnan(found)], wanted[~np.isnan(found)], atol=0.01)
+    np.testing.assert_allclose(
+        displayed[~np.isnan(displayed)], expected[~np.isnan(displayed)], atol=0.01
+    )
 
 
 def test_the_newest_step_and_its_clearest_head_are_shown_first(page: Page, tmp_path: Path) -> None:
@@ -122,13 +124,13 @@ def test_a_marker_stands_where_the_role_changes_and_leads_there(page: Page, tmp_
     assert "the rule asks for 90 %" in title
     assert "Voita" in title
     # It stands above the slider's place of that step.
-    box, place = place_of(mark), place_of(page.locator(".hu-strip"))
-    middle = box["x"] + box["width"] / 2
-    assert middle == pytest.approx(place["x"] + place["width"] * 7 / 9, abs=1)
+    mark_box, strip_box = place_of(mark), place_of(page.locator(".hu-strip"))
+    middle = mark_box["x"] + mark_box["width"] / 2
+    assert middle == pytest.approx(strip_box["x"] + strip_box["width"] * 7 / 9, abs=1)
     bars = page.locator(".hu-stretch")
     expect(bars).to_have_count(2)
     edge = place_of(bars.nth(1))
-    assert edge["x"] == pytest.approx(place["x"] + place["width"] * 6.5 / 9, abs=1)
+    assert edge["x"] == pytest.approx(strip_box["x"] + strip_box["width"] * 6.5 / 9, abs=1)
     page.get_by_role("button", name=text).first.click()
     at(page, 40)
     slider(page).fill("1")
@@ -170,20 +172,20 @@ def test_the_film_of_a_run_that_has_ended_stays_where_the_viewer_was(
     at(page, 100)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     page.get_by_role("radio", name="layer 0, head 1").click()
-    again = """() => {
+    remount = """() => {
       document.querySelector(".hu").remove();
       window.view.close();
       window.view = window.made(document.body);
       document.querySelector(".hu").classList.add("hu-file");
     }"""
-    page.evaluate(again)
+    page.evaluate(remount)
     give(page, [*STEPS, 128], name="a-run")
     at(page, 128, "encoder", 0, 1)
     slider(page).fill("4")
-    page.evaluate(again)
+    page.evaluate(remount)
     give(page, [*STEPS, 128], name="a-run")
     at(page, 8, "encoder", 0, 1)
-    page.evaluate(again)
+    page.evaluate(remount)
     give(page, [*STEPS, 128], name="another")
     at(page, 128)
 
@@ -327,11 +329,11 @@ def test_a_caption_stands_below_the_scrubber_and_goes_with_the_step(
     page: Page, tmp_path: Path
 ) -> None:
     header, _ = unpack(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
-    said = header["probes"][0]["captions"]["cross"]
+    captions = header["probes"][0]["captions"]["cross"]
     opened(page, tmp_path, step=STEPS[0])
     expect(page.locator(".hu-step")).to_have_text("Step 0")
-    expect(page.locator(".hu-caption")).to_have_text(said[0])
+    expect(page.locator(".hu-caption")).to_have_text(captions[0])
     slider(page).press("End")
-    expect(page.locator(".hu-caption")).to_have_text(said[-1])
+    expect(page.locator(".hu-caption")).to_have_text(captions[-1])
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     expect(page.locator(".hu-caption")).to_have_text(header["probes"][0]["captions"]["encoder"][-1])

@@ -8,7 +8,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled, wait_until
-from tests.browser.glance import opened, tile, wanted, whole, words
+from tests.browser.glance import expected_words, opened, show_all_words, tile, words
 from transformer import Translator
 from transformer.figures.glossary import TERMS
 from transformer.measures.naming import head_name
@@ -40,7 +40,9 @@ def read(page: Page) -> str:
 def unexplained(page: Page) -> list[str]:
     """Terms of the glossary that are what a control is called, with nothing to explain them."""
     terms = {name for term in TERMS for name in (term.name, *term.also)}
-    return [text for text, told in page.evaluate(LABELS) if text in terms and not told]
+    return [
+        text for text, explanation in page.evaluate(LABELS) if text in terms and not explanation
+    ]
 
 
 def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -> None:
@@ -49,8 +51,8 @@ def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -
     expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
     page.get_by_label("English").fill(TEXT)  # typed, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
-    whole(page)
-    assert words(page) == wanted(en_fr, TEXT)
+    show_all_words(page)
+    assert words(page) == expected_words(en_fr, TEXT)
     assert not re.search(TRADE, read(page), re.I)
     page.get_by_role("button", name="Open this head").click()  # 1: all heads
     wait_until(page, "location.pathname === '/attention'")
@@ -73,35 +75,35 @@ def clearest(translator: Translator) -> tuple[str, int, int]:
     """Where, of all heads that see the sentence, most goes from some word to "umbrella" or back:
     counted here by hand, over words that are one piece or several."""
     trace = translator.trace(TEXT)
-    found = []
+    collected = []
     for kind, across in (("encoder", trace.src_tokens), ("cross", trace.predicted_tokens)):
         read_as, written_as = parts(trace.src_tokens), parts(across)
-        mine = next(places for name, places in read_as if name == "umbrella")
+        umbrella_positions = next(positions for name, positions in read_as if name == "umbrella")
         for layer in range(translator.model.config.n_layers):
             for head, weights in enumerate(trace.weights(kind, layer)):
                 to = [
-                    weights[rows][:, mine].sum(1).mean()
+                    weights[rows][:, umbrella_positions].sum(1).mean()
                     for _, rows in written_as
-                    if kind == "cross" or rows != mine
+                    if kind == "cross" or rows != umbrella_positions
                 ]
                 back = [
-                    weights[mine][:, places].sum(1).mean()
-                    for _, places in read_as
-                    if kind == "encoder" and places != mine
+                    weights[umbrella_positions][:, positions].sum(1).mean()
+                    for _, positions in read_as
+                    if kind == "encoder" and positions != umbrella_positions
                 ]
-                found.append((max(to + back), kind, layer, head))
-    return max(found)[1:]
+                collected.append((max(to + back), kind, layer, head))
+    return max(collected)[1:]
 
 
 def parts(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
     """The words in letters, each with the places of its pieces; no punctuation, no ends."""
-    found: list[tuple[str, list[int]]] = []
-    for place, token in enumerate(tokens):
-        if token.startswith("▁") or not found:
-            found.append((token.strip("▁"), [place]))
+    collected: list[tuple[str, list[int]]] = []
+    for index, token in enumerate(tokens):
+        if token.startswith("▁") or not collected:
+            collected.append((token.strip("▁"), [index]))
         elif token.isalpha():
-            found[-1] = (found[-1][0] + token, [*found[-1][1], place])
-    return found
+            collected[-1] = (collected[-1][0] + token, [*collected[-1][1], index])
+    return collected
 
 
 def test_back_from_there_one_is_led(shipped: str, page: Page) -> None:

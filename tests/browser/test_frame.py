@@ -13,7 +13,7 @@ from tests.browser.conftest import NewPage
 from transformer.ui.shell.registry import PAGES, path
 
 pytestmark = pytest.mark.browser
-IN_NAVIGATION = [one.title for one in PAGES.values() if one.in_navigation]
+IN_NAVIGATION = [entry.title for entry in PAGES.values() if entry.in_navigation]
 LARGE = "20.8px"
 MENU = "[data-testid=stMainMenu], [data-testid=stMainMenuButton]"
 OUTLINE = """() => {
@@ -28,7 +28,7 @@ OUTLINE = """() => {
   walk(document.querySelector(".stMain"));
   return found;
 }"""
-PLACES = [
+PATHS = [
     *(path(file) for file in PAGES),
     *(f"lab?lab={part}" for part in ("switch", "sweep", "moves", "map", "align", "dataset")),
 ]
@@ -41,9 +41,9 @@ def opened(page: Page, address: str) -> Page:
     return page
 
 
-@pytest.mark.parametrize("place", ["", "findings"])
-def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, place: str) -> None:
-    page = opened(new_page(390), f"{app}/{place}")
+@pytest.mark.parametrize("page_path", ["", "findings"])
+def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_path: str) -> None:
+    page = opened(new_page(390), f"{app}/{page_path}")
     boxes = [
         page.locator(".st-key-way-around").get_by_role("link", name=name, exact=True).bounding_box()
         for name in IN_NAVIGATION
@@ -53,8 +53,8 @@ def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, place
     for name, box in zip(IN_NAVIGATION, boxes, strict=True):
         assert box, name
         assert 0 <= box["x"] <= 390 - box["width"], name
-        beside = box["x"] + box["width"] <= menu["x"] or box["y"] >= menu["y"] + menu["height"]
-        assert beside, f"Streamlit's menu covers {name}"
+        separate = box["x"] + box["width"] <= menu["x"] or box["y"] >= menu["y"] + menu["height"]
+        assert separate, f"Streamlit's menu covers {name}"
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -106,14 +106,16 @@ def test_a_page_opened_by_its_address_asks_for_nothing_that_fails(
 ) -> None:
     page = new_page()
     failed: list[str] = []
-    page.on("response", lambda one: failed.append(one.url) if one.status >= 400 else None)
+    page.on(
+        "response", lambda response: failed.append(response.url) if response.status >= 400 else None
+    )
     opened(page, f"{app}/attention")
     assert not failed
 
 
 def test_headings_leave_out_no_level(app: str, page: Page) -> None:
-    for place in PLACES:
-        levels = opened(page, f"{app}/{place}").evaluate(OUTLINE)
-        assert levels[0] == 1, place
+    for page_path in PATHS:
+        levels = opened(page, f"{app}/{page_path}").evaluate(OUTLINE)
+        assert levels[0] == 1, page_path
         steps = pairwise(levels)
-        assert all(after <= before + 1 for before, after in steps), (place, levels)
+        assert all(after <= before + 1 for before, after in steps), (page_path, levels)

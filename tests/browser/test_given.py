@@ -29,11 +29,11 @@ def weights(rows: int, columns: int) -> list[np.ndarray]:
 
 
 def causal(n: int) -> list[np.ndarray]:
-    made = [np.tril(one) for one in weights(n, n)]
-    return [one / one.sum(-1, keepdims=True) for one in made]
+    lower = [np.tril(matrix) for matrix in weights(n, n)]
+    return [matrix / matrix.sum(-1, keepdims=True) for matrix in lower]
 
 
-GIVEN = {
+TRACES = {
     "encoder": lambda: Trace.from_weights(SRC, encoder=weights(5, 5)),
     "decoder": lambda: Trace.from_weights(tgt_tokens=TGT, decoder=causal(4)),
     "deeper": lambda: Trace.from_weights(
@@ -44,11 +44,11 @@ GIVEN = {
 
 
 @pytest.mark.parametrize("view", EXPLORER)
-@pytest.mark.parametrize("kind", GIVEN)
+@pytest.mark.parametrize("kind", TRACES)
 def test_every_view_draws_it_or_says_what_is_missing(
     kind: str, view: str, page: Page, tmp_path: Path
 ) -> None:
-    trace = GIVEN[kind]()
+    trace = TRACES[kind]()
     opened(page, tmp_path, trace, view=view)
     body = page.locator("body")
     if view in MISSING:
@@ -62,7 +62,7 @@ def test_every_view_draws_it_or_says_what_is_missing(
 
 def test_a_kind_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_path: Path) -> None:
     last = {"kind": "encoder", "layer": 2, "head": 1, "exact": 0}
-    opened(page, tmp_path, GIVEN["deeper"](), view="heads", **last)
+    opened(page, tmp_path, TRACES["deeper"](), view="heads", **last)
     heading = page.locator(".hu-title")
     expect(heading).to_have_text("Layer 3, head 2")
     page.locator(".hu-kinds [data-kind=decoder]").click()

@@ -7,7 +7,14 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import wait_until
 from tests.browser.conftest import NewPage
-from tests.browser.glance import opened, shown, tile, wanted, whole, words
+from tests.browser.glance import (
+    expected_glance,
+    expected_words,
+    opened,
+    show_all_words,
+    tile,
+    words,
+)
 from tests.browser.opened import place_of
 from tests.browser.visited import wait_for_address
 from transformer import Translator
@@ -24,12 +31,12 @@ def test_it_moves_by_itself_and_comes_to_rest(shipped: str, page: Page, en_fr: T
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".hu-glance-lines path.now").first).to_be_attached()
     assert words(page, "first") == TEXT.split()
-    assert words(page) == wanted(en_fr, TEXT)
-    whole(page)
+    assert words(page) == expected_words(en_fr, TEXT)
+    show_all_words(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
     bands = page.locator(".hu-glance-lines path").count()
-    looks = [one["looks"] for one in shown(en_fr, TEXT)["written"]]
+    looks = [word["looks"] for word in expected_glance(en_fr, TEXT)["written"]]
     assert bands == sum(weight >= 0.04 for row in looks for weight in row)
 
 
@@ -42,7 +49,7 @@ def test_what_is_typed_is_translated_at_once_and_never_replaced(
     box.press_sequentially(TEXT, delay=30)
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     assert box.input_value() == TEXT
-    assert words(page) == wanted(en_fr, TEXT)
+    assert words(page) == expected_words(en_fr, TEXT)
     expect(box).to_be_focused()
     wait_for_address(page, "/", model="en-fr", text=TEXT)
     # It is the session's sentence: the other pages have it too.
@@ -53,19 +60,19 @@ def test_what_is_typed_is_translated_at_once_and_never_replaced(
 
 def test_what_cannot_be_translated_is_said_and_the_picture_stays(shipped: str, page: Page) -> None:
     opened(page, shipped, f"?text={TEXT}")
-    box, said = page.get_by_label("English"), page.locator(".hu-glance-problem")
-    for text, told in (
+    box, message = page.get_by_label("English"), page.locator(".hu-glance-problem")
+    for text, problem in (
         ("", "Type a few words"),
         ("?! …", "signs"),
         ("the lamp " * 300, "at most 512"),
     ):
         box.fill(text)
-        expect(said).to_contain_text(told)
+        expect(message).to_contain_text(problem)
         expect(box).to_have_attribute("aria-invalid", "true")
         assert box.input_value() == text
         assert words(page, "first") == TEXT.split()
     box.fill("She hides.")
-    expect(said).to_be_hidden()
+    expect(message).to_be_hidden()
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(["She", "hides."])
 
 
@@ -90,7 +97,7 @@ def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page)
     page.get_by_role("button", name="Next step").click()
     expect(label).to_have_text(f"word 2 of {count}")
     page.get_by_role("button", name="Play", exact=True).click()
-    whole(page)
+    show_all_words(page)
     page.get_by_role("button", name="Play again").click()
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
@@ -99,13 +106,13 @@ def test_a_word_that_is_pointed_at_shows_its_bands_alone(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
     page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
-    rows = shown(en_fr, TEXT)["written"]
+    rows = expected_glance(en_fr, TEXT)["written"]
     tile(page, 1, "first").hover()
-    meant = sum(one["looks"][1] >= 0.04 for one in rows)
-    expect(page.locator(".hu-glance-lines path.now")).to_have_count(meant)
+    n_bands = sum(word["looks"][1] >= 0.04 for word in rows)
+    expect(page.locator(".hu-glance-lines path.now")).to_have_count(n_bands)
     tile(page, 0).hover()
-    meant = sum(weight >= 0.04 for weight in rows[0]["looks"])
-    expect(page.locator(".hu-glance-lines path.now")).to_have_count(meant)
+    n_bands = sum(weight >= 0.04 for weight in rows[0]["looks"])
+    expect(page.locator(".hu-glance-lines path.now")).to_have_count(n_bands)
 
 
 def test_a_word_that_came_close_is_taken_and_the_rest_written_anew(
@@ -114,18 +121,18 @@ def test_a_word_that_came_close_is_taken_and_the_rest_written_anew(
     page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
     trace = en_fr.trace(TEXT, method="greedy")
     rivals = rival_words(en_fr, trace.translation)
-    word = next(i for i, found in enumerate(rivals) if found)
-    one = rivals[word][0]
+    word = next(i for i, alternatives in enumerate(rivals) if alternatives)
+    candidate = rivals[word][0]
     tile(page, word).click()
     chips = page.locator(".hu-glance-rival")
     expect(chips).to_have_count(len(rivals[word]))
     chips.first.click()
-    prefix = (*trace.translation.ids[: one.step], *one.ids)
+    prefix = (*trace.translation.ids[: candidate.step], *candidate.ids)
     expect(page.get_by_role("button", name="Its own words again")).to_be_visible()
-    assert words(page) == wanted(en_fr, TEXT, prefix=prefix)
+    assert words(page) == expected_words(en_fr, TEXT, prefix=prefix)
     page.get_by_role("button", name="Its own words again").click()
     expect(page.locator(".hu-glance-undo")).to_have_count(0)
-    assert words(page) == wanted(en_fr, TEXT)
+    assert words(page) == expected_words(en_fr, TEXT)
 
 
 def test_who_asks_for_less_motion_sees_the_whole_at_once(shipped: str, new_page: NewPage) -> None:
@@ -134,12 +141,12 @@ def test_who_asks_for_less_motion_sees_the_whole_at_once(shipped: str, new_page:
         "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
     )
     opened(page, shipped, f"?text={TEXT}")
-    whole(page)
+    show_all_words(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
     page.get_by_label("English").fill("She hides the lamp.")
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_count(4)
-    whole(page)
+    show_all_words(page)
     assert page.locator(".hu-away").count() == 0
 
 
@@ -227,7 +234,7 @@ COLOURS = """() => {
 }"""
 
 
-def contrast(one: list[int], other: list[int]) -> float:
+def contrast(first: list[int], second: list[int]) -> float:
     """WCAG 2.2's contrast ratio."""
 
     def light(rgb: list[int]) -> float:
@@ -235,7 +242,7 @@ def contrast(one: list[int], other: list[int]) -> float:
         linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    high, low = sorted((light(one), light(other)), reverse=True)
+    high, low = sorted((light(first), light(second)), reverse=True)
     return (high + 0.05) / (low + 0.05)
 
 

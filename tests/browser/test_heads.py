@@ -117,12 +117,12 @@ def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page) -> None:
     from_word = weights[1:3].mean(axis=0)  # written by rows 1 and 2
     to_words = [from_word[0], from_word[1] + from_word[2], *from_word[3:]]
     for column, expected in enumerate(to_words):
-        point(heads, "k", column, most=6)
+        point(heads, "k", column, max_steps=6)
         assert quantities(heads) == pytest.approx([expected], abs=EXACT)
     reads(heads, "attends to end")
     option(heads, "Start and end").select_option("hidden")
     option(heads, "Rows").select_option("1")
-    point(heads, "k", 1, most=5)
+    point(heads, "k", 1, max_steps=5)
     reads(heads, "maison attends to house")
     shares = np.array(to_words[:-1]) / sum(to_words[:-1])
     assert quantities(heads) == pytest.approx([shares[1]], abs=EXACT)
@@ -133,10 +133,10 @@ def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page) -> None:
 
 def test_what_a_decoder_may_not_see_has_no_line(heads: Page) -> None:
     heads.get_by_role("button", name="Decoder self-attention").click()
-    point(heads, "q", 1, most=6, click=True)
-    point(heads, "k", 1, most=6)
+    point(heads, "q", 1, max_steps=6, click=True)
+    point(heads, "k", 1, max_steps=6)
     assert len(quantities(heads)) == 1
-    point(heads, "k", 2, most=6)
+    point(heads, "k", 2, max_steps=6)
     reads(heads, "masked: may not see the future")
     assert quantities(heads) == []
     heads.locator(".hu-canvas").press("Escape")

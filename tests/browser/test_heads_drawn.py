@@ -24,7 +24,7 @@ from tests.browser.heads import (
     reads,
     state,
 )
-from tests.browser.opened import taken_text
+from tests.browser.opened import download_text
 from tests.figures.fake_traces import HOSTILE, fake_trace
 
 pytestmark = pytest.mark.browser
@@ -121,7 +121,7 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
 def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None:
     trace = fake_trace(HOSTILE, HOSTILE)
     opened(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
-    rows = list(csv.DictReader(io.StringIO(taken_text(page, "Table (CSV)"), newline="")))
+    rows = list(csv.DictReader(io.StringIO(download_text(page, "Table (CSV)"), newline="")))
     assert len(rows) == 2 * 49
     for number, (layer, head) in enumerate([(1, 2), (0, 3)]):
         of = rows[49 * number : 49 * (number + 1)]
@@ -130,7 +130,7 @@ def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None
         expected = trace.weights("encoder", layer)[head].ravel()
         assert weights == pytest.approx(expected, abs=EXACT)
     assert [row["key"].lstrip("'") for row in rows[:7]] == HOSTILE
-    svg = taken_text(page, "Vector image (SVG)")
+    svg = download_text(page, "Vector image (SVG)")
     curves = re.findall(r'<path d="M[^"]*C[^"]*"[^>]*stroke="(#\w+)"', svg)
     drawn = sum((trace.weights("encoder", la)[he] > 1e-8).sum() for la, he in [(1, 2), (0, 3)])
     assert abs(len(curves) - drawn) <= 4  # the least weights are packed to 0
@@ -141,7 +141,8 @@ def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert (
-        len(list(csv.reader(io.StringIO(taken_text(page, "Table (CSV)"), newline="")))) == 1 + 2 * 7
+        len(list(csv.reader(io.StringIO(download_text(page, "Table (CSV)"), newline=""))))
+        == 1 + 2 * 7
     )
 
 
@@ -161,12 +162,12 @@ def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(
     )
     legend = page.locator(".hu-legend")
     expect(legend).to_contain_text(f"{n * n - 4000:,} weaker lines with weights up to")
-    told = re.search(r"weights up to ([\d.]+) are not drawn", legend.inner_text())
-    assert told
-    left = np.sort(weights[0, 1].ravel())[-4001]
-    assert float(told[1]) == pytest.approx(left, rel=0.06)
+    match = re.search(r"weights up to ([\d.]+) are not drawn", legend.inner_text())
+    assert match
+    threshold = np.sort(weights[0, 1].ravel())[-4001]
+    assert float(match[1]) == pytest.approx(threshold, rel=0.06)
     for row in (0, 120, n - 1):
-        point(page, "q", row, most=n)
+        point(page, "q", row, max_steps=n)
         reads(page, f"▁w{row} attends most to", f"▁w{weights[0, 1, row].argmax()}")
         assert quantities(page) == pytest.approx(np.sort(weights[0, 1, row])[:-4:-1], abs=EXACT)
 

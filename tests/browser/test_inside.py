@@ -72,8 +72,8 @@ def test_an_attention_opens_into_figure_2_with_its_head_and_layer(app: str, page
     page.get_by_role("radio", name="3", exact=True).click()
     expect(box(page, "decoder.cross_attn")).to_contain_text("head 3")
     settled(page)
-    wanted = {"text": TEXT, "box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
-    assert {name: address(page)[1][name] for name in wanted} == wanted
+    expected = {"text": TEXT, "box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
+    assert {name: address(page)[1][name] for name in expected} == expected
 
 
 def test_a_number_that_is_clicked_is_worked_out(app: str, page: Page, checkpoints: Path) -> None:
@@ -84,12 +84,12 @@ def test_a_number_that_is_clicked_is_worked_out(app: str, page: Page, checkpoint
     canvas.focus()
     for key in ("ArrowDown",) * len(weights[0]) + ("ArrowRight",) * len(weights[0]):
         page.keyboard.press(key)
-    said = page.locator(".st-key-inside-number")
-    expect(said).to_contain_text(f"{weights[1, -1, -1]:.4g}"[:6])
+    message = page.locator(".st-key-inside-number")
+    expect(message).to_contain_text(f"{weights[1, -1, -1]:.4g}"[:6])
     settled(page)
     last = str(len(weights[0]) - 1)
-    found = address(page)[1]
-    assert (found["panel"], found["row"], found["column"]) == ("weights", last, last)
+    fields = address(page)[1]
+    assert (fields["panel"], fields["row"], fields["column"]) == ("weights", last, last)
     page.get_by_text("Python code that prints this number").click()
     expect(page.locator("code").last).to_contain_text("load_checkpoint")
 
@@ -114,7 +114,9 @@ VALUES[1, 250] = -3.25
 VALUES[0, 7] = -np.inf
 
 
-def shown(page: Page, folder: Path, table: Table, cell: tuple[int, int] | None = None) -> Locator:
+def mount_table(
+    page: Page, folder: Path, table: Table, cell: tuple[int, int] | None = None
+) -> Locator:
     """The table as a file; what it reports is kept in `window.told`."""
     data = base64.b64encode(tensor_data(table, cell)).decode()
     start = f"""import {{ tensorsView }} from "./tensors.js";
@@ -129,7 +131,7 @@ view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));"""
 
 
 def wide(**changes: object) -> Table:
-    given: dict[str, object] = {
+    table: dict[str, object] = {
         "id": "x",
         "title": "Wide",
         "values": VALUES,
@@ -139,45 +141,45 @@ def wide(**changes: object) -> Table:
         "column_axis": "dimension",
         "kind": "signed",
     }
-    return Table(**{**given, **changes})  # type: ignore[arg-type]
+    return Table(**{**table, **changes})  # type: ignore[arg-type]
 
 
 def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = False) -> str:
     """What is said at this point of the picture."""
-    place = place_of(canvas)
-    page.mouse.move(place["x"] + x, place["y"] + y)
+    box = place_of(canvas)
+    page.mouse.move(box["x"] + x, box["y"] + y)
     if click:
-        page.mouse.click(place["x"] + x, place["y"] + y)
+        page.mouse.click(box["x"] + x, box["y"] + y)
     return "".join(page.locator(".hu-tip:not([hidden])").all_inner_texts())
 
 
-def told(page: Page) -> tuple[int, int]:
+def position_in_caption(page: Page) -> tuple[int, int]:
     page.wait_for_function("window.told.length")
     last = page.evaluate("window.told.pop()")
     return last["row"], last["column"]
 
 
 def test_a_wide_table_is_read_through_its_frame(page: Page, tmp_path: Path) -> None:
-    canvas = shown(page, tmp_path, wide())
-    place = place_of(canvas)
+    canvas = mount_table(page, tmp_path, wide())
+    box = place_of(canvas)
     # The small picture above: its right end, second row.
-    assert point(page, canvas, place["width"] - 3, 35).split("\n") == [
+    assert point(page, canvas, box["width"] - 3, 35).split("\n") == [
         "1", "token <img src=x>", "dimension 399"
     ]  # fmt: skip
-    point(page, canvas, place["width"] - 3, 35, click=True)  # the frame goes there
-    right_end = place["width"] - 20, place["height"] - 10
+    point(page, canvas, box["width"] - 3, 35, click=True)  # the frame goes there
+    right_end = box["width"] - 20, box["height"] - 10
     assert "dimension 399" in point(page, canvas, *right_end)
     point(page, canvas, *right_end, click=True)
-    assert told(page) == (1, 399)
+    assert position_in_caption(page) == (1, 399)
     page.keyboard.press("ArrowLeft")
-    assert told(page) == (1, 398)
+    assert position_in_caption(page) == (1, 398)
     assert page.locator(".hu img").count() == 0
 
 
 def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
-    canvas = shown(page, tmp_path, wide())
-    place = place_of(canvas)
-    first = place["width"] * 0.12, place["height"] - 10
+    canvas = mount_table(page, tmp_path, wide())
+    box = place_of(canvas)
+    first = box["width"] * 0.12, box["height"] - 10
     assert "dimension 0" in point(page, canvas, *first)
     page.get_by_role("button", name="Strongest columns first").click()
     assert point(page, canvas, *first).startswith("−3.25")
@@ -185,13 +187,13 @@ def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
 
 
 def test_the_frame_opens_where_the_chosen_number_is(page: Page, tmp_path: Path) -> None:
-    canvas = shown(page, tmp_path, wide(), (0, 7))
-    place = place_of(canvas)
-    found = [point(page, canvas, x, place["height"] - 35) for x in range(100, 700, 20)]
-    assert any(text.startswith("−∞") and "dimension 7" in text for text in found)
-    canvas = shown(page, tmp_path, wide(), (1, 250))
-    found = [point(page, canvas, x, place["height"] - 10) for x in range(100, 700, 20)]
-    assert any(text.startswith("−3.25") for text in found)
+    canvas = mount_table(page, tmp_path, wide(), (0, 7))
+    box = place_of(canvas)
+    columns = [point(page, canvas, x, box["height"] - 35) for x in range(100, 700, 20)]
+    assert any(text.startswith("−∞") and "dimension 7" in text for text in columns)
+    canvas = mount_table(page, tmp_path, wide(), (1, 250))
+    columns = [point(page, canvas, x, box["height"] - 10) for x in range(100, 700, 20)]
+    assert any(text.startswith("−3.25") for text in columns)
 
 
 def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> None:
@@ -203,7 +205,7 @@ def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> 
         kind="share",
         cells=(("▁a", "<b>", "c"), ("d", "e", "f")),
     )
-    shown(page, tmp_path, table, (1, 0))
+    mount_table(page, tmp_path, table, (1, 0))
     rows = page.locator(".hu-ranked-row")
     assert rows.all_inner_texts() == ["d\n50.0 %", "e\n40.0 %", "f\n< 0.1 %"]
     widths = page.locator(".hu-ranked-bar > span").evaluate_all(
@@ -211,7 +213,7 @@ def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> 
     )
     assert widths[1] / widths[0] == pytest.approx(0.8, abs=0.01)
     rows.nth(1).click()
-    assert told(page) == (1, 1)
+    assert position_in_caption(page) == (1, 1)
     expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
 
 
@@ -239,8 +241,8 @@ for (const name of ["one", "two"]) {{
 }}"""
     on_screen(page, tmp_path, as_page(start))
     first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
-    place = place_of(first)
-    point(page, first, place["width"] - 3, 20, click=True)
-    place = place_of(second)
-    page.mouse.move(place["x"] + place["width"] - 20, place["y"] + place["height"] - 10)
+    box = place_of(first)
+    point(page, first, box["width"] - 3, 20, click=True)
+    box = place_of(second)
+    page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10)
     expect(page.locator(".hu-tip").nth(1)).to_contain_text("dimension 399")

@@ -88,8 +88,8 @@ def test_the_walk_ends_with_the_word_that_wins(app: str, page: Page) -> None:
     expect(page.get_by_role("button", name="Next →")).to_be_disabled()
 
 
-def moments(page: Page, folder: Path, given: dict[str, Any]) -> Page:
-    return on_screen(page, folder, moments_page(given))
+def moments(page: Page, folder: Path, data: dict[str, Any]) -> Page:
+    return on_screen(page, folder, moments_page(data))
 
 
 def last_line(page: Page) -> list[float]:
@@ -105,36 +105,38 @@ def last_line(page: Page) -> list[float]:
         }"""
     )
     after = text.replace("−", "-").split("=", 2)[2]
-    found = re.findall(r"-?\d+(?:\.\d+)?(?:×10\^-?\d+)?", re.sub(r"(?<=[\d)])-", "- ", after))
-    return [float(number.replace("×10^", "e")) for number in found]
+    matches = re.findall(r"-?\d+(?:\.\d+)?(?:×10\^-?\d+)?", re.sub(r"(?<=[\d)])-", "- ", after))
+    return [float(number.replace("×10^", "e")) for number in matches]
 
 
 def test_the_entry_that_moved_most_is_written_out_first(page: Page, tmp_path: Path) -> None:
-    given = update()
-    moments(page, tmp_path, given)
-    step = np.array(given["step"])
+    data = update()
+    moments(page, tmp_path, data)
+    step = np.array(data["step"])
     row, column = np.unravel_index(abs(step).argmax(), step.shape)
     expect(page.locator(".hu-update h4")).to_have_text(f"Row {row}, column {column}, written out")
-    of = {name: values[row][column] for name, values in given.items() if isinstance(values, list)
+    of = {name: values[row][column] for name, values in data.items() if isinstance(values, list)
           and name != "shape"}  # fmt: skip
-    before, alpha, m_hat, v_hat, epsilon, again, taken, value = last_line(page)
-    assert (before, again, value) == pytest.approx((of["before"],) * 2 + (of["value"],), rel=1e-6)
+    before, alpha, m_hat, v_hat, epsilon, repeated, change, value = last_line(page)
+    assert (before, repeated, value) == pytest.approx(
+        (of["before"],) * 2 + (of["value"],), rel=1e-6
+    )
     assert (alpha, epsilon) == (0.01, 1e-9)
-    assert (m_hat, v_hat, taken) == pytest.approx((of["m_hat"], of["v_hat"], of["step"]), rel=1e-3)
+    assert (m_hat, v_hat, change) == pytest.approx((of["m_hat"], of["v_hat"], of["step"]), rel=1e-3)
     assert before - alpha * m_hat / (v_hat**0.5 + epsilon) == pytest.approx(value, abs=1e-4)
 
 
 def test_entries_are_chosen_by_pointer_and_keys(page: Page, tmp_path: Path) -> None:
     moments(page, tmp_path, update())
-    said = page.locator(".hu-update h4")
+    message = page.locator(".hu-update h4")
     picture = page.locator(".hu-matrix").nth(3)
     box = place_of(picture)
     picture.click(position={"x": box["width"] * 2.5 / 4, "y": box["height"] * 1.5 / 3})
-    expect(said).to_have_text("Row 1, column 2, written out")
+    expect(message).to_have_text("Row 1, column 2, written out")
     page.locator(".hu-matrices").focus()
     for key, row, column in [("ArrowDown", 2, 2), ("ArrowDown", 2, 2), ("ArrowLeft", 2, 1)]:
         page.keyboard.press(key)
-        expect(said).to_have_text(f"Row {row}, column {column}, written out")
+        expect(message).to_have_text(f"Row {row}, column {column}, written out")
 
 
 def test_before_the_first_step_there_is_a_sentence(page: Page, tmp_path: Path) -> None:
@@ -144,9 +146,9 @@ def test_before_the_first_step_there_is_a_sentence(page: Page, tmp_path: Path) -
 
 
 def test_a_hostile_name_is_text_and_no_number_is_said(page: Page, tmp_path: Path) -> None:
-    given = {**update(), "name": "<img src=x onerror=alert(1)>"}
-    given["m_hat"] = [[float("nan")] * 4] * 3
-    moments(page, tmp_path, given)
+    data = {**update(), "name": "<img src=x onerror=alert(1)>"}
+    data["m_hat"] = [[float("nan")] * 4] * 3
+    moments(page, tmp_path, data)
     expect(page.locator(".hu-title")).to_have_text("<img src=x onerror=alert(1)>, at step 7")
     expect(page.locator(".hu-update")).to_contain_text("no number")
     assert page.locator(".hu img").count() == 0

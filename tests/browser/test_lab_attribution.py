@@ -19,11 +19,11 @@ from transformer.analysis.attribution.norms import contributions
 pytestmark = pytest.mark.browser
 
 TEXT = "She hides books."
-SEEN = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head": "2", "exact": "1"}
+FIELDS = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head": "2", "exact": "1"}
 
 
 def opened(app: str, page: Page, **more: str) -> None:
-    page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**SEEN, **more}.items()))
+    page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **more}.items()))
     expect(page.locator(".hu-moves .hu-canvas")).to_have_count(2)
     settled(page)
 
@@ -32,37 +32,37 @@ def test_a_cell_tells_all_its_numbers_in_both_and_goes_into_the_address(
     app: str, page: Page, checkpoints: Path
 ) -> None:
     opened(app, page)
-    told = page.locator(".hu-moved-cell")
-    expect(told).to_contain_text("Point at a cell")
-    before = [one.screenshot() for one in page.locator(".hu-moves .hu-canvas").all()]
+    caption = page.locator(".hu-moved-cell")
+    expect(caption).to_contain_text("Point at a cell")
+    before = [element.screenshot() for element in page.locator(".hu-moves .hu-canvas").all()]
     left = page.locator(".hu-moves .hu-canvas").first
     box = place_of(left)
     left.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
     for name in ("weight", "norm", "gradient", "gradient × weight"):
-        expect(told).to_contain_text(name)
+        expect(caption).to_contain_text(name)
         expect(page.locator(".hu-tip:visible")).to_contain_text(name)
     # The same cell is framed in the other table too.
     assert all(
-        one.screenshot() != was
-        for one, was in zip(page.locator(".hu-moves .hu-canvas").all(), before, strict=True)
+        element.screenshot() != was
+        for element, was in zip(page.locator(".hu-moves .hu-canvas").all(), before, strict=True)
     )
     right = page.locator(".hu-moves .hu-canvas").nth(1)
     right.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
-    wait_for_address(page, "/lab", **SEEN, row="1", column="1")
+    wait_for_address(page, "/lab", **FIELDS, row="1", column="1")
     translator = Translator.load(checkpoints / "tiny", device="cpu")
     trace = translator.trace(TEXT)
-    wanted = [
+    expected = [
         trace.weights("encoder", 1)[2, 1, 1],
         contributions(translator.model, trace, "encoder", 1)[2, 1, 1],
     ]
     page.mouse.move(1, 1)
-    numbers = told.locator(".hu-fact strong").all_inner_texts()[:2]
-    np.testing.assert_allclose([float(number) for number in numbers], wanted, rtol=0.01)
+    numbers = caption.locator(".hu-fact strong").all_inner_texts()[:2]
+    np.testing.assert_allclose([float(number) for number in numbers], expected, rtol=0.01)
     page.keyboard.press("Escape")
-    expect(told).to_contain_text("Point at a cell")
-    wait_for_address(page, "/lab", **SEEN)
+    expect(caption).to_contain_text("Point at a cell")
+    wait_for_address(page, "/lab", **FIELDS)
 
 
 def test_a_point_of_the_curve_is_the_token_asked_about(app: str, page: Page) -> None:
@@ -70,7 +70,7 @@ def test_a_point_of_the_curve_is_the_token_asked_about(app: str, page: Page) -> 
     curve = page.locator(".st-key-moves-curve")
     curve.scroll_into_view_if_needed()
     curve.locator(".scatterlayer .trace").nth(1).locator(".point").nth(2).click(force=True)
-    wait_for_address(page, "/lab", **SEEN, step="2")
+    wait_for_address(page, "/lab", **FIELDS, step="2")
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
 
 
@@ -93,7 +93,7 @@ def test_the_cell_is_worked_out_on_the_attention_page(app: str, page: Page) -> N
     opened(app, page, row="2", column="1")
     page.get_by_role("button", name="Calculate this cell step by step").click()
     expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
-    shared = {name: value for name, value in SEEN.items() if name != "lab"}
+    shared = {name: value for name, value in FIELDS.items() if name != "lab"}
     wait_for_address(page, "/attention", **shared, view="query-key", row="2", column="1")
 
 
@@ -101,7 +101,7 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     opened(app, page, beside="weight-gradient")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    boxes = [one.bounding_box() for one in page.locator(".hu-moves .hu-canvas").all()]
+    boxes = [element.bounding_box() for element in page.locator(".hu-moves .hu-canvas").all()]
     assert boxes[0]
     assert boxes[1]
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]  # one below the other
@@ -109,8 +109,8 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
 
 def test_the_heads_that_wrote_a_token_follow_its_rival(app: str, page: Page) -> None:
     opened(app, page, step="1")
-    said = page.get_by_text("everything written to the decoder's residual stream")
-    expect(said).to_contain_text("above the mean of all tokens")
+    message = page.get_by_text("everything written to the decoder's residual stream")
+    expect(message).to_contain_text("above the mean of all tokens")
     for kind in ("cross", "decoder"):
         board = page.locator(f".st-key-adds-{kind} .js-plotly-plot")
         board.scroll_into_view_if_needed()

@@ -20,7 +20,7 @@ from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
 pytestmark = pytest.mark.browser
 
 LINES = [f"The baker sells {number} books." for number in range(40)]
-SEEN = {"lab": "cards", "sentences": "3", "exact": "1"}
+FIELDS = {"lab": "cards", "sentences": "3", "exact": "1"}
 
 
 def bring(page: Page, name: str, text: str) -> None:
@@ -38,23 +38,23 @@ def test_a_file_is_brought_traced_and_taken_away(app: str, page: Page, tmp_path:
     expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_be_visible()
     page.get_by_role("button", name="Trace all sentences").click()
     expect(page.get_by_role("progressbar")).to_be_visible()
-    taken = page.get_by_role("link", name="Download")
-    expect(taken).to_be_visible()
+    download_link = page.get_by_role("link", name="Download")
+    expect(download_link).to_be_visible()
     settled(page)
     wait_for_address(page, "/lab", lab="dataset", corpus="upload", traced="c1.2")
     with page.expect_download() as download:
-        taken.click()
+        download_link.click()
     assert download.value.suggested_filename == "dataset-tiny-mine-txt.zip"
     download.value.save_as(tmp_path / "taken.zip")
     with zipfile.ZipFile(tmp_path / "taken.zip") as packed:
         assert packed.testzip() is None
         packed.extractall(tmp_path)
-    said = pd.read_parquet(tmp_path / "translations.parquet")
-    assert said["source"].tolist() == LINES
+    translations = pd.read_parquet(tmp_path / "translations.parquet")
+    assert translations["source"].tolist() == LINES
     with np.load(tmp_path / "weights.npz", allow_pickle=False) as stored:
         shapes = stored["cross.shapes"]
         assert shapes.tolist() == [
-            [len(line.tokens), len(line.src_tokens)] for line in said.itertuples()
+            [len(line.tokens), len(line.src_tokens)] for line in translations.itertuples()
         ]
         assert len(stored["c1.2"]) == shapes.prod(axis=1).sum()
 
@@ -69,13 +69,13 @@ def test_a_telephone_in_the_dark_has_it_whole(app: str, new_page: NewPage) -> No
 
 
 def address(app: str, **params: str) -> str:
-    return f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**SEEN, **params}.items())
+    return f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **params}.items())
 
 
 def test_colours_follow_the_numbers_and_keys_walk(new_page: NewPage, tmp_path: Path) -> None:
     values = np.array([[0.0, 1.0, math.nan], [2.0, 4.0, 3.0]])
-    told = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
-    grid = Grid("one", "One", values, [["", "↔", ""], ["", "", "="]], told)
+    labels = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
+    grid = Grid("one", "One", values, [["", "↔", ""], ["", "", "="]], labels)
     data = headgrid_data([grid], low=0, high=4, legend="<b>bits", chosen=("one", 0, 1))
     (tmp_path / "grid.html").write_text(headgrid_page(data), encoding="utf-8")
     page = new_page(390)
@@ -113,7 +113,7 @@ def test_a_pass_survives_a_reload_and_its_heads_can_be_chosen(app: str, page: Pa
     expect(
         page.get_by_role("heading", name="Encoder self-attention, layer 1, head 2")
     ).to_be_visible()
-    wait_for_address(page, "/lab", **SEEN, kind="encoder", layer="1", head="2")
+    wait_for_address(page, "/lab", **FIELDS, kind="encoder", layer="1", head="2")
     expect(page.locator('[data-cell="encoder 1 2"]')).to_have_attribute("aria-checked", "true")
     settled(page)
     page.reload()

@@ -14,11 +14,11 @@ from tests.browser.visited import address
 pytestmark = pytest.mark.browser
 
 # A translation of one's own: the tiny model never ends one.
-SEEN = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
+QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
 
 
 def opened(app: str, page: Page, more: str = "") -> None:
-    page.goto(f"{app}/lab?lab=switch&{SEEN}{more}")
+    page.goto(f"{app}/lab?lab=switch&{QUERY}{more}")
     expect(page.locator(".hu-thumb canvas")).to_have_count(24)
     settled(page)
 
@@ -27,9 +27,11 @@ def head(page: Page, name: str) -> Locator:
     return page.locator(f".hu-switchboard [role=switch][data-head='{name}']")
 
 
-def off(page: Page, wanted: str) -> None:
+def off(page: Page, expected: str) -> None:
     wait_until(
-        page, "(off) => (new URLSearchParams(location.search).get('off') ?? '') === off", arg=wanted
+        page,
+        "(off) => (new URLSearchParams(location.search).get('off') ?? '') === off",
+        arg=expected,
     )
     settled(page)
 
@@ -72,8 +74,8 @@ def test_the_head_that_moved_is_looked_at_below(app: str, page: Page) -> None:
     page.get_by_role("radio", name=re.compile("Cross-attention, layer 1, head 2")).click()
     wait_until(page, "() => /\\blayer=1\\b.*\\bhead=2\\b/.test(location.search)")
     settled(page)
-    there = {"kind": "cross", **address(page)[1]}
-    assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= there.items()
+    selected = {"kind": "cross", **address(page)[1]}
+    assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= selected.items()
     expect(page.locator(".hu-moves .hu-stage canvas")).to_have_count(4)
 
 

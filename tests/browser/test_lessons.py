@@ -37,12 +37,12 @@ def card(page: Page, number: int) -> None:
 def answer(page: Page) -> bool:
     """Guess, or have it shown; whether there was anything to guess."""
     options = page.locator(".st-key-lesson-options button")
-    shown = page.locator(".st-key-lesson").get_by_role("button", name="Show the answer")
+    element = page.locator(".st-key-lesson").get_by_role("button", name="Show the answer")
     missing = page.locator(".st-key-lesson").get_by_text("No model here shows this")
-    options.or_(shown).or_(missing).first.wait_for()
+    options.or_(element).or_(missing).first.wait_for()
     if missing.count():
         return False
-    (options.first if options.count() else shown).click()
+    (options.first if options.count() else element).click()
     # Right, or why not; both with the answer.
     expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(1)
     settled(page)
@@ -52,35 +52,35 @@ def answer(page: Page) -> bool:
 def test_from_the_first_step_to_the_end_by_clicks(shipped: str, page: Page) -> None:
     page.goto(shipped)
     page.get_by_role("button", name="Begin here").click()
-    asked = 0
-    for number, one in enumerate(CORE, start=1):
+    n_questions = 0
+    for number, lesson in enumerate(CORE, start=1):
         card(page, number)
-        expect(page.locator(".st-key-lesson")).to_contain_text(one.title)
+        expect(page.locator(".st-key-lesson")).to_contain_text(lesson.title)
         expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(0)
         if answer(page):
-            asked += 1
-            expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[one.page].title)
+            n_questions += 1
+            expect(page.get_by_role("heading", level=1)).to_have_text(PAGES[lesson.page].title)
             expect(page).to_have_url(
-                re.compile(rf"/{path(one.page)}\?(.*&)?lesson={one.name}(&|$)")
+                re.compile(rf"/{path(lesson.page)}\?(.*&)?lesson={lesson.name}(&|$)")
             )
-            expect(page.locator(".st-key-lesson")).to_contain_text(f"of {asked} correct")
+            expect(page.locator(".st-key-lesson")).to_contain_text(f"of {n_questions} correct")
         page.locator(".st-key-lesson-next button").click()
     expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
-    expect(page.get_by_text(f"{asked} of {len(CORE)} lessons done")).to_be_visible()
+    expect(page.get_by_text(f"{n_questions} of {len(CORE)} lessons done")).to_be_visible()
     expect(page.get_by_text(CORE[0].takeaway)).to_be_visible()
     # A reload is another session of the same visitor.
     page.reload()
-    expect(page.get_by_text(f"{asked} of {len(CORE)} lessons done")).to_be_visible()
+    expect(page.get_by_text(f"{n_questions} of {len(CORE)} lessons done")).to_be_visible()
     page.get_by_role("button", name="Reset answers").click()
     expect(page.get_by_text(f"0 of {len(CORE)} lessons done")).to_be_visible()
 
 
-def place(page: Page, what: str) -> dict[str, float]:
-    found: dict[str, float] = page.locator(what).first.evaluate(
+def bounding_box(page: Page, selector: str) -> dict[str, float]:
+    values: dict[str, float] = page.locator(selector).first.evaluate(
         "(node) => { const { top, bottom, left, right } = node.getBoundingClientRect();"
         " return { top, bottom, left, right }; }"
     )
-    return found
+    return values
 
 
 def scroll(page: Page, down: int) -> None:
@@ -97,14 +97,14 @@ def test_the_card_stays_in_view_and_leaves_the_picture_room(
     assert answer(page)
     page.locator(".st-key-inside-map").wait_for()
     scroll(page, 500)
-    shown = place(page, ".st-key-lesson")
-    assert 0 <= shown["top"] <= 120
+    displayed = bounding_box(page, ".st-key-lesson")
+    assert 0 <= displayed["top"] <= 120
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     if width > 1100:
-        map_ = place(page, ".st-key-inside-map")
-        assert shown["right"] <= map_["left"]
+        map_ = bounding_box(page, ".st-key-inside-map")
+        assert displayed["right"] <= map_["left"]
         assert map_["top"] < 300  # which stays in view too, beside the box
-        assert map_["right"] <= place(page, ".st-key-inside-top")["left"]
+        assert map_["right"] <= bounding_box(page, ".st-key-inside-top")["left"]
     else:
         box = place_of(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
         assert box["y"] + box["height"] <= 0.55 * 900  # the rest is the picture's
@@ -114,9 +114,9 @@ def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
     page.goto(f"{shipped}/inside?box=encoder.ffn.hidden&layer=0")
     page.locator(".st-key-inside-map").wait_for()
     settled(page)
-    at_first = place(page, ".st-key-inside-map")
+    at_first = bounding_box(page, ".st-key-inside-map")
     scroll(page, 600)
-    later = place(page, ".st-key-inside-map")
+    later = bounding_box(page, ".st-key-inside-map")
     assert later["top"] > at_first["top"] - 600 + 200  # it does not go along
     assert 0 <= later["top"] < 300
 
@@ -158,12 +158,12 @@ def test_a_link_brings_somebody_else_to_the_question(shipped: str, new_page: New
 def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path) -> None:
     page.goto(f"{shipped}/lessons?lesson=umbrella")
     page.locator(".st-key-lesson").wait_for()
-    with page.expect_download() as one:
+    with page.expect_download() as single:
         page.get_by_role("link", name="Print", exact=True).click()
     unfold(page, "All lessons")
-    with page.expect_download() as whole:
+    with page.expect_download() as all_lessons:
         page.get_by_role("link", name="Course", exact=True).click()
-    for download, count in ((one.value, 1), (whole.value, len(CORE))):
+    for download, count in ((single.value, 1), (all_lessons.value, len(CORE))):
         file = tmp_path / download.suggested_filename
         download.save_as(file)
         page.goto(file.as_uri())
@@ -216,8 +216,8 @@ def test_what_is_lit_up_is_brought_along(shipped: str, new_page: NewPage) -> Non
     page.get_by_role("button", name="See it").click()
     lit = page.locator(".hu-box[aria-current]").first
     expect(lit).to_be_in_viewport(ratio=1)
-    found = place_of(lit)
-    assert found["y"] >= page.evaluate(ENDS)
+    box = place_of(lit)
+    assert box["y"] >= page.evaluate(ENDS)
 
 
 def test_beside_a_wide_page_all_is_in_view(shipped: str, page: Page) -> None:

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import opened, place_of, ramp, table, taken_text
+from tests.browser.opened import download_text, opened, place_of, ramp, table
 from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.measures import KINDS
 
@@ -34,14 +34,14 @@ def weights(kind: str) -> Numbers:
 
 def distances(w: Numbers) -> Numbers:
     rows, columns = np.indices(w.shape[-2:])
-    found: Numbers = (w * abs(rows - columns)).sum(-1).mean(-1)
-    return found
+    values: Numbers = (w * abs(rows - columns)).sum(-1).mean(-1)
+    return values
 
 
 def entropies(w: Numbers) -> Numbers:
     bits = np.log2(w, out=np.zeros_like(w), where=w > 0)
-    found: Numbers = -(w * bits).sum(-1).mean(-1)
-    return found
+    values: Numbers = -(w * bits).sum(-1).mean(-1)
+    return values
 
 
 MEASURES: dict[str, Callable[[Numbers], Numbers]] = {
@@ -82,21 +82,21 @@ def test_every_head_of_every_kind_is_drawn(new_page: NewPage, tmp_path: Path, sc
         assert section(page, kind).get_by_role("radio").count() == LAYERS * HEADS
         for layer, number in [(0, 0), (1, 2), (2, 3)]:
             levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
-            seen = drawn(head(page, kind, layer, number))
+            displayed = drawn(head(page, kind, layer, number))
             if kind == "decoder":
                 future = np.triu(np.ones(levels.shape, bool), 1)
-                assert (seen[future] == 0).all()
-                seen, levels = seen[~future], levels[~future]
-            np.testing.assert_array_equal(seen, colours[levels])
+                assert (displayed[future] == 0).all()
+                displayed, levels = displayed[~future], levels[~future]
+            np.testing.assert_array_equal(displayed, colours[levels])
 
 
 def test_kinds_stand_beside_each_other_or_below(new_page: NewPage, tmp_path: Path) -> None:
-    for width, beside in ((1400, True), (390, False)):
+    for width, side_by_side in ((1400, True), (390, False)):
         page = opened(new_page(width), tmp_path, TRACE, view="model", measure="positional")
         boxes = [section(page, kind).bounding_box() for kind in KINDS]
         tops = {round(box["y"]) for box in boxes if box}
         lefts = {round(box["x"]) for box in boxes if box}
-        assert (len(tops) == 1, len(lefts) == 3) == (beside, beside)
+        assert (len(tops) == 1, len(lefts) == 3) == (side_by_side, side_by_side)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         # A number is never cut off by the width of its head.
         assert page.locator(".hu-chip-value").evaluate_all(
@@ -153,24 +153,24 @@ def test_arrow_keys_walk_over_the_heads(page: Page, tmp_path: Path) -> None:
 def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, measure: str) -> None:
     opened(page, tmp_path, TRACE, view="model")
     page.get_by_label("Number below each head").select_option(measure)
-    found = []
+    collected = []
     for kind in KINDS:
-        shown = section(page, kind).locator(".hu-chip-value").all_inner_texts()
+        displayed = section(page, kind).locator(".hu-chip-value").all_inner_texts()
         expected = MEASURES[measure](weights(kind)).ravel()
-        np.testing.assert_allclose([float(text) for text in shown], expected, atol=0.0051)
-        found.append(expected)
+        np.testing.assert_allclose([float(text) for text in displayed], expected, atol=0.0051)
+        collected.append(expected)
     expect(page.locator(".hu-chip-value")).to_have_count(LAYERS * HEADS * len(KINDS))
-    least, most = np.min(found), np.max(found)
-    told = page.locator(".hu-model .hu-legend strong").inner_text()
-    assert [float(word) for word in told.split() if word[0].isdigit()] == pytest.approx(
-        [least, most], abs=0.0051
+    low, high = np.min(collected), np.max(collected)
+    caption = page.locator(".hu-model .hu-legend strong").inner_text()
+    assert [float(word) for word in caption.split() if word[0].isdigit()] == pytest.approx(
+        [low, high], abs=0.0051
     )
 
 
 def test_the_positional_head_says_where_it_looks(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="positional")
-    place = HEADS + 2  # layer 1, head 2, whose rows look one back, but for the first
-    below = section(page, "encoder").locator(".hu-below").nth(place)
+    index = HEADS + 2  # layer 1, head 2, whose rows look one back, but for the first
+    below = section(page, "encoder").locator(".hu-below").nth(index)
     assert below.inner_text().split() == ["1.00", "−1"]
     head(page, "encoder", 1, 2).hover()
     tip = page.locator(".hu-preview")
@@ -211,22 +211,22 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
     last = names.index("last")
     for kind in KINDS:
         w = weights(kind)
-        mine = [row for row in rows if row[0] == kind]
-        assert [float(row[last]) for row in mine] == sorted(
-            [float(row[last]) for row in mine], reverse=True
+        kind_rows = [row for row in rows if row[0] == kind]
+        assert [float(row[last]) for row in kind_rows] == sorted(
+            [float(row[last]) for row in kind_rows], reverse=True
         )
-        for row in mine:
+        for row in kind_rows:
             layer, number = int(row[1]), int(row[2])
             for name, measure in (("entropy (bits)", "entropy"), ("first", "first")):
                 expected = MEASURES[measure](w)[layer, number]
                 assert float(row[names.index(name)]) == pytest.approx(expected, abs=1e-4)
-        before = [row[names.index("previous")] == "" for row in mine]  # of another text
+        before = [row[names.index("previous")] == "" for row in kind_rows]  # of another text
         assert all(before) if kind == "cross" else not any(before)
 
 
 def test_the_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
-    written = taken_text(page, "SVG")
+    written = download_text(page, "SVG")
     assert written.count("<image") == len(KINDS) * LAYERS * HEADS
     for text in ("Cross-attention", ">1.00<", ">L1·H2<", ">−1<"):
         assert text in written

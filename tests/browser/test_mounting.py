@@ -53,16 +53,16 @@ def mounted(page: Page, view: str, data: dict[str, Any] | None = None) -> list[s
 
 @pytest.mark.parametrize("view", COMPONENTS)
 def test_a_view_is_made_once_for_its_place_and_closes(empty: Page, view: str) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
     complaints: list[str] = []
-    empty.on("request", lambda request: asked.append(request.url))
+    empty.on("request", lambda request: requests.append(request.url))
     empty.on("pageerror", lambda error: complaints.append(str(error)))
     empty.on("console", lambda message: complaints.append(message.text))
     assert mounted(empty, view) == ["default"]
     expect(empty.locator(".hu")).to_have_count(1)
     empty.evaluate("window.leave()")
     assert empty.evaluate("window.heard") == []
-    assert [url for url in asked if not url.startswith("blob:")] == []
+    assert [url for url in requests if not url.startswith("blob:")] == []
     assert complaints == []
 
 
@@ -115,35 +115,37 @@ def test_views_that_speak_at_once_are_heard_one_by_one_each_for_its_own_fragment
 ) -> None:
     """Streamlit sends what it hears within one turn as one message, for one fragment; a view's
     fragment is another once something comes or goes above it."""
-    said = empty.evaluate(
+    messages = empty.evaluate(
         SPEAKS, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
     )
-    assert said == [["button"], ["glance"], ["page"], ["button"], ["moved"], ["page"]]
+    assert messages == [["button"], ["glance"], ["page"], ["button"], ["moved"], ["page"]]
 
 
 def test_a_script_is_asked_for_once_and_not_sent_with_a_sentence(
     app: str, new_page: NewPage
 ) -> None:
     page = new_page(alone=True)
-    asked: list[str] = []
-    heard: list[int] = []
-    page.on("request", lambda request: asked.append(request.url) if FOLDER in request.url else None)
+    requests: list[str] = []
+    sizes: list[int] = []
+    page.on(
+        "request", lambda request: requests.append(request.url) if FOLDER in request.url else None
+    )
 
     def connected(socket: Any) -> None:
-        socket.on("framereceived", lambda frame: heard.append(len(frame)))
+        socket.on("framereceived", lambda frame: sizes.append(len(frame)))
 
     page.on("websocket", connected)
     page.goto(f"{app}/attention?text=Hello.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     settled(page)
-    heard.clear()
+    sizes.clear()
     page.goto(f"{app}/attention?text=Good night.")
     expect(page.get_by_label("English")).to_have_value("Good night.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     settled(page)
-    explorers = [url for url in asked if "/explorer-" in url]
+    explorers = [url for url in requests if "/explorer-" in url]
     assert {url.removeprefix(f"{app}/") for url in explorers} == {path("explorer")}
-    assert 0 < sum(heard) < len(served("explorer"))
+    assert 0 < sum(sizes) < len(served("explorer"))
 
 
 def test_a_script_that_did_not_come_is_asked_for_again(app: str, new_page: NewPage) -> None:

@@ -27,19 +27,19 @@ NAMES = {
 }
 
 
-def umbrella(kind: str, way: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def umbrella(kind: str, direction: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """What each head is coloured by, (layers, heads), with "umbrella" (pieces 2 and 3) pinned."""
-    found = np.zeros((LAYERS, HEADS))
+    values = np.zeros((LAYERS, HEADS))
     # The other words, as rows and as columns; after the sign "?" the hostile ones are one.
-    others = [[0], [1], [5, 6]] if kind == "encoder" else [[0], [1, 2], [3]]
+    other_groups = [[0], [1], [5, 6]] if kind == "encoder" else [[0], [1, 2], [3]]
     for layer in range(LAYERS):
         weights = TRACE.weights(kind, layer).astype(float)
-        if way == "to":
-            each = [weights[:, rows][:, :, [2, 3]].sum(-1).mean(-1) for rows in others]
+        if direction == "to":
+            each = [weights[:, rows][:, :, [2, 3]].sum(-1).mean(-1) for rows in other_groups]
         else:
-            each = [weights[:, [2, 3]][:, :, rows].sum(-1).mean(-1) for rows in others]
-        found[layer] = np.max(each, axis=0)
-    return found
+            each = [weights[:, [2, 3]][:, :, rows].sum(-1).mean(-1) for rows in other_groups]
+        values[layer] = np.max(each, axis=0)
+    return values
 
 
 def pin(page: Page, word: str) -> None:
@@ -52,29 +52,34 @@ def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_pa
     expect(panel).to_be_hidden()
     pin(page, "umbrella")
     expect(panel).to_be_visible()
-    ways = {"Attention to it": ["to"], "Attention from it": ["from"], "Both": ["to", "from"]}
-    for label, used in ways.items():
+    directions = {"Attention to it": ["to"], "Attention from it": ["from"], "Both": ["to", "from"]}
+    for label, used in directions.items():
         panel.get_by_role("button", name=label, exact=True).click()
         kinds = ["encoder", "cross"] if "to" in used else ["encoder"]
         expect(panel.locator("section[data-kind]")).to_have_count(len(kinds))
         listed = []
         for kind in kinds:
-            wanted = np.max(
-                [umbrella(kind, way) for way in used if (kind, way) != ("cross", "from")], axis=0
+            expected = np.max(
+                [
+                    umbrella(kind, direction)
+                    for direction in used
+                    if (kind, direction) != ("cross", "from")
+                ],
+                axis=0,
             )
             for layer, head in [(0, 0), (1, 2), (2, 3)]:
                 cell = panel.locator(f"section[data-kind={kind}]").get_by_role(
                     "radio", name=f"layer {layer}, head {head}"
                 )
-                told = cell.get_attribute("title") or ""
-                assert float(told.rsplit(", ", 1)[1]) == pytest.approx(
-                    wanted[layer, head], abs=0.001
+                title = cell.get_attribute("title") or ""
+                assert float(title.rsplit(", ", 1)[1]) == pytest.approx(
+                    expected[layer, head], abs=0.001
                 )
-            listed += wanted.ravel().tolist()
-        shown = [
+            listed += expected.ravel().tolist()
+        displayed = [
             float(text.strip("> ")) for text in panel.locator(".hu-pinweight").all_inner_texts()
         ]
-        assert shown == pytest.approx(sorted(listed, reverse=True)[:5], abs=0.001)
+        assert displayed == pytest.approx(sorted(listed, reverse=True)[:5], abs=0.001)
 
 
 def test_the_clearest_opens_with_its_lines_and_a_second_click_lets_go(
@@ -83,8 +88,8 @@ def test_the_clearest_opens_with_its_lines_and_a_second_click_lets_go(
     opened(page, tmp_path, TRACE, view="model", way="to")
     pin(page, "umbrella")
     best = page.locator(".hu-clearest button").first
-    kind, _, place = (best.get_attribute("data-head") or "").partition(" ")
-    layer, head = place.split(".")
+    kind, _, numbers = (best.get_attribute("data-head") or "").partition(" ")
+    layer, head = numbers.split(".")
     best.click()
     expect(page.get_by_role("tab", name="Heads")).to_have_attribute("aria-selected", "true")
     expect(page.locator(".hu-title")).to_have_text(f"Layer {layer}, head {head}")
@@ -161,8 +166,8 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
     second = new_page()
     second.goto(page.url)
     expect(second.locator(".hu-pinword[aria-pressed=true]")).to_have_text("baker")
-    seen = [one.locator(".hu-clearest").inner_text() for one in (page, second)]
-    assert seen[0] == seen[1]
+    displayed = [element.locator(".hu-clearest").inner_text() for element in (page, second)]
+    assert displayed[0] == displayed[1]
     # Of another sentence it would be another word.
     page.get_by_role("textbox", name="English").fill("She hides the lamp.")
     expect(page.locator(".hu-pinwords")).to_contain_text("lamp")

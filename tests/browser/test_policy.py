@@ -49,9 +49,9 @@ def test_what_the_policy_forbids_does_not_happen(app: str, new_page: NewPage) ->
     )
     wait_until(page, "broken.length >= 3")
     assert page.evaluate("window.ran") is None
-    found = " ".join(page.evaluate("broken"))
+    values = " ".join(page.evaluate("broken"))
     for directive in ("script-src-elem: inline", "script-src: eval", "img-src: http://localhost:9"):
-        assert directive in found
+        assert directive in values
 
 
 def test_no_other_site_shows_the_app_in_a_frame(app: str, new_page: NewPage) -> None:
@@ -69,10 +69,10 @@ def test_no_other_site_shows_the_app_in_a_frame(app: str, new_page: NewPage) -> 
 def test_no_script_reads_the_cookie_that_says_who_one_is(app: str, page: Page) -> None:
     page.goto(app)
     page.get_by_role("heading", level=1).wait_for()
-    kept = {cookie["name"]: cookie for cookie in page.context.cookies()}[COOKIE]
-    assert ID.fullmatch(kept["value"])
-    assert kept["httpOnly"]
+    visitor_cookie = {cookie["name"]: cookie for cookie in page.context.cookies()}[COOKIE]
+    assert ID.fullmatch(visitor_cookie["value"])
+    assert visitor_cookie["httpOnly"]
     assert COOKIE not in page.evaluate("document.cookie")
     page.goto(f"{app}/translate")
     page.get_by_role("heading", level=1).wait_for()
-    assert kept["value"] in [cookie["value"] for cookie in page.context.cookies()]
+    assert visitor_cookie["value"] in [cookie["value"] for cookie in page.context.cookies()]

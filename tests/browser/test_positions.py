@@ -86,8 +86,8 @@ def test_it_fits_a_phone_and_a_dark_room(app: str, new_page: NewPage) -> None:
 
 def hands(page: Page) -> list[dict[str, Any]]:
     expect(page.locator(".hu-clocks .large i")).to_have_count(5)
-    found: list[dict[str, Any]] = page.evaluate(NAMES)
-    return found
+    values: list[dict[str, Any]] = page.evaluate(NAMES)
+    return values
 
 
 def test_from_two_sentences_to_the_clocks_and_an_old_address(app: str, page: Page) -> None:
@@ -113,8 +113,8 @@ def test_from_two_sentences_to_the_clocks_and_an_old_address(app: str, page: Pag
 def test_who_wants_no_motion_sees_the_last_place(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, alone=True, reduced_motion="reduce")
     page.goto(f"{app}/positions?topic=clocks&text=She paints.")
-    found = hands(page)
-    assert {hand["name"] for hand in found} == {"none"}
-    assert all(hand["turned"].startswith("matrix") for hand in found)
+    clock_hands = hands(page)
+    assert {hand["name"] for hand in clock_hands} == {"none"}
+    assert all(hand["turned"].startswith("matrix") for hand in clock_hands)
     settled(page)
     assert page.evaluate("document.querySelector('.stMain').scrollWidth") <= 390

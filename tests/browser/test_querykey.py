@@ -16,7 +16,7 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import on_screen, place_of, taken_text
+from tests.browser.opened import download_text, on_screen, place_of
 from tests.figures.fake_traces import HOSTILE
 from transformer.config import ModelConfig
 from transformer.figures import ExplorerData, explorer_page
@@ -59,8 +59,8 @@ def opened(page: Page, folder: Path, trace: Trace, **start: int | str) -> Page:
     return page
 
 
-def part(trace: Trace, kind: str, what: str, head: int = HEAD) -> Rows:
-    return np.asarray(trace[SITE[kind].format(LAYER) + what][head], np.float64)
+def part(trace: Trace, kind: str, quantity: str, head: int = HEAD) -> Rows:
+    return np.asarray(trace[SITE[kind].format(LAYER) + quantity][head], np.float64)
 
 
 def shares(trace: Trace, kind: str, row: int) -> Rows:
@@ -96,14 +96,14 @@ def last_number(text: str) -> float:
 def test_the_numbers_are_those_of_the_trace(
     page: Page, tmp_path: Path, trace: Trace, kind: str, row: int, column: int
 ) -> None:
-    shown = titles(opened(page, tmp_path, trace, kind=kind, row=row, column=column))
+    displayed = titles(opened(page, tmp_path, trace, kind=kind, row=row, column=column))
     query, key = part(trace, kind, "query")[row], part(trace, kind, "key")[column]
-    assert last_number(shown[2]) == pytest.approx(query @ key, abs=6e-5)
-    assert last_number(shown[3]) == pytest.approx(query @ key / math.sqrt(len(query)), abs=6e-5)
-    assert last_number(shown[4]) == pytest.approx(shares(trace, kind, row)[column], abs=6e-5)
+    assert last_number(displayed[2]) == pytest.approx(query @ key, abs=6e-5)
+    assert last_number(displayed[3]) == pytest.approx(query @ key / math.sqrt(len(query)), abs=6e-5)
+    assert last_number(displayed[4]) == pytest.approx(shares(trace, kind, row)[column], abs=6e-5)
     checks = page.locator(".hu-check")
-    for place, what in [(3, "q·k/√d_k"), (4, "softmax"), (5, "Σ α·v")]:
-        expect(checks.nth(place)).to_contain_text(f"✓ {what} computed here")
+    for index, quantity in [(3, "q·k/√d_k"), (4, "softmax"), (5, "Σ α·v")]:
+        expect(checks.nth(index)).to_contain_text(f"✓ {quantity} computed here")
     assert page.locator(".hu-differs").count() == 0
 
 
@@ -127,8 +127,10 @@ def test_keys_and_clicks_walk_rows_and_columns(page: Page, tmp_path: Path, trace
         assert last_number(titles(page)[2]) == pytest.approx(
             part(trace, "decoder", "query")[row] @ part(trace, "decoder", "key")[column], abs=6e-5
         )
-        for found, place in ((queries, row), (keys, column)):
-            assert found.get_by_role("radio").nth(place).get_attribute("aria-checked") == "true"
+        for elements, position in ((queries, row), (keys, column)):
+            assert (
+                elements.get_by_role("radio").nth(position).get_attribute("aria-checked") == "true"
+            )
 
     at(0, 0)
     queries.locator(chosen).focus()
@@ -169,12 +171,12 @@ def test_a_strip_tells_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
             product[dimension], abs=6e-5
         )
     box = place_of(canvas)
-    found = set()
+    collected = set()
     for x in np.linspace(10, box["width"] - 3, 40):  # the strip of the query is the uppermost
         canvas.hover(position={"x": float(x), "y": 30})
         if tip.is_visible():
-            found.add(tip.inner_text().replace("\n", " "))
-    read = {int(text.split()[-1]): number(text.split()[0]) for text in found}
+            collected.add(tip.inner_text().replace("\n", " "))
+    read = {int(text.split()[-1]): number(text.split()[0]) for text in collected}
     assert set(read) == set(range(16))
     for dimension, value in read.items():
         assert value == pytest.approx(part(trace, "cross", "query")[1, dimension], abs=6e-5)
@@ -182,10 +184,10 @@ def test_a_strip_tells_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
 
 def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) -> None:
     opened(page, tmp_path, trace, row=3, column=1)
-    lines = list(csv.reader(taken_text(page, "Table (CSV)").splitlines()))
+    lines = list(csv.reader(download_text(page, "Table (CSV)").splitlines()))
     dimensions, keys = lines[1:17], lines[17:]
     got = np.array([line[1:6] for line in dimensions], float)
-    query, key, value = (part(trace, "cross", what) for what in ("query", "key", "value"))
+    query, key, value = (part(trace, "cross", quantity) for quantity in ("query", "key", "value"))
     out = shares(trace, "cross", 3) @ value
     want = np.stack([query[3], key[1], query[3] * key[1], value[1], out], axis=1)
     np.testing.assert_allclose(got, want, atol=1e-5)
@@ -199,11 +201,11 @@ def test_a_model_without_the_division_shows_none(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     trace = scored(vocabulary, "dot")
-    shown = titles(opened(page, tmp_path, trace, row=2, column=1))
-    assert last_number(shown[2]) == pytest.approx(
+    displayed = titles(opened(page, tmp_path, trace, row=2, column=1))
+    assert last_number(displayed[2]) == pytest.approx(
         part(trace, "cross", "query")[2] @ part(trace, "cross", "key")[1], abs=6e-5
     )
-    assert "itself" in shown[3]
+    assert "itself" in displayed[3]
     expect(page.locator(".hu-check").nth(3)).to_contain_text("✓ q·k computed here")
 
 
@@ -211,14 +213,16 @@ def test_an_additive_score_comes_from_the_trace(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     trace = scored(vocabulary, "additive")
-    shown = titles(opened(page, tmp_path, trace, row=2, column=1))
-    assert last_number(shown[3]) == pytest.approx(part(trace, "cross", "scores")[2, 1], abs=6e-5)
+    displayed = titles(opened(page, tmp_path, trace, row=2, column=1))
+    assert last_number(displayed[3]) == pytest.approx(
+        part(trace, "cross", "scores")[2, 1], abs=6e-5
+    )
     expect(page.locator(".hu-work")).to_contain_text("vᵀ·tanh(W q + U k)")
     page.locator(".hu-canvas").first.focus()
     page.keyboard.press("Shift+ArrowRight")
-    made = np.tanh(part(trace, "cross", "query")[2, 0] + part(trace, "cross", "key")[1, 0])
+    hidden = np.tanh(part(trace, "cross", "query")[2, 0] + part(trace, "cross", "key")[1, 0])
     tip = page.locator(".hu-tip strong").first
-    assert number(tip.inner_text()) == pytest.approx(made, abs=6e-5)
+    assert number(tip.inner_text()) == pytest.approx(hidden, abs=6e-5)
 
 
 def test_a_file_without_these_vectors_says_where_they_are(
@@ -254,7 +258,7 @@ def test_hostile_tokens_are_text_and_fit(
 
 def test_the_picture_to_take_away_holds_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
     opened(page, tmp_path, trace, row=2, column=1)
-    written = taken_text(page, "Vector image (SVG)")
+    written = download_text(page, "Vector image (SVG)")
     for n, title in enumerate(titles(page), start=1):
         assert f"{n}. {title[:12]}" in written
     assert f"{shares(trace, 'cross', 2)[1]:.4f}" in written

@@ -41,14 +41,14 @@ def test_a_view_is_kept_with_its_note_and_taken_to_a_seminar(
     sheet.get_by_role("button", name="Save this view").click()
     expect(sheet.get_by_label("Name of the view")).to_have_count(2)
 
-    with page.expect_download() as taken:
+    with page.expect_download() as download:
         sheet.get_by_role("button", name="Export as JSON").click()
-    taken.value.save_as(tmp_path / "views.json")
+    download.value.save_as(tmp_path / "views.json")
     written = json.loads((tmp_path / "views.json").read_text("utf-8"))
-    assert [one["page"] for one in written["views"]] == ["glossary", "attention"]
-    with page.expect_download() as taken:
+    assert [saved["page"] for saved in written["views"]] == ["glossary", "attention"]
+    with page.expect_download() as download:
         sheet.get_by_role("button", name="Export as HTML").click()
-    taken.value.save_as(tmp_path / "views.html")
+    download.value.save_as(tmp_path / "views.html")
 
     for _ in range(2):
         sheet.get_by_role("button", name="Remove: ").first.click()

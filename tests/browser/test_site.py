@@ -129,13 +129,13 @@ def test_bad_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
     page.goto(address)
     _ready(page)
     field = page.get_by_label("Your sentence, in English")
-    for text, said in (
+    for text, problem in (
         ("", "Type a few words"),
         ("🎉🎉", "The text contains only symbols; type a word."),
         ("word " * 1000, "at most 512 can be translated at once"),
     ):
         field.fill(text)
-        expect(page.get_by_role("alert").filter(has_text=said)).to_be_visible()
+        expect(page.get_by_role("alert").filter(has_text=problem)).to_be_visible()
     field.fill("<script>alert(1)</script> <b>cat</b> 🎉")
     expect(page.get_by_role("alert").filter(has_text=re.compile("."))).to_have_count(0)
     expect(page.get_by_role("group", name=re.compile("The words it read"))).to_contain_text("<b>")
@@ -168,15 +168,15 @@ def test_a_model_that_is_cut_off_and_a_browser_without_workers_are_told(
 
 def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
     page = new_page(390, "dark", alone=True)
-    for place in ("", "?page=attention", "?page=heads&off=c5.0", "course.html"):
-        page.goto(address + place)
-        if not place.endswith(".html"):
+    for path in ("", "?page=attention", "?page=heads&off=c5.0", "course.html"):
+        page.goto(address + path)
+        if not path.endswith(".html"):
             _ready(page)
-        if "attention" in place:
+        if "attention" in path:
             expect(page.get_by_text("Pin a word")).to_be_visible()
-        if "heads" in place:
+        if "heads" in path:
             expect(page.get_by_text("With these heads changed")).to_be_visible()
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390, place
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
 
 

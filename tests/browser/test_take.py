@@ -22,12 +22,12 @@ from tests.browser.opened import (
     TGT,
     TRACE,
     Numbers,
+    download,
     opened,
     place_of,
     ramp,
     scripted,
     table,
-    taken,
 )
 from tests.figures.fake_traces import fake_trace
 from transformer.figures.views import EXPLORER
@@ -38,8 +38,8 @@ pytestmark = pytest.mark.browser
 def picture(url: str) -> Numbers:
     """Red, green and blue of a picture that a script hands over as an address of data."""
     with Image.open(io.BytesIO(base64.b64decode(url.split(",")[1]))) as image:
-        found: Numbers = np.asarray(image.convert("RGB")).astype(float)
-    return found
+        values: Numbers = np.asarray(image.convert("RGB")).astype(float)
+    return values
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -47,21 +47,21 @@ def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
     page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
-    name, path = taken(page, PNG, tmp_path)
+    name, path = download(page, PNG, tmp_path)
     assert name == "attention-elan-b-x-b-say-it-heatmap-cross-L1-H2.png"
     with Image.open(path) as image:
-        found = np.asarray(image.convert("RGB")).astype(int)
+        values = np.asarray(image.convert("RGB")).astype(int)
     box = place_of(page.locator(".hu-canvas"))
-    assert found.shape[:2] == (3 * (box["height"] + 52 + 54 + 16), 3 * (box["width"] + 32))
+    assert values.shape[:2] == (3 * (box["height"] + 52 + 54 + 16), 3 * (box["width"] + 32))
     ground = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
-    assert tuple(found[1, 1]) == ground
+    assert tuple(values[1, 1]) == ground
     # Every colour of the cells is in it.
-    codes = np.unique(found @ [65536, 256, 1])
+    codes = np.unique(values @ [65536, 256, 1])
     colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
     levels = np.rint(255 * np.sqrt(TRACE.weights("cross", 1)[2])).astype(int).ravel()
-    for wanted in ramp(page)[levels, :3]:
-        assert np.abs(wanted - colours).max(axis=1).min() <= 4
-    assert (found[:150] != ground).any(axis=(1, 2)).any()  # the title
+    for expected in ramp(page)[levels, :3]:
+        assert np.abs(expected - colours).max(axis=1).min() <= 4
+    assert (values[:150] != ground).any(axis=(1, 2)).any()  # the title
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -70,7 +70,7 @@ def test_an_svg_is_for_print_whatever_the_screen_is_like(
 ) -> None:
     page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
     before = page.locator(".hu-canvas").screenshot()
-    name, path = taken(page, SVG, tmp_path)
+    name, path = download(page, SVG, tmp_path)
     assert name.endswith("-cross-L1-H2.svg")
     root = ElementTree.parse(path).getroot()
     space = {"svg": "http://www.w3.org/2000/svg"}
@@ -82,8 +82,8 @@ def test_an_svg_is_for_print_whatever_the_screen_is_like(
     cells = 5 * len(SRC)
     assert len(fills) > cells
     texts = [node.text for node in root.iterfind(".//svg:text", space)]
-    wanted = [text.removeprefix("▁") for text in [*SRC, *TGT, "</s>"]]
-    assert {text[:6] for text in wanted} <= {(text or "")[:6] for text in texts}
+    expected = [text.removeprefix("▁") for text in [*SRC, *TGT, "</s>"]]
+    assert {text[:6] for text in expected} <= {(text or "")[:6] for text in texts}
     assert root.findall(".//svg:image", space) == []
     assert root.findall(".//svg:script", space) == []
     page.mouse.move(0, 0)
@@ -98,8 +98,8 @@ def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
         """window.el = (tag, sides) => Object.assign(document.createElement(tag), sides)"""
     )
     pictures = []
-    for what in (PNG, SVG):
-        _, path = taken(page, what, tmp_path)
+    for button in (PNG, SVG):
+        _, path = download(page, button, tmp_path)
         pictures.append(base64.b64encode(path.read_bytes()).decode())
     drawn = page.evaluate(
         """async ([png, svg]) => {
@@ -222,7 +222,7 @@ def test_any_token_is_text_of_well_formed_xml(
 
 def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, layer=2, head=1)
-    name, path = taken(page, CSV, tmp_path)
+    name, path = download(page, CSV, tmp_path)
     assert name.endswith("-cross-L2-H1.csv")
     data = path.read_bytes()
     assert data.startswith(b"\xef\xbb\xbf")
@@ -231,8 +231,8 @@ def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path)
     assert (heads, rows) == table(page)
     assert heads == ["attends from", "writes", *(f"{i} {text}" for i, text in enumerate(SRC))]
     assert [row[:2] for row in rows][:2] == [["0 <s>", "▁r"], ["1 ▁r", "ows"]]
-    found = np.array([row[2:] for row in rows], float)
-    np.testing.assert_allclose(found, TRACE.weights("cross", 2)[1], atol=6e-5)
+    values = np.array([row[2:] for row in rows], float)
+    np.testing.assert_allclose(values, TRACE.weights("cross", 2)[1], atol=6e-5)
 
 
 def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(
@@ -268,8 +268,8 @@ def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(
 def test_where_there_is_no_picture_none_is_offered(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, fake_trace(["</s>"], ["<s>", "a"]), special="hidden")
     page.get_by_role("button", name="Export").click()
-    for what in (PNG, SVG):
-        expect(page.get_by_role("button", name=what)).to_be_disabled()
+    for button in (PNG, SVG):
+        expect(page.get_by_role("button", name=button)).to_be_disabled()
 
 
 def test_every_view_can_be_taken_away_and_read_as_a_table(page: Page, tmp_path: Path) -> None:
@@ -284,13 +284,13 @@ def test_every_view_can_be_taken_away_and_read_as_a_table(page: Page, tmp_path: 
     for number, name in enumerate(names):
         tabs.nth(number).click()
         heads, rows = table(page)
-        _, path = taken(page, SVG, tmp_path)
+        _, path = download(page, SVG, tmp_path)
         description = ElementTree.parse(path).findtext("{http://www.w3.org/2000/svg}desc") or ""
         assert ("Another one." in description) == (name == "compare")
-        _, path = taken(page, PNG, tmp_path)
+        _, path = download(page, PNG, tmp_path)
         with Image.open(path) as image:
             assert len(set(image.convert("L").resize((300, 300)).tobytes())) > 5, name
-        _, path = taken(page, CSV, tmp_path)
+        _, path = download(page, CSV, tmp_path)
         lines = list(csv.reader(io.StringIO(path.read_bytes().decode("utf-8-sig"), newline="")))
         assert [len(line) for line in lines] == [len(heads)] * (len(rows) + 1), name
         page.locator(".hu-sheet summary").click()

@@ -16,12 +16,12 @@ from tests.browser.opened import (
     PNG,
     SVG,
     TRACE,
+    download,
     on_screen,
     opened,
     place_of,
     scripted,
     table,
-    taken,
     weights,
 )
 from tests.figures.fake_traces import FakeTrace, fake_trace
@@ -59,7 +59,7 @@ def test_a_long_table_is_cut_and_says_so(page: Page, tmp_path: Path) -> None:
     _, rows = table(page)
     assert len(rows) == 20000 // (n + 1)
     expect(page.locator(".hu-sheet-place > p")).to_contain_text(f"{n - len(rows)} more rows")
-    _, path = taken(page, CSV, tmp_path)
+    _, path = download(page, CSV, tmp_path)
     assert len(path.read_text("utf-8-sig").splitlines()) == n + 1
 
 
@@ -69,8 +69,15 @@ def test_help_tells_how_to_read_it_and_gives_the_focus_back(page: Page, tmp_path
     page.locator(".hu-canvas").focus()
     page.keyboard.press("?")
     expect(sheet).to_be_visible()
-    for told in ("A row sums to 1", "a → b", "<s> and </s>", "masked", "next head", "cell by cell"):
-        expect(sheet).to_contain_text(told)
+    for sentence in (
+        "A row sums to 1",
+        "a → b",
+        "<s> and </s>",
+        "masked",
+        "next head",
+        "cell by cell",
+    ):
+        expect(sheet).to_contain_text(sentence)
     for _ in range(5):
         page.keyboard.press("Tab")
         # The browser's own bar may have it in between, but nothing behind the sheet.
@@ -114,9 +121,15 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
     opened(page, tmp_path, TRACE, layer=2, head=3)
     title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
     canvas.focus()
-    for key, shown in [("h", (2, 0)), ("H", (2, 3)), ("l", (0, 3)), ("l", (1, 3)), ("L", (0, 3))]:
+    for key, displayed in [
+        ("h", (2, 0)),
+        ("H", (2, 3)),
+        ("l", (0, 3)),
+        ("l", (1, 3)),
+        ("L", (0, 3)),
+    ]:
         page.keyboard.press(key)
-        expect(title).to_have_text("Layer {}, head {}".format(*shown))
+        expect(title).to_have_text("Layer {}, head {}".format(*displayed))
     kinds = page.locator(".hu-kinds [aria-pressed=true]")
     for kind in ("Encoder self-attention", "Decoder self-attention", "Cross-attention"):
         page.keyboard.press("k")
@@ -173,17 +186,17 @@ def test_keys_mean_nothing_where_they_mean_something_else(page: Page, tmp_path: 
 
 
 def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) -> None:
-    shown = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
-    on_screen(page, tmp_path, f"<p>{shown._repr_html_()}</p>")
+    displayed = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
+    on_screen(page, tmp_path, f"<p>{displayed._repr_html_()}</p>")
     inside = page.frame_locator("iframe")
     expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 2")
     inside.locator(".hu-canvas").focus()
     page.keyboard.press("h")
     expect(inside.locator(".hu-title")).to_have_text("Layer 1, head 3")
-    for what, ending in ((PNG, "png"), (SVG, "svg"), (CSV, "csv")):
+    for button, ending in ((PNG, "png"), (SVG, "svg"), (CSV, "csv")):
         inside.get_by_role("button", name="Export").click()
         with page.expect_download() as download:
-            inside.get_by_role("button", name=what).click()
+            inside.get_by_role("button", name=button).click()
         assert re.search(rf"-cross-L1-H3\.{ending}$", download.value.suggested_filename)
     assert page.evaluate("document.querySelector('iframe').contentDocument") is None
 
@@ -220,5 +233,5 @@ def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) ->
     expect(page.get_by_role("dialog", name="Help")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator(".hu-canvas")).to_be_focused()
-    assert taken(page, CSV, tmp_path)[0].endswith("-cross-L1-H2.csv")
+    assert download(page, CSV, tmp_path)[0].endswith("-cross-L1-H2.csv")
     expect(page.get_by_role("button", name="Export")).to_be_focused()

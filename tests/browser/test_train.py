@@ -25,8 +25,8 @@ def runs(checkpoints: Path) -> Path:
 
 def button(page: Page, name: str) -> Locator:
     # Not Streamlit's own, whose Stop stands above the page while it is drawn.
-    ours = page.locator(":not([kind=header])")
-    return page.get_by_role("button", name=name, exact=True).and_(ours)
+    outside_header = page.locator(":not([kind=header])")
+    return page.get_by_role("button", name=name, exact=True).and_(outside_header)
 
 
 def badge(page: Page, text: str) -> Locator:
@@ -67,16 +67,16 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
     expect(rows).to_have_count(8)
     last = RunFolder(runs / name).examples()[-1]["examples"]
     assert [row.split("\t")[:2] for row in rows.all_inner_texts()] == [
-        [one["src"], one["tgt"]] for one in last
+        [example["src"], example["tgt"]] for example in last
     ]
     with page.expect_download() as download:
         page.get_by_role("link", name="Download (.zip").click()
     with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as packed:
         assert f"{name}/checkpoint/model.safetensors" in packed.namelist()
     button(page, "Translate with it").click()
-    wanted = Translator.load(runs / name / "checkpoint", device="cpu").translate(last[0]["src"])
+    expected = Translator.load(runs / name / "checkpoint", device="cpu").translate(last[0]["src"])
     expect(page.get_by_label("Source")).to_have_value(last[0]["src"])
-    expect(page.locator(".hu-text")).to_have_text(wanted.text)
+    expect(page.locator(".hu-text")).to_have_text(expected.text)
     page.get_by_role("link", name="Attention", exact=True).click()
     expect(page.locator(".hu-view")).to_be_visible()
     page.get_by_role("link", name="Train", exact=True).click()
@@ -116,21 +116,21 @@ def test_a_run_is_its_visitors_alone_in_every_tab_of_theirs(
     app: str, page: Page, new_page: NewPage
 ) -> None:
     name = begin(page, app, 20_000)
-    other = new_page()
-    other.goto(f"{app}/train?run={name}")
-    expect(other.get_by_text("Someone else's run")).to_be_visible()
-    expect(button(other, "Stop")).to_have_count(0)
-    again = page.context.new_page()
+    stranger = new_page()
+    stranger.goto(f"{app}/train?run={name}")
+    expect(stranger.get_by_text("Someone else's run")).to_be_visible()
+    expect(button(stranger, "Stop")).to_have_count(0)
+    reloaded = page.context.new_page()
     page.close()
-    again.goto(f"{app}/train")
-    settled(again)
-    again.get_by_role("link", name="Reverse a sequence").first.click()  # the newest of theirs
-    again.wait_for_url(f"**/train?run={name}")  # a link to the page it stands on
-    stop(again)
-    expect(button(again, "Delete …")).to_be_visible()  # still the run, not the list it came from
-    assert again.url.endswith(f"/train?run={name}")
-    again.go_back()
-    expect(again.get_by_role("heading", name="Your runs")).to_be_visible()
+    reloaded.goto(f"{app}/train")
+    settled(reloaded)
+    reloaded.get_by_role("link", name="Reverse a sequence").first.click()  # the newest of theirs
+    reloaded.wait_for_url(f"**/train?run={name}")  # a link to the page it stands on
+    stop(reloaded)
+    expect(button(reloaded, "Delete …")).to_be_visible()  # still the run, not the list it came from
+    assert reloaded.url.endswith(f"/train?run={name}")
+    reloaded.go_back()
+    expect(reloaded.get_by_role("heading", name="Your runs")).to_be_visible()
 
 
 def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> None:
@@ -205,5 +205,7 @@ def test_a_run_outlives_its_server_and_is_its_visitors_on_the_other(
         stop(page)
         expect(badge(stranger, "cancelled")).to_be_visible()
         assert RunFolder(runs / name).state()["step"] >= saved
-        for one in (page, stranger):
-            one.goto("about:blank")  # before the server goes, which a page would complain of
+        for visitor_page in (page, stranger):
+            visitor_page.goto(
+                "about:blank"
+            )  # before the server goes, which a page would complain of

@@ -38,11 +38,11 @@ def test_two_clicks_on_an_example_choose_it(app: str, page: Page) -> None:
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     settled(page)
     field, examples = page.get_by_label("English"), page.get_by_role("radiogroup", name="Examples")
-    other = examples.get_by_role("radio", checked=False).first
-    said = other.inner_text()
-    other.dblclick()
-    expect(field).to_have_value(said)
-    expect(examples.get_by_role("radio", name=said)).to_be_checked()
+    option = examples.get_by_role("radio", checked=False).first
+    text = option.inner_text()
+    option.dblclick()
+    expect(field).to_have_value(text)
+    expect(examples.get_by_role("radio", name=text)).to_be_checked()
     field.fill("She reads.")
     field.press("Enter")
     expect(examples.get_by_role("radio", checked=True)).to_have_count(0)

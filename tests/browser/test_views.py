@@ -35,15 +35,15 @@ pytestmark = pytest.mark.browser
 
 def test_pointing_at_a_cell_tells_its_weight_and_its_tokens(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, layer=1, head=2)
-    places = spots(page, 5, 8)
-    said = page.locator(".hu-tip")
+    points = spots(page, 5, 8)
+    message = page.locator(".hu-tip")
     for row, column in [(0, 0), (2, 3), (4, 7)]:
-        x, y = places[8 * row + column]
+        x, y = points[8 * row + column]
         page.locator(".hu-canvas").hover(position={"x": x, "y": y})
         assert tip(page) == f"{TRACE.weights('cross', 1)[2, row, column]:.4f}"
-        expect(said).to_contain_text(f"{TGT[row]} → {WRITTEN[row]}attends to {SRC[column]}")
+        expect(message).to_contain_text(f"{TGT[row]} → {WRITTEN[row]}attends to {SRC[column]}")
     page.mouse.move(0, 0)
-    expect(said).to_be_hidden()
+    expect(message).to_be_hidden()
 
 
 def test_a_click_keeps_a_cell_and_another_lets_it_go(page: Page, tmp_path: Path) -> None:
@@ -72,10 +72,10 @@ def test_each_kind_shows_its_own_weights(page: Page, tmp_path: Path) -> None:
     page.get_by_role("button", name="Decoder self-attention").click()
     expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=2)[3]')
     expect(page.locator(".hu-sheet tbody tr")).to_have_count(5)
-    found, wanted = weights(page), head("decoder", 2, 3)
+    displayed, expected = weights(page), head("decoder", 2, 3)
     future = np.triu(np.ones((5, 5), bool), 1)
-    assert np.isnan(found[future]).all()
-    np.testing.assert_allclose(found[~future], wanted[~future], atol=6e-5)
+    assert np.isnan(displayed[future]).all()
+    np.testing.assert_allclose(displayed[~future], expected[~future], atol=6e-5)
 
 
 def test_everything_can_be_done_with_the_keyboard(page: Page, tmp_path: Path) -> None:
@@ -124,53 +124,56 @@ def test_the_colour_of_a_cell_is_that_of_its_weight_on_the_scale(
     page: Page, tmp_path: Path, scale: str
 ) -> None:
     opened(page, tmp_path, TRACE, layer=1, head=1, scale=scale)
-    wanted = head("cross", 1, 1)
+    expected = head("cross", 1, 1)
     share = {
-        "sqrt": np.sqrt(wanted),
-        "linear": wanted,
-        "row": wanted / wanted.max(axis=1, keepdims=True),
+        "sqrt": np.sqrt(expected),
+        "linear": expected,
+        "row": expected / expected.max(axis=1, keepdims=True),
     }[scale]
     levels = np.rint(255 * share).astype(int).ravel()
-    found = pixels(page, spots(page, 5, 8))
+    values = pixels(page, spots(page, 5, 8))
     # Half a level is lost where weights are packed, and colours are whole numbers.
-    assert np.abs(found - ramp(page)[levels]).max() <= 4
+    assert np.abs(values - ramp(page)[levels]).max() <= 4
 
 
 def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(
     page: Page, tmp_path: Path
 ) -> None:
     opened(page, tmp_path, TRACE, layer=0, head=1, special="hidden")
-    shown = head("cross", 0, 1)[:4, :7]
-    places = np.array(spots(page, 4, 7)).reshape(4, 7, 2)
-    across, down = np.diff(places[0, :, 0]).mean(), np.diff(places[:, 0, 1]).mean()
-    right, bottom = places[0, -1, 0] + across / 2, places[-1, 0, 1] + down / 2
+    displayed = head("cross", 0, 1)[:4, :7]
+    points = np.array(spots(page, 4, 7)).reshape(4, 7, 2)
+    across, down = np.diff(points[0, :, 0]).mean(), np.diff(points[:, 0, 1]).mean()
+    right, bottom = points[0, -1, 0] + across / 2, points[-1, 0, 1] + down / 2
     steps = np.arange(2, 46, 0.5)
-    for wanted, lines in (
-        (shown.sum(axis=1), [[(right + s, places[r, 0, 1]) for s in steps] for r in range(4)]),
-        (shown.mean(axis=0), [[(places[0, c, 0], bottom + s) for s in steps] for c in range(7)]),
+    for expected, lines in (
+        (displayed.sum(axis=1), [[(right + s, points[r, 0, 1]) for s in steps] for r in range(4)]),
+        (
+            displayed.mean(axis=0),
+            [[(points[0, c, 0], bottom + s) for s in steps] for c in range(7)],
+        ),
     ):
         lengths = np.array([(pixels(page, line)[:, 3] > 128).sum() / 2 for line in lines])
         assert lengths.max() > 25
-        np.testing.assert_allclose(lengths / lengths.max(), wanted / wanted.max(), atol=0.05)
+        np.testing.assert_allclose(lengths / lengths.max(), expected / expected.max(), atol=0.05)
 
 
 def test_a_closer_look_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> None:
     trace = fake_trace([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
     opened(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
-    wanted = head("cross", 1, 2, trace)
+    expected = head("cross", 1, 2, trace)
     *_, wide, high = marked(page)
     for zoom in (1, 2):
         page.locator(".hu-canvas").focus()
         page.keyboard.press("+")
         expect(page.get_by_role("combobox", name="Zoom")).to_have_value(str(zoom))
-        assert tip(page) == f"{wanted[20, 40]:.4f}"
+        assert tip(page) == f"{expected[20, 40]:.4f}"
     left, top, wider, higher = marked(page)
     assert wider > 3 * wide
     assert higher > high
     for rows, columns in ((0, 2), (3, 0), (-2, -5)):
         x, y = left + (columns + 0.5) * wider, top + (rows + 0.5) * higher
         page.locator(".hu-canvas").hover(position={"x": x, "y": y})
-        assert tip(page) == f"{wanted[20 + rows, 40 + columns]:.4f}"
+        assert tip(page) == f"{expected[20 + rows, 40 + columns]:.4f}"
     page.keyboard.press("Escape")
     expect(page.get_by_role("combobox", name="Zoom")).to_have_value("0")
 
@@ -183,15 +186,15 @@ def test_the_future_is_masked_not_zero(page: Page, tmp_path: Path) -> None:
         fake_trace(["a"], HOSTILE, layers=1, heads=1, decoder=values),
         kind="decoder",
     )
-    said = page.locator(".hu-tip")
+    message = page.locator(".hu-tip")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("ArrowDown")
-    expect(said).to_contain_text("0.1000")
+    expect(message).to_contain_text("0.1000")
     page.keyboard.press("ArrowRight")
-    expect(said).to_contain_text("masked")
-    expect(said).to_contain_text(f"{HOSTILE[0]} → {HOSTILE[1]}")
+    expect(message).to_contain_text("masked")
+    expect(message).to_contain_text(f"{HOSTILE[0]} → {HOSTILE[1]}")
     page.keyboard.press("ArrowDown")
-    expect(said).to_contain_text("0.1000")
+    expect(message).to_contain_text("0.1000")
 
 
 def test_what_one_byte_cannot_tell_is_not_told(
@@ -202,9 +205,9 @@ def test_what_one_byte_cannot_tell_is_not_told(
     trace = fake_trace(["x", "y", "z"], ["<s>"], layers=1, heads=1, kinds=["cross"], cross=values)
     opened(page, tmp_path, trace)
     page.locator(".hu-canvas").focus()
-    for shown in ("≈ 0.12", "< 0.01", "≈ 0.88"):
+    for displayed in ("≈ 0.12", "< 0.01", "≈ 0.88"):
         page.keyboard.press("ArrowRight")
-        expect(page.locator(".hu-tip strong")).to_have_text(shown)
+        expect(page.locator(".hu-tip strong")).to_have_text(displayed)
     assert table(page)[1][0][2:] == ["0.12", "0.00", "0.88"]
 
 

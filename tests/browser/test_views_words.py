@@ -16,13 +16,13 @@ pytestmark = pytest.mark.browser
 
 def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> Numbers:
     """From words to words: the mean over the pieces that look, the sum over those looked at."""
-    found: Numbers = np.array(
+    result: Numbers = np.array(
         [
             [np.mean([sum(values[i, j] for j in column) for i in row]) for column in columns]
             for row in rows
         ]
     )
-    return found
+    return result
 
 
 def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
@@ -35,37 +35,37 @@ def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
     heads, lines = table(page)
     assert heads[1:] == ["unbelievable", "the", "the", "end"]
     assert [line[0] for line in lines] == ["incroy", "le", "end"]
-    wanted = merged(head("cross", 1, 3, trace), rows, columns)
-    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
+    expected = merged(head("cross", 1, 3, trace), rows, columns)
+    np.testing.assert_allclose(weights(page), expected, atol=1e-4)
     np.testing.assert_allclose(weights(page).sum(axis=1), 1, atol=3e-4)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     expect(page.locator(".hu-sheet tbody tr")).to_have_count(4)
-    wanted = merged(head("encoder", 1, 3, trace), columns, columns)
-    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
+    expected = merged(head("encoder", 1, 3, trace), columns, columns)
+    np.testing.assert_allclose(weights(page), expected, atol=1e-4)
 
 
 def test_special_tokens_are_hidden_and_rows_brought_back_to_a_sum_of_one(
     page: Page, tmp_path: Path
 ) -> None:
     opened(page, tmp_path, TRACE, kind="cross", layer=2, head=1, special="hidden")
-    wanted = head("cross", 2, 1)[:4, :7]  # "</s>" is written last and looked at last
-    np.testing.assert_allclose(weights(page), wanted, atol=6e-5)
+    expected = head("cross", 2, 1)[:4, :7]  # "</s>" is written last and looked at last
+    np.testing.assert_allclose(weights(page), expected, atol=6e-5)
     page.get_by_role("combobox", name="Rows").select_option("1")
-    expect(page.locator(".hu-sheet tbody td").nth(1)).not_to_have_text(f"{wanted[0, 0]:.4f}")
-    wanted = wanted / wanted.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(weights(page), wanted, atol=1e-4)
+    expect(page.locator(".hu-sheet tbody td").nth(1)).not_to_have_text(f"{expected[0, 0]:.4f}")
+    expected = expected / expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(weights(page), expected, atol=1e-4)
 
 
 def test_special_tokens_are_dimmed_and_the_others_are_not(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, kind="encoder")
-    places = spots(page, 8, 8)
-    before = pixels(page, places)
+    points = spots(page, 8, 8)
+    before = pixels(page, points)
     page.get_by_role("combobox", name="Start and end").select_option("dimmed")
-    after = pixels(page, places)
-    ours = [i for i in range(64) if i % 8 != 7 and i // 8 != 7]
+    after = pixels(page, points)
+    ordinary = [i for i in range(64) if i % 8 != 7 and i // 8 != 7]
     assert (before[:, 3] == 255).all()
-    np.testing.assert_array_equal(after[ours], before[ours])
-    assert (np.delete(after, ours, axis=0)[:, 3] < 128).all()
+    np.testing.assert_array_equal(after[ordinary], before[ordinary])
+    assert (np.delete(after, ordinary, axis=0)[:, 3] < 128).all()
 
 
 @pytest.mark.parametrize("heads", ["", "0.1,2.3"])
@@ -73,12 +73,12 @@ def test_special_tokens_are_dimmed_and_the_others_are_not(page: Page, tmp_path: 
 def test_several_heads_are_combined(page: Page, tmp_path: Path, combine: str, heads: str) -> None:
     opened(page, tmp_path, TRACE, layer=1, head=2, combine=combine, heads=heads)
     if heads:
-        many = np.stack([head("cross", 0, 1), head("cross", 2, 3)])
+        stacked = np.stack([head("cross", 0, 1), head("cross", 2, 3)])
         expect(page.locator(".hu-title")).to_contain_text("L0·H1, L2·H3")
     else:
-        many = TRACE.weights("cross", 1).astype(float)
+        stacked = TRACE.weights("cross", 1).astype(float)
         expect(page.locator(".hu-title")).to_contain_text("all heads of layer 1")
         code = f'trace.weights("cross", layer=1).{combine}(axis=0)'
         expect(page.locator(".hu-code")).to_have_text(code)
-    wanted = many.mean(axis=0) if combine == "mean" else many.max(axis=0)
-    np.testing.assert_allclose(weights(page), wanted, atol=6e-5)
+    expected = stacked.mean(axis=0) if combine == "mean" else stacked.max(axis=0)
+    np.testing.assert_allclose(weights(page), expected, atol=6e-5)

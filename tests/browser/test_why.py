@@ -18,10 +18,10 @@ def sheet(page: Page, caption: str) -> list[list[str]]:
     """Head and rows of the table whose caption begins so."""
     table = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{caption}")))
     expect(table).to_be_visible()
-    found: list[list[str]] = table.evaluate(
+    values: list[list[str]] = table.evaluate(
         "(node) => [...node.rows].map((row) => [...row.cells].map((cell) => cell.textContent))"
     )
-    return found
+    return values
 
 
 def test_a_slider_changes_the_table_and_the_address_brings_it_back(
@@ -33,9 +33,9 @@ def test_a_slider_changes_the_table_and_the_address_brings_it_back(
     rows = sheet(page, "Table 1 at n = 96, d = 48")
     assert rows[1][:3] == ["Self-attention", "O(n² · d)", "442,368"]
     page.wait_for_url(re.compile("n=96"))
-    other = new_page()
-    other.goto(page.url)
-    assert sheet(other, "Table 1 at n = 96, d = 48") == rows
+    second_page = new_page()
+    second_page.goto(page.url)
+    assert sheet(second_page, "Table 1 at n = 96, d = 48") == rows
 
 
 def test_parts_are_steps_of_one_page(app: str, page: Page) -> None:

@@ -33,7 +33,7 @@ def somebody(app: AppTest) -> AppTest:
     return app
 
 
-def again(app: AppTest) -> AppTest:
+def rerun(app: AppTest) -> AppTest:
     """Run the page that the session was brought to, as a browser does that was brought along."""
     if app.session_state["page"] != "app.py":
         app.switch_page(app.session_state["page"])
@@ -44,13 +44,13 @@ def again(app: AppTest) -> AppTest:
 
 def press(app: AppTest, label: str) -> AppTest:
     """A button, by its label or its key."""
-    [found] = [button for button in app.button if label in (button.label, button.key)]
-    found.click()
-    return again(app)
+    [matching] = [button for button in app.button if label in (button.label, button.key)]
+    matching.click()
+    return rerun(app)
 
 
 def field(app: AppTest, label: str) -> Any:
-    return next(one for one in app.text_input if one.label.startswith(label))
+    return next(element for element in app.text_input if element.label.startswith(label))
 
 
 def opened(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
@@ -61,8 +61,8 @@ def opened(visit: Visit, page: str = CLASS, **more: Any) -> AppTest:
     return turned(app, page)
 
 
-def joined(visit: Visit, room: Classroom, name: str = "", **more: Any) -> AppTest:
-    app = somebody(visit(CLASS, code=room.code.lower(), **more))
+def joined(visit: Visit, classroom: Classroom, name: str = "", **more: Any) -> AppTest:
+    app = somebody(visit(CLASS, code=classroom.code.lower(), **more))
     field(app, "First name").input(name)
     return press(app, "Join")
 
@@ -75,23 +75,23 @@ def turned(app: AppTest, page: str) -> AppTest:
     return app
 
 
-def the_class() -> Classroom:
-    [room] = live_classes.classes()._by_code.values()
-    return room
+def only_class() -> Classroom:
+    [classroom] = live_classes.classes()._by_code.values()
+    return classroom
 
 
 def sign(app: AppTest) -> dict[str, Any]:
     """What the line about the class was given."""
-    found = [one.proto for one in app.get("bidi_component")
-             if one.proto.component_name == "heads_up.follow"]  # fmt: skip
-    return dict(json.loads(found[0].json)) if found else {}
+    elements = [element.proto for element in app.get("bidi_component")
+             if element.proto.component_name == "heads_up.follow"]  # fmt: skip
+    return dict(json.loads(elements[0].json)) if elements else {}
 
 
 def wall(app: AppTest) -> list[dict[str, Any]]:
     """The cards of what the class trains."""
-    found = [one.proto for one in app.get("bidi_component")
-             if one.proto.component_name == "heads_up.wall"]  # fmt: skip
-    return list(unpack(found[0].bytes)[0]["cards"]) if found else []
+    elements = [element.proto for element in app.get("bidi_component")
+             if element.proto.component_name == "heads_up.wall"]  # fmt: skip
+    return list(unpack(elements[0].bytes)[0]["cards"]) if elements else []
 
 
 def text(app: AppTest) -> str:

@@ -31,7 +31,7 @@ from transformer.ui.widgets.frame import JOINER
 
 ROOT = Path(__file__).resolve().parents[2]
 Visit = Callable[..., AppTest]
-WRITTEN = ("markdown", "caption", "header", "subheader", "info", "warning", "html")
+TEXT_KINDS = ("markdown", "caption", "header", "subheader", "info", "warning", "html")
 
 
 def run_program(code: str, space: dict[str, Any] | None = None) -> None:
@@ -42,25 +42,25 @@ def run_program(code: str, space: dict[str, Any] | None = None) -> None:
 
 def browser_views(app: AppTest) -> list[Any]:
     """Those of the page, without the frame's, the lesson's and the pictures of the lab's menu."""
-    others = (
+    excluded = (
         "heads_up.copylink",
         "heads_up.seeit",
-        *(f"heads_up.lab-{one}" for one in LAB_PICTURES),
+        *(f"heads_up.lab-{name}" for name in LAB_PICTURES),
     )
     views = app.get("bidi_component")
-    return [view for view in views if not view.proto.component_name.endswith(others)]
+    return [view for view in views if not view.proto.component_name.endswith(excluded)]
 
 
-def shown(app: AppTest) -> list[Any]:
+def component_data(app: AppTest) -> list[Any]:
     """What the browser views on the page were given: the explorer's header, or a dict."""
     protos = [element.proto for element in browser_views(app)]
     return [unpack(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
 
 
-def told(app: AppTest, *, kinds: Sequence[str] = WRITTEN) -> str:
+def visible_text(app: AppTest, *, kinds: Sequence[str] = TEXT_KINDS) -> str:
     """What is written in elements of these kinds, without what keeps Markdown from reading it."""
-    found = [(kind, one) for kind in kinds for one in app.get(kind)]
-    parts = [one.proto.body if kind == "html" else one.value for kind, one in found]
+    elements = [(kind, setting) for kind in kinds for setting in app.get(kind)]
+    parts = [setting.proto.body if kind == "html" else setting.value for kind, setting in elements]
     return "\n".join(parts).replace("\\", "")
 
 
@@ -69,17 +69,17 @@ def charts(app: AppTest) -> list[dict[str, Any]]:
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
-def numbers(found: Any) -> Any:
+def numbers(value: Any) -> Any:
     """An array as Plotly sends it: a list, or base 64 with its kind."""
-    if isinstance(found, list):
-        return np.array(found)
-    array = np.frombuffer(base64.b64decode(found["bdata"]), found["dtype"])
-    return array.reshape([int(side) for side in str(found.get("shape", array.size)).split(",")])
+    if isinstance(value, list):
+        return np.array(value)
+    array = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
+    return array.reshape([int(side) for side in str(value.get("shape", array.size)).split(",")])
 
 
 def button(app: AppTest, label: str, number: int = 0) -> Any:
     """A button of this label; one of several by its number."""
-    return [one for one in app.button if one.label == label][number]
+    return [element for element in app.button if element.label == label][number]
 
 
 def measure(app: AppTest, label: str, status: str = "done") -> None:
@@ -97,8 +97,8 @@ def measure(app: AppTest, label: str, status: str = "done") -> None:
 
 def download_labels(app: AppTest) -> list[str]:
     """Return the labels of the files that the page offers."""
-    shown = "\n".join(element.proto.body for element in app.get("html"))
-    return re.findall(r'<a class="hu-download[^>]*>(.*?)</a>', shown)
+    html = "\n".join(element.proto.body for element in app.get("html"))
+    return re.findall(r'<a class="hu-download[^>]*>(.*?)</a>', html)
 
 
 def messages(app: AppTest) -> list[str]:
@@ -158,7 +158,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs of the visited server whose runs wait for ever, with a limit to run into."""
     limits = Limits(workers=1, parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
-    made = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
-    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
+    service = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
+    monkeypatch.setattr(live_jobs, "jobs", lambda: service)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))
-    return made
+    return service

@@ -7,7 +7,7 @@ from typing import Any
 
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import shown
+from tests.pages.conftest import component_data
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.reports import report
@@ -18,23 +18,25 @@ from transformer.jobs.results import RESULT
 from transformer.text.files import write_json
 
 
-def kept(runs: Path, made: dict[str, Any], key: str) -> None:
+def store_result(runs: Path, result: dict[str, Any], key: str) -> None:
     """A pass that was made already."""
     (runs / RESULTS_FOLDER / key).mkdir(parents=True)
-    write_json(runs / RESULTS_FOLDER / key / RESULT, made)
+    write_json(runs / RESULTS_FOLDER / key / RESULT, result)
 
 
-def made(checkpoints: Path, corpus: Corpus, what: str) -> tuple[dict[str, Any], str]:
+def run_report(checkpoints: Path, corpus: Corpus, report_name: str) -> tuple[dict[str, Any], str]:
     """What a pass comes to, and its key."""
     folder = checkpoints / "tiny"
-    found = report(Translator.load(folder, "cpu"), corpus, what)
-    return found.to_dict(), report_computation(folder, checkpoint_hash(folder), what, corpus).key
+    result = report(Translator.load(folder, "cpu"), corpus, report_name)
+    return result.to_dict(), report_computation(
+        folder, checkpoint_hash(folder), report_name, corpus
+    ).key
 
 
 def grid(app: AppTest) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in shown(app) if "grids" in one)
-    return found
+    grid_fields: dict[str, Any] = next(data for data in component_data(app) if "grids" in data)
+    return grid_fields
 
 
 def button(app: AppTest, label: str) -> Any:
-    return next(one for one in app.button if label in one.label)
+    return next(element for element in app.button if label in element.label)

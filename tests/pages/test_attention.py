@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, messages, shown, turn, view
+from tests.pages.conftest import Visit, browser_views, component_data, messages, turn, view
 from transformer import Trace, Translator
 from transformer.analysis.attribution.relevance import explained_relevance
 from transformer.analysis.roles.sentence_heads import salient_heads
@@ -27,15 +27,15 @@ def test_the_explorer_opens_where_the_address_says(visit: Visit, kind: str) -> N
     app = visit(
         "pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="pieces"
     )
-    header = shown(app)[0]
-    asked = {
+    header = component_data(app)[0]
+    fields = {
         "kind": kind,
         "head": 1,
         "layer": 0,
         "view": "heatmap",
         "exact": 1,
     }  # as old links said
-    assert header["start"] == {**DEFAULTS, **asked}
+    assert header["start"] == {**DEFAULTS, **fields}
     side = header["sides"][0]
     assert set(side["depths"].values()) == {2}
     assert side["n_heads"] == 4
@@ -45,8 +45,8 @@ def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
     visit: Visit, translator: Translator
 ) -> None:
     trace = translator.trace(View().text)
-    start = shown(visit("pages/attention.py"))[0]["start"]
-    aligns = [(one.layer, one.head) for one in salient_heads(trace) if one.pattern == "aligns"]
+    start = component_data(visit("pages/attention.py"))[0]["start"]
+    aligns = [(notice.layer, notice.head) for notice in salient_heads(trace) if notice.pattern == "aligns"]
     assert (start["layer"], start["head"]) == (aligns or [ExplorerData(trace).clearest("cross")])[0]
 
 
@@ -54,31 +54,33 @@ def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
 def test_any_set_of_heads_can_be_in_the_address(visit: Visit, heads: str) -> None:
     app = visit("pages/attention.py", heads=heads)
     assert not app.exception
-    assert shown(app)[0]["start"]["heads"] == heads
+    assert component_data(app)[0]["start"]["heads"] == heads
 
 
 def test_another_sentence_stands_beside_the_first(visit: Visit) -> None:
     app = visit("pages/attention.py", text="She hides books.", other="A pilot finds bread.")
-    header = shown(app)[0]
+    header = component_data(app)[0]
     assert [side["source"] for side in header["sides"]] == [
         "She hides books.",
         "A pilot finds bread.",
     ]
     assert header["versus"] == "other"
-    next(one for one in app.button if one.label == "Stop comparing").click().run()
-    assert len(shown(app)[0]["sides"]) == 1
+    next(element for element in app.button if element.label == "Stop comparing").click().run()
+    assert len(component_data(app)[0]["sides"]) == 1
     assert view(app).other == ""
 
 
 def test_compare_opens_with_something_to_compare(visit: Visit) -> None:
     app = visit("pages/attention.py", text="The dog sleeps.", view="compare")
-    header = shown(app)[0]
+    header = component_data(app)[0]
     first, second = (side["source"].split() for side in header["sides"])
     assert header["versus"] == "other"
     assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
     assert view(app).other == ""  # nothing was chosen
-    assert len(shown(visit("pages/attention.py", text="The dog sleeps."))[0]["sides"]) == 1
-    chosen = shown(visit("pages/attention.py", view="compare", other="A pilot finds bread."))[0]
+    assert len(component_data(visit("pages/attention.py", text="The dog sleeps."))[0]["sides"]) == 1
+    chosen = component_data(
+        visit("pages/attention.py", view="compare", other="A pilot finds bread.")
+    )[0]
     assert chosen["sides"][1]["source"] == "A pilot finds bread."
 
 
@@ -89,7 +91,7 @@ def test_decoding_has_the_layers_of_each_kinds_clearest_head(
         "transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0
     )  # a layer at a time
     app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
-    side = shown(app)[0]["sides"][0]
+    side = component_data(app)[0]["sides"][0]
     parts = unpack(browser_views(app)[0].proto.bytes)[1]
     for kind, (layer, _) in side["clearest"].items():
         assert f"0.weights.{kind}.{layer}" in parts
@@ -98,13 +100,13 @@ def test_decoding_has_the_layers_of_each_kinds_clearest_head(
 def test_the_story_is_of_the_sentence_at_hand(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     trace = translator.trace(text)
-    told = shown(visit("pages/attention.py", text=text))[0]["story"]
-    wanted = [(one.kind, one.layer, one.head) for one in salient_heads(trace)]
-    assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in told] == wanted
-    for notice in told:
-        said = "".join(part for part, _ in notice["said"])
-        assert not {"▁", "<s>", "</s>"} & set(said.split())
-        assert "▁" not in said
+    story = component_data(visit("pages/attention.py", text=text))[0]["story"]
+    expected = [(head.kind, head.layer, head.head) for head in salient_heads(trace)]
+    assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in story] == expected
+    for notice in story:
+        notice_text = "".join(part for part, _ in notice["said"])
+        assert not {"▁", "<s>", "</s>"} & set(notice_text.split())
+        assert "▁" not in notice_text
 
 
 def test_another_model_reads_the_same_sentence(
@@ -113,26 +115,26 @@ def test_another_model_reads_the_same_sentence(
     for name in ("first", "second"):
         shutil.copytree(checkpoints / "tiny", tmp_path / name)
     app = visit("pages/attention.py", tmp_path, other_model="second")
-    first, second = shown(app)[0]["sides"]
+    first, second = component_data(app)[0]["sides"]
     assert first["source"] == second["source"]
     app = visit("pages/attention.py", tmp_path, other_model="third")
     assert messages(app) == [
         "The comparison failed: There is no checkpoint 'third'; this app has first, second."
     ]
-    assert len(shown(app)[0]["sides"]) == 1
+    assert len(component_data(app)[0]["sides"]) == 1
 
 
 def test_a_forced_piece_changes_the_second_side(visit: Visit) -> None:
-    first = shown(visit("pages/attention.py", view="decoding"))[0]["sides"][0]
+    first = component_data(visit("pages/attention.py", view="decoding"))[0]["sides"][0]
     token, piece, _ = first["steps"][1]["candidates"][1]
-    header = shown(visit("pages/attention.py", view="decoding", force=f"1:{piece}"))[0]
+    header = component_data(visit("pages/attention.py", view="decoding", force=f"1:{piece}"))[0]
     original, altered = header["sides"]
     assert header["versus"] == "force"
     assert original == first
     assert altered["predicted"]["tokens"][:2] == [first["predicted"]["tokens"][0], token]
     app = visit("pages/attention.py", view="decoding", force="999:5")
     assert "There is no step 999 to change" in messages(app)[0]
-    assert len(shown(app)[0]["sides"]) == 1
+    assert len(component_data(app)[0]["sides"]) == 1
 
 
 def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
@@ -140,8 +142,8 @@ def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
         return {name.split(".")[1] for name in unpack(browser_views(app)[0].proto.bytes)[1]}
 
     assert parts(visit("pages/attention.py")) == {"thumbs", "pins", "weights"}
-    found = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
-    assert found == {"thumbs", "pins", "weights", "query", "key", "value", "scores", "heads"}
+    vector_parts = parts(visit("pages/attention.py", view="query-key", kind="decoder"))
+    assert vector_parts == {"thumbs", "pins", "weights", "query", "key", "value", "scores", "heads"}
 
 
 def trace_file(checkpoints: Path, path: Path, text: str) -> bytes:
@@ -157,25 +159,27 @@ def test_a_trace_is_opened_kept_for_a_reload_and_left_again(
     content = trace_file(checkpoints, tmp_path, "The dog sleeps.")
     app.file_uploader(key="trace-file").upload("../<b>mine.npz", content).run()
     assert not app.exception
-    header = shown(app)[0]
+    header = component_data(app)[0]
     assert [side["source"] for side in header["sides"]] == ["The dog sleeps."]
     assert header["sides"][0]["model"] == "<b>mine.npz"
     assert header["sides"][0]["steps"]
-    assert any("contains no model" in one.value for one in app.caption)
+    assert any("contains no model" in element.value for element in app.caption)
     named = view(app).trace
     assert app.query_params["trace"] == named
     # A reload is a new session of the same browser; another browser has nothing.
-    again = AppTest.from_file(app._script_path, default_timeout=300)
-    again.switch_page("pages/attention.py")
-    again.session_state["visitor"] = app.session_state["visitor"]
-    again.query_params["trace"] = named
-    assert shown(again.run())[0]["sides"][0]["source"] == "The dog sleeps."
-    other = visit("pages/attention.py", trace=named)
-    assert any("Links do not contain traces" in one for one in messages(other))
-    assert shown(other) == []
-    next(one for one in app.button if one.label == "Back to the checkpoint").click().run()
+    reloaded = AppTest.from_file(app._script_path, default_timeout=300)
+    reloaded.switch_page("pages/attention.py")
+    reloaded.session_state["visitor"] = app.session_state["visitor"]
+    reloaded.query_params["trace"] = named
+    assert component_data(reloaded.run())[0]["sides"][0]["source"] == "The dog sleeps."
+    other_visitor = visit("pages/attention.py", trace=named)
+    assert any("Links do not contain traces" in element for element in messages(other_visitor))
+    assert component_data(other_visitor) == []
+    next(
+        element for element in app.button if element.label == "Back to the checkpoint"
+    ).click().run()
     assert view(app).trace == ""
-    assert shown(app)[0]["sides"][0]["source"] == "She hides books."
+    assert component_data(app)[0]["sides"][0]["source"] == "She hides books."
 
 
 def test_two_traces_stand_side_by_side(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
@@ -184,7 +188,7 @@ def test_two_traces_stand_side_by_side(visit: Visit, checkpoints: Path, tmp_path
     for key, text in zip(("trace-file", "other_trace-file"), texts, strict=True):
         content = trace_file(checkpoints, tmp_path, text)
         app.file_uploader(key=key).upload("t.npz", content).run()
-    header = shown(app)[0]
+    header = component_data(app)[0]
     assert [side["source"] for side in header["sides"]] == texts
     assert header["versus"] == "other"
 
@@ -193,26 +197,26 @@ def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
     visit: Visit,
 ) -> None:
     weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(9, 12, 3)))
-    given = Trace.from_weights(["a", "b", "c"], encoder=weights)
+    trace = Trace.from_weights(["a", "b", "c"], encoder=weights)
     app = visit("pages/attention.py")
     services.shared_service(trace_files.OpenedTraces).put(
-        (app.session_state["visitor"], "0" * 16), CachedTrace(given, "x")
+        (app.session_state["visitor"], "0" * 16), CachedTrace(trace, "x")
     )
     app.query_params.update({"trace": "0" * 16, "layer": "8", "head": "11", "kind": "encoder"})
     app.run()
-    start = shown(app)[0]["start"]
+    start = component_data(app)[0]["start"]
     assert (start["layer"], start["head"], messages(app)) == (8, 11, [])
     app.query_params["layer"] = "9"
     app.run()
-    assert any("There is no layer 9" in one for one in messages(app))
+    assert any("There is no layer 9" in message for message in messages(app))
 
 
 def test_a_file_that_is_no_trace_is_refused_and_the_page_stays(visit: Visit) -> None:
     app = visit("pages/attention.py")
     app.file_uploader(key="trace-file").upload("x.npz", b"PK no").run()
-    assert any("This is not a complete trace" in one for one in messages(app))
+    assert any("This is not a complete trace" in message for message in messages(app))
     assert view(app).trace == ""
-    assert len(shown(app)) == 1
+    assert len(component_data(app)) == 1
 
 
 def test_cross_attention_says_how_much_relevance_it_accounts_for(

@@ -13,16 +13,16 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
     TOKEN,
-    again,
     field,
     heading,
     joined,
+    only_class,
     opened,
     press,
+    rerun,
     sign,
     somebody,
     text,
-    the_class,
     token,
     turned,
 )
@@ -51,30 +51,32 @@ def progress_texts(app: AppTest) -> str:
 @pytest.mark.usefixtures("token")
 def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
     teacher = opened(visit)
-    assert [said[:17] for said in messages(teacher)] == ["Only this machine"]  # of the address
-    room = the_class()
-    assert room.code[:3] in text(teacher)
+    assert [warning[:17] for warning in messages(teacher)] == [
+        "Only this machine"
+    ]  # of the address
+    classroom = only_class()
+    assert classroom.code[:3] in text(teacher)
     assert "No students yet" in [header.value for header in teacher.header]
-    [shown] = teacher.get("image") or teacher.get("imgs")
-    assert f"/class?code={room.code}" in str(shown.proto)
-    student = joined(visit, room, "Zoë")
+    [displayed] = teacher.get("image") or teacher.get("imgs")
+    assert f"/class?code={classroom.code}" in str(displayed.proto)
+    student = joined(visit, classroom, "Zoë")
     assert "You are in the class of **Ms Curie** as **Zoë**" in text(student)
     assert view(student).code == ""
     assert sign(student)["text"] == "In the class of Ms Curie"
     # The teacher leads and has opened no page yet; students once read "Nobody leads yet".
     assert "Ms Curie is leading. Every page that Ms Curie opens" in text(student)
     press(teacher, "Stop leading")
-    assert "Ms Curie is not leading at the moment" in text(again(student))
-    assert message(room, student.session_state["visitor"])["leads"] is False
+    assert "Ms Curie is not leading at the moment" in text(rerun(student))
+    assert message(classroom, student.session_state["visitor"])["leads"] is False
     press(teacher, "class-lead-here")
-    assert message(room, student.session_state["visitor"])["leads"] is True
-    assert "Ms Curie is leading. Every page" in text(again(student))
-    again(teacher)
+    assert message(classroom, student.session_state["visitor"])["leads"] is True
+    assert "Ms Curie is leading. Every page" in text(rerun(student))
+    rerun(teacher)
     assert "1 joined" in text(teacher)
     assert "Zoë" in text(teacher)
     press(student, "Leave the class")
     assert "The class has ended" in text(student)
-    assert room.members() == ()
+    assert classroom.members() == ()
     assert sign(student) == {}
 
 
@@ -83,24 +85,26 @@ def test_a_wrong_token_or_code_is_one_sentence(visit: Visit) -> None:
     app = somebody(visit(CLASS))
     field(app, "Token").input("not the token")
     press(app, "Open a class")
-    assert [said.split(".")[0] for said in messages(app)] == ["This is not the teacher's token"]
+    assert [message.split(".")[0] for message in messages(app)] == [
+        "This is not the teacher's token"
+    ]
     assert live_classes.current_class() is None
     field(app, "Code").input("hello")
     press(app, "Join")
     assert messages(app)[0].startswith("A class's code has 6 letters and digits, like K7F A2P")
-    press(joined(visit, (opened(visit), the_class())[1], "Ann"), "Leave the class")
-    field(app, "Code").input(the_class().code)
+    press(joined(visit, (opened(visit), only_class())[1], "Ann"), "Leave the class")
+    field(app, "Code").input(only_class().code)
     field(app, "First name").input("<b>Ann</b>")
     press(app, "Join")
     assert messages(app)[0].startswith("A name has at most 24 letters")
-    assert the_class().members() == ()
+    assert only_class().members() == ()
 
 
 def test_a_browser_without_cookies_is_told(visit: Visit, token: str) -> None:
-    room = live_classes.classes().open(token, new_id())
-    app = visit(CLASS, code=room.code)
+    classroom = live_classes.classes().open(token, new_id())
+    app = visit(CLASS, code=classroom.code)
     press(app, "Join")  # an id for the session alone: it follows no news, but may guess
-    assert len(room.members()) == 1
+    assert len(classroom.members()) == 1
 
 
 def test_a_broken_file_of_limits_is_said_on_this_page_alone(
@@ -115,63 +119,63 @@ def test_a_broken_file_of_limits_is_said_on_this_page_alone(
 @pytest.mark.usefixtures("token")
 def test_students_follow_wander_and_come_back(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
-    room = the_class()
+    classroom = only_class()
     assert sign(teacher)["standing"] == "leads"
-    student = joined(visit, room, "Ann")
+    student = joined(visit, classroom, "Ann")
     assert heading(student) == "Attention"
     teacher.text_input[0].set_value("Who gave you that red umbrella?")
-    again(teacher)
-    lead = room.lead
+    rerun(teacher)
+    lead = classroom.lead
     assert lead is not None
     assert lead.params["text"] == "Who gave you that red umbrella?"
-    again(student)  # as the browser asks for it, when it hears of the news
+    rerun(student)  # as the browser asks for it, when it hears of the news
     assert view(student).text == lead.params["text"]
     assert sign(student)["number"] == lead.number
     assert sign(student)["text"] == "Following Ms Curie"
     # Asked for because of the news, and with what stood in the field before it was told another.
     student.text_input[0].set_value("I am a student.")
     student.session_state["class_heard"] = True
-    again(student)
+    rerun(student)
     assert view(student).text == student.text_input[0].value == lead.params["text"]
     turned(teacher, "pages/inside.py")
-    again(student)
+    rerun(student)
     assert heading(student) == "Inside"
-    assert room.follows(student.session_state["visitor"])
+    assert classroom.follows(student.session_state["visitor"])
 
     turned(student, "pages/positions.py")
-    assert not room.follows(student.session_state["visitor"])
+    assert not classroom.follows(student.session_state["visitor"])
     assert sign(student)["text"] == "Exploring on your own; Ms Curie is at Inside"
     turned(teacher, "pages/translate.py")
-    again(student)
+    rerun(student)
     assert heading(student) == "Positions"
     press(student, "Follow again")
     assert heading(student) == "Translate"
     press(student, "Stop following")
     assert sign(student)["standing"] == "away"
     press(teacher, "Stop leading")
-    again(student)
+    rerun(student)
     assert sign(student)["text"] == "In the class of Ms Curie"
     turned(teacher, "pages/why.py")
-    assert room.lead is None
+    assert classroom.lead is None
     press(teacher, "Lead the class")
-    assert room.lead is not None
-    assert room.lead.page == "why"
+    assert classroom.lead is not None
+    assert classroom.lead.page == "why"
 
 
 @pytest.mark.usefixtures("token")
 def test_everybody_looks_in_their_own_way(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
-    student = joined(visit, the_class())
-    again(student).toggle[0].set_value(True)
-    again(student)
+    student = joined(visit, only_class())
+    rerun(student).toggle[0].set_value(True)
+    rerun(student)
     assert view(student).exact == 1
     assert sign(student)["text"] == "Following Ms Curie"  # that is no going away
     teacher.text_input[0].set_value("She has never seen the sea.")
-    again(teacher)
-    again(student)
+    rerun(teacher)
+    rerun(student)
     assert view(student).text == "She has never seen the sea."
     assert view(student).exact == 1
-    lead = the_class().lead
+    lead = only_class().lead
     assert lead is not None
     assert "exact" not in lead.params
 
@@ -179,39 +183,42 @@ def test_everybody_looks_in_their_own_way(visit: Visit) -> None:
 @pytest.mark.usefixtures("token")
 def test_a_second_class_is_led_anew(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
-    student = joined(visit, the_class())
+    student = joined(visit, only_class())
     assert heading(student) == "Attention"
     live_classes.classes().end(teacher.session_state["visitor"])
-    room = live_classes.classes().open(TOKEN, teacher.session_state["visitor"])
-    live_classes.classes().join(room.code, student.session_state["visitor"])
-    again(teacher)
-    assert room.lead is not None
-    assert room.lead.page == "attention"
+    classroom = live_classes.classes().open(TOKEN, teacher.session_state["visitor"])
+    live_classes.classes().join(classroom.code, student.session_state["visitor"])
+    rerun(teacher)
+    assert classroom.lead is not None
+    assert classroom.lead.page == "attention"
     turned(teacher, "pages/why.py")
-    again(student)  # which has not looked meanwhile
+    rerun(student)  # which has not looked meanwhile
     assert heading(student) == "Why self-attention"
 
 
 @pytest.mark.usefixtures("token")
 def test_an_address_without_end_is_not_led_to(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
-    before = the_class().lead
+    before = only_class().lead
     teacher.text_input[0].set_value("boat " * 5000)
-    again(teacher)
+    rerun(teacher)
     assert not teacher.exception
-    assert the_class().lead == before
+    assert only_class().lead == before
 
 
 @pytest.mark.usefixtures("token")
 def test_the_news_is_small_and_says_no_more_than_is_the_visitors(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
-    room, me = the_class(), teacher.session_state["visitor"]
-    student = joined(visit, room, "Ann")
-    assert message(room, me) == {"following": 0, "members": 1}  # no socket of theirs is open here
-    told = json.dumps(message(room, student.session_state["visitor"]))
-    assert len(told) < 300
-    assert "Ann" not in told
-    assert me not in told
+    classroom, me = only_class(), teacher.session_state["visitor"]
+    student = joined(visit, classroom, "Ann")
+    assert message(classroom, me) == {
+        "following": 0,
+        "members": 1,
+    }  # no socket of theirs is open here
+    sent = json.dumps(message(classroom, student.session_state["visitor"]))
+    assert len(sent) < 300
+    assert "Ann" not in sent
+    assert me not in sent
 
 
 @pytest.mark.usefixtures("token")
@@ -222,24 +229,26 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     labels = [option.label for option in question.options]
     wrong = (question.correct + 1) % len(labels)
     teacher = opened(visit, folder=SHIPPED)
-    room = the_class()
-    ann = joined(visit, room, "Ann", folder=SHIPPED)
+    classroom = only_class()
+    ann = joined(visit, classroom, "Ann", folder=SHIPPED)
     turned(teacher, "app.py")
     press(teacher, "begin")
-    assert room.lead is not None
-    assert room.lead.params["lesson"] == name
+    assert classroom.lead is not None
+    assert classroom.lead.params["lesson"] == name
     assert "**0 of 1** have answered" in progress_texts(teacher)
-    assert not [one for one in teacher.button if one.key and one.key.startswith("guess-")]
+    assert not [
+        element for element in teacher.button if element.key and element.key.startswith("guess-")
+    ]
 
-    again(ann)
+    rerun(ann)
     assert view(ann).lesson == name
     press(ann, f"guess-{name}-{wrong}")
     assert "Your answer" in text(ann)
     assert question.answer not in text(ann)
-    assert room.answers(name) == {wrong: 1}
-    bob = joined(visit, room, folder=SHIPPED)
+    assert classroom.answers(name) == {wrong: 1}
+    bob = joined(visit, classroom, folder=SHIPPED)
     press(bob, f"guess-{name}-{question.correct}")
-    again(teacher)
+    rerun(teacher)
     assert "**2 of 2** have answered" in progress_texts(teacher)
     # The class sees the teacher's screen: how many have answered, but not yet what.
     assert not [bar for bar in progress(teacher) if bar.text.split(" · ")[0] in labels]
@@ -254,7 +263,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     assert question.answer in text(teacher)
     assert heading(teacher) == PAGES[BY_NAME[name].page].title
     for app in (ann, bob):
-        again(app)
+        rerun(app)
         assert heading(app) == heading(teacher)
         assert question.answer in text(app)
     assert f"Not quite: {labels[wrong]}" in text(ann)
@@ -265,30 +274,32 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
 @pytest.mark.usefixtures("token")
 def test_who_waits_when_the_class_ends_learns_the_answer(visit: Visit) -> None:
     teacher = opened(visit, folder=SHIPPED)
-    student = joined(visit, the_class(), folder=SHIPPED)
+    student = joined(visit, only_class(), folder=SHIPPED)
     press(turned(teacher, "app.py"), "begin")
-    again(student)
+    rerun(student)
     press(student, "guess-umbrella-0")
     assert "Your answer" in text(student)
     teacher.switch_page(CLASS).run()
     press(teacher, "End the class")
     assert len(live_classes.classes()) == 0
     for _ in range(2):  # the browser may ask again before it has shown the first
-        again(student)
+        rerun(student)
         assert "The class has ended" in text(student)
     assert "Your answer" not in text(student)
     assert "Lesson 1 of" in text(student)
-    assert not [one for one in student.button if one.key and one.key.startswith("guess-")]
+    assert not [
+        element for element in student.button if element.key and element.key.startswith("guess-")
+    ]
     assert "in no class" not in text(turned(student, "pages/translate.py"))
 
 
 def test_the_picture_is_as_large_as_its_code() -> None:
     """A code of version v has 4v + 17 modules a side (ISO/IEC 18004), and four of quiet around."""
     link = "http://192.168.1.20:8501/class?code=K7FA2P"
-    made = Image.open(io.BytesIO(membership.qr_code(link)))
-    side, rest = divmod(made.width, membership.QR_MODULE_PIXELS)
-    assert (made.width, rest, (side - 8 - 17) % 4) == (made.height, 0, 0)
-    grey = made.convert("L")
+    image = Image.open(io.BytesIO(membership.qr_code(link)))
+    side, rest = divmod(image.width, membership.QR_MODULE_PIXELS)
+    assert (image.width, rest, (side - 8 - 17) % 4) == (image.height, 0, 0)
+    grey = image.convert("L")
     assert {grey.getpixel((at, at)) for at in range(4 * membership.QR_MODULE_PIXELS)} == {255}
     assert (
         grey.getpixel((4 * membership.QR_MODULE_PIXELS, 4 * membership.QR_MODULE_PIXELS)) == 0
@@ -299,7 +310,7 @@ def test_the_token_of_a_start_is_made_once_and_told(
     visit: Visit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HEADS_UP_LIMITS", raising=False)
-    made = live_classes.generated_token()
-    assert made == live_classes.generated_token()
+    token = live_classes.generated_token()
+    assert token == live_classes.generated_token()
     assert isinstance(live_classes.classes(), Classes)
-    assert live_classes.classes().open(made, new_id()).code
+    assert live_classes.classes().open(token, new_id()).code

@@ -9,13 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.class_visits import (
-    again,
     joined,
+    only_class,
     opened,
     press,
+    rerun,
     sign,
     text,
-    the_class,
     token,
     wall,
 )
@@ -48,49 +48,49 @@ def page_of(app: AppTest, name: str) -> AppTest:
 def test_the_teacher_sees_all_runs_by_name_and_clears_the_line(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     assert "Your students' training runs appear here" in text(teacher)
-    ann, bob = joined(visit, the_class(), "Ann"), joined(visit, the_class())
+    ann, bob = joined(visit, only_class(), "Ann"), joined(visit, only_class())
     learns = begun(visit, jobs, ann, "First")
     jobs.folder(learns).change_state("running")
     waits = begun(visit, jobs, bob, "Second")
     elsewhere = jobs.submit(make_run_config("copy", title="Not of the class"), "somebody")
-    again(teacher)
+    rerun(teacher)
     rows = [(card["who"], card["title"], card["status"]) for card in wall(teacher)]
     assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, number 1")]
     press(teacher, "Stop the waiting runs")
-    found = {info.name: info.status for info in jobs.runs()}
-    assert found == {learns: "running", waits: "cancelled", elsewhere: "queued"}
-    assert "Clear the queue" not in str([one.proto for one in teacher.get("popover")])
+    statuses = {info.name: info.status for info in jobs.runs()}
+    assert statuses == {learns: "running", waits: "cancelled", elsewhere: "queued"}
+    assert "Clear the queue" not in str([element.proto for element in teacher.get("popover")])
 
 
 def test_the_teacher_controls_a_students_run_and_no_other(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
-    ann = joined(visit, the_class(), "Ann")
+    ann = joined(visit, only_class(), "Ann")
     hers = begun(visit, jobs, ann, "Hers")
-    other = jobs.submit(make_run_config("copy", title="Not of the class"), "somebody")
-    page_of(teacher, other)
+    other_run = jobs.submit(make_run_config("copy", title="Not of the class"), "somebody")
+    page_of(teacher, other_run)
     assert "Someone else's run" in text(teacher)
     page_of(teacher, hers)
     assert "A run of your class" in text(teacher)
     press(teacher, "Pause")
     assert jobs.run(hers).status == "paused"
-    bob = joined(visit, the_class())
+    bob = joined(visit, only_class())
     assert "Someone else's run" in text(page_of(bob, hers))
     press(page_of(ann, hers), "Resume")
     assert jobs.run(hers).status == "queued"
-    the_class().end()
+    only_class().end()
     assert "Someone else's run" in text(page_of(teacher, hers))
 
 
 def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     for name in ("Ann", "Bob"):
-        press(joined(visit, the_class(), name).switch_page(TRAIN).run(), "train-sort")
-    [card] = wall(again(teacher))
+        press(joined(visit, only_class(), name).switch_page(TRAIN).run(), "train-sort")
+    [card] = wall(rerun(teacher))
     assert (card["who"], card["curve"], card["right"]) == ("Ann, Bob", [], None)
     folder = jobs.folder(card["name"])
     folder.append_metrics({"step": 1, "loss": 2.5})
     folder.append_metrics({"step": 2, "loss": 1.25, "sequence_accuracy": 0.5})
-    [card] = wall(again(teacher))
+    [card] = wall(rerun(teacher))
     assert (card["curve"], card["right"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
@@ -103,35 +103,35 @@ def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybo
     press(teacher, "Start the race")
     assert any("No students yet" in box.value for box in teacher.warning)
     assert jobs.runs() == []
-    ann, bob = joined(visit, the_class(), "Ann"), joined(visit, the_class(), "Bob")
-    again(teacher).selectbox(key="class-race").select("scores").run()
+    ann, bob = joined(visit, only_class(), "Ann"), joined(visit, only_class(), "Bob")
+    rerun(teacher).selectbox(key="class-race").select("scores").run()
     press(teacher, "Start the race")
     infos = jobs.runs()
     race = RACES["scores"]
     assert len(infos) == MIN_SEEDS * len(race.entries)
-    assert {(one.race.entry, one.race.seed) for one in infos if one.race} == {
+    assert {(run.race.entry, run.race.seed) for run in infos if run.race} == {
         (entry, seed) for entry in race.entries for seed in range(1, MIN_SEEDS + 1)
     }
     visitors = [app.session_state["visitor"] for app in (ann, bob)]
-    each = Counter(one.owner for one in infos)
+    each = Counter(run.owner for run in infos)
     assert set(each) == set(visitors)
     assert max(each.values()) - min(each.values()) <= 1
-    assert {card["who"] for card in wall(again(teacher))} == {"Ann", "Bob"}
+    assert {card["who"] for card in wall(rerun(teacher))} == {"Ann", "Bob"}
     assert teacher.session_state["class-together"] is False, "its popover no longer hides the wall"
     # Students' pages hear of it; one once stayed unchanged for 90 seconds.
-    news = message(the_class(), visitors[0])
-    assert news["race"] == the_class().race != ""
-    assert sign(ann)["race"] != news["race"]
-    links = [link.proto.label for link in again(ann).get("page_link")]
-    assert sign(ann)["race"] == news["race"]
+    update = message(only_class(), visitors[0])
+    assert update["race"] == only_class().race != ""
+    assert sign(ann)["race"] != update["race"]
+    links = [link.proto.label for link in rerun(ann).get("page_link")]
+    assert sign(ann)["race"] == update["race"]
     assert "Your training run →" in links
     assert "Your class is training together" in text(ann)
-    hers = the_class().race_run(visitors[0])
+    hers = only_class().race_run(visitors[0])
     assert jobs.run(hers).held_by(visitors[0])
     assert sum(label.startswith("Your run: ") for label in links) == each[visitors[0]]
     for app in (ann, teacher):
         assert any("race of the class" in link.proto.label for link in app.get("page_link"))
-    the_class().end()
+    only_class().end()
 
 
 @pytest.mark.parametrize("race", RACES)
@@ -147,13 +147,13 @@ def test_everybody_has_a_run_of_the_race_and_it_has_enough_for_a_verdict(
 
 def test_the_teacher_puts_a_waiting_run_before_the_others(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
-    ann = joined(visit, the_class(), "Ann")
+    ann = joined(visit, only_class(), "Ann")
     before = jobs.submit(make_run_config("copy", title="Came before"), "somebody")
     hers = begun(visit, jobs, ann, "Hers")
-    assert "Move to front" not in {one.label for one in page_of(ann, hers).button}
+    assert "Move to front" not in {element.label for element in page_of(ann, hers).button}
     press(page_of(teacher, hers), "Move to front")
     assert (jobs.run(hers).queue_position, jobs.run(before).queue_position) == (1, 2)
-    assert "Move to front" not in {one.label for one in page_of(teacher, hers).button}
+    assert "Move to front" not in {element.label for element in page_of(teacher, hers).button}
     jobs.control(hers, ann.session_state["visitor"], command="stop")
     with pytest.raises(JobError, match="stands in no line"):
         jobs.prioritize(hers, ann.session_state["visitor"])
@@ -161,12 +161,12 @@ def test_the_teacher_puts_a_waiting_run_before_the_others(visit: Visit, jobs: Jo
 
 def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
-    ann = joined(visit, the_class(), "Ann")
+    ann = joined(visit, only_class(), "Ann")
     pairs = "".join(f"cat {n}\tchat {n}\n" for n in range(30)).encode()
     config = make_run_config(title="Diary")
     assert isinstance(config, PairsRun)
     name = jobs.submit(config, ann.session_state["visitor"], {PAIRS_FILE: pairs})
-    assert wall(again(teacher)) == []
+    assert wall(rerun(teacher)) == []
     assert "has not shared it" in " ".join(box.value for box in page_of(teacher, name).warning)
 
 
@@ -174,9 +174,9 @@ def test_the_teacher_comes_first_in_line_and_a_student_does_not(visit: Visit, jo
     for visitor in ("somebody", "somebody else"):
         jobs.submit(make_run_config("copy", title="Before"), visitor)
     teacher = opened(visit)
-    ann = joined(visit, the_class(), "Ann")
+    ann = joined(visit, only_class(), "Ann")
     press(teacher, "Stop leading")
-    for app, place in ((ann, 3), (teacher, 1)):
+    for app, position in ((ann, 3), (teacher, 1)):
         app.switch_page(TRAIN).run()
         press(app, "train-sort")
-        assert jobs.run(app.query_params["run"]).queue_position == place
+        assert jobs.run(app.query_params["run"]).queue_position == position

@@ -7,7 +7,7 @@ import re
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, shown, view
+from tests.pages.conftest import Visit, component_data, view
 from transformer.figures.glossary import TERMS, tip
 from transformer.inference import Translator
 from transformer.measures.words import merge, words
@@ -21,15 +21,15 @@ OF_WORDS = [file for file in PAGES if file not in ("app.py", "pages/train.py", "
 
 def texts(app: AppTest) -> list[str]:
     """What stands on a page in Markdown, captions, widgets and their choices."""
-    found = [str(one.value) for kind in ("markdown", "caption") for one in app.get(kind)]
+    values = [str(element.value) for kind in ("markdown", "caption") for element in app.get(kind)]
     for box in [*app.selectbox, *app.multiselect]:
-        found += [box.label, *box.options]
-    return [*found, *(button.label for button in app.button)]
+        values += [box.label, *box.options]
+    return [*values, *(button.label for button in app.button)]
 
 
 def switch(app: AppTest) -> AppTest:
     """Turn it."""
-    toggle = next(one for one in app.toggle if one.label == "Show tokens")
+    toggle = next(element for element in app.toggle if element.label == "Show tokens")
     return toggle.set_value(not toggle.value).run()
 
 
@@ -38,7 +38,7 @@ def test_no_page_begins_with_signs_or_code(visit: Visit, page: str) -> None:
     app = visit(page, text=TEXT)
     assert not app.exception
     assert not [text for text in texts(app) if SIGNS.search(text)]
-    assert not [one.value for one in app.code if "import" in one.value]
+    assert not [element.value for element in app.code if "import" in element.value]
 
 
 def test_the_switch_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -> None:
@@ -55,24 +55,24 @@ def test_a_link_of_before_that_asked_for_pieces_is_exact(visit: Visit) -> None:
 
 def test_the_explorer_hears_of_the_switch(visit: Visit) -> None:
     app = visit("pages/attention.py", text=TEXT)
-    assert shown(app)[0]["exact"] == 0
-    assert shown(switch(app))[0]["exact"] == 1
+    assert component_data(app)[0]["exact"] == 0
+    assert component_data(switch(app))[0]["exact"] == 1
 
 
 def test_translate_tells_of_whole_words(visit: Visit, translator: Translator) -> None:
     trace = translator.trace(TEXT)
-    sentence, table = shown(visit("pages/translate.py", text=TEXT))
+    sentence, table = component_data(visit("pages/translate.py", text=TEXT))
     assert sentence["words"]
     written = [step["chosen"]["token"] for step in table["steps"]]
     assert " ".join(written) == trace.text
     numbers = words(trace.predicted_tokens)
     for number, step in enumerate(table["steps"]):
-        mine = [at for at, word in enumerate(numbers) if word == number]
+        positions = [at for at, word in enumerate(numbers) if word == number]
         # Of greedy decoding the word taken is the most probable one, piece against piece.
-        chances = [trace.translation.steps[at].probability for at in mine]
+        chances = [trace.translation.steps[at].probability for at in positions]
         assert step["chosen"]["probability"] in [pytest.approx(chance) for chance in chances]
         assert step["candidates"][0] == step["chosen"]
-        assert step["first"] == mine[0]
+        assert step["first"] == positions[0]
         assert step["input"] == ["<s>", *written[:number]]
         assert step["chosen"] in step["candidates"]
     weights = merge(trace.weights("cross", 0), numbers, words(trace.src_tokens))
@@ -81,9 +81,9 @@ def test_translate_tells_of_whole_words(visit: Visit, translator: Translator) ->
 
 def test_layers_and_heads_are_counted_from_1(visit: Visit) -> None:
     app = visit("pages/lab.py", text=TEXT, lab="switch", layer="1", head="2")
-    box = next(one for one in app.selectbox if one.label == "Layer")
+    box = next(element for element in app.selectbox if element.label == "Layer")
     assert (box.options, box.value) == (["1", "2"], 1)
-    box = next(one for one in switch(app).selectbox if one.label == "Layer")
+    box = next(element for element in switch(app).selectbox if element.label == "Layer")
     assert (box.options, box.value) == (["0", "1"], 1)
 
 
@@ -93,22 +93,22 @@ def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> No
     )
     formulas = " ".join(box.value for box in app.latex)
     assert "q_{3,4}" in formulas
-    assert "$W^Q_{2}$" in " ".join(one.value for one in app.markdown)
-    assert {table["first"] for table in shown(app) if "columns_count" in table} == {1}
+    assert "$W^Q_{2}$" in " ".join(element.value for element in app.markdown)
+    assert {table["first"] for table in component_data(app) if "columns_count" in table} == {1}
     app = switch(app)
     assert "q_{2,3}" in " ".join(box.value for box in app.latex)
-    assert "$W^Q_{1}$" in " ".join(one.value for one in app.markdown)
-    assert {table["first"] for table in shown(app) if "columns_count" in table} == {0}
+    assert "$W^Q_{1}$" in " ".join(element.value for element in app.markdown)
+    assert {table["first"] for table in component_data(app) if "columns_count" in table} == {0}
 
 
 def test_all_terms_stand_there_and_are_looked_for(visit: Visit) -> None:
     app = visit("pages/glossary.py")
-    text = " ".join(one.value for one in app.markdown).replace("\\", "")
-    assert all(one.definition in text for one in TERMS)
-    links = [one.proto for one in app.get("page_link") if one.proto.label == "Show"]
+    text = " ".join(element.value for element in app.markdown).replace("\\", "")
+    assert all(element.definition in text for element in TERMS)
+    links = [element.proto for element in app.get("page_link") if element.proto.label == "Show"]
     assert len(links) == len(TERMS)
     app.text_input[0].set_value("temperature").run()
-    assert len([one for one in app.get("page_link") if one.proto.label == "Show"]) == 1
+    assert len([element for element in app.get("page_link") if element.proto.label == "Show"]) == 1
     app.text_input[0].set_value("xyzzy").run()
     assert "No term matches" in app.info[0].value
 
@@ -123,6 +123,6 @@ def test_a_widget_named_by_a_term_has_its_tooltip(visit: Visit) -> None:
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_explorer_has_them_too(visit: Visit, kind: str) -> None:
-    terms = shown(visit("pages/attention.py"))[0]["terms"]
+    terms = component_data(visit("pages/attention.py"))[0]["terms"]
     names = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
     assert terms[kind] == tip(names[kind])

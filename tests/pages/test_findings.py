@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, download_labels, messages, told
+from tests.pages.conftest import Visit, charts, download_labels, messages, visible_text
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import VerdictWord
@@ -29,7 +29,7 @@ from transformer.ui.widgets.verdicts import BADGES
 
 PAGE, N = "pages/findings.py", 12
 DONE = ("positional", "last-cross", "norms-input", "tolerance")
-texts = partial(told, kinds=("markdown", "caption"))
+texts = partial(visible_text, kinds=("markdown", "caption"))
 
 
 @pytest.fixture(scope="module")
@@ -39,13 +39,17 @@ def results(translator: Translator) -> dict[str, dict[str, Any]]:
     return {name: report(translator, corpus, f"finding-{name}").to_dict() for name in DONE}
 
 
-def put(checkpoints: Path, runs: Path, name: str, made: dict[str, Any], file: str = RESULT) -> str:
+def put(
+    checkpoints: Path, runs: Path, name: str, result: dict[str, Any], file: str = RESULT
+) -> str:
     digest = checkpoint_hash(checkpoints / "tiny")
-    asked = report_computation(checkpoints / "tiny", digest, f"finding-{name}", Corpus.bundled(N))
-    folder = runs / RESULTS_FOLDER / asked.key
+    computation = report_computation(
+        checkpoints / "tiny", digest, f"finding-{name}", Corpus.bundled(N)
+    )
+    folder = runs / RESULTS_FOLDER / computation.key
     folder.mkdir(parents=True)
-    write_json(folder / file, made)
-    return asked.key
+    write_json(folder / file, result)
+    return computation.key
 
 
 def test_nothing_is_known_beforehand(visit: Visit) -> None:
@@ -55,20 +59,20 @@ def test_nothing_is_known_beforehand(visit: Visit) -> None:
     assert "Run all" in labels
     assert "Run" not in labels  # no card is open
     assert not app.get("plotly_chart")
-    told = texts(app)
-    assert told.count("not measured yet") == len(FINDINGS)
+    page_text = texts(app)
+    assert page_text.count("not measured yet") == len(FINDINGS)
     for published in FINDINGS.values():
         assert published.claim in labels
-        assert published.source in told
+        assert published.source in page_text
 
 
 def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
     app = visit(PAGE, sentences=str(N))
     for name in ("single", "rare"):
         app.button(key=f"open-{name}").click().run()
-        told, published = texts(app), FINDINGS[name]
-        assert published.rule in told
-        assert f"{min(N, published.max_sentences)} sentences; takes about" in told
+        page_text, published = texts(app), FINDINGS[name]
+        assert published.rule in page_text
+        assert f"{min(N, published.max_sentences)} sentences; takes about" in page_text
         assert [button.label for button in app.button].count("Run") == 1
         assert app.query_params["finding"] == name
     app.button(key="open-rare").click().run()
@@ -79,34 +83,36 @@ def test_a_row_opens_its_card_and_closes_it(visit: Visit) -> None:
 def test_verdicts_with_reason_figures_and_files(
     visit: Visit, checkpoints: Path, tmp_path: Path, results: dict[str, dict[str, Any]]
 ) -> None:
-    for name, made in results.items():
-        put(checkpoints, tmp_path / "runs", name, made)
+    for name, result in results.items():
+        put(checkpoints, tmp_path / "runs", name, result)
     app = visit(PAGE, sentences=str(N), exact="1")
     assert not messages(app)
     assert "the claim needs" not in texts(app)  # figures are shown on request
-    pictures = [one for one in app.get("html") if "hu-effect hu-effect-small" in one.proto.body]
-    assert len(pictures) == sum(one["value"] is not None for one in results.values())
+    pictures = [
+        element for element in app.get("html") if "hu-effect hu-effect-small" in element.proto.body
+    ]
+    assert len(pictures) == sum(element["value"] is not None for element in results.values())
     app.toggle(key="findings-figures").set_value(True).run()
-    told = texts(app)
-    assert f"{len(DONE)} of {len(FINDINGS)} measured over" in told
-    verdicts = [made["verdict"] for made in results.values()]
+    page_text = texts(app)
+    assert f"{len(DONE)} of {len(FINDINGS)} measured over" in page_text
+    verdicts = [result["verdict"] for result in results.values()]
     assert verdicts == ["refuted", *verdicts[1:2], *["can't be tested here"] * 2]
     for word in verdicts:
-        assert f"{BADGES[word][1]} {word.capitalize()}" in told
-    assert "the claim needs > 90" in told
-    assert results["norms-input"]["reason"] in told  # no figures: why there are none
-    assert f"{N} sentences of {results['positional']['corpus']['name']}" in told
-    assert told.count("not measured yet") == len(FINDINGS) - len(DONE)
+        assert f"{BADGES[word][1]} {word.capitalize()}" in page_text
+    assert "the claim needs > 90" in page_text
+    assert results["norms-input"]["reason"] in page_text  # no figures: why there are none
+    assert f"{N} sentences of {results['positional']['corpus']['name']}" in page_text
+    assert page_text.count("not measured yet") == len(FINDINGS) - len(DONE)
     assert f"Run the remaining {len(FINDINGS) - len(DONE)}" in [b.label for b in app.button]
     assert download_labels(app) == ["All verdicts (.csv)"]
     app.button(key="open-last-cross").click().run()
-    made, told = results["last-cross"], texts(app)
-    assert made["reason"] in told
-    assert made["correction"] in told
-    (shown,) = (box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body)
-    assert "% of the loss" in shown
+    result, page_text = results["last-cross"], texts(app)
+    assert result["reason"] in page_text
+    assert result["correction"] in page_text
+    (html,) = (box.proto.body for box in app.get("html") if 'class="hu-effect"' in box.proto.body)
+    assert "% of the loss" in html
     (chart,) = charts(app)
-    rows = pd.DataFrame(made["table"])
+    rows = pd.DataFrame(result["table"])
     assert [trace["name"] for trace in chart["data"]] == list(rows["kind"].unique())
     files = download_labels(app)
     assert files == ["All verdicts (.csv)", "Figures (.csv)"]
@@ -125,10 +131,10 @@ def test_the_last_figures_are_shown_with_their_day_whatever_is_chosen_now(
     write_json(noted, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
     app = visit(PAGE, sentences=str(N + 1))  # another question
     app.toggle(key="findings-figures").set_value(True).run()
-    told = texts(app)
-    assert f"0 of {len(FINDINGS)} measured over these sentences" in told
-    assert f"1 Feb 1970, {N} sentences of {results[name]['corpus']['name']}" in told
-    assert f"{BADGES['refuted'][1]} Refuted" in told
+    page_text = texts(app)
+    assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
+    assert f"1 Feb 1970, {N} sentences of {results[name]['corpus']['name']}" in page_text
+    assert f"{BADGES['refuted'][1]} Refuted" in page_text
     assert "Run all" in [b.label for b in app.button]
 
 
@@ -162,24 +168,24 @@ def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
 def test_run_all_asks_for_all_of_them(
     visit: Visit, monkeypatch: pytest.MonkeyPatch, checkpoints: Path, tmp_path: Path
 ) -> None:
-    asked: list[str] = []
+    requests: list[str] = []
     subjects: list[str] = []
     digest = checkpoint_hash(checkpoints / "tiny")
 
-    def submit(self: ComputationService, what: Computation, **more: str) -> str:
-        assert what.arguments["hash"] == digest
-        subjects.append(what.subject)
+    def submit(self: ComputationService, computation: Computation, **more: str) -> str:
+        assert computation.arguments["hash"] == digest
+        subjects.append(computation.subject)
         assert more["visitor"]
-        asked.append(what.arguments["what"])
-        return what.key
+        requests.append(computation.arguments["what"])
+        return computation.key
 
     monkeypatch.setattr(ComputationService, "submit", submit)
     app = visit(PAGE, sentences=str(N))
     next(b for b in app.button if b.label == "Run all").click().run()
     assert not app.exception
-    assert asked == [f"finding-{name}" for name in FINDINGS]
+    assert requests == [f"finding-{name}" for name in FINDINGS]
     assert len(set(subjects)) == len(FINDINGS)
-    assert all(digest in one for one in subjects)
+    assert all(digest in subject for subject in subjects)
 
 
 def test_what_a_visitor_brought_is_nobody_elses(
@@ -187,9 +193,9 @@ def test_what_a_visitor_brought_is_nobody_elses(
 ) -> None:
     subjects: list[str] = []
 
-    def submit(self: ComputationService, what: Computation, **more: str) -> str:
-        subjects.append(what.subject)
-        return what.key
+    def submit(self: ComputationService, computation: Computation, **more: str) -> str:
+        subjects.append(computation.subject)
+        return computation.key
 
     monkeypatch.setattr(ComputationService, "submit", submit)
     app = visit(PAGE, corpus="upload")
@@ -204,8 +210,10 @@ def folder(checkpoints: Path, tmp_path: Path) -> Path:
     January 1970."""
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     translator, corpus = Translator.load(folder / "tiny", "cpu"), Corpus.bundled(N)
-    found = [{"finding": "positional", **FINDINGS["positional"].run(translator, corpus).to_dict()}]
-    path = save_findings(folder / "tiny", {"name": "our own", "sentences": N}, found, FINDINGS)
+    shipped = [
+        {"finding": "positional", **FINDINGS["positional"].run(translator, corpus).to_dict()}
+    ]
+    path = save_findings(folder / "tiny", {"name": "our own", "sentences": N}, shipped, FINDINGS)
     write_json(path, {**read_json(path), "when": 86400 * 31})
     return folder
 
@@ -218,11 +226,11 @@ def test_its_row_has_figures_and_says_where_they_are_from(visit: Visit, folder: 
     app = visit(PAGE, folder)
     assert not messages(app)
     app.toggle(key="findings-figures").set_value(True).run()
-    told = texts(app)
-    assert f"Shipped with the app: 1 Feb 1970, {N} sentences of our own" in told
-    assert f"{BADGES['refuted'][1]} Refuted" in told
-    assert told.count("not measured yet") == len(FINDINGS) - 1
-    assert f"0 of {len(FINDINGS)} measured over these sentences" in told
+    page_text = texts(app)
+    assert f"Shipped with the app: 1 Feb 1970, {N} sentences of our own" in page_text
+    assert f"{BADGES['refuted'][1]} Refuted" in page_text
+    assert page_text.count("not measured yet") == len(FINDINGS) - 1
+    assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
     assert "Run all" in [button.label for button in app.button]
     app.button(key="open-positional").click().run()
     assert texts(app).count("Shipped with the app: 1 Feb 1970") == 2
@@ -233,6 +241,6 @@ def test_its_row_has_figures_and_says_where_they_are_from(visit: Visit, folder: 
 def test_they_vanish_for_other_weights(visit: Visit, folder: Path) -> None:
     path = folder / "tiny" / FINDINGS_FILE
     write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
-    told = texts(visit(PAGE, folder, finding="positional"))
-    assert "Came with the app" not in told
-    assert told.count("not measured yet") == len(FINDINGS)
+    page_text = texts(visit(PAGE, folder, finding="positional"))
+    assert "Came with the app" not in page_text
+    assert page_text.count("not measured yet") == len(FINDINGS)

@@ -30,10 +30,10 @@ class Everything(frozenset[str]):
 @contextmanager
 def recorded() -> Iterator[Sent]:
     """Everything that pages send to the browser meanwhile."""
-    found: Sent = []
+    collected: Sent = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ForwardMsgQueue, "_before_enqueue_msg", found.append)
-        yield found
+        patch.setattr(ForwardMsgQueue, "_before_enqueue_msg", collected.append)
+        yield collected
 
 
 def after(sent: Sent, asks: str) -> Sent:
@@ -97,7 +97,7 @@ PAGES = [home, ideas, form, a_run, lab, findings, timing]
 
 
 def held(sent: Sent) -> None:
-    last = max(place for place, one in enumerate(sent) if one.HasField("navigation"))
+    last = max(index for index, message in enumerate(sent) if message.HasField("navigation"))
     assert fragments(sent[last:])
     for fragment in fragments(sent[last:]):
         drawn(after(sent[last:], fragment))

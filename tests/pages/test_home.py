@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from tests.pages.conftest import Visit, shown, view
+from tests.pages.conftest import Visit, component_data, view
 from tests.session import SessionDict
 from transformer import Translator
 from transformer.figures.glance import glance_data
@@ -24,8 +24,10 @@ TEXT = "The baker hides books."
 
 
 def picture(app: Any) -> dict[str, Any]:
-    found: dict[str, Any] = next(one for one in shown(app) if one and "examples" in one)
-    return found
+    glance: dict[str, Any] = next(
+        data for data in component_data(app) if data and "examples" in data
+    )
+    return glance
 
 
 def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(
@@ -34,12 +36,14 @@ def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(
     app = visit("app.py", text=TEXT, method="beam")
     data = picture(app)
     trace = translator.trace(TEXT, method="greedy")
-    wanted = glance_data(trace)
+    expected = glance_data(trace)
     assert data["text"] == view(app).text == TEXT
-    assert (data["layer"], data["head"]) == (wanted["layer"], wanted["head"])
-    assert [one["text"] for one in data["written"]] == [one["text"] for one in wanted["written"]]
-    for one, other in zip(data["written"], wanted["written"], strict=True):
-        assert one["looks"] == pytest.approx(other["looks"], abs=2e-4)
+    assert (data["layer"], data["head"]) == (expected["layer"], expected["head"])
+    assert [word["text"] for word in data["written"]] == [
+        word["text"] for word in expected["written"]
+    ]
+    for word, expected_word in zip(data["written"], expected["written"], strict=True):
+        assert word["looks"] == pytest.approx(expected_word["looks"], abs=2e-4)
     assert not data["problem"]
     assert not data["known"]  # what came close is asked for after the picture
 
@@ -51,10 +55,10 @@ def test_a_link_with_a_text_that_cannot_be_read_says_why(visit: Visit) -> None:
 
 
 def test_every_room_has_a_card_in_the_order_of_the_way_around(visit: Visit) -> None:
-    assert [*PICTURES] == [path(file) for file, one in PAGES.items() if one.link_text]
+    assert [*PICTURES] == [path(file) for file, entry in PAGES.items() if entry.link_text]
     links = [link.proto.label for link in visit("app.py").get("page_link")]
-    around = sum(one.in_navigation for one in PAGES.values())
-    assert links[around:-1] == [one.link_text for one in PAGES.values() if one.link_text]
+    around = sum(entry.in_navigation for entry in PAGES.values())
+    assert links[around:-1] == [entry.link_text for entry in PAGES.values() if entry.link_text]
     assert links[-1].startswith("In a classroom?")
 
 
@@ -65,9 +69,9 @@ def model(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
     return models.load("tiny", checkpoints / "tiny")
 
 
-def ask(model: Model, **told: Any) -> TranslationRequest:
+def ask(model: Model, **choice: Any) -> TranslationRequest:
     """What is remembered of what the browser says."""
-    st.session_state[glance.KEY] = {"choice": told}
+    st.session_state[glance.KEY] = {"choice": choice}
     glance._handle_choice(model)
     return glance._current_request()
 
@@ -75,21 +79,21 @@ def ask(model: Model, **told: Any) -> TranslationRequest:
 def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model) -> None:
     assert ask(model, text=TEXT, number=3).number == 3
     assert state.view().text == TEXT
-    for text, told in (
+    for text, problem in (
         ("", "Type a few words"),
         (" \u200b", "Type a few words"),
         ("?! …", "only symbols"),
         ("the lamp " * 400, "at most 512"),
         ("x" * 30_000, "30,000 characters"),
     ):
-        assert told in ask(model, text=text, number=4).problem
+        assert problem in ask(model, text=text, number=4).problem
         assert state.view().text == TEXT
     assert not ask(model, text="She hides.", number=5).problem
     assert state.view().text == "She hides."
 
 
 @pytest.mark.parametrize(
-    "told",
+    "choice",
     [
         {},
         {"text": TEXT},
@@ -100,18 +104,18 @@ def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model
         {"look": "ab"},
     ],
 )
-def test_what_makes_no_sense_is_not_heard(model: Model, told: dict[str, Any]) -> None:
+def test_what_makes_no_sense_is_not_heard(model: Model, choice: dict[str, Any]) -> None:
     before = state.view().text
-    assert ask(model, **told) == TranslationRequest(before)
+    assert ask(model, **choice) == TranslationRequest(before)
     assert state.view().text == before
 
 
 def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model: Model) -> None:
     first = trace_cache.greedy(model, TEXT).trace.translation
-    other = next(c.id for c in first.steps[0].candidates if c.id != first.ids[0] and c.id > 3)
-    asked = ask(model, text=TEXT, number=1, prefix=[other])
-    data = glance._picture(model, asked)
-    assert data["ids"][0] == other
+    token_id = next(c.id for c in first.steps[0].candidates if c.id != first.ids[0] and c.id > 3)
+    request = ask(model, text=TEXT, number=1, prefix=[token_id])
+    data = glance._picture(model, request)
+    assert data["ids"][0] == token_id
     assert data["taken"] == 0
     state.change(text="She hides.")
     assert glance._current_request() == TranslationRequest("She hides.")

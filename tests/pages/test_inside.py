@@ -60,20 +60,20 @@ def test_every_box_opens_to_the_numbers_of_the_analysis(
 ) -> None:
     app = visit(PAGE, text=TEXT, layer="1", head="2", exact="1")
     trace = translator.trace(TEXT)
-    for place in STOPS:
-        turn(app, box=place)
-        head, _, rest = place.partition(".")
+    for name in STOPS:
+        turn(app, box=name)
+        head, _, rest = name.partition(".")
         layered = rest.startswith(("self_attn", "cross_attn", "ffn"))
-        found = opened(trace, translator, f"{head}.1.{rest}" if layered else place, 2)
-        shown = tables(app)
-        for panel in found.panels:
+        opened_box = opened(trace, translator, f"{head}.1.{rest}" if layered else name, 2)
+        displayed = tables(app)
+        for panel in opened_box.panels:
             if panel.role == "weight" and min(panel.values.shape) > 1:
-                assert panel.title not in shown
+                assert panel.title not in displayed
                 continue
-            header, values = shown[panel.title]
+            header, values = displayed[panel.title]
             np.testing.assert_allclose(values, panel.values, rtol=1e-5, atol=1e-5)
             assert header["rows"] == list(panel.rows)
-        assert found.box.section in " ".join(caption.value for caption in app.caption)
+        assert opened_box.box.section in " ".join(caption.value for caption in app.caption)
         assert app.code, "a program for the number that is chosen"
 
 
@@ -83,12 +83,12 @@ def test_a_number_of_the_address_is_worked_out_and_its_program_prints_it(
     where = {"box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
     app = visit(PAGE, text=TEXT, row="2", column="1", exact="1", **where)
     trace = translator.trace(TEXT)
-    wanted = float(trace.weights("cross", 1)[3, 2, 1])
+    expected = float(trace.weights("cross", 1)[3, 2, 1])
     (number,) = [text.value for text in app.markdown if text.value.startswith("**This number")]
-    assert float(number.split("**")[1].split(": ")[1]) == pytest.approx(wanted, rel=1e-4)
+    assert float(number.split("**")[1].split(": ")[1]) == pytest.approx(expected, rel=1e-4)
     assert trace.tgt_tokens[2].strip("▁") in number
     run_program(app.code[0].value)
-    assert float(capsys.readouterr().out) == pytest.approx(wanted, rel=1e-4)
+    assert float(capsys.readouterr().out) == pytest.approx(expected, rel=1e-4)
     header, _ = tables(app)["Attention weights"]
     assert header["cell"] == {"row": 2, "column": 1, "here": True}
     header, _ = tables(app)["Scores with the mask"]
@@ -113,8 +113,8 @@ def test_a_table_of_the_address_is_unfolded(visit: Visit, translator: Translator
     _, values = tables(app)["W^K of head 2"]
     config = translator.model.config
     weight = translator.model.encoder.layers[0].self_attn.w_k  # type: ignore[union-attr]
-    mine = weight.detach()[config.d_k : 2 * config.d_k].T  # type: ignore[operator, index]
-    np.testing.assert_array_equal(values, mine.numpy())
+    expected = weight.detach()[config.d_k : 2 * config.d_k].T  # type: ignore[operator, index]
+    np.testing.assert_array_equal(values, expected.numpy())
 
 
 def test_an_input_leads_to_the_box_that_made_it(visit: Visit) -> None:
@@ -128,17 +128,17 @@ def test_another_head_is_shown(visit: Visit, translator: Translator) -> None:
     app.segmented_control(key="inside-head").set_value(2).run()
     assert view(app).head == 2
     trace = translator.trace(TEXT)
-    mine = trace["encoder.layers.0.self_attn.hook_value"][2]
-    np.testing.assert_array_equal(tables(app)["Values"][1], mine)
+    expected = trace["encoder.layers.0.self_attn.hook_value"][2]
+    np.testing.assert_array_equal(tables(app)["Values"][1], expected)
 
 
 def test_what_the_address_cannot_mean_is_said(visit: Visit) -> None:
     app = visit(PAGE, box="encoder.7.nothing", section="all", panel="<b>x</b>", layer="9")
     assert not app.exception
-    found = " ".join(warnings(app))
-    assert "box='encoder.7.nothing'" in found
-    assert "section='all'" in found
-    assert "There is no layer 9" in found
+    page_warnings = " ".join(warnings(app))
+    assert "box='encoder.7.nothing'" in page_warnings
+    assert "section='all'" in page_warnings
+    assert "There is no layer 9" in page_warnings
     assert tables(app)
 
 

@@ -11,7 +11,15 @@ import pytest
 import sacrebleu
 import torch
 
-from tests.pages.conftest import Visit, charts, messages, numbers, shown, told, view
+from tests.pages.conftest import (
+    Visit,
+    charts,
+    component_data,
+    messages,
+    numbers,
+    view,
+    visible_text,
+)
 from transformer import Translator
 from transformer.analysis.inside.decoder_lens import decoder_lens
 from transformer.figures.box_layout import STOPS
@@ -23,7 +31,7 @@ from transformer.ui.address import View
 PAGE = "pages/inside.py"
 TEXT = "The baker paints a boat."
 HIDES = "The baker hides books."
-html = partial(told, kinds=["html"])
+html = partial(visible_text, kinds=["html"])
 
 
 def cells(body: str, caption: str) -> list[list[str]]:
@@ -39,12 +47,12 @@ def test_the_network_is_shown_in_both_forms(visit: Visit, translator: Translator
     app.toggle(key="inside-convolutions").set_value(True).run()
     assert not app.exception
     trace = translator.trace(TEXT)
-    shown = cells(html(app), "Output of the network at")
-    wanted = trace["encoder.layers.1.ffn.hook_output"][2]
-    for at, (_, linear, convolved) in enumerate(shown):
-        assert float(linear) == pytest.approx(wanted[at], abs=2e-6)
-        assert float(convolved) == pytest.approx(wanted[at], abs=1e-4)
-    assert np.abs(wanted[: len(shown)]).max() > 1e-3
+    displayed = cells(html(app), "Output of the network at")
+    expected = trace["encoder.layers.1.ffn.hook_output"][2]
+    for at, (_, linear, convolved) in enumerate(displayed):
+        assert float(linear) == pytest.approx(expected[at], abs=2e-6)
+        assert float(convolved) == pytest.approx(expected[at], abs=1e-4)
+    assert np.abs(expected[: len(displayed)]).max() > 1e-3
 
 
 @pytest.mark.parametrize("block", ["encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"])
@@ -52,11 +60,11 @@ def test_a_batch_has_an_axis_more(visit: Visit, translator: Translator, block: s
     app = visit(PAGE, text=TEXT, box=f"{block}.softmax")
     app.toggle(key="inside-batch").set_value(True).run()
     assert not app.exception
-    shown = {axes: here for _, axes, here in cells(html(app), "Tensors of this attention")}
+    displayed = {axes: shape for _, axes, shape in cells(html(app), "Tensors of this attention")}
     config = translator.model.config
-    sizes = shown["(B, h, L, d_k)"].strip("()").split(", ")
+    sizes = displayed["(B, h, L, d_k)"].strip("()").split(", ")
     assert (int(sizes[0]), int(sizes[1]), int(sizes[3])) == (3, config.n_heads, config.d_k)
-    assert shown["(B, h, L, S)"].startswith(f"(3, {config.n_heads}, {sizes[2]}, ")
+    assert displayed["(B, h, L, S)"].startswith(f"(3, {config.n_heads}, {sizes[2]}, ")
     assert "&lt;pad&gt;" in html(app)
 
 
@@ -83,16 +91,20 @@ def test_the_walk_ends_with_the_word_that_wins_and_its_rivals(
     app = visit(PAGE, text=HIDES, box=STOPS[-1], row=str(row))
     assert not messages(app)
     tables = [
-        one.proto.body for one in app.get("html") if "The most probable tokens" in one.proto.body
+        element.proto.body
+        for element in app.get("html")
+        if "The most probable tokens" in element.proto.body
     ]
     (table,) = tables
     assert [float(share) for share in re.findall(r">([\d.]+)%</td>", table)] == pytest.approx(
-        [100 * float(one) for one in probability], abs=0.06
+        [100 * float(element) for element in probability], abs=0.06
     )
     winner = translator.vocabulary.token(int(ids[0]))
-    assert f"with **{float(probability[0]):.1%}**" in "\n".join(one.value for one in app.markdown)
-    header = next(data for data in shown(app) if "drawings" in data)
-    box = next(one for one in header["boxes"] if one["id"] == STOPS[-1])
+    assert f"with **{float(probability[0]):.1%}**" in "\n".join(
+        element.value for element in app.markdown
+    )
+    header = next(data for data in component_data(app) if "drawings" in data)
+    box = next(element for element in header["boxes"] if element["id"] == STOPS[-1])
     assert box["hint"] == (token_name(winner).replace("▁", "") or "▁")
 
 
@@ -102,12 +114,14 @@ def test_another_output_is_chosen_at_the_end(visit: Visit) -> None:
     choice.select_index(1).run()
     assert view(app).row == 1
     assert not messages(app)
-    assert "step 2 of" in told(app, kinds=["html"])
+    assert "step 2 of" in visible_text(app, kinds=["html"])
 
 
 def test_elsewhere_on_the_walk_nothing_has_won_yet(visit: Visit) -> None:
     app = visit(PAGE, text=HIDES, box=STOPS[0])
-    assert not [one for one in app.get("html") if "The most probable tokens" in one.proto.body]
+    assert not [
+        element for element in app.get("html") if "The most probable tokens" in element.proto.body
+    ]
 
 
 def test_the_rate_is_equation_3_and_its_sliders_stand_in_the_address(visit: Visit) -> None:
@@ -116,31 +130,35 @@ def test_the_rate_is_equation_3_and_its_sliders_stand_in_the_address(visit: Visi
     steps, rate = numbers(drawn["x"]), numbers(drawn["y"])
     assert rate.max() == pytest.approx((128 * 400) ** -0.5)
     assert steps[rate.argmax()] == 400
-    for step, one in list(zip(steps, rate, strict=True))[::50]:
-        assert one == pytest.approx(paper_rate(int(step), 128, 400))
+    for step, value in list(zip(steps, rate, strict=True))[::50]:
+        assert value == pytest.approx(paper_rate(int(step), 128, 400))
     app.select_slider(key=f"{PAGE}:warmup").set_value(1000).run()
     assert not app.exception
     assert view(app).warmup == 1000
     assert app.query_params["warmup"] == "1000"
-    assert f"{(128 * 1000) ** -0.5:.3g}" in told(app)
+    assert f"{(128 * 1000) ** -0.5:.3g}" in visible_text(app)
 
 
 def test_dropout_hides_other_numbers_at_another_step(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="learning", dropout="0.5", layer="1")
 
-    def gone() -> str:
-        (line,) = [one for one in told(app).split("\n") if "numbers are dropped" in one]
+    def dropped_text() -> str:
+        (line,) = [
+            candidate
+            for candidate in visible_text(app).split("\n")
+            if "numbers are dropped" in candidate
+        ]
         return line
 
-    first = gone()
+    first = dropped_text()
     count, of = map(int, re.findall(r"\d+", first)[:2])
     assert 0 < count < of
     app.button[-1].click().run()
     assert not app.exception
     assert view(app).seed == View().seed + 1
-    assert gone() != first
+    assert dropped_text() != first
     app.slider(key=f"{PAGE}:dropout").set_value(0.0).run()
-    assert "Nothing is dropped" in told(app)
+    assert "Nothing is dropped" in visible_text(app)
 
 
 def test_the_loss_of_a_smoothed_target_is_torchs(visit: Visit, translator: Translator) -> None:
@@ -148,10 +166,10 @@ def test_the_loss_of_a_smoothed_target_is_torchs(visit: Visit, translator: Trans
     trace = translator.trace(TEXT)
     logits = torch.tensor(trace["hook_logits"])[1].double()
     gold = torch.tensor(trace.predicted_ids[1])
-    shown = re.findall(r"<td>([\d.]+)</td>", html(app).split("Loss at this position")[1])
-    for value, smoothing in ((shown[0], 0.0), (shown[2], 0.2)):
-        wanted = torch.nn.functional.cross_entropy(logits, gold, label_smoothing=smoothing)
-        assert float(value) == pytest.approx(wanted.item(), abs=1e-4)
+    displayed = re.findall(r"<td>([\d.]+)</td>", html(app).split("Loss at this position")[1])
+    for value, smoothing in ((displayed[0], 0.0), (displayed[2], 0.2)):
+        expected = torch.nn.functional.cross_entropy(logits, gold, label_smoothing=smoothing)
+        assert float(value) == pytest.approx(expected.item(), abs=1e-4)
     app.selectbox(key="learning-target").set_value(0).run()
     assert not app.exception
     assert view(app).row == 0
@@ -167,12 +185,12 @@ def test_bleu_is_sacrebleus(visit: Visit, translator: Translator, target: str) -
     app.text_input[1].set_value(reference).run()
     assert not app.exception
     assert not app.info
-    wanted = sacrebleu.sentence_bleu(output, [reference])
+    expected = sacrebleu.sentence_bleu(output, [reference])
     (last,) = [box.value for box in app.latex if "mathbf" in box.value]
     assert float(re.findall(r"mathbf\{([\d.]+)\}", last)[0]) == pytest.approx(
-        wanted.score, abs=0.05
+        expected.score, abs=0.05
     )
-    for matched, total in zip(wanted.counts, wanted.totals, strict=True):
+    for matched, total in zip(expected.counts, expected.totals, strict=True):
         assert f"<td>{matched} / {total}</td>" in html(app)
 
 

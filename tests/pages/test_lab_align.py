@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, messages, run_program, told, view
-from tests.pages.lab_visits import button, grid, kept, made
+from tests.pages.conftest import Visit, charts, messages, run_program, view, visible_text
+from tests.pages.lab_visits import button, grid, run_report, store_result
 from transformer import Translator
 from transformer.analysis.alignment.sentence_alignment import aligned
 from transformer.analysis.corpora import Corpus
@@ -24,25 +24,25 @@ HEAD = {"layer": "1", "head": "2", "by": "norms", "to": "input"}
 
 @pytest.fixture(scope="module")
 def sixty(checkpoints: Path) -> tuple[dict[str, Any], str]:
-    return made(checkpoints, Corpus.bundled(N), "alignment")
+    return run_report(checkpoints, Corpus.bundled(N), "alignment")
 
 
 @pytest.fixture
 def measured(sixty: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
-    kept(tmp_path / "runs", *sixty)
+    store_result(tmp_path / "runs", *sixty)
     return sixty[0]
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    given = {"lab": "align", "sentences": str(N), "text": TEXT, "method": "forced"}
-    return visit("pages/lab.py", **{**given, "target": TARGET, "exact": "1", **params})
+    fields = {"lab": "align", "sentences": str(N), "text": TEXT, "method": "forced"}
+    return visit("pages/lab.py", **{**fields, "target": TARGET, "exact": "1", **params})
 
 
 def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, Any]) -> None:
     app = opened(visit, **HEAD)
     assert not messages(app)
     rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
-    assert "Hand-aligned** has real" in told(app)
+    assert "Hand-aligned** has real" in visible_text(app)
     metrics = {metric.label.split(":")[0]: metric.value for metric in app.metric}
     assert metrics["Best head"] == f"{100 * (1 - rates['head']):.1f} %"
     assert metrics["Diagonal"] == f"{100 * (1 - rates['diagonal']):.1f} %"
@@ -51,7 +51,11 @@ def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, A
     assert data["chosen"] == ["norms-input", 1, 2]
     for line in measured["table"]:
         if line["aligner"] == "head":
-            own = next(one for one in data["grids"] if one["name"] == f"{line['by']}-{line['to']}")
+            own = next(
+                grid_data
+                for grid_data in data["grids"]
+                if grid_data["name"] == f"{line['by']}-{line['to']}"
+            )
             at = int(line["layer"]), int(line["head"])
             assert own["told"][at[0]][at[1]].endswith(f"{100 * (1 - line['aer']):.1f} % agreement")
             assert own["marks"][at[0]][at[1]] == f"{100 * (1 - line['aer']):.0f}"
@@ -59,11 +63,11 @@ def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, A
 
 def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
     app = opened(visit, **HEAD)
-    board, one = [code.value for code in app.code][-2:]
+    board, element = [code.value for code in app.code][-2:]
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_program(board, space)
-        run_program(one, space)
+        run_program(element, space)
     assert "chance" in printed.getvalue()
     rates = [line["aer"] for line in measured["table"]]
     assert space["board"].table["aer"].tolist() == pytest.approx(rates)
@@ -76,27 +80,29 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
 ) -> None:
     """The tiny model's card says no languages: it is English to French, as all without one."""
     corpus = Corpus.linked("fr").first(12)
-    found, key = made(checkpoints, corpus, "alignment")
-    kept(tmp_path / "runs", found, key)
+    result, key = run_report(checkpoints, corpus, "alignment")
+    store_result(tmp_path / "runs", result, key)
     app = opened(visit, corpus="linked", sentences="12", **HEAD)
     assert not messages(app)
-    assert "Our sentences linked by hand, English to French: 12 sentences, 12 with" in told(app)
-    best = next(line for line in found["table"] if line["aligner"] == "head")
+    assert "Our sentences linked by hand, English to French: 12 sentences, 12 with" in visible_text(
+        app
+    )
+    best = next(line for line in result["table"] if line["aligner"] == "head")
     assert app.metric[0].value == f"{100 * (1 - best['aer']):.1f} %"
     assert "Corpus.linked('fr').first(12)" in next(
         code.value for code in app.code if "leaderboard(" in code.value
     )
     # What the grammar's links are, is said beside them alone.
-    assert "Hand-aligned** has real" not in told(app)
+    assert "Hand-aligned** has real" not in visible_text(app)
     chosen = next(box for box in app.selectbox if "with gold links" in box.label)
     assert len(chosen.options) == 12
 
 
 def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any]) -> None:
     best = next(line for line in measured["table"] if line["aligner"] == "head")
-    now = view(opened(visit))
-    found = (now.by, now.to, now.layer, now.head)
-    assert found == (best["by"], best["to"], best["layer"], best["head"])
+    current = view(opened(visit))
+    selected = (current.by, current.to, current.layer, current.head)
+    assert selected == (best["by"], best["to"], best["layer"], best["head"])
 
 
 def test_the_best_head_takes_the_place_of_one_that_nobody_chose(
@@ -104,23 +110,23 @@ def test_the_best_head_takes_the_place_of_one_that_nobody_chose(
 ) -> None:
     app = opened(visit)  # nothing is measured yet
     assert (view(app).layer, view(app).head) == (0, 0)
-    kept(tmp_path / "runs", *sixty)
+    store_result(tmp_path / "runs", *sixty)
     app.run()
     best = next(line for line in sixty[0]["table"] if line["aligner"] == "head")
-    now = view(app)
-    found = (now.by, now.to, now.layer, now.head)
-    assert found == (best["by"], best["to"], best["layer"], best["head"])
+    current = view(app)
+    selected = (current.by, current.to, current.layer, current.head)
+    assert selected == (best["by"], best["to"], best["layer"], best["head"])
     app.run()
-    assert (view(app).layer, view(app).head) == found[2:]
+    assert (view(app).layer, view(app).head) == selected[2:]
 
 
 def test_a_head_of_another_kind_is_not_taken_for_one_that_aligns(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     best = next(line for line in measured["table"] if line["aligner"] == "head")
-    now = view(opened(visit, kind="encoder", layer="0", head="1"))
-    found = (now.kind, now.by, now.to, now.layer, now.head)
-    assert found == ("cross", best["by"], best["to"], best["layer"], best["head"])
+    current = view(opened(visit, kind="encoder", layer="0", head="1"))
+    selected = (current.kind, current.by, current.to, current.layer, current.head)
+    assert selected == ("cross", best["by"], best["to"], best["layer"], best["head"])
 
 
 def test_the_board_and_the_drawing_go_by_the_same_line(
@@ -129,18 +135,21 @@ def test_the_board_and_the_drawing_go_by_the_same_line(
     heads = [line for line in measured["table"] if line["aligner"] == "head"]
     app = opened(visit, **HEAD)
     own = next(
-        one for one in heads
-        if (one["by"], one["to"], one["layer"], one["head"]) == ("norms", "input", 1, 2)
+        row for row in heads
+        if (row["by"], row["to"], row["layer"], row["head"]) == ("norms", "input", 1, 2)
     )  # fmt: skip
-    assert "Shown below: **layer 1, head 2**, read by norms, at the reading position" in told(app)
-    assert f"{100 * (1 - own['aer']):.1f} % agreement" in told(app)
+    assert (
+        "Shown below: **layer 1, head 2**, read by norms, at the reading position"
+        in visible_text(app)
+    )
+    assert f"{100 * (1 - own['aer']):.1f} % agreement" in visible_text(app)
     button(app, "Show the best head").click().run()
-    now = view(app)
-    assert (now.by, now.to, now.layer, now.head) == tuple(
+    current = view(app)
+    assert (current.by, current.to, current.layer, current.head) == tuple(
         heads[0][name] for name in ("by", "to", "layer", "head")
     )
-    assert "Show the best head" not in [one.label for one in app.button]
-    assert grid(app)["chosen"] == [f"{now.by}-{now.to}", now.layer, now.head]
+    assert "Show the best head" not in [row.label for row in app.button]
+    assert grid(app)["chosen"] == [f"{current.by}-{current.to}", current.layer, current.head]
 
 
 def test_without_gold_links_there_is_a_sentence_all_the_same(visit: Visit) -> None:
@@ -155,10 +164,10 @@ def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Tr
     typed.set_value("0-0 1-1 2?2 3-3").run()
     assert view(app).links == "0-0,1-1,2p2,3-3"
     trace = translator.trace(TEXT, target=TARGET)
-    found = aligned(translator.model, trace, 1, 2, "norms", "input")
+    alignment = aligned(translator.model, trace, 1, 2, "norms", "input")
     sure = frozenset({(0, 0), (1, 1), (3, 3)})
-    gold = Gold(found.source, found.target, sure, frozenset({(2, 2)}))
-    assert app.metric[0].value == f"{100 * (1 - found.error(gold)):.1f} %"
+    gold = Gold(alignment.source, alignment.target, sure, frozenset({(2, 2)}))
+    assert app.metric[0].value == f"{100 * (1 - alignment.error(gold)):.1f} %"
     names = [trace["name"] for trace in charts(app)[0]["data"]
              if "name" in trace]  # fmt: skip
     assert names[:2] == ["gold links", "possible gold links"]
@@ -192,8 +201,8 @@ def test_a_sentence_of_the_corpus_brings_its_gold_links(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     app = opened(visit, **HEAD)
-    held = [one for one in Corpus.bundled(N).sentences if one.gold is not None]
-    box = next(one for one in app.selectbox if f"{len(held)} sentences" in one.label)
+    held = [sentence for sentence in Corpus.bundled(N).sentences if sentence.gold is not None]
+    box = next(sentence for sentence in app.selectbox if f"{len(held)} sentences" in sentence.label)
     box.set_value(1).run()
     assert (view(app).text, view(app).target) == (held[1].source, held[1].target)
     assert "Agreement of this head on this sentence" in [metric.label for metric in app.metric]
@@ -203,16 +212,16 @@ def test_a_sentence_of_the_corpus_brings_its_gold_links(
 
 def test_the_shift_tells_of_both_rows(visit: Visit, checkpoints: Path) -> None:
     app = opened(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
-    assert "For **bateau.**, the predicting position" in told(app)
+    assert "For **bateau.**, the predicting position" in visible_text(app)
     bars = charts(app)[1]["data"]
     assert [bar["name"] for bar in bars] == [
         "reads un, writes bateau.",
         "reads bateau., writes &lt;/s&gt;",
     ]
-    box = next(one for one in app.selectbox if one.label == "Word")
+    box = next(element for element in app.selectbox if element.label == "Word")
     box.set_value(0).run()
     assert view(app).step == 0
-    assert "For **Elle**, the predicting position" in told(app)
+    assert "For **Elle**, the predicting position" in visible_text(app)
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])

@@ -18,11 +18,11 @@ from tests.pages.conftest import (
     Visit,
     browser_views,
     charts,
+    component_data,
     messages,
     run_program,
-    shown,
-    told,
     view,
+    visible_text,
 )
 from transformer import Translator
 from transformer.analysis.attribution import flow
@@ -31,7 +31,7 @@ from transformer.ui.services import trace_cache
 
 TEXT = "The baker hides books."
 PAGE = "pages/lab.py"
-texts = partial(told, kinds=("markdown", "caption"))
+texts = partial(visible_text, kinds=("markdown", "caption"))
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
@@ -42,7 +42,7 @@ def opened(visit: Visit, **params: str) -> AppTest:
 def test_the_address_says_which_two_stand_side_by_side(visit: Visit, beside: str) -> None:
     app = opened(visit, kind="decoder", layer="1", head="2", row="3", column="1", beside=beside)
     assert not messages(app)
-    header = shown(app)[0]
+    header = component_data(app)[0]
     assert header["shown"] == beside.split("-")
     assert header["cell"] == [3, 1]
     assert len(header["quantities"]) == 4
@@ -50,7 +50,9 @@ def test_the_address_says_which_two_stand_side_by_side(visit: Visit, beside: str
     assert len(two) == 5  # bars of vectors, bars of the token, the curve, two boards
     # Each of the two is explained with its source and its weakness.
     for name in header["shown"]:
-        title = next(one["title"] for one in header["quantities"] if one["name"] == name)
+        title = next(
+            quantity["title"] for quantity in header["quantities"] if quantity["name"] == name
+        )
         assert f"**{title}.**" in answers
     assert "Rank correlation of" in answers
     assert "75.0%" in answers  # of rollout, with two layers
@@ -60,34 +62,34 @@ def test_another_kind_is_another_table_and_lets_go_of_the_cell(visit: Visit) -> 
     app = opened(visit, layer="0", head="1", row="1", column="1")
     app.segmented_control[0].set_value("encoder").run()
     assert (view(app).kind, view(app).row, view(app).column) == ("encoder", -1, -1)
-    header = shown(app)[0]
+    header = component_data(app)[0]
     assert (header["cell"], header["writes"]) == (None, None)
     assert header["rows"] == header["columns"]
 
 
 def test_the_page_finds_where_they_differ(visit: Visit) -> None:
     app = opened(visit)
-    there = {button.label: button for button in app.button}
-    there["Show the cell where the two differ most"].click().run()
-    cell = shown(app)[0]["cell"]
+    buttons = {button.label: button for button in app.button}
+    buttons["Show the cell where the two differ most"].click().run()
+    cell = component_data(app)[0]["cell"]
     assert cell == [view(app).row, view(app).column]
     proto = browser_views(app)[0].proto
     parts = unpack(proto.bytes)[1]
     shares = [parts[name].array / parts[name].array.max() for name in ("weight", "norm")]
-    apart = np.abs(shares[0] - shares[1])
-    assert apart[tuple(cell)] == apart.max()
+    differences = np.abs(shares[0] - shares[1])
+    assert differences[tuple(cell)] == differences.max()
     {button.label: button for button in app.button}["Show that head"].click().run()
-    found = re.search(r"layer (\d), head (\d) \(", texts(app))
-    assert found
-    assert (view(app).layer, view(app).head) == tuple(map(int, found.groups()))
+    matches = re.search(r"layer (\d), head (\d) \(", texts(app))
+    assert matches
+    assert (view(app).layer, view(app).head) == tuple(map(int, matches.groups()))
     assert view(app).row == -1
 
 
 def test_a_cell_leads_to_what_blanking_it_changes(visit: Visit) -> None:
     app = opened(visit, layer="0", head="1", row="2", column="1")
-    ways = {button.label: button for button in app.button}
-    assert "Calculate this cell step by step" in ways
-    ways["Blank this cell"].click().run()
+    buttons = {button.label: button for button in app.button}
+    assert "Calculate this cell step by step" in buttons
+    buttons["Blank this cell"].click().run()
     assert not app.exception
     assert (view(app).lab, view(app).row, view(app).column) == ("switch", 2, 1)
     without = opened(visit, layer="0", head="1")
@@ -116,9 +118,9 @@ def test_a_rival_is_chosen_among_the_candidates_and_kept_in_the_address(visit: V
     assert not messages(app)
     assert view(app).against >= 0
     assert app.query_params["against"] == str(view(app).against)
-    told = texts(app)
-    assert "ALTI+, Value zeroing do not apply" in told
-    assert "gradients distribute this change of" in told
+    page_text = texts(app)
+    assert "ALTI+, Value zeroing do not apply" in page_text
+    assert "gradients distribute this change of" in page_text
     assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two boards
     space: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()):
@@ -152,34 +154,34 @@ def test_flow_is_left_out_of_a_longer_text_and_a_long_one_is_refused(visit: Visi
     app = opened(visit, text="hides books the lamp " * 8, **short)
     assert not messages(app)
     assert "Not computed" in texts(app)
-    assert shown(app)
+    assert component_data(app)
     app = opened(visit, text="hides books the lamp " * 16, **short)
     assert "is computed for up to 128" in app.info[0].value
-    assert not shown(app)
+    assert not component_data(app)
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
 def test_odd_texts_are_answered(visit: Visit, text: str) -> None:
     app = opened(visit, text=text)
     assert not app.exception
-    assert bool(messages(app)) != bool(shown(app))
+    assert bool(messages(app)) != bool(component_data(app))
 
 
 def test_a_wrong_pair_in_the_address_is_said(visit: Visit) -> None:
     app = opened(visit, beside="norm-weight")
     assert "it must be one of weight-norm, weight-gradient" in messages(app)[0]
-    assert shown(app)[0]["shown"] == ["weight", "norm"]
+    assert component_data(app)[0]["shown"] == ["weight", "norm"]
 
 
 def test_what_takes_too_much_of_the_server_is_ended(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Everything a page computes is asked whether somebody waits, flow as well as the search."""
-    asked: list[str] = []
-    monkeypatch.setattr(flow, "check_cancelled", lambda: asked.append("flow"))
+    requests: list[str] = []
+    monkeypatch.setattr(flow, "check_cancelled", lambda: requests.append("flow"))
     short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
     assert not messages(opened(visit, text="A boat hides.", **short))
-    assert asked
+    assert requests
     monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
     app = opened(visit, text="The pilot hides a boat.", **short)
     assert "took more than -1 seconds of processor time" in messages(app)[0]
@@ -190,14 +192,16 @@ def test_the_boards_are_those_of_the_token_and_the_program_prints_them(
 ) -> None:
     app = visit("pages/lab.py", lab="moves", text=TEXT, step="2", exact="1")
     assert not messages(app)
-    said = next(box.value for box in app.markdown if box.value.startswith("The logit of"))
+    sentence = next(box.value for box in app.markdown if box.value.startswith("The logit of"))
     trace = translator.trace(TEXT)
     with torch.no_grad():
         src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
         logits = translator.model(src, tgt)[0, 2].double()
     above = float(logits[trace.predicted_ids[2]] - logits.mean())
-    assert f"is {above:+.2f} above the mean".replace("-", "−") in said
-    parts = [float(one.replace("−", "-")) for one in re.findall(r"[+−]\d+\.\d\d(?=,|:)", said)]
+    assert f"is {above:+.2f} above the mean".replace("-", "−") in sentence
+    parts = [
+        float(number.replace("−", "-")) for number in re.findall(r"[+−]\d+\.\d\d(?=,|:)", sentence)
+    ]
     np.testing.assert_allclose(sum(parts), above, atol=0.005 * (len(parts) + 1))
 
     boards = charts(app)[-2:]
@@ -215,6 +219,8 @@ def test_the_program_prints_the_same(visit: Visit) -> None:
     assert "direct_logits(translator.model, trace, 1)" in program
     space: dict[str, Any] = {}
     run_program(program, space)
-    found = space["found"]
-    assert found.value == pytest.approx(found.table["adds"].sum())
-    assert f"{found.value:+.2f}".replace("-", "−") in "\n".join(box.value for box in app.markdown)
+    attribution = space["found"]
+    assert attribution.value == pytest.approx(attribution.table["adds"].sum())
+    assert f"{attribution.value:+.2f}".replace("-", "−") in "\n".join(
+        box.value for box in app.markdown
+    )

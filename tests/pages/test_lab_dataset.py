@@ -50,8 +50,8 @@ def question(checkpoints: Path, lines: list[str], heads: str = "", **options: An
     return dataset_computation(folder, checkpoint_hash(folder), corpus, heads, options)
 
 
-def written(tmp_path: Path, what: Computation) -> zipfile.ZipFile:
-    path = tmp_path / "runs" / RESULTS_FOLDER / what.key / what.file
+def written(tmp_path: Path, computation: Computation) -> zipfile.ZipFile:
+    path = tmp_path / "runs" / RESULTS_FOLDER / computation.key / computation.file
     return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
 
 
@@ -59,28 +59,32 @@ def test_sentences_become_one_file(
     visit: Visit, checkpoints: Path, translator: Translator, tmp_path: Path
 ) -> None:
     app = brought(visit, method="beam", beam_size="2", exact="1")
-    assert any("beam size 2" in one.value for one in app.caption)
+    assert any("beam size 2" in caption.value for caption in app.caption)
     app.multiselect(key="traced").set_value(["c1", "e0.2"]).run()
     assert view(app).traced == "c1,e0.2"
     button(app, "Trace all sentences").click().run()
     assert not messages(app)
     until_done(app)
-    what = question(checkpoints, LINES, "c1,e0.2", method="beam", beam_size=2, length_penalty=0.6)
+    computation = question(
+        checkpoints, LINES, "c1,e0.2", method="beam", beam_size=2, length_penalty=0.6
+    )
     traces = [translator.trace(line, beam_size=2) for line in LINES]
-    with written(tmp_path, what) as packed:
-        said = pd.read_parquet(packed.open("translations.parquet"))
-        assert said["text"].tolist() == [trace.text for trace in traces]
+    with written(tmp_path, computation) as packed:
+        translations = pd.read_parquet(packed.open("translations.parquet"))
+        assert translations["text"].tolist() == [trace.text for trace in traces]
         stored = np.load(io.BytesIO(packed.read("weights.npz")), allow_pickle=False)
         first = stored["e0.2"][: stored["encoder.offsets"][1]]
         np.testing.assert_allclose(first, traces[0].weights("encoder", 0)[2].ravel(), atol=1e-5)
     assert "Download" in download_labels(app)[0]
-    shown = "".join(element.proto.body for element in app.get("html"))
-    assert "weights.npz" in shown
-    assert LINES[1] in shown
-    kept = tmp_path / "runs" / RESULTS_FOLDER / what.key
-    assert sorted(path.name for path in kept.iterdir()) == ["dataset.zip", "lock", "result.json"]
+    html = "".join(element.proto.body for element in app.get("html"))
+    assert "weights.npz" in html
+    assert LINES[1] in html
+    folder = tmp_path / "runs" / RESULTS_FOLDER / computation.key
+    assert sorted(path.name for path in folder.iterdir()) == ["dataset.zip", "lock", "result.json"]
 
-    (checkpoints.parent / "dataset-tiny-your-text.zip").write_bytes((kept / what.file).read_bytes())
+    (checkpoints.parent / "dataset-tiny-your-text.zip").write_bytes(
+        (folder / computation.file).read_bytes()
+    )
     code = next(block.value for block in app.code if "zipfile" in block.value)
     space: dict[str, Any] = {}
     run_program(code, space)
@@ -95,9 +99,9 @@ def test_given_translations_are_traced_as_they_are(
     button(app, "Trace all sentences").click().run()
     until_done(app)
     with written(tmp_path, question(checkpoints, pairs)) as packed:
-        said = pd.read_parquet(packed.open("translations.parquet"))
-    assert said["text"].tolist() == ["Elle peint.", "Des livres."]
-    assert said["method"].tolist() == ["forced", "forced"]
+        translations = pd.read_parquet(packed.open("translations.parquet"))
+    assert translations["text"].tolist() == ["Elle peint.", "Des livres."]
+    assert translations["method"].tolist() == ["forced", "forced"]
 
 
 def test_one_who_cancels_leaves_nothing(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
@@ -142,7 +146,7 @@ def test_what_was_ended_by_force_keeps_no_half_file(
 def test_a_bad_line_is_refused_by_its_number(visit: Visit, lines: list[str], why: str) -> None:
     app = brought(visit, lines)
     assert why in messages(app)[0]
-    assert not [one for one in app.button if one.label == "Trace all sentences"]
+    assert not [element for element in app.button if element.label == "Trace all sentences"]
 
 
 def test_a_sentence_that_is_too_long_is_refused_before_any_is_traced(visit: Visit) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, messages, told, view
-from tests.pages.lab_visits import kept, made
+from tests.pages.conftest import Visit, charts, messages, view, visible_text
+from tests.pages.lab_visits import run_report, store_result
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.findings.finding import evenly_spaced
@@ -22,28 +22,30 @@ from transformer.ui.pages.lab.pruning import MAX_EXTRA_TOKENS
 
 TEXT = "The baker hides books."
 N = 10
-texts = partial(told, kinds=("markdown", "caption"))
+texts = partial(visible_text, kinds=("markdown", "caption"))
 
 
 @pytest.fixture(scope="module")
 def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
     """What the passes that the page asks for come to, by their keys."""
-    asked = ("importance", "ablation", "pruning-kinds")
-    passes = [made(checkpoints, Corpus.bundled(N), what) for what in asked]
-    return {key: found for found, key in passes}
+    report_names = ("importance", "ablation", "pruning-kinds")
+    passes = [
+        run_report(checkpoints, Corpus.bundled(N), report_name) for report_name in report_names
+    ]
+    return {key: result for result, key in passes}
 
 
 @pytest.fixture
 def measured(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[str, dict[str, Any]]:
     """The page finds them made already."""
-    for key, found in results.items():
-        kept(tmp_path / "runs", found, key)
-    return {found["what"]: found for found in results.values()}
+    for key, result in results.items():
+        store_result(tmp_path / "runs", result, key)
+    return {result["what"]: result for result in results.values()}
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    given = {"lab": "matter", "text": TEXT, "sentences": str(N), **params}
-    return visit("pages/lab.py", **given)
+    fields = {"lab": "matter", "text": TEXT, "sentences": str(N), **params}
+    return visit("pages/lab.py", **fields)
 
 
 def test_the_game_is_there_before_anything_is_measured(
@@ -58,9 +60,9 @@ def test_the_game_is_there_before_anything_is_measured(
     app.slider[1].set_value(3).run()
     corpus = Corpus.bundled(N)
     few = gradient_importances(translator, evenly_spaced(corpus, 8))["sentence"].normalised()
-    gone = [head for head in few.order() if head[0] == "decoder"][:3]
+    pruned = [head for head in few.order() if head[0] == "decoder"][:3]
     next(b for b in app.button if b.label == "Show what changed").click().run()
-    assert sorted(view(app).off.split(",")) == sorted(f"d{layer}.{h}" for _, layer, h in gone)
+    assert sorted(view(app).off.split(",")) == sorted(f"d{layer}.{h}" for _, layer, h in pruned)
 
 
 def test_an_old_address_with_switches_opens_them(visit: Visit) -> None:
@@ -74,29 +76,34 @@ def test_a_button_takes_away_as_many_as_change_the_translation(
     visit: Visit, translator: Translator, results: dict[str, dict[str, Any]]
 ) -> None:
     app = opened(visit)
-    table = next(made["table"] for made in results.values() if made["what"] == "importance")
+    table = next(
+        run_report["table"] for run_report in results.values() if run_report["what"] == "importance"
+    )
     rising = sorted(table, key=lambda row: row["normalised"])
-    whole = translator.translate(TEXT, candidates=1)
+    unpruned = translator.translate(TEXT, candidates=1)
 
-    def said(kind: str, gone: int) -> str:
+    def translate(kind: str, n_pruned: int) -> str:
         order = [(row["kind"], row["layer"], row["head"]) for row in rising if row["kind"] == kind]
-        hooks = switched_off(translator.model.config, order[:gone])
-        most = len(whole.ids) + MAX_EXTRA_TOKENS
-        return translator.translate(TEXT, hooks=hooks, candidates=1, max_len=most).text
+        hooks = switched_off(translator.model.config, order[:n_pruned])
+        max_len = len(unpruned.ids) + MAX_EXTRA_TOKENS
+        return translator.translate(TEXT, hooks=hooks, candidates=1, max_len=max_len).text
 
     broken = 0
     for kind in ("encoder", "decoder", "cross"):
         app.button(key=f"break-{kind}").click().run()
         assert not app.exception
-        left = {one: getattr(view(app), f"less_{one}") for one in ("encoder", "decoder", "cross")}
-        gone = left.pop(kind)
-        assert not any(left.values())
-        if said(kind, gone) != whole.text:
+        pruned_counts = {
+            each_kind: getattr(view(app), f"less_{each_kind}")
+            for each_kind in ("encoder", "decoder", "cross")
+        }
+        pruned_of_kind = pruned_counts.pop(kind)
+        assert not any(pruned_counts.values())
+        if translate(kind, pruned_of_kind) != unpruned.text:
             broken += 1
-            assert gone == 1 or said(kind, gone - 1) == whole.text
+            assert pruned_of_kind == 1 or translate(kind, pruned_of_kind - 1) == unpruned.text
             assert "The translation has changed" in texts(app)
         else:
-            assert gone == 8
+            assert pruned_of_kind == 8
             assert "The translation is unchanged" in texts(app)
     assert broken
 
@@ -131,8 +138,8 @@ def test_importance_has_two_readings(visit: Visit, measured: dict[str, dict[str,
     )
     button = next(b for b in app.button if b.label == "Show what changed")
     button.click().run()
-    gone = [f"e{row['layer']}.{row['head']}" for row in rising[:3]]
-    assert sorted(view(app).off.split(",")) == sorted(gone)
+    pruned = [f"e{row['layer']}.{row['head']}" for row in rising[:3]]
+    assert sorted(view(app).off.split(",")) == sorted(pruned)
 
 
 @pytest.mark.usefixtures("measured")
@@ -142,20 +149,20 @@ def test_pruned_heads_are_those_of_the_address(visit: Visit, translator: Transla
     config = translator.model.config
     kinds = [(k, n, h) for k in ("cross", "decoder", "encoder") for n in (0, 1) for h in range(4)]
     order = random_order(kinds, 4)
-    gone = [h for h in order if h[0] == "cross"]
-    gone += [h for h in order if h[0] == "encoder"][:3]
-    most = len(translator.translate(TEXT, candidates=1).ids) + MAX_EXTRA_TOKENS
-    found = translator.translate(TEXT, hooks=switched_off(config, gone), max_len=most)
-    wanted = found.text if found.finished else f"{found.text} …"
+    pruned = [h for h in order if h[0] == "cross"]
+    pruned += [h for h in order if h[0] == "encoder"][:3]
+    max_len = len(translator.translate(TEXT, candidates=1).ids) + MAX_EXTRA_TOKENS
+    translation = translator.translate(TEXT, hooks=switched_off(config, pruned), max_len=max_len)
+    expected = translation.text if translation.finished else f"{translation.text} …"
     plain = re.sub(r"\\(.)", r"\1", texts(app))
-    assert f"Without 11 heads: **{wanted}" in plain
+    assert f"Without 11 heads: **{expected}" in plain
     change = float(app.metric[0].delta)
     assert change != 0
     button = next(b for b in app.button if b.label == "Show what changed")
     button.click().run()
     off = view(app).off.split(",")
     assert view(app).lab == "switch"
-    assert sorted(off) == sorted(f"{kind[0]}{layer}.{head}" for kind, layer, head in gone)
+    assert sorted(off) == sorted(f"{kind[0]}{layer}.{head}" for kind, layer, head in pruned)
     assert not app.exception
 
 

@@ -12,7 +12,16 @@ import pytest
 import torch
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, measure, messages, numbers, run_program, told, view
+from tests.pages.conftest import (
+    Visit,
+    charts,
+    measure,
+    messages,
+    numbers,
+    run_program,
+    view,
+    visible_text,
+)
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.interventions.patching_sweep import PatchingSweep, patching_sweep
@@ -24,13 +33,13 @@ from transformer.ui.pages.lab import PATCHED_ACTIVATIONS, POINT_COLOURS
 
 PAGE = "pages/lab.py"
 PAIR = {"lab": "sweep", "text": "She hides a boat.", "other": "She rides a boat."}
-said = partial(told, kinds=("markdown", "caption", "info"))
+main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
 PATCH = "Patch every site"
 HEAD = {"lab": "map", "kind": "encoder", "layer": "1", "head": "2", "sentences": "3"}
 
 
 @pytest.fixture(scope="module")
-def heard(
+def model_folder(
     tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> Path:
     """A folder with a model whose output hangs on every letter of the source."""
@@ -47,61 +56,61 @@ def heard(
 
 
 @pytest.fixture(scope="module")
-def found(heard: Path) -> PatchingSweep:
-    translator = Translator.load(heard / "heard", device="cpu")
+def sweep(model_folder: Path) -> PatchingSweep:
+    translator = Translator.load(model_folder / "heard", device="cpu")
     return patching_sweep(translator, PAIR["text"], PAIR["other"])
 
 
 def test_it_is_measured_once_and_shown_in_four_ways(
-    visit: Visit, heard: Path, found: PatchingSweep
+    visit: Visit, model_folder: Path, sweep: PatchingSweep
 ) -> None:
-    app = visit(PAGE, heard, **PAIR)
+    app = visit(PAGE, model_folder, **PAIR)
     assert not charts(app)
     measure(app, PATCH)
     assert not messages(app)
     for part in PATCHED_ACTIVATIONS:
         # A visit of its own, as after a reload: what was measured is still there.
-        app = visit(PAGE, heard, **PAIR, swept=part)
+        app = visit(PAGE, model_folder, **PAIR, swept=part)
         assert view(app).swept == part
         drawn = charts(app)
         if part == "heads":
-            wanted = [found.heads(kind) for kind in ("encoder", "decoder", "cross")]
+            expected = [sweep.heads(kind) for kind in ("encoder", "decoder", "cross")]
         else:
-            wanted = [found.map(part, stack)[1] for stack in ("encoder", "decoder")]
-        for chart, values in zip(drawn, wanted, strict=True):
+            expected = [sweep.map(part, stack)[1] for stack in ("encoder", "decoder")]
+        for chart, values in zip(drawn, expected, strict=True):
             np.testing.assert_allclose(numbers(chart["data"][0]["z"]), values, atol=1e-4)
         if part != "heads":
             tokens = drawn[0]["layout"]["xaxis"]["ticktext"]
             assert tokens[-1] == "end"
-            assert [one for one in tokens if "|" in one] == ["…h | …r"]
-            assert len(drawn[0]["layout"]["yaxis"]["ticktext"]) == len(wanted[0])
-            assert len(drawn[1]["layout"]["xaxis"]["ticktext"]) == len(found.prefix_tokens)
-    assert "restores" in said(app)
+            assert [token for token in tokens if "|" in token] == ["…h | …r"]
+            assert len(drawn[0]["layout"]["yaxis"]["ticktext"]) == len(expected[0])
+            assert len(drawn[1]["layout"]["xaxis"]["ticktext"]) == len(sweep.prefix_tokens)
+    assert "restores" in main_text(app)
 
 
 def test_the_program_that_is_shown_runs(
-    visit: Visit, heard: Path, found: PatchingSweep, capsys: pytest.CaptureFixture[str]
+    visit: Visit, model_folder: Path, sweep: PatchingSweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    app = visit(PAGE, heard, **PAIR, exact="1")
+    app = visit(PAGE, model_folder, **PAIR, exact="1")
     measure(app, PATCH)
-    (code,) = [one.value for one in app.code if "patching_sweep" in one.value]
+    (code,) = [element.value for element in app.code if "patching_sweep" in element.value]
     space: dict[str, Any] = {}
     run_program(code, space)
     assert capsys.readouterr().out
-    np.testing.assert_allclose(space["found"].table["restored"], found.table["restored"], atol=1e-4)
+    np.testing.assert_allclose(space["found"].table["restored"], sweep.table["restored"], atol=1e-4)
 
 
-def test_lengths_that_differ_are_refused_with_both(visit: Visit, heard: Path) -> None:
-    app = visit(PAGE, heard, **{**PAIR, "other": "She rides a boat again."})
+def test_lengths_that_differ_are_refused_with_both(visit: Visit, model_folder: Path) -> None:
+    app = visit(PAGE, model_folder, **{**PAIR, "other": "She rides a boat again."})
     (message,) = messages(app)
     assert message.startswith("The clean sentence has 14 pieces and the corrupted one 17;")
-    assert not [one for one in app.button if one.label == "Patch every site"]
+    assert not [element for element in app.button if element.label == "Patch every site"]
 
 
 def test_without_a_second_sentence_there_is_something_to_do(visit: Visit) -> None:
     app = visit(PAGE, lab="sweep", text="She hides a boat.")
     assert not messages(app)
-    assert "Write a corrupted sentence" in said(app)
+    assert "Write a corrupted sentence" in main_text(app)
     app = visit(PAGE, **{**PAIR, "other": PAIR["text"]})
     assert messages(app) == ["Both sentences are the same; replace a word in one of them."]
 
@@ -112,12 +121,12 @@ def test_translations_that_do_not_part_are_told(visit: Visit) -> None:
     measure(app, PATCH, "failed")
     (message,) = messages(app)
     assert message.startswith("This could not be measured: the two translations do not differ")
-    assert [one for one in app.button if one.label == "Try again"]
+    assert [element for element in app.button if element.label == "Try again"]
 
 
 def test_a_pair_of_ours_is_one_click(visit: Visit) -> None:
     app = visit(PAGE, folder=Path("checkpoints"), lab="sweep")
-    pairs = [one for one in app.button if "→" in one.label]
+    pairs = [element for element in app.button if "→" in element.label]
     assert len(pairs) == 5
     pairs[0].click().run()
     assert (view(app).text, view(app).other) == ("She reads the letter.", "She reads the book.")
@@ -125,16 +134,16 @@ def test_a_pair_of_ours_is_one_click(visit: Visit) -> None:
 
 
 def figure(app: AppTest) -> dict[str, Any]:
-    (found,) = charts(app)
-    return found
+    (chart_data,) = charts(app)
+    return chart_data
 
 
 def test_a_map_is_kept_coloured_and_looked_into(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, **HEAD)
     measure(app, "Draw the map")
     assert not messages(app)
-    assert {one["name"] for one in figure(app)["data"]} == {"query", "key"}
-    assert "Click a disc" in told(app)
+    assert {curve["name"] for curve in figure(app)["data"]} == {"query", "key"}
+    assert "Click a disc" in visible_text(app)
     for dots in POINT_COLOURS:
         app = visit(PAGE, **HEAD, dots=dots, exact="1")  # as after a reload
         drawn = figure(app)
@@ -145,17 +154,17 @@ def test_a_map_is_kept_coloured_and_looked_into(visit: Visit, translator: Transl
     source = Corpus.bundled(3).sentences[0].source
     trace = translator.trace(source, max_len=2)
     row = trace.weights("encoder", 1)[2, 1]
-    lines = [one for one in figure(app)["data"] if one.get("mode") == "lines"]
+    lines = [curve for curve in figure(app)["data"] if curve.get("mode") == "lines"]
     assert len(lines) == (row >= 0.02).sum()
-    text = told(app)
+    text = visible_text(app)
     for token, weight in zip(trace.src_tokens, row, strict=True):
         escaped = token.replace("<", "&lt;").replace(">", "&gt;")
         assert f'{escaped}</bdi> <small style="opacity:.75">{weight:.0%}<' in text
     assert "attends to" in text
     # A key: how much each query gives it.
     app = visit(PAGE, **HEAD, point="k0.1")
-    assert "is attended to by" in told(app)
-    assert f"{trace.weights('encoder', 1)[2, 0, 1]:.0%}" in told(app)
+    assert "is attended to by" in visible_text(app)
+    assert f"{trace.weights('encoder', 1)[2, 0, 1]:.0%}" in visible_text(app)
     assert np.isfinite(row).all()
 
 
@@ -164,7 +173,7 @@ def test_other_kinds_and_a_point_that_is_not_there(visit: Visit, kind: str) -> N
     app = visit(PAGE, **{**HEAD, "kind": kind}, point="q99.99")
     measure(app, "Draw the map")
     assert not messages(app)
-    assert "Click a disc" in told(app)
+    assert "Click a disc" in visible_text(app)
     assert figure(app)["data"]
 
 
@@ -176,5 +185,5 @@ def test_scores_that_are_no_products_are_told(
     save_checkpoint(folder / "additive", Transformer(config).eval(), vocabulary, "# A model\n")
     app = visit(PAGE, folder, **HEAD)
     assert not messages(app)
-    assert "by v·tanh(q + k), which distances cannot show" in told(app)
-    assert not [one for one in app.button if one.label == "Draw the map"]
+    assert "by v·tanh(q + k), which distances cannot show" in visible_text(app)
+    assert not [element for element in app.button if element.label == "Draw the map"]

@@ -16,8 +16,16 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, messages, run_program, shown, told, view
-from tests.pages.lab_visits import button, grid, kept, made
+from tests.pages.conftest import (
+    Visit,
+    charts,
+    component_data,
+    messages,
+    run_program,
+    view,
+    visible_text,
+)
+from tests.pages.lab_visits import button, grid, run_report, store_result
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.roles.head_roles import ROLE_MEASURES
 from transformer.jobs.computation_service import RESULTS_FOLDER
@@ -40,12 +48,12 @@ def test_every_measure_is_in_a_heads_table(twelve: tuple[dict[str, Any], str]) -
 
 @pytest.fixture(scope="module")
 def twelve(checkpoints: Path) -> tuple[dict[str, Any], str]:
-    return made(checkpoints, Corpus.bundled(12), "heads")
+    return run_report(checkpoints, Corpus.bundled(12), "heads")
 
 
 @pytest.fixture
 def measured(twelve: tuple[dict[str, Any], str], tmp_path: Path) -> dict[str, Any]:
-    kept(tmp_path / "runs", *twelve)
+    store_result(tmp_path / "runs", *twelve)
     return twelve[0]
 
 
@@ -57,17 +65,17 @@ def test_a_pass_is_asked_for_waited_for_and_found_again(visit: Visit) -> None:
     app = opened(visit, corpus="upload")
     assert "paste sentences" in app.info[0].value
     app.text_area(key="corpus-text").set_value("\n".join(LINES)).run()
-    assert "Your text: 2 sentences, 2 with gold links." in told(app)
+    assert "Your text: 2 sentences, 2 with gold links." in visible_text(app)
     assert "Measures all heads" in app.info[0].value
     button(app, "Measure").click().run()
     assert not messages(app)
     until = time.monotonic() + 100
-    assert any("grids" in one for one in shown(app))  # the preview
-    while any(one.label == "Cancel" for one in app.button) and time.monotonic() < until:
+    assert any("grids" in grid_data for grid_data in component_data(app))  # the preview
+    while any(grid_data.label == "Cancel" for grid_data in app.button) and time.monotonic() < until:
         time.sleep(0.3)
         app.run()
-    assert "24 heads ha" in told(app)
-    assert not [one for one in app.button if one.label in ("Measure", "Cancel")]
+    assert "24 heads ha" in visible_text(app)
+    assert not [grid_data for grid_data in app.button if grid_data.label in ("Measure", "Cancel")]
     assert app.query_params["corpus"] == "upload"
 
 
@@ -77,7 +85,10 @@ def test_one_who_cancels_may_ask_again(visit: Visit) -> None:
     button(app, "Cancel").click().run()
     assert not messages(app)
     until = time.monotonic() + 60
-    while not [one for one in app.button if one.label == "Measure"] and time.monotonic() < until:
+    while (
+        not [element for element in app.button if element.label == "Measure"]
+        and time.monotonic() < until
+    ):
         time.sleep(0.2)
         app.run()
     assert button(app, "Measure")
@@ -111,7 +122,9 @@ def test_an_upload_that_is_wrong_is_refused_in_a_sentence(
     app = opened(visit, corpus="upload")
     app.text_area(key="corpus-text").set_value(text).run()
     assert why in messages(app)[0]
-    assert not shown(app) or all("grids" not in one for one in shown(app))
+    assert not component_data(app) or all(
+        "grids" not in grid_data for grid_data in component_data(app)
+    )
 
 
 def test_all_heads_have_a_cell_with_what_was_measured(
@@ -120,20 +133,20 @@ def test_all_heads_have_a_cell_with_what_was_measured(
     app = opened(visit, colour="distance", kind="decoder", layer="1", head="2")
     data = grid(app)
     assert data["chosen"] == ["decoder", 1, 2]
-    most = max(line["distance"] for line in measured["table"])
-    for one in data["grids"]:
+    max_distance = max(line["distance"] for line in measured["table"])
+    for grid_data in data["grids"]:
         for line in measured["table"]:
-            if line["kind"] == one["name"]:
-                level = one["levels"][line["layer"]][line["head"]]
-                assert level == pytest.approx(line["distance"] / most)
-                says = one["told"][line["layer"]][line["head"]]
+            if line["kind"] == grid_data["name"]:
+                level = grid_data["levels"][line["layer"]][line["head"]]
+                assert level == pytest.approx(line["distance"] / max_distance)
+                says = grid_data["told"][line["layer"]][line["head"]]
                 assert f"layer {line['layer']}, head {line['head']}: " in says
                 assert format_measure("distance", line["distance"]) in says
     none = Counter(card["role"]["group"] for card in measured["cards"])["none"]
     if none == 24:
-        assert "None of the 24 heads has a role here" in told(app)
+        assert "None of the 24 heads has a role here" in visible_text(app)
     else:
-        assert f"{24 - none} of 24 heads have a role" in told(app)
+        assert f"{24 - none} of 24 heads have a role" in visible_text(app)
 
 
 def test_a_measure_that_is_not_of_this_corpus_says_so(
@@ -142,7 +155,10 @@ def test_a_measure_that_is_not_of_this_corpus_says_so(
     app = opened(visit, colour="aligned")
     assert "no gold links" in app.info[0].value
     assert all(
-        level is None for one in grid(app)["grids"] for row in one["levels"] for level in row
+        level is None
+        for grid_data in grid(app)["grids"]
+        for row in grid_data["levels"]
+        for level in row
     )
 
 
@@ -156,7 +172,7 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
         if (card["kind"], card["layer"], card["head"]) == ("encoder", 1, 3)
     )
     card = measured["cards"][at]
-    written = told(app)
+    written = visible_text(app)
     assert "Encoder self-attention, layer 1, head 3: " in written
     for name, value in card["measures"].items():
         if name in GRID_MEASURES and value is not None:
@@ -182,14 +198,14 @@ def test_where_it_is_strongest_is_a_way_into_the_explorer(
     )
     number, value = card["strongest"][0]
     source, target = measured["texts"][number]
-    first = next(one for one in app.button if one.key == f"go-strongest-{number}")
+    first = next(element for element in app.button if element.key == f"go-strongest-{number}")
     assert first.label.replace("\\", "").startswith(
         f"{format_measure(card['measure'], value)} · {source[:60]}"
     )
     first.click().run()
-    now = view(app)
-    assert (now.text, now.method, now.target) == (source, "forced", target)
-    assert (now.view, now.kind, now.layer, now.head) == ("heatmap", "cross", 0, 1)
+    current = view(app)
+    assert (current.text, current.method, current.target) == (source, "forced", target)
+    assert (current.view, current.kind, current.layer, current.head) == ("heatmap", "cross", 0, 1)
 
 
 def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict[str, Any]) -> None:
@@ -204,19 +220,20 @@ def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_program(opened(visit).code[-1].value, space)
     assert "positional" in printed.getvalue()
-    found = space["measured"].table()["entropy"].tolist()
-    assert found == pytest.approx([line["entropy"] for line in measured["table"]])
+    entropies = space["measured"].table()["entropy"].tolist()
+    assert entropies == pytest.approx([line["entropy"] for line in measured["table"]])
 
 
 def test_a_first_visit_opens_the_head_with_the_clearest_role(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
-    now = view(opened(visit))
+    current = view(opened(visit))
     best = max(card["role"]["share"] for card in measured["cards"])
     chosen = next(
         card
         for card in measured["cards"]
-        if (card["kind"], card["layer"], card["head"]) == (now.kind, now.layer, now.head)
+        if (card["kind"], card["layer"], card["head"])
+        == (current.kind, current.layer, current.head)
     )
     assert math.isclose(chosen["role"]["share"], best)
 
@@ -226,12 +243,12 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
 ) -> None:
     run = tmp_path / "runs" / "mine"
     shutil.copytree(checkpoints / "tiny", run / "checkpoint")
-    asked = make_run_config("copy", options={"n_train": 20, "n_valid": 5}, title="Mine").to_dict()
-    (run / "config.json").write_text(json.dumps(asked), encoding="utf-8")
+    config = make_run_config("copy", options={"n_train": 20, "n_valid": 5}, title="Mine").to_dict()
+    (run / "config.json").write_text(json.dumps(config), encoding="utf-8")
     app = opened(visit, model="mine")
-    assert "Validation pairs of the run: 5 sentences, 5 with gold links." in told(app)
+    assert "Validation pairs of the run: 5 sentences, 5 with gold links." in visible_text(app)
     assert view(app).corpus == ""
     # A model that is of no run has none; the address is repaired.
     app = opened(visit, corpus="run")
-    assert "Our own sentences: 12 sentences" in told(app)
+    assert "Our own sentences: 12 sentences" in visible_text(app)
     assert view(app).corpus == ""

@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, browser_views, messages, run_program, shown, told, view
+from tests.pages.conftest import (
+    Visit,
+    browser_views,
+    component_data,
+    messages,
+    run_program,
+    view,
+    visible_text,
+)
 from transformer import Translator
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
@@ -25,19 +33,19 @@ from transformer.ui.pages.lab import ABLATIONS, switch, switch_changes
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
 # A short translation of one's own: the tiny model ends none, and long ones take their time.
-OURS = "Elle cache."
+FORCED_TARGET = "Elle cache."
 OFF = [("encoder", 1, 2), *(("cross", 1, head) for head in range(4))]
-said = partial(told, kinds=("markdown", "caption", "info"))
+main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
 
 
 def opened(visit: Visit, **params: str) -> AppTest:
-    own = {"lab": "switch", "text": TEXT, "method": "forced", "target": OURS, "exact": "1"}
+    own = {"lab": "switch", "text": TEXT, "method": "forced", "target": FORCED_TARGET, "exact": "1"}
     return visit(PAGE, **{**own, **params})
 
 
-def whole(translator: Translator) -> Trace:
+def original_trace(translator: Translator) -> Trace:
     """The sentence and our translation of it, as they are."""
-    return translator.trace(TEXT, OURS)
+    return translator.trace(TEXT, FORCED_TARGET)
 
 
 def moved(app: AppTest) -> dict[str, np.ndarray]:
@@ -49,27 +57,27 @@ def moved(app: AppTest) -> dict[str, np.ndarray]:
     return {}
 
 
-def same(app: AppTest, found: Comparison) -> None:
+def same(app: AppTest, comparison: Comparison) -> None:
     """The page shows this comparison."""
     assert not messages(app)
     shares = moved(app)
     for kind, values in shares.items():
-        np.testing.assert_allclose(values, found.attention(kind), atol=1e-5)
+        np.testing.assert_allclose(values, comparison.attention(kind), atol=1e-5)
     assert shares
-    table = found.probabilities
+    table = comparison.probabilities
     line = table.iloc[int((table.after - table.before).abs().to_numpy().argmax())]
     if abs(line.after - line.before) >= 0.005:
-        assert f"from **{line.before:.0%}** to **{line.after:.0%}**" in said(app)
-    if found.original.translation.method == "forced":
-        assert "without forced decoding, the changed model writes" in said(app)
+        assert f"from **{line.before:.0%}** to **{line.after:.0%}**" in main_text(app)
+    if comparison.original.translation.method == "forced":
+        assert "without forced decoding, the changed model writes" in main_text(app)
     else:
-        assert ("the translation becomes" in said(app)) == found.changed
+        assert ("the translation becomes" in main_text(app)) == comparison.changed
 
 
 def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
     app = opened(visit)
-    assert "Nothing is changed" in said(app)
-    assert shown(app)[0]["off"] == ""
+    assert "Nothing is changed" in main_text(app)
+    assert component_data(app)[0]["off"] == ""
     assert not moved(app)
     back = {button.label: button for button in app.button}
     assert back["Restore everything"].disabled
@@ -78,7 +86,7 @@ def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
     assert moved(app)
     {button.label: button for button in app.button}["Restore everything"].click().run()
     assert view(app).off == ""
-    assert "Nothing is changed" in said(app)
+    assert "Nothing is changed" in main_text(app)
 
 
 @pytest.mark.parametrize("means", ABLATIONS)
@@ -91,18 +99,23 @@ def test_heads_that_are_off(visit: Visit, translator: Translator, means: str) ->
         "uniform": lambda: uniform(config, OFF),
         "mean": lambda: to_mean(config, OFF, [translator.trace(text) for text in EXAMPLES]),
     }[means]()
-    same(app, compare(translator, TEXT, hooks, original=whole(translator) if own else None))
-    assert "these 5 heads" in said(app)
+    same(
+        app, compare(translator, TEXT, hooks, original=original_trace(translator) if own else None)
+    )
+    assert "these 5 heads" in main_text(app)
 
 
 def test_a_painted_row(visit: Visit, translator: Translator) -> None:
     app = opened(visit, kind="cross", layer="0", head="1", paint="c0.1.2:1x30,2x90")
-    trace = whole(translator)
+    trace = original_trace(translator)
     row = [0.0, 30, 90] + [0] * (len(trace.src_tokens) - 3)
     same(
         app,
         compare(
-            translator, TEXT, painted(trace, ("cross", 0, 1), 2, row), original=whole(translator)
+            translator,
+            TEXT,
+            painted(trace, ("cross", 0, 1), 2, row),
+            original=original_trace(translator),
         ),
     )
     assert app.multiselect(key="switch-keys").value == [1, 2]
@@ -121,13 +134,13 @@ def test_a_painted_row(visit: Visit, translator: Translator) -> None:
 
 def test_source_tokens_hidden_and_cut_out(visit: Visit, translator: Translator) -> None:
     app = opened(visit, away="1,2")
-    trace = whole(translator)
-    same(app, compare(translator, TEXT, hidden(trace, [1, 2]), original=whole(translator)))
+    trace = original_trace(translator)
+    same(app, compare(translator, TEXT, hidden(trace, [1, 2]), original=original_trace(translator)))
     app.multiselect(key="switch-away").set_value([2]).run()
     assert view(app).away == "2"
     app = opened(visit, away="1,2", gone="cut")
     shorter = without_pieces(translator, TEXT, [1, 2])
-    same(app, compare(translator, TEXT, altered=shorter, original=whole(translator)))
+    same(app, compare(translator, TEXT, altered=shorter, original=original_trace(translator)))
     assert list(moved(app)) == ["decoder"]
     app = opened(visit, away="1,2", gone="cut", paint="c0.1.2:1x30")
     assert "it is ignored while tokens are removed" in " ".join(messages(app))
@@ -135,25 +148,25 @@ def test_source_tokens_hidden_and_cut_out(visit: Visit, translator: Translator) 
 
 
 def test_activations_of_another_sentence(visit: Visit, translator: Translator) -> None:
-    site, other = "encoder.layers.0.ffn_norm.hook_output", "She paints a boat."
-    app = opened(visit, other=other, patch=f"{site}:1,2:0,3")
-    trace, donor = whole(translator), translator.trace(other)
+    site, other_sentence = "encoder.layers.0.ffn_norm.hook_output", "She paints a boat."
+    app = opened(visit, other=other_sentence, patch=f"{site}:1,2:0,3")
+    trace, donor = original_trace(translator), translator.trace(other_sentence)
     hooks = patched(trace, donor, site, [1, 2], donor_positions=[0, 3])
-    same(app, compare(translator, TEXT, hooks, original=whole(translator)))
+    same(app, compare(translator, TEXT, hooks, original=original_trace(translator)))
     app.multiselect(key="switch-there").set_value([1]).run()
     assert view(app).patch == f"{site}:1,2:1"
     assert "as many" in " ".join(messages(app))
     app.multiselect(key="switch-here").set_value([3]).run()
     assert not messages(app)
     hooks = patched(trace, donor, site, [3], donor_positions=[1])
-    same(app, compare(translator, TEXT, hooks, original=whole(translator)))
+    same(app, compare(translator, TEXT, hooks, original=original_trace(translator)))
 
 
 def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
     site = "decoder.layers.0.ffn_norm.hook_output"
     app = opened(visit, off="d0.1", means="mean", away="1", paint="e0.1.0:0x1", patch=f"{site}:1:1")
     assert not messages(app)
-    assert "with a token of the source masked, with an edited row and with" in said(app)
+    assert "with a token of the source masked, with an edited row and with" in main_text(app)
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_program(app.code[0].value, space)
@@ -186,22 +199,22 @@ def test_what_cannot_be_is_named(visit: Visit, params: dict[str, str], message: 
 def test_what_cannot_be_compared_leaves_the_switches(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refused(*given: object) -> None:
+    def refused(*args: object) -> None:
         raise ValueError("there is no word to compare")
 
     monkeypatch.setattr(switch, "cached_comparison", refused)
     app = opened(visit, off="e1.2")
-    assert any("there is no word to compare" in one for one in messages(app))
-    assert any("off" in unpack(one.proto.bytes)[0] for one in browser_views(app))
+    assert any("there is no word to compare" in message for message in messages(app))
+    assert any("off" in unpack(message.proto.bytes)[0] for message in browser_views(app))
 
 
 def test_a_long_text_and_an_odd_one(visit: Visit) -> None:
     app = opened(visit, text="hides books the lamp " * 16)
-    assert "heads can be switched off for up to 128" in said(app)
+    assert "heads can be switched off for up to 128" in main_text(app)
     app = opened(visit, text="hides books the lamp " * 6, off="c1", blank="all")
-    assert "All cells can be blanked for up to 48 tokens" in said(app)
-    assert "without forced decoding, the changed model writes" in said(app)
-    assert "None: the change affects no later head" in said(app)
+    assert "All cells can be blanked for up to 48 tokens" in main_text(app)
+    assert "without forced decoding, the changed model writes" in main_text(app)
+    assert "None: the change affects no later head" in main_text(app)
     app = opened(visit, text="<b>x</b> 👩🏽‍🚀", off="c1", kind="encoder", row="0", column="0")
     assert not messages(app)
     assert moved(app)
@@ -210,26 +223,26 @@ def test_a_long_text_and_an_odd_one(visit: Visit) -> None:
 def test_a_chosen_cell_and_all_cells(visit: Visit, translator: Translator) -> None:
     params = {"kind": "cross", "layer": "1", "head": "2", "row": "1", "column": "3"}
     app = opened(visit, **params)
-    trace = whole(translator)
+    trace = original_trace(translator)
     cells = blank_cells(translator, trace, ("cross", 1, 2))
     at = cells.cells.index((1, 3))
     numbers = [metric.value.replace("−", "-") for metric in app.metric]
     assert numbers[:2] == [f"{cells.weights[at]:.3f}", f"{cells.norms[at]:.3f}"]
     assert float(numbers[2].removesuffix(" nats")) == pytest.approx(cells.total[at], abs=1e-4)
-    assert "rank correlation" not in said(app)
+    assert "rank correlation" not in main_text(app)
     app = opened(visit, **params, blank="all")
     ranks = cells.correlations()
     for name in ("weight_effect", "norm_effect"):
-        assert f"**{ranks[name]:.2f}**".replace("-", "−") in said(app)
-    assert f"{len(cells.cells)} cells" in said(app)
+        assert f"**{ranks[name]:.2f}**".replace("-", "−") in main_text(app)
+    assert f"{len(cells.cells)} cells" in main_text(app)
     header, parts = next(
         unpack(element.proto.bytes)
         for element in browser_views(app)
         if unpack(element.proto.bytes)[0].get("shown") == ["weight", "effect"]
     )
     assert header["cell"] == [1, 3]
-    wanted = cells.total.reshape(len(trace.tgt_tokens), -1)
-    np.testing.assert_allclose(parts["effect"].array, wanted, atol=1e-4)
+    expected = cells.total.reshape(len(trace.tgt_tokens), -1)
+    np.testing.assert_allclose(parts["effect"].array, expected, atol=1e-4)
 
 
 def test_what_the_address_writes_is_read_back() -> None:
@@ -245,10 +258,10 @@ def test_a_button_finds_what_changes_a_word(visit: Visit, translator: Translator
     app = visit(PAGE, lab="switch", text=TEXT)
     next(b for b in app.button if b.label == "Fewest heads that change a word").click().run()
     assert not app.exception
-    assert "nothing is changed" not in said(app).lower()
+    assert "nothing is changed" not in main_text(app).lower()
     config = translator.model.config
-    found, _ = parse_heads(view(app).off, config.n_layers, config.n_heads)
-    whole = translator.translate(TEXT, candidates=1)
-    most = len(whole.ids) + 12
-    hooks = switched_off(config, found)
-    assert translator.translate(TEXT, hooks=hooks, max_len=most).text != whole.text
+    heads_off, _ = parse_heads(view(app).off, config.n_layers, config.n_heads)
+    original = translator.translate(TEXT, candidates=1)
+    max_len = len(original.ids) + 12
+    hooks = switched_off(config, heads_off)
+    assert translator.translate(TEXT, hooks=hooks, max_len=max_len).text != original.text

@@ -10,7 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.exchange import marian
-from tests.pages.conftest import Visit, messages, shown, view
+from tests.pages.conftest import Visit, component_data, messages, view
 from transformer.analysis.corpora import Corpus
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
@@ -39,13 +39,13 @@ ADDRESSES = [
     *(("pages/inside.py", {"box": box}) for box in STOPS),
     *(("pages/positions.py", {"topic": topic}) for topic in TOPICS),
     *(("pages/lab.py", {"lab": lab}) for lab in EXPERIMENTS),
-    *(("pages/lab.py", {"lab": "moves", "beside": beside}) for beside in CELL_PAIRS),
+    *(("pages/lab.py", {"lab": "moves", "beside": cell_pair}) for cell_pair in CELL_PAIRS),
     ("pages/why.py", {"part": "scores"}),
 ]
 
 
 @pytest.fixture
-def both(tmp_path: Path, checkpoints: Path) -> Path:
+def model_folder(tmp_path: Path, checkpoints: Path) -> Path:
     """Checkpoints en-de and en-fr, and others that say another thing or nothing."""
     cards: dict[str, Sequence[str]] = {"en-de": ("en", "de"), "en-fr": (), "plain": ()}
     for name, languages in {**cards, "back": ("fr", "en"), "far": ("en", "it")}.items():
@@ -60,50 +60,52 @@ def words(app: AppTest) -> str:
     return "\n".join(block.value for block in blocks).replace("\\", "")
 
 
-def test_what_a_checkpoint_says_of_itself(both: Path) -> None:
-    german, french = about(both / "en-de"), about(both / "en-fr")
+def test_what_a_checkpoint_says_of_itself(model_folder: Path) -> None:
+    german, french = about(model_folder / "en-de"), about(model_folder / "en-fr")
     assert (german.source, german.target, german.kind) == ("English", "German", "")
     assert (french.source, french.target, french.kind) == ("English", "French", "")
-    back = about(both / "back")
+    back = about(model_folder / "back")
     assert (back.source, back.target, back.kind) == ("French", "English", "fr")
     assert back.examples == PARALLEL_EXAMPLES["fr"]
-    plain = about(both / "plain")
+    plain = about(model_folder / "plain")
     assert (plain.source, plain.target, plain.languages) == ("Source", "Target", None)
 
 
-def test_a_wrong_card_does_not_close_a_page(visit: Visit, both: Path) -> None:
-    (both / "en-de" / "README.md").write_text("---\nlanguage: [German, <b>]\n---\n")
-    app = visit("pages/translate.py", both, **DE)
+def test_a_wrong_card_does_not_close_a_page(visit: Visit, model_folder: Path) -> None:
+    (model_folder / "en-de" / "README.md").write_text("---\nlanguage: [German, <b>]\n---\n")
+    app = visit("pages/translate.py", model_folder, **DE)
     assert not messages(app)
     assert app.text_input[0].label == "Source"
 
 
 @pytest.mark.parametrize(("model", "target"), [("en-de", "German"), ("en-fr", "French")])
 def test_home_and_attention_name_the_language(
-    visit: Visit, both: Path, model: str, target: str
+    visit: Visit, model_folder: Path, model: str, target: str
 ) -> None:
-    assert shown(visit("app.py", both, model=model))[0]["writes"] == target
-    app = visit("pages/attention.py", both, model=model)
+    assert component_data(visit("app.py", model_folder, model=model))[0]["writes"] == target
+    app = visit("pages/attention.py", model_folder, model=model)
     assert app.text_input[0].label == "English"
     assert target in [caption.value for caption in app.caption]
 
 
-def test_without_a_model_in_the_address_it_is_french(visit: Visit, both: Path) -> None:
-    assert view(visit("pages/translate.py", both)).model == "en-fr"
+def test_without_a_model_in_the_address_it_is_french(visit: Visit, model_folder: Path) -> None:
+    assert view(visit("pages/translate.py", model_folder)).model == "en-fr"
 
 
-def test_the_examples_have_a_translation_to_begin_with(visit: Visit, both: Path) -> None:
+def test_the_examples_have_a_translation_to_begin_with(visit: Visit, model_folder: Path) -> None:
     for number, text in enumerate(PARALLEL_EXAMPLES["en"]):
-        app = visit("pages/translate.py", both, text=text, method="forced", **DE)
+        app = visit("pages/translate.py", model_folder, text=text, method="forced", **DE)
         assert app.text_input[1].proto.placeholder == PARALLEL_EXAMPLES["de"][number]
-    app = visit("pages/translate.py", both, text="She hides.", method="forced", **DE)
+    app = visit("pages/translate.py", model_folder, text="She hides.", method="forced", **DE)
     assert app.text_input[1].proto.placeholder == "A correct translation"
     assert "He says that he has bought a house." in app.button_group[0].options
 
 
-def test_a_right_translation_follows_to_the_other_language(visit: Visit, both: Path) -> None:
-    given = {"method": "forced", "target": "Je suis étudiant.", "force": ""}
-    app = visit("pages/translate.py", both, **given)
+def test_a_right_translation_follows_to_the_other_language(
+    visit: Visit, model_folder: Path
+) -> None:
+    params = {"method": "forced", "target": "Je suis étudiant.", "force": ""}
+    app = visit("pages/translate.py", model_folder, **params)
     app.selectbox[0].select("en-de").run()
     assert (view(app).target, view(app).method) == ("Ich bin Student.", "forced")
     app.text_input[1].set_value("Ich bin eine Studentin.").run()
@@ -114,35 +116,35 @@ def test_a_right_translation_follows_to_the_other_language(visit: Visit, both: P
     assert not messages(app)
 
 
-def test_a_model_that_reads_french_gets_a_french_sentence(visit: Visit, both: Path) -> None:
-    app = visit("pages/translate.py", both, text="She has never seen the sea.")
+def test_a_model_that_reads_french_gets_a_french_sentence(visit: Visit, model_folder: Path) -> None:
+    app = visit("pages/translate.py", model_folder, text="She has never seen the sea.")
     app.selectbox[0].select("back").run()
     assert view(app).text == "Je suis étudiant."
     assert app.text_input[0].label == "French"
 
 
-def test_two_models_side_by_side_go_by_their_names(visit: Visit, both: Path) -> None:
-    app = visit("pages/attention.py", both, view="compare", other_model="en-de")
-    first, second = shown(app)[0]["sides"]
+def test_two_models_side_by_side_go_by_their_names(visit: Visit, model_folder: Path) -> None:
+    app = visit("pages/attention.py", model_folder, view="compare", other_model="en-de")
+    first, second = component_data(app)[0]["sides"]
     assert (first["name"], second["name"]) == ("en-fr", "en-de")
     assert first["source"] == second["source"]
-    two = visit("pages/attention.py", both, view="compare", other="She hides.")
-    assert [side["name"] for side in shown(two)[0]["sides"]] == ["", ""]
+    two = visit("pages/attention.py", model_folder, view="compare", other="She hides.")
+    assert [side["name"] for side in component_data(two)[0]["sides"]] == ["", ""]
 
 
 def test_a_model_with_other_pieces_reads_the_same_sentence(
-    visit: Visit, both: Path, tiny_model: Transformer, pairs: list[tuple[str, str]]
+    visit: Visit, model_folder: Path, tiny_model: Transformer, pairs: list[tuple[str, str]]
 ) -> None:
     """Another vocabulary cuts the words otherwise: what both have stands side by side, in order."""
     pieces = Vocabulary.train([french for _, french in pairs], 300)
     size = {**tiny_model.config.to_dict(), "vocab_size": len(pieces), "n_layers": 1}
     smaller = Transformer(ModelConfig.from_dict(size))
-    shutil.rmtree(both / "en-de")
-    save_checkpoint(both / "en-de", smaller, pieces, "# Card\n")
-    given = {"view": "compare", "kind": "encoder", "text": "She hides the lamp.", "layer": "1"}
-    app = visit("pages/attention.py", both, other_model="en-de", **given)
+    shutil.rmtree(model_folder / "en-de")
+    save_checkpoint(model_folder / "en-de", smaller, pieces, "# Card\n")
+    params = {"view": "compare", "kind": "encoder", "text": "She hides the lamp.", "layer": "1"}
+    app = visit("pages/attention.py", model_folder, other_model="en-de", **params)
     assert not messages(app)
-    header = shown(app)[0]
+    header = component_data(app)[0]
     first, second = (side["src"]["tokens"] for side in header["sides"])
     assert first != second
     placed = header["pairs"]["src_tokens"]
@@ -150,45 +152,47 @@ def test_a_model_with_other_pieces_reads_the_same_sentence(
     assert [j for _, j in placed if j is not None] == [*range(len(second))]
     both_have = [(first[i], second[j]) for i, j in placed if None not in (i, j)]
     assert both_have
-    assert all(one == other for one, other in both_have)
+    assert all(first_token == second_token for first_token, second_token in both_have)
 
 
 def test_our_french_is_no_measure_of_a_model_that_writes_another_language(
-    visit: Visit, both: Path
+    visit: Visit, model_folder: Path
 ) -> None:
-    french = visit("pages/lab.py", both, lab="align", sentences="120")
+    french = visit("pages/lab.py", model_folder, lab="align", sentences="120")
     assert "with gold links" in words(french)
-    other = visit("pages/lab.py", both, lab="align", sentences="120", model="far")
-    said = words(other)
-    assert "this model writes Italian" in said
-    assert "120 without a translation (the model's own is used)" in said
-    assert "no gold links" in said
-    assert "Linked by hand" not in other.button_group[1].options
-    back = visit("pages/lab.py", both, lab="align", model="back")
+    far_page = visit("pages/lab.py", model_folder, lab="align", sentences="120", model="far")
+    page_text = words(far_page)
+    assert "this model writes Italian" in page_text
+    assert "120 without a translation (the model's own is used)" in page_text
+    assert "no gold links" in page_text
+    assert "Linked by hand" not in far_page.button_group[1].options
+    back = visit("pages/lab.py", model_folder, lab="align", model="back")
     assert not {"Our sentences", "Linked by hand"} & {*back.button_group[1].options}
 
 
-def test_our_sentences_are_german_for_a_model_that_writes_german(visit: Visit, both: Path) -> None:
-    app = visit("pages/lab.py", both, lab="align", corpus="linked", sentences="10", **DE)
+def test_our_sentences_are_german_for_a_model_that_writes_german(
+    visit: Visit, model_folder: Path
+) -> None:
+    app = visit("pages/lab.py", model_folder, lab="align", corpus="linked", sentences="10", **DE)
     shown_ones = "\n".join(block.value for block in app.code)
-    wanted = Corpus.linked("de").sentences
-    assert f"{wanted[0].source}\n    {wanted[0].target}" in shown_ones
+    expected = Corpus.linked("de").sentences
+    assert f"{expected[0].source}\n    {expected[0].target}" in shown_ones
     assert "10 with gold links" in words(app)
 
 
-def test_far_places_without_our_french(visit: Visit, both: Path) -> None:
+def test_far_places_without_our_french(visit: Visit, model_folder: Path) -> None:
     far = "so for this model its own translations are used instead"
-    assert far not in words(visit("pages/positions.py", both, topic="far"))
-    assert far in words(visit("pages/positions.py", both, topic="far", **DE))
+    assert far not in words(visit("pages/positions.py", model_folder, topic="far"))
+    assert far in words(visit("pages/positions.py", model_folder, topic="far", **DE))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """checkpoints/ with an imported model alone."""
-    found = tmp_path_factory.mktemp("app") / "checkpoints"
-    marian.save(found.parent / "opus-mt-en-fr", trained=True)
-    import_folder(found.parent / "opus-mt-en-fr", found / "imported")
-    return found
+    checkpoint_folder = tmp_path_factory.mktemp("app") / "checkpoints"
+    marian.save(checkpoint_folder.parent / "opus-mt-en-fr", trained=True)
+    import_folder(checkpoint_folder.parent / "opus-mt-en-fr", checkpoint_folder / "imported")
+    return checkpoint_folder
 
 
 @pytest.mark.parametrize(

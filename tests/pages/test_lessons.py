@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import ROOT, Visit, messages, told, view
+from tests.pages.conftest import ROOT, Visit, messages, view, visible_text
 from transformer.languages import front_matter
 from transformer.ui.pages.translate import Translate
 from transformer.ui.shell.registry import PAGES
@@ -37,8 +37,8 @@ OLD_PAGES = (
     *("inside", "why", "train"),
 )
 """Where the nineteen lessons of old addresses were."""
-verdict = partial(told, kinds=("success", "info"))
-words = partial(told, kinds=("markdown", "caption"))
+verdict = partial(visible_text, kinds=("success", "info"))
+words = partial(visible_text, kinds=("markdown", "caption"))
 
 
 def ready(name: str) -> PreparedLesson:
@@ -57,38 +57,39 @@ def guess(app: AppTest, name: str, number: int) -> None:
 
 @pytest.mark.parametrize("name", ["umbrella", "rest", "scale", "cosine", "reverse", "shifted"])
 def test_a_guess_comes_before_the_answer_and_the_answer_says_why(visit: Visit, name: str) -> None:
-    one, found = BY_NAME[name], ready(name)
-    if found.question is None:
-        pytest.skip(f"no model here shows it: {found.missing}")
+    lesson, prepared = BY_NAME[name], ready(name)
+    if prepared.question is None:
+        pytest.skip(f"no model here shows it: {prepared.missing}")
     app = shipped(visit, name)
     assert messages(app) == []
     assert app.title[0].value == "Lessons"
-    assert one.text in words(app)
-    assert one.question in words(app)
+    assert lesson.text in words(app)
+    assert lesson.question in words(app)
     assert not verdict(app)
-    assert found.question.answer not in words(app)
-    right = found.question.correct
-    wrong = next(n for n in range(len(found.question.options)) if n != right)
+    assert prepared.question.answer not in words(app)
+    right = prepared.question.correct
+    wrong = next(n for n in range(len(prepared.question.options)) if n != right)
     guess(app, name, wrong)
-    assert found.question.options[wrong].feedback in verdict(app)
-    assert found.question.answer.replace("\\", "") in verdict(app)
+    assert prepared.question.options[wrong].feedback in verdict(app)
+    assert prepared.question.answer.replace("\\", "") in verdict(app)
     assert "Correct" not in verdict(app)
-    assert app.title[0].value == PAGES[one.page].title
-    shown = view(app)
+    assert app.title[0].value == PAGES[lesson.page].title
+    displayed = view(app)
     assert all(
-        getattr(shown, field) == value for field, value in found.question.answer_fields.items()
+        getattr(displayed, field) == value
+        for field, value in prepared.question.answer_fields.items()
     )
-    assert shown.lesson == name
-    if not one.task:
-        assert shown.text == found.text
+    assert displayed.lesson == name
+    if not lesson.task:
+        assert displayed.text == prepared.text
     assert "0 of 1 correct" in words(app)
 
 
 def test_a_right_guess_is_told_and_counted(visit: Visit) -> None:
-    found = ready("scale")
-    assert found.question is not None
+    prepared = ready("scale")
+    assert prepared.question is not None
     app = shipped(visit, "scale")
-    guess(app, "scale", found.question.correct)
+    guess(app, "scale", prepared.question.correct)
     assert "**Correct.**" in verdict(app)
     assert "1 of 1 correct" in words(app)
     app.button("lesson-all").click().run()
@@ -99,34 +100,34 @@ def test_a_right_guess_is_told_and_counted(visit: Visit) -> None:
 
 
 def test_something_found_on_the_page_may_be_asked_again_but_counts_once(visit: Visit) -> None:
-    found = ready("back")
-    if found.question is None:
-        pytest.skip(f"no model here shows it: {found.missing}")
+    prepared = ready("back")
+    if prepared.question is None:
+        pytest.skip(f"no model here shows it: {prepared.missing}")
     app = shipped(visit, "back", "pages/attention.py")
     assert app.title[0].value == "Attention"
-    assert all(getattr(view(app), k) == v for k, v in found.question.start_fields.items())
+    assert all(getattr(view(app), k) == v for k, v in prepared.question.start_fields.items())
     app.button("check-back").click().run()
     assert "look for more than half" in messages(app)[0]
-    assert found.question.answer not in verdict(app)
-    kept = app.session_state["view"]
-    for field, value in found.question.answer_fields.items():
-        owner = "View" if field in kept["View"] else "Attention"
-        app.session_state["view"] = {**kept, owner: {**kept[owner], field: value}}
-        kept = app.session_state["view"]
+    assert prepared.question.answer not in verdict(app)
+    stored_view = app.session_state["view"]
+    for field, value in prepared.question.answer_fields.items():
+        owner = "View" if field in stored_view["View"] else "Attention"
+        app.session_state["view"] = {**stored_view, owner: {**stored_view[owner], field: value}}
+        stored_view = app.session_state["view"]
     app.button("check-back").click().run()
     assert "**Correct.**" in verdict(app)
-    assert found.question.answer in verdict(app)
+    assert prepared.question.answer in verdict(app)
     assert "0 of 1 correct" in words(app)
 
 
 def test_who_gives_up_is_shown_one(visit: Visit) -> None:
-    found = ready("off")
-    if found.question is None:
-        pytest.skip(f"no model here shows it: {found.missing}")
+    prepared = ready("off")
+    if prepared.question is None:
+        pytest.skip(f"no model here shows it: {prepared.missing}")
     app = shipped(visit, "off", "pages/lab.py")
     app.button("show-off").click().run()
-    assert view(app).off == found.question.answer_fields["off"] != ""
-    assert found.question.answer in verdict(app)
+    assert view(app).off == prepared.question.answer_fields["off"] != ""
+    assert prepared.question.answer in verdict(app)
     app.button("check-off").click().run()
     assert "**Correct.**" in verdict(app)
     assert "0 of 1 correct" in words(app)
@@ -135,7 +136,7 @@ def test_who_gives_up_is_shown_one(visit: Visit) -> None:
 def test_the_list_has_them_all_and_begins_with_the_first(visit: Visit) -> None:
     app = visit(LIST)
     labels = [button.label for button in app.button]
-    assert all(f"{course.number(one)}. {one.title}" in labels for one in LESSONS)
+    assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
     app.button("begin").click().run()
     assert f"Lesson 1 of {len(CORE)}" in words(app)
 
@@ -143,16 +144,16 @@ def test_the_list_has_them_all_and_begins_with_the_first(visit: Visit) -> None:
 @pytest.mark.parametrize("walk", [CORE, EXTRA], ids=["core", "more"])
 def test_from_the_first_to_the_end(visit: Visit, walk: tuple[Lesson, ...]) -> None:
     app = visit(LIST, lesson=walk[0].name)  # a model that was never trained: most is missing
-    for one in walk:
+    for lesson in walk:
         assert not app.exception
         assert messages(app) == []
-        assert f"{walk.index(one) + 1} of {len(walk)}" in words(app)
-        assert one.title in words(app)
-        assert ("lesson-before" in [b.key for b in app.button]) == (one is not walk[0])
+        assert f"{walk.index(lesson) + 1} of {len(walk)}" in words(app)
+        assert lesson.title in words(app)
+        assert ("lesson-before" in [b.key for b in app.button]) == (lesson is not walk[0])
         app.button("lesson-next").click().run()
     assert following(walk[-1].name) == "end"
     assert "End of the course" in [box.value for box in app.header]
-    assert all(one.takeaway in words(app) for one in CORE)
+    assert all(lesson.takeaway in words(app) for lesson in CORE)
     assert "**0 correct at the first attempt**" in words(app)
 
 
@@ -172,11 +173,11 @@ def test_every_matter_of_the_old_course_has_a_step() -> None:
     assert [*OLD_NUMBERS] == [str(n) for n in range(1, 20)]
     assert len(set(OLD_NUMBERS.values())) == 19
     # All but one are shown on the page on which they were: it is the matter that has not moved.
-    there = [
+    present = [
         BY_NAME[name].page == f"pages/{page}.py"
         for name, page in zip(OLD_NUMBERS.values(), OLD_PAGES, strict=True)
     ]
-    assert all(there)
+    assert all(present)
 
 
 def test_the_lessons_keep_to_the_language_that_is_looked_at(
@@ -186,13 +187,13 @@ def test_the_lessons_keep_to_the_language_that_is_looked_at(
     for name in ("en-de", "en-fr", "fr-en"):
         shutil.copytree(checkpoints / "tiny", folder / name)
         (folder / name / "README.md").write_text(front_matter(name.split("-")) + "# A tiny model\n")
-    for model, kept in {"en-de": "en-de", "": "", "fr-en": ""}.items():
+    for model, lesson_model in {"en-de": "en-de", "": "", "fr-en": ""}.items():
         # A model that cannot read the lessons' sentence is left for the first one.
         app = visit("pages/translate.py", folder, **({"model": model} if model else {}))
         app.session_state["lesson_opened"] = "norm"
         app.session_state["view"]["View"]["lesson"] = "norm"
         app.run()
-        assert view(app).model == kept
+        assert view(app).model == lesson_model
 
 
 def test_elsewhere_there_is_a_way_back_to_its_view(visit: Visit) -> None:
@@ -247,7 +248,7 @@ def test_without_a_model_the_list_is_there_and_a_lesson_says_what_is_missing(
     empty.mkdir()
     app = visit(LIST, empty)
     labels = [button.label for button in app.button]
-    assert all(f"{course.number(one)}. {one.title}" in labels for one in LESSONS)
+    assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
     app.button("begin").click().run()
     assert not app.exception
     assert "No model here" in verdict(app)

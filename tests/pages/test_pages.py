@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.pages.conftest import ROOT, Visit, messages, shown, view
+from tests.pages.conftest import ROOT, Visit, component_data, messages, view
 from transformer import Translator
 from transformer.ui.services import model_list, models
 from transformer.ui.shell.registry import HOME, PAGES
 
-OURS = ("pages/translate.py", "pages/attention.py")
-READING = (HOME, *OURS)
+TRANSLATING_PAGES = ("pages/translate.py", "pages/attention.py")
+READING = (HOME, *TRANSLATING_PAGES)
 
 
 def test_every_file_of_a_page_is_in_the_list_of_pages() -> None:
@@ -26,9 +26,9 @@ def test_every_file_of_a_page_is_in_the_list_of_pages() -> None:
 def test_a_page_opens_by_its_address_with_the_way_around(visit: Visit, page: str) -> None:
     app = visit(page)
     assert len(app.title) == 1
-    ways = [link.proto.label for link in app.get("page_link")]
-    named = [one.title for file, one in PAGES.items() if one.in_navigation or file == page]
-    assert ways[: len(named)] == named
+    labels = [link.proto.label for link in app.get("page_link")]
+    named = [entry.title for file, entry in PAGES.items() if entry.in_navigation or file == page]
+    assert labels[: len(named)] == named
     assert not messages(app)
     assert dict(app.query_params).keys() <= {*PAGES[page].view.fields()}
 
@@ -46,7 +46,7 @@ def test_without_a_checkpoint_a_page_says_what_to_do(
         assert str(tmp_path) not in words
         assert "HEADS_UP_CHECKPOINTS" in words
         assert "python -m transformer train" in words
-        assert not shown(app)
+        assert not component_data(app)
 
 
 @pytest.mark.parametrize("page", READING)
@@ -73,7 +73,7 @@ def test_a_broken_checkpoint_is_named_in_the_list_and_never_the_first_choice(
     (tmp_path / "b-of-a-list" / "config.json").write_text("[]")
     app = visit("pages/translate.py", tmp_path)
     assert not messages(app)
-    (choice,) = (one for one in app.selectbox if one.label == "Model")
+    (choice,) = (element for element in app.selectbox if element.label == "Model")
     assert choice.value == "whole"
     assert choice.options == [
         "a-cut-one (cannot be opened)",
@@ -97,25 +97,25 @@ def test_the_translation_and_its_steps_are_those_of_the_translator(
 ) -> None:
     text = "The baker paints a boat."
     app = visit("pages/translate.py", text=text, method="beam", beam_size="3", exact="1")
-    sentence, table = shown(app)
-    wanted = translator.translate(text, method="beam", beam_size=3, length_penalty=0.6)
-    assert sentence["text"] == wanted.text
-    assert sentence["tokens"] == list(wanted.tokens)
-    assert [step["chosen"]["token"] for step in table["steps"]] == list(wanted.tokens)
+    sentence, table = component_data(app)
+    expected = translator.translate(text, method="beam", beam_size=3, length_penalty=0.6)
+    assert sentence["text"] == expected.text
+    assert sentence["tokens"] == list(expected.tokens)
+    assert [step["chosen"]["token"] for step in table["steps"]] == list(expected.tokens)
     first = table["steps"][0]
     assert first["input"] == ["<s>"]
     assert [c["token"] for c in first["candidates"]] == [
-        c.token for c in wanted.steps[0].candidates
+        c.token for c in expected.steps[0].candidates
     ]
 
 
 def test_a_translation_of_ones_own_is_scored(visit: Visit) -> None:
     app = visit("pages/translate.py", method="forced", exact="1")
     assert "Write your own translation" in app.info[0].value
-    assert not shown(app)
+    assert not component_data(app)
     app.text_input[1].set_value("Le pilote vend un bateau.").run()
     assert not app.info
-    sentence, table = shown(app)
+    sentence, table = component_data(app)
     assert sentence["text"] == "Le pilote vend un bateau."
     assert len(table["steps"]) == len(sentence["tokens"])
     assert table["steps"][-1]["last"]
@@ -123,24 +123,24 @@ def test_a_translation_of_ones_own_is_scored(visit: Visit) -> None:
 
 def test_sampling_repeats_with_its_seed(visit: Visit) -> None:
     app = visit("pages/translate.py", method="sample", seed="5")
-    first = shown(app)[0]["text"]
-    assert shown(app.number_input[0].set_value(6).run())[0]["text"] != first
-    assert shown(app.number_input[0].set_value(5).run())[0]["text"] == first
+    first = component_data(app)[0]["text"]
+    assert component_data(app.number_input[0].set_value(6).run())[0]["text"] != first
+    assert component_data(app.number_input[0].set_value(5).run())[0]["text"] == first
     assert view(app).seed == 5
 
 
-@pytest.mark.parametrize("page", OURS)
+@pytest.mark.parametrize("page", TRANSLATING_PAGES)
 def test_an_empty_sentence_explains_itself(visit: Visit, page: str) -> None:
     app = visit(page)
     app.text_input[0].set_value("   ").run()
     assert messages(app) == ["There is no text to translate; write a sentence first."]
-    assert not shown(app)
+    assert not component_data(app)
     app.text_input[0].set_value("She hides the lamp.").run()
     assert not messages(app)
-    assert shown(app)
+    assert component_data(app)
 
 
-@pytest.mark.parametrize("page", OURS)
+@pytest.mark.parametrize("page", TRANSLATING_PAGES)
 def test_a_text_that_is_too_long_is_refused_with_both_numbers(visit: Visit, page: str) -> None:
     app = visit(page, text="the lamp " * 2500)
     assert len(messages(app)) == 1
@@ -157,7 +157,7 @@ def test_a_broken_link_says_what_is_wrong_and_shows_the_rest(visit: Visit) -> No
         "There is no layer 77 in this model; it has 2, from 0 to 1.",
     ]
     assert (view(app).text, view(app).kind, view(app).layer) == ("She hides books.", "encoder", 1)
-    assert shown(app)[0]["start"]["kind"] == "encoder"
+    assert component_data(app)[0]["start"]["kind"] == "encoder"
     assert dict(app.query_params) == {"text": "She hides books.", "kind": "encoder", "layer": "1"}
 
 
@@ -165,7 +165,7 @@ def test_an_unknown_model_is_named_beside_those_there_are(visit: Visit) -> None:
     app = visit("pages/attention.py", model="![x](http://there)")
     assert "There is no checkpoint '![x](http://there)'; this app has tiny." in messages(app)[0]
     assert "![x](" not in app.warning[0].value
-    assert shown(app)
+    assert component_data(app)
 
 
 def test_model_and_sentence_stay_when_the_page_changes(
@@ -185,7 +185,7 @@ def test_model_and_sentence_stay_when_the_page_changes(
     assert dict(app.query_params) == {"model": "second", "text": "A pilot finds bread."}
 
 
-@pytest.mark.parametrize("page", OURS)
+@pytest.mark.parametrize("page", TRANSLATING_PAGES)
 def test_an_example_is_taken_with_one_click(visit: Visit, page: str) -> None:
     app = visit(page)
     example = app.button_group[0].options[1]
@@ -199,18 +199,18 @@ def test_a_candidate_is_taken_on_translate_and_given_back(
 ) -> None:
     text = "The baker paints a boat."
     plain = translator.translate(text)
-    taken = next(c for c in plain.steps[1].candidates if c.id != plain.ids[1])
-    wanted = translator.translate(text, prefix=[plain.ids[0], taken.id])
-    app = visit("pages/translate.py", text=text, force=f"1:{taken.id}", exact="1")
-    sentence, table = shown(app)
-    assert sentence["text"] == wanted.text
+    forced = next(c for c in plain.steps[1].candidates if c.id != plain.ids[1])
+    expected = translator.translate(text, prefix=[plain.ids[0], forced.id])
+    app = visit("pages/translate.py", text=text, force=f"1:{forced.id}", exact="1")
+    sentence, table = component_data(app)
+    assert sentence["text"] == expected.text
     assert table["live"]
     assert [step.get("forced", False) for step in table["steps"]].index(True) == 1
     assert [step["takes"] for step in table["steps"]][:3] == [True, True, False]
     next(button for button in app.button if button.label == "Undo").click().run()
-    assert shown(app)[0]["text"] == plain.text
+    assert component_data(app)[0]["text"] == plain.text
     assert view(app).force == ""
-    app = visit("pages/translate.py", text=text, force=f"1:{taken.id}")
+    app = visit("pages/translate.py", text=text, force=f"1:{forced.id}")
     app.text_input[0].set_value("She hides the lamp.").run()
     assert view(app).force == ""  # it was of the other sentence
     assert not messages(app)
@@ -224,8 +224,8 @@ def test_any_text_is_only_text(visit: Visit, text: str) -> None:
     app = visit("pages/translate.py", text=text)
     assert not messages(app)
     assert app.text_input[0].value == text
-    assert shown(app)[0]["source_tokens"][-1] == "</s>"
-    side = shown(app.switch_page("pages/attention.py").run())[0]["sides"][0]
+    assert component_data(app)[0]["source_tokens"][-1] == "</s>"
+    side = component_data(app.switch_page("pages/attention.py").run())[0]["sides"][0]
     assert side["src"]["tokens"][-1] == "</s>"
 
 
@@ -238,10 +238,14 @@ def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, translator: Tran
     shares /= shares.sum(axis=-1, keepdims=True)
     rows = zip(shares, trace.predicted_ids, strict=True)
     before = [row[row > row[piece]].sum() for row, piece in rows]
-    steps = shown(visit("pages/translate.py", text=text, method="sample", **options))[1]["steps"]
+    steps = component_data(visit("pages/translate.py", text=text, method="sample", **options))[1][
+        "steps"
+    ]
     assert [step.get("tail") for step in steps] == [
         pytest.approx(share, abs=1e-4) if share >= 0.9 else None for share in before
     ]
     assert any("tail" in step for step in steps)
-    plain = shown(visit("pages/translate.py", text=text, method="sample", exact="1"))[1]["steps"]
+    plain = component_data(visit("pages/translate.py", text=text, method="sample", exact="1"))[1][
+        "steps"
+    ]
     assert not any("tail" in step for step in plain)  # the top 0.9 alone is drawn from

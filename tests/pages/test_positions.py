@@ -26,11 +26,11 @@ from transformer.ui.pages.positions import TABS, TOPICS, extrapolation, position
 PAGE = "pages/positions.py"
 
 
-def told(app: AppTest) -> str:
+def page_content(app: AppTest) -> str:
     """All that is written on the page, tables included."""
     parts = [*app.markdown, *app.caption, *app.info, *app.warning, *app.metric]
-    text = [f"{getattr(one, 'label', '')} {one.value}" for one in parts]
-    return "\n".join(text + [one.proto.body for one in app.get("html")]).replace("\\", "")
+    text = [f"{getattr(element, 'label', '')} {element.value}" for element in parts]
+    return "\n".join(text + [element.proto.body for element in app.get("html")]).replace("\\", "")
 
 
 def put(path: Path, kind: str, **shape: Any) -> None:
@@ -43,10 +43,10 @@ def put(path: Path, kind: str, **shape: Any) -> None:
         model = Transformer(config).eval()
     path.mkdir(parents=True)
     save_checkpoint(path / "checkpoint", model, vocabulary, "# A model\n")
-    told = make_run_config(
+    run = make_run_config(
         "reverse", settings={"positions": kind}, options={"longest": 6}, title=path.name
     )
-    (path / "config.json").write_text(json.dumps(told.to_dict()), encoding="utf-8")
+    (path / "config.json").write_text(json.dumps(run.to_dict()), encoding="utf-8")
     (path / "state.json").write_text('{"status": "finished", "step": 1}', encoding="utf-8")
 
 
@@ -81,7 +81,7 @@ def test_any_sentence_is_only_a_sentence(visit: Visit, topic: str) -> None:
 
 def test_a_long_sentence_is_drawn_in_part_or_refused(visit: Visit) -> None:
     app = visit(PAGE, topic="matrix", text="the lamp " * 100)
-    assert "the first 72 are drawn" in told(app)
+    assert "the first 72 are drawn" in page_content(app)
     app.button_group[0].set_value("In this model").run()
     app.button_group[1].set_value("parts").run()
     assert messages(app) == ["This figure supports up to 100 tokens; shorten the sentence."]
@@ -100,12 +100,12 @@ def test_the_matrix_has_the_sentence_on_it(visit: Visit, vocabulary: Vocabulary)
     pieces = vocabulary.tokens(vocabulary.encode(text))
     labels = {}
     for side in ("source", "target"):
-        shown = visit(PAGE, topic="matrix", side=side, text=text, exact="1")
-        (chart,) = charts(shown)
+        displayed = visit(PAGE, topic="matrix", side=side, text=text, exact="1")
+        (chart,) = charts(displayed)
         labels[side] = chart["layout"]["yaxis"]["ticktext"]
         assert chart["layout"]["xaxis"]["title"]["text"] == "dimension"
-    wanted = [f"{at} {escape(piece)}" for at, piece in enumerate(pieces)]
-    assert labels["source"][: len(pieces)] == wanted
+    expected = [f"{at} {escape(piece)}" for at, piece in enumerate(pieces)]
+    assert labels["source"][: len(pieces)] == expected
     assert labels["target"][0] == "0 &lt;s&gt;"
 
 
@@ -115,7 +115,7 @@ def test_waves_are_chosen_and_stand_in_the_address(visit: Visit) -> None:
     app.multiselect[0].set_value([5]).run()
     assert view(app).waves == "5"
     assert [trace["name"] for trace in charts(app)[0]["data"]] == ["dimension 5"]
-    assert "cos(pos / 10000^(4/64))" in told(app)
+    assert "cos(pos / 10000^(4/64))" in page_content(app)
     app.multiselect[0].set_value([]).run()
     assert len(charts(app)[0]["data"]) == 3
 
@@ -130,17 +130,17 @@ def test_waves_that_there_are_not_are_named(visit: Visit, waves: str) -> None:
 def test_the_shift_is_checked_everywhere(visit: Visit, k: int) -> None:
     app = visit(PAGE, topic="shift", shift=str(k))
     assert app.slider[0].value == k
-    values = {one.label: one.value for one in app.metric}
+    values = {element.label: element.value for element in app.metric}
     assert values["Positions checked"] == str(512 - abs(k))
     assert float(values["Largest error, float32"]) < 1e-6
     assert float(values["Largest error, float64"]) < 1e-12
-    assert f"to position **{abs(k) + k}**" in told(app)
+    assert f"to position **{abs(k) + k}**" in page_content(app)
 
 
 def test_the_slip_is_told_in_numbers(visit: Visit) -> None:
     app = visit(PAGE, topic="slip", shift="7")
     assert len(charts(app)) == 3
-    page = told(app)
+    page = page_content(app)
     row = re.search(r"matrix of any kind</th><td>(.*?)</td><td>(.*?)</td>", page)
     assert row
     assert float(row[1]) < 1e-9
@@ -151,7 +151,7 @@ def test_the_slip_is_told_in_numbers(visit: Visit) -> None:
 def test_the_lengths_are_those_of_the_vectors(visit: Visit) -> None:
     app = visit(PAGE, topic="added", text="The baker paints a boat.")
     assert len(charts(app)) == 2
-    page = told(app)
+    page = page_content(app)
     assert page.count("5.66") > 10  # √(64/2), of every place
     assert "1 start" in page
 
@@ -160,13 +160,13 @@ def test_a_head_is_chosen_and_can_be_followed(visit: Visit) -> None:
     app = visit(PAGE, topic="parts", side="target", exact="1")
     head = view(app).head
     assert head >= 0
-    first, *_, whole = charts(app)
+    first, *_, sum_chart = charts(app)
     assert first["layout"]["yaxis"]["ticktext"][0] == f"head {head}"
     assert len(charts(app)) == 6
-    assert whole["layout"]["title"]["text"].startswith("sum of all four")
+    assert sum_chart["layout"]["title"]["text"].startswith("sum of all four")
     app.selectbox[0].select((head + 1) % 4).run()
     assert view(app).head == (head + 1) % 4
-    error = re.search(r"largest difference ([\d.e+-]+)\. This", told(app))
+    error = re.search(r"largest difference ([\d.e+-]+)\. This", page_content(app))
     assert error
     assert float(error[1]) < 1e-4
     app.button_group[-1].set_value("attention").run()
@@ -188,15 +188,15 @@ def test_without_a_learned_model_a_click_trains_a_pair(
 ) -> None:
     app = visit(PAGE, topic=topic)
     app.button("positions-train").click().run()
-    found = {run.name: jobs.folder(run.name).config().to_dict()["model"] for run in jobs.runs()}
-    kinds = {name: model["positions"] for name, model in found.items()}
+    configs = {run.name: jobs.folder(run.name).config().to_dict()["model"] for run in jobs.runs()}
+    kinds = {name: model["positions"] for name, model in configs.items()}
     assert sorted(kinds.values()) == ["learned", "sinusoidal"]
     assert kinds[view(app).learned] == "learned"
     assert kinds[view(app).run] == "sinusoidal"
-    assert found[view(app).learned]["max_len"] == position_models.MAX_LEN
-    assert "positions-train" not in {one.key for one in app.button}
-    again = visit(PAGE, topic=topic, learned=view(app).learned, run=view(app).run)  # a reload
-    assert "positions-train" not in {one.key for one in again.button}
+    assert configs[view(app).learned]["max_len"] == position_models.MAX_LEN
+    assert "positions-train" not in {element.key for element in app.button}
+    reloaded = visit(PAGE, topic=topic, learned=view(app).learned, run=view(app).run)  # a reload
+    assert "positions-train" not in {element.key for element in reloaded.button}
 
 
 def test_a_pair_that_cannot_be_trained_is_a_sentence(visit: Visit, jobs: Jobs) -> None:
@@ -218,13 +218,13 @@ def test_learned_positions_stand_beside_sinusoids(visit: Visit, jobs: Jobs, tmp_
     assert [trace["name"] for trace in fit["data"]] == ["learned", "random numbers"]
     assert alike["data"]
     assert sines["data"]
-    assert "Training used the first 7 positions" in told(app)
+    assert "Training used the first 7 positions" in page_content(app)
 
 
 def test_a_learned_table_that_met_little_says_so(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
     put(tmp_path / "runs" / "short", "learned", max_len=4)
     app = visit(PAGE, topic="learned", learned="short")
-    assert "Training used only 4 positions" in told(app)
+    assert "Training used only 4 positions" in page_content(app)
     assert len(charts(app)) == 2
 
 
@@ -235,7 +235,7 @@ def test_every_length_is_measured_and_kept(visit: Visit, jobs: Jobs, tmp_path: P
     measure(app, "Measure every length")
     (chart,) = charts(app)
     assert [trace["name"] for trace in chart["data"]] == ["learned", "sinusoidal"]
-    page = told(app)
+    page = page_content(app)
     assert "cannot read 12 symbols" in page
     assert "The text has 13 pieces; at most 12 can be translated at once." in page
     assert page.count("no vector") == 9 + 1  # nine lengths, and why
@@ -251,7 +251,7 @@ def test_far_places_are_measured_for_a_language(
     measure(app, "Measure later positions")
     (chart,) = charts(app)
     assert len(chart["data"]) == 3
-    assert "at most 512 can be translated at once" in told(app)
+    assert "at most 512 can be translated at once" in page_content(app)
 
 
 def test_a_broken_learned_checkpoint_is_a_message(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
@@ -262,11 +262,11 @@ def test_a_broken_learned_checkpoint_is_a_message(visit: Visit, jobs: Jobs, tmp_
     assert "1000 bytes" in messages(app)[0]
     shutil.rmtree(tmp_path / "runs" / "by-heart")
     app = visit(PAGE, topic="learned", **named)
-    assert "No model here has learned positions yet" in told(app)
+    assert "No model here has learned positions yet" in page_content(app)
 
 
 def test_without_learned_positions_the_page_shows_sinusoids(visit: Visit) -> None:
     app = visit(PAGE, topic="learned")
     assert not messages(app)
     assert len(charts(app)) == 2
-    assert "For comparison: sinusoids" in told(app)
+    assert "For comparison: sinusoids" in page_content(app)

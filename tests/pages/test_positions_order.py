@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.pages.conftest import Visit, charts, messages, told, view
+from tests.pages.conftest import Visit, charts, messages, view, visible_text
 from transformer import Translator
 from transformer.analysis.positions import ORDER_PAIR, reordered
 from transformer.ui.pages.positions import TABS, TOPICS
@@ -15,25 +15,25 @@ PAGE = "pages/positions.py"
 
 
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
-    found = reordered(translator, *ORDER_PAIR)
+    result = reordered(translator, *ORDER_PAIR)
     # Sums in another order: a few roundings of float32, against differences of the order of one.
-    assert found.max_differences["without"] < 1e-4 < found.max_differences["with"]
-    np.testing.assert_allclose(found.cosines["without"], 1.0, atol=1e-6)
-    assert min(found.cosines["with"]) < 0.999
+    assert result.max_differences["without"] < 1e-4 < result.max_differences["with"]
+    np.testing.assert_allclose(result.cosines["without"], 1.0, atol=1e-6)
+    assert min(result.cosines["with"]) < 0.999
     model, ids = translator.model, translator.vocabulary.encode(ORDER_PAIR[0])
     with torch.no_grad():  # with positions, by the model alone
         memory = model.encode(torch.tensor([[*ids, model.config.eos_id]]))[0].numpy()
-        other = translator.vocabulary.encode(ORDER_PAIR[1])
-        second = model.encode(torch.tensor([[*other, model.config.eos_id]]))[0].numpy()
-    piece = found.pieces[1]
+        second_ids = translator.vocabulary.encode(ORDER_PAIR[1])
+        second = model.encode(torch.tensor([[*second_ids, model.config.eos_id]]))[0].numpy()
+    piece = result.pieces[1]
     at, to = (
         ids.index(translator.vocabulary.id(piece)),
-        other.index(translator.vocabulary.id(piece)),
+        second_ids.index(translator.vocabulary.id(piece)),
     )
     a, b = memory[at].astype(float), second[to].astype(float)
     cosine = a @ b / np.linalg.norm(a) / np.linalg.norm(b)
-    assert found.cosines["with"][1] == pytest.approx(cosine, abs=1e-5)
-    assert found.translations["with"][0] == translator.translate(ORDER_PAIR[0]).text
+    assert result.cosines["with"][1] == pytest.approx(cosine, abs=1e-5)
+    assert result.translations["with"][0] == translator.translate(ORDER_PAIR[0]).text
 
 
 def test_sentences_of_other_words_are_refused(translator: Translator) -> None:
@@ -45,7 +45,7 @@ def test_it_opens_with_both_sentences_and_no_formula(visit: Visit) -> None:
     app = visit(PAGE)
     assert not messages(app)
     assert view(app).topic == "order"
-    table = told(app, kinds=["html"])
+    table = visible_text(app, kinds=["html"])
     assert all(text in table for text in ORDER_PAIR)
     (chart,) = charts(app)
     assert [trace["name"] for trace in chart["data"]] == ["with positions", "without"]
@@ -70,17 +70,17 @@ def test_clocks_turn_over_the_sentence_and_again(visit: Visit) -> None:
     assert not messages(app)
 
     def drawn() -> str:
-        found = [one.proto.body for one in app.get("html")]
-        return next(body for body in found if "data-turn" in body)
+        elements = [element.proto.body for element in app.get("html")]
+        return next(body for body in elements if "data-turn" in body)
 
     assert "<i>paints" not in drawn()
     assert 'data-turn="0"' in drawn()
-    next(one for one in app.button if one.label == "Replay").click().run()
+    next(button for button in app.button if button.label == "Replay").click().run()
     assert 'data-turn="1"' in drawn()
 
 
 def test_the_formula_stands_below_the_picture(visit: Visit) -> None:
     app = visit(PAGE, topic="matrix")
-    kinds = [one.type for one in app.main]  # all elements, in the order of the page
+    kinds = [setting.type for setting in app.main]  # all elements, in the order of the page
     assert kinds.index("plotly_chart") < kinds.index("latex")
     assert len(app.latex) == 2

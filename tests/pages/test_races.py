@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit, button, download_labels, told
+from tests.pages.conftest import Visit, button, download_labels, visible_text
 from transformer.analysis.table1.score_scale import measure
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.race_runs import race_runs, submit_race
@@ -21,17 +21,17 @@ from transformer.ui.services import live_jobs
 from transformer.ui.widgets.races import one_race
 
 PAGE = "pages/train.py"
-OTHER = "o" * 32
+OTHER_VISITOR = "o" * 32
 WHY = "pages/why.py"
 
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Jobs whose runs wait for ever, instead of the server's."""
-    made = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
-    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
+    service = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
+    monkeypatch.setattr(live_jobs, "jobs", lambda: service)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(1, 1, 1.0))
-    return made
+    return service
 
 
 def card(app: AppTest, race: str) -> Any:
@@ -54,46 +54,52 @@ def finish(jobs: Jobs, race_id: str, better: str, by: float = 0.5) -> None:
 def test_a_card_starts_all_runs_of_a_race_and_shows_it(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
     assert all(card(app, name) for name in RACES)
-    assert "9 settings × 3 seeds = 27 runs" in told(app)
+    assert "9 settings × 3 seeds = 27 runs" in visible_text(app)
     card(app, "warm-up").click().run()
     assert not app.exception
     (race_id,) = {run.race.id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
     assert len(race_runs(jobs, race_id)) == 6
-    assert RACES["warm-up"].question in told(app)
-    assert "number 1 in the queue" in told(app)
-    assert "number 6 in the queue" in told(app)
-    assert "a verdict needs 3 finished seeds of each side, and there are 0 and 0" in told(app)
+    assert RACES["warm-up"].question in visible_text(app)
+    assert "number 1 in the queue" in visible_text(app)
+    assert "number 6 in the queue" in visible_text(app)
+    assert "a verdict needs 3 finished seeds of each side, and there are 0 and 0" in visible_text(
+        app
+    )
 
 
 def test_fewer_seeds_are_fewer_runs(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
-    seeds = next(one for one in app.button_group if one.label == "Seeds of each setting")
-    assert "cannot reach a verdict" not in told(app)
+    seeds = next(
+        element for element in app.button_group if element.label == "Seeds of each setting"
+    )
+    assert "cannot reach a verdict" not in visible_text(app)
     seeds.set_value(1).run()
     # Said before the race is started, not after its last run.
-    assert "This race cannot reach a verdict: a verdict needs 3 seeds" in told(app)
-    assert "9 settings × 1 seed = 9 runs" in told(app)
+    assert "This race cannot reach a verdict: a verdict needs 3 seeds" in visible_text(app)
+    assert "9 settings × 1 seed = 9 runs" in visible_text(app)
     card(app, "scores").click().run()
     assert [run.race.seed for run in race_runs(jobs)] == [1] * 9
-    assert "too few seeds for a verdict, which needs 3" in told(app)
+    assert "too few seeds for a verdict, which needs 3" in visible_text(app)
 
 
 def test_a_race_that_does_not_fit_is_a_sentence(visit: Visit, jobs: Jobs) -> None:
-    submit_race(jobs, "scores", OTHER)
+    submit_race(jobs, "scores", OTHER_VISITOR)
     app = visit(PAGE)
     jobs.limits = Limits(queued=30)
     card(app, "scores").click().run()
     assert not app.exception
-    assert "The race has 27 runs and 27 runs are waiting and this app allows 30" in told(app)
+    assert "The race has 27 runs and 27 runs are waiting and this app allows 30" in visible_text(
+        app
+    )
     assert len(race_runs(jobs)) == 27
 
 
 def test_the_table_and_the_verdicts_are_those_of_the_runs(visit: Visit, jobs: Jobs) -> None:
-    race_id = submit_race(jobs, "positions", OTHER)
+    race_id = submit_race(jobs, "positions", OTHER_VISITOR)
     finish(jobs, race_id, better="sinusoidal")
     app = visit(PAGE, race=race_id)
-    text = told(app)
+    text = visible_text(app)
     assert "0.020 ± 0.010 (0.010 to 0.030)" in text  # of 0.01, 0.02, 0.03
     assert "0.520 ± 0.010 (0.510 to 0.530)" in text
     assert "98.0% ± 1.0% (97.0% to 99.0%)" in text
@@ -102,7 +108,7 @@ def test_the_table_and_the_verdicts_are_those_of_the_runs(visit: Visit, jobs: Jo
     assert sum("Holds" in word for word in words) == 2
     assert sum("Not shown" in word for word in words) == 1  # learned against none
     assert "Someone else's race" in text
-    assert [one.label for one in app.button] == ["Larger"]  # the frame's
+    assert [element.label for element in app.button] == ["Larger"]  # the frame's
     figures = app.get("plotly_chart")
     assert len(figures) == 1
     assert download_labels(app) == ["The table as CSV"]
@@ -114,7 +120,7 @@ def test_the_owner_stops_and_deletes_a_race(visit: Visit, jobs: Jobs) -> None:
     button(app, "Stop the whole race").click().run()
     assert not app.exception
     assert {run.info.status for run in race_runs(jobs)} == {"cancelled"}
-    assert "Stop the whole race" not in [one.label for one in app.button]
+    assert "Stop the whole race" not in [element.label for element in app.button]
     button(app, "Delete the race").click().run()
     assert not app.exception
     assert race_runs(jobs) == []
@@ -123,16 +129,16 @@ def test_the_owner_stops_and_deletes_a_race(visit: Visit, jobs: Jobs) -> None:
 
 def test_a_race_that_is_gone_is_a_sentence(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE, race="scores-00000000")
-    assert "There is no race 'scores-00000000'; it may have been deleted." in told(app)
+    assert "There is no race 'scores-00000000'; it may have been deleted." in visible_text(app)
 
 
 def test_races_of_others_are_listed_after_ones_own(visit: Visit, jobs: Jobs) -> None:
-    submit_race(jobs, "heads", OTHER, (1,))
+    submit_race(jobs, "heads", OTHER_VISITOR, (1,))
     app = visit(PAGE)
     links = [link.proto.label for link in app.get("page_link")]
     assert "**Heads**" in links
-    assert "someone else's" in told(app)
-    assert "0 of 4 runs ended" in told(app)
+    assert "someone else's" in visible_text(app)
+    assert "0 of 4 runs ended" in visible_text(app)
 
 
 def test_training_loss_is_drawn_as_means_of_ten_steps() -> None:
@@ -146,12 +152,12 @@ def test_training_loss_is_drawn_as_means_of_ten_steps() -> None:
 def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
     app = visit(WHY, part="scores", dk="16", seed="5")
     line = measure((16,), seed=5).set_index("score").loc["dot"]
-    assert f"<td>{line['variance']:.3g}</td><td>16</td>" in told(app)
-    assert f"saturated in **{line['still']:.0%}**" in told(app)
+    assert f"<td>{line['variance']:.3g}</td><td>16</td>" in visible_text(app)
+    assert f"saturated in **{line['still']:.0%}**" in visible_text(app)
     assert len(app.get("plotly_chart")) == 3 + 3 + 2
     assert "Heads of tiny" in [header.value for header in app.header]
-    assert "without 1/√d_k" in told(app)
-    (button,) = (one for one in app.button if one.label == "New sample")
+    assert "without 1/√d_k" in visible_text(app)
+    (button,) = (element for element in app.button if element.label == "New sample")
     button.click().run()
     assert not app.exception
     assert (app.query_params["seed"], app.query_params["dk"]) == ("6", "16")
@@ -159,11 +165,11 @@ def test_scores_are_measured_at_the_width_of_the_address(visit: Visit) -> None:
 
 def test_scores_without_a_model_or_a_sentence(visit: Visit, tmp_path: Path) -> None:
     app = visit(WHY, tmp_path / "empty", part="scores")
-    assert "No model is available. Train one to measure its heads here." in told(app)
+    assert "No model is available. Train one to measure its heads here." in visible_text(app)
     app = visit(WHY, part="scores", text=" ")
     assert app.warning
     app = visit(WHY, part="scores", dk="9999")
-    assert "must be a whole number from 1 to 1024" in told(app)
+    assert "must be a whole number from 1 to 1024" in visible_text(app)
 
 
 def start(app: AppTest) -> None:
@@ -173,13 +179,13 @@ def start(app: AppTest) -> None:
 
 def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
     app = visit(WHY, part="race")
-    assert "7 settings × 1 seed = 7 runs" in told(app)
+    assert "7 settings × 1 seed = 7 runs" in visible_text(app)
     start(app)
     (race_id,) = {run.race.id for run in race_runs(jobs)}
     assert app.query_params["race"] == race_id
     assert app.query_params["part"] == "race"
-    assert "number 5 in the queue" in told(app)
-    assert "Results appear after" in told(app)
+    assert "number 5 in the queue" in visible_text(app)
+    assert "Results appear after" in visible_text(app)
     for run in race_runs(jobs, race_id):
         far = 1.0 if run.race.entry == "self-attention" else 0.125
         look = {"step": run.info.steps, "valid_loss": 1.0, "sequence_accuracy": far}
@@ -190,35 +196,38 @@ def test_a_race_of_layers_is_started_shown_stopped_and_deleted(visit: Visit, job
         (path / "state.json").write_text(json.dumps(state))
     one_race._infos.clear()  # it keeps what it read for a second
     app.run()
-    assert "All 7 runs are finished." in told(app)
-    assert "<td>6 positions</td><td>100.0%</td><td>12.5%, chance 12.5%</td>" in told(app)
+    assert "All 7 runs are finished." in visible_text(app)
+    assert "<td>6 positions</td><td>100.0%</td><td>12.5%, chance 12.5%</td>" in visible_text(app)
     assert {*download_labels(app)} == {
         "Accuracy by distance as CSV",
         "The table as CSV",
     }
-    next(one for one in app.button if one.label == "Delete the race").click().run()
+    next(element for element in app.button if element.label == "Delete the race").click().run()
     assert not app.exception
     assert race_runs(jobs) == []
     assert "race" not in app.query_params
 
 
 def test_races_of_layers_alone_are_listed(visit: Visit, jobs: Jobs) -> None:
-    submit_race(jobs, "heads", OTHER, (1,))
-    race_id = submit_race(jobs, "layers", OTHER, (1,))
+    submit_race(jobs, "heads", OTHER_VISITOR, (1,))
+    race_id = submit_race(jobs, "layers", OTHER_VISITOR, (1,))
     app = visit(WHY, part="race")
     links = [link.proto for link in app.get("page_link")]
     labels = [link.label for link in links]
     assert "**Layers**" in labels
     assert "**Heads**" not in labels
-    assert f"race={race_id}" in next(one for one in links if one.label == "**Layers**").query_string
+    assert (
+        f"race={race_id}"
+        in next(race_link for race_link in links if race_link.label == "**Layers**").query_string
+    )
     app = visit(WHY, part="race", race="heads-1")  # another page's race is no business of this one
     assert "Start the race: layers" in [button.label for button in app.button]
     app = visit(WHY, part="race", race="layers-1")
-    assert "There is no race 'layers-1'; it may have been deleted." in told(app)
+    assert "There is no race 'layers-1'; it may have been deleted." in visible_text(app)
 
 
 def test_the_train_page_shows_a_run_that_left_no_model(visit: Visit, jobs: Jobs) -> None:
-    race_id = submit_race(jobs, "layers", OTHER, (1,))
+    race_id = submit_race(jobs, "layers", OTHER_VISITOR, (1,))
     run = race_runs(jobs, race_id)[0]
     path = jobs.folder(run.info.name).path
     lines: list[dict[str, Any]] = [
@@ -231,12 +240,12 @@ def test_the_train_page_shows_a_run_that_left_no_model(visit: Visit, jobs: Jobs)
     state = {"status": "finished", "reason": "by hand", "step": 1}
     (path / "state.json").write_text(json.dumps(state))
     app = visit("pages/train.py", run=run.info.name)
-    assert "This model labels positions and does not translate" in told(app)
-    assert "<td>c a f ·×3 1 2 3</td>" in told(app)
-    assert "Where its heads look" not in told(app)
-    assert "How one matrix moves" not in told(app)
+    assert "This model labels positions and does not translate" in visible_text(app)
+    assert "<td>c a f ·×3 1 2 3</td>" in visible_text(app)
+    assert "Where its heads look" not in visible_text(app)
+    assert "How one matrix moves" not in visible_text(app)
     app = visit("pages/train.py", race=race_id)
-    assert "Accuracy by distance" in told(app)
-    assert RACES["layers"].question in told(app)
+    assert "Accuracy by distance" in visible_text(app)
+    assert RACES["layers"].question in visible_text(app)
     app = visit("pages/translate.py", model=run.info.name)  # it is no checkpoint
-    assert "There is no checkpoint" in told(app)
+    assert "There is no checkpoint" in visible_text(app)

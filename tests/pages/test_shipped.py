@@ -12,7 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.jobs.conftest import Still
-from tests.pages.conftest import Visit, button, messages, shown, told, view
+from tests.pages.conftest import Visit, button, component_data, messages, view, visible_text
 from tests.pages.train_visits import labels, trained
 from transformer.jobs import Jobs, Limits
 from transformer.jobs.make_shipped import write_snapshot
@@ -43,43 +43,43 @@ def run_in(folder: Path, name: str, config: RunConfig) -> RunFolder:
 @pytest.fixture
 def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Checkpoints of which `tiny` is one, a toy, and early saves of `tiny`."""
-    made = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
-    toy = run_in(made / RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence"))
+    copy = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
+    toy = run_in(copy / RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence"))
     trained(toy.path)
     toy.append_metrics({"step": 2, "loss": 0.5})
     toy.append_metrics({"step": 2, "valid_loss": 0.4, "sequence_accuracy": 0.75})
     film = FilmRun(title="The training of tiny", checkpoint="tiny")
-    early = run_in(made / RUNS, "training", film)
+    early = run_in(copy / RUNS, "training", film)
     early.append_metrics({"step": 2, "valid_loss": 2.5, "bleu": 31.2})
     jobs = Jobs(
-        tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=made / RUNS
+        tmp_path / "runs", Limits(), executor=lambda queue, limits: Still(), shipped=copy / RUNS
     )
     monkeypatch.setattr(live_jobs, "jobs", lambda: jobs)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(7, 8, 9.0))
-    return made
+    return copy
 
 
 def test_the_train_page_offers_them_before_anybody_trained(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder)
-    assert "Trained runs" in told(app)
-    assert "step 2 · 75 % right" in told(app)
-    ways = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
-    assert "**Reverse a sequence**" in ways
-    assert "**The training of tiny**" in ways
-    assert ways.count("Open a trained one: reverse →") == 1  # on the card of its task
-    assert "You have no runs yet" in told(app)
-    assert "Other visitors' runs" not in told(app)
+    assert "Trained runs" in visible_text(app)
+    assert "step 2 · 75 % right" in visible_text(app)
+    labels = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
+    assert "**Reverse a sequence**" in labels
+    assert "**The training of tiny**" in labels
+    assert labels.count("Open a trained one: reverse →") == 1  # on the card of its task
+    assert "You have no runs yet" in visible_text(app)
+    assert "Other visitors' runs" not in visible_text(app)
 
 
 def test_one_is_shown_with_its_film_and_nothing_to_press(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder, run="toy-reverse")
     assert not messages(app)
-    assert "all 2 steps taken" in told(app).lower()
-    assert "Included with the app" in told(app)
-    assert "Someone else's" not in told(app)
+    assert "all 2 steps taken" in visible_text(app).lower()
+    assert "Included with the app" in visible_text(app)
+    assert "Someone else's" not in visible_text(app)
     assert not labels(app) & {"Resume", "Stop", "Pause", "Save now", "Delete it", "Delete …"}
-    assert [data["steps"] for data in shown(app) if "probes" in data] == [[0, 2]]
-    assert "held-out examples at step 1" in told(app)
+    assert [data["steps"] for data in component_data(app) if "probes" in data] == [[0, 2]]
+    assert "held-out examples at step 1" in visible_text(app)
     button(app, "Train a similar one").click().run()
     assert not app.exception
     assert view(app).run == ""
@@ -105,7 +105,7 @@ def test_early_saves_lead_to_the_checkpoint_that_came_of_them(visit: Visit, fold
     assert not messages(app)
     assert "Train a similar one" not in labels(app)
     assert [box.value for box in app.selectbox][:2] == ["loss", "bleu"]
-    assert [data["steps"] for data in shown(app) if "probes" in data] == [[0, 2]]
+    assert [data["steps"] for data in component_data(app) if "probes" in data] == [[0, 2]]
     app.button("go-pages/attention.py").click().run()
     assert not messages(app)
     assert view(app).model == "tiny"
@@ -121,7 +121,7 @@ def test_a_spoilt_one_is_left_out_and_closes_no_page(visit: Visit, folder: Path)
 
 
 def film(app: AppTest) -> dict[str, Any]:
-    return next(data for data in shown(app) if "probes" in data)
+    return next(data for data in component_data(app) if "probes" in data)
 
 
 def test_heads_stand_beside_the_curves_with_what_to_look_for(
@@ -130,8 +130,8 @@ def test_heads_stand_beside_the_curves_with_what_to_look_for(
 ) -> None:
     app = visit(PAGE, folder, run="toy-reverse")
     assert not messages(app)
-    assert TASKS["reverse"].look_for in told(app)
-    kinds = [[one.type for one in column] for column in app.columns]
+    assert TASKS["reverse"].look_for in visible_text(app)
+    kinds = [[setting.type for setting in column] for column in app.columns]
     [left] = [column for column in kinds if "bidi_component" in column]
     right = kinds[kinds.index(left) + 1]
     assert [kind for kind in right if kind in ("plotly_chart", "html")] == [
@@ -166,11 +166,11 @@ def test_a_trained_toy_says_what_it_knows_and_marks_what_it_never_saw(
         "pages/translate.py", folder, model="toy-reverse", text=f"{letters[0]} z {letters[1]}"
     )
     assert not messages(app)
-    assert f"It knows {len(letters)} symbols: {' '.join(letters)}." in told(app)
-    assert "Trained for 2 steps, 41 s." in told(app)
-    assert ":red-badge[z]" in told(app)
-    assert f":red-badge[{letters[0]}]" not in told(app)
-    assert "It knows" not in told(visit("pages/translate.py", folder, model="tiny"))
+    assert f"It knows {len(letters)} symbols: {' '.join(letters)}." in visible_text(app)
+    assert "Trained for 2 steps, 41 s." in visible_text(app)
+    assert ":red-badge[z]" in visible_text(app)
+    assert f":red-badge[{letters[0]}]" not in visible_text(app)
+    assert "It knows" not in visible_text(visit("pages/translate.py", folder, model="tiny"))
 
 
 @pytest.mark.parametrize("options", [{"letters": 99}, {"no": 1}])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.conftest import Visit, messages, told, view
+from tests.pages.conftest import Visit, messages, view, visible_text
 from tests.pages.train_visits import PAGE
 from transformer.jobs import Jobs, services
 from transformer.jobs.races import RACES
@@ -23,14 +23,14 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
     visit: Visit, jobs: Jobs
 ) -> None:
     app = visit(PAGE)
-    ways = [link.proto.label for link in app.get("page_link")]
-    always = [one.title for file, one in PAGES.items() if file != CLASS]
-    assert ways[: len(always)] == always
+    labels = [link.proto.label for link in app.get("page_link")]
+    always = [entry.title for file, entry in PAGES.items() if file != CLASS]
+    assert labels[: len(always)] == always
     for idea in ideas.IDEAS:
-        assert idea.title in told(app)
+        assert idea.title in visible_text(app)
         assert app.button(f"train-{idea.task}")
-    assert told(app).count("steps, about 9 s") == len(ideas.IDEAS)
-    assert "Click **Train** on one of the cards" in told(app)
+    assert visible_text(app).count("steps, about 9 s") == len(ideas.IDEAS)
+    assert "Click **Train** on one of the cards" in visible_text(app)
     assert not messages(app)
     assert not jobs.runs()
 
@@ -46,7 +46,7 @@ def test_one_click_on_an_idea_puts_its_run_in_line_and_shows_it(
     (run,) = jobs.runs()
     assert run.status == "queued"
     assert app.query_params["run"] == run.name == view(app).run
-    assert "First in the queue" in told(app)
+    assert "First in the queue" in visible_text(app)
     config = jobs.folder(run.name).config().to_dict()
     assert config["data"]["task"] == idea.task
     assert config["training"]["steps"] == default_settings(idea.task)["steps"]
@@ -64,21 +64,25 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
     lines = "".join(f"{json.dumps(step | {'share': s})}\n" for s in (0.2, 0.4))
     jobs.folder(running).metrics_path.write_text(lines)
     app = visit(PAGE, run=names[-1])
-    (left,) = (info.seconds_left for info in jobs.runs() if info.name == running)
-    assert left == pytest.approx(0.6 * 5 / 0.2)
-    assert f"Number 3 in the queue. Starts in about {15 + 2 * 9} s. You can close" in told(app)
+    (seconds_left,) = (info.seconds_left for info in jobs.runs() if info.name == running)
+    assert seconds_left == pytest.approx(0.6 * 5 / 0.2)
+    assert f"Number 3 in the queue. Starts in about {15 + 2 * 9} s. You can close" in visible_text(
+        app
+    )
     links = [link.proto.label for link in app.get("page_link")]
     assert "Meanwhile, watch **Copy it** train →" in links
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): "it cannot be told")
     services.close_all()
-    assert "Number 3 in the queue. You can close this page." in told(visit(PAGE, run=names[-1]))
+    assert "Number 3 in the queue. You can close this page." in visible_text(
+        visit(PAGE, run=names[-1])
+    )
 
 
 def test_the_french_idea_watches_adjectives_after_their_noun_and_before_it() -> None:
-    found = ideas.run_config(next(idea for idea in ideas.IDEAS if idea.task == "french")).probes
+    probes = ideas.run_config(next(idea for idea in ideas.IDEAS if idea.task == "french")).probes
     links = {e.src: dict(e.alignment or ()) for e in TASKS["french"].pairs(400, seed=11)}
-    places = [[links[src][n] for n in range(len(src.split()))] for src, _ in found]
-    in_order = [where == sorted(where) for where in places]
+    target_positions = [[links[src][n] for n in range(len(src.split()))] for src, _ in probes]
+    in_order = [where == sorted(where) for where in target_positions]
     assert in_order == [False, False, True, True]
 
 
@@ -95,7 +99,7 @@ def test_the_race_of_the_front_door_is_the_one_of_scores(
     assert len(jobs.runs()) == len(race.entries) * len(race.seeds)
     assert app.query_params["race"]
     app = visit(PAGE)
-    assert "You have no runs yet" in told(app), "its runs are listed as a race"
+    assert "You have no runs yet" in visible_text(app), "its runs are listed as a race"
 
 
 def test_a_limit_that_is_passed_by_the_click_is_said(visit: Visit, jobs: Jobs) -> None:
@@ -121,5 +125,9 @@ def test_a_limits_file_that_cannot_be_read_is_a_message(
 
 
 def test_the_buttons_of_the_ideas_have_names_of_their_own(visit: Visit) -> None:
-    labels = [one.label for one in visit("pages/train.py").button if one.key.startswith("train-")]
+    labels = [
+        element.label
+        for element in visit("pages/train.py").button
+        if element.key.startswith("train-")
+    ]
     assert len(set(labels)) == len(labels) > 1

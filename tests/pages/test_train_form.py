@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import streamlit as st
 
-from tests.pages.conftest import Visit, button, messages, told
+from tests.pages.conftest import Visit, button, messages, visible_text
 from tests.pages.train_visits import PAGE, PAIRS, TSV, form, labels, number, put
 from transformer.jobs import Jobs, count_parameters
 from transformer.model import Transformer
@@ -33,7 +33,7 @@ def test_the_form_is_there_whether_or_not_the_time_is_known(
 ) -> None:
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): found)
     app = form(visit(PAGE), "reverse")
-    assert written in told(app)
+    assert written in visible_text(app)
     assert not button(app, "Train").disabled
 
 
@@ -41,8 +41,8 @@ def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
     visit: Visit, jobs: Jobs
 ) -> None:
     app = form(visit(PAGE), "sort")
-    assert TASKS["sort"].explanation in told(app)
-    assert TASKS["sort"].look_for in told(app)
+    assert TASKS["sort"].explanation in visible_text(app)
+    assert TASKS["sort"].look_for in visible_text(app)
     assert number(app, "Steps").value == default_settings("sort")["steps"]
     number(app, "Steps").set_value(30).run()
     number(app, "Longest").set_value(4).run()
@@ -61,13 +61,13 @@ def test_what_the_form_says_once_more_when_it_is_closed_does_not_open_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a slow browser does, with its first look at the run."""
-    said: dict[str, Any] = {"task-1": "copy"}
-    monkeypatch.setattr(st, "session_state", said)
+    session: dict[str, Any] = {"task-1": "copy"}
+    monkeypatch.setattr(st, "session_state", session)
     setup._change_task("task-1")
     assert draft.current() is None
     draft.open_form("reverse")
     setup._change_task("task-1")
-    assert said["draft"] == draft.Draft("copy", number=2)
+    assert session["draft"] == draft.Draft("copy", number=2)
 
 
 def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
@@ -134,8 +134,11 @@ def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> Non
     put(jobs)
     app = form(visit(PAGE), "reverse")
     weights = count_parameters(make_run_config("reverse").model)
-    assert f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here" in told(app)
-    assert "here, after 1 other run in the queue" in told(app)
+    assert (
+        f"**{round(weights, -3):,}** weights · **600** steps · about **9 s** here"
+        in visible_text(app)
+    )
+    assert "here, after 1 other run in the queue" in visible_text(app)
     config = make_run_config("reverse").model
     assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
 
@@ -146,8 +149,8 @@ def test_own_pairs_are_seen_before_they_are_learned_from(visit: Visit, jobs: Job
     assert button(app, "Train").disabled
     app.text_area[0].set_value(TSV).run()
     assert not messages(app)
-    assert "30 pairs (a tab between source and target), 1 of them held out" in told(app)
-    assert "<td>cat 5</td><td>chat 5</td>" in told(app)
+    assert "30 pairs (a tab between source and target), 1 of them held out" in visible_text(app)
+    assert "<td>cat 5</td><td>chat 5</td>" in visible_text(app)
     button(app, "Train").click().run()
     (run,) = jobs.runs()
     assert jobs.folder(run.name).config().to_dict()["data"] == {"pairs": "pairs.tsv"}
@@ -211,10 +214,10 @@ def lines_of(form: str) -> str:
     ],
 )
 def test_pairs_are_read_in_every_layout_that_people_paste(text: str, layout: str) -> None:
-    found, said = own_pairs.read_with_layout(text, "The text", 5000)
-    assert found[-30:] == PAIRS
-    assert len(found) == 30 + text.startswith("| en")
-    assert said.startswith(layout)
+    read_pairs, layout_name = own_pairs.read_with_layout(text, "The text", 5000)
+    assert read_pairs[-30:] == PAIRS
+    assert len(read_pairs) == 30 + text.startswith("| en")
+    assert layout_name.startswith(layout)
 
 
 def test_a_line_that_does_not_fit_its_layout_is_named() -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, messages, shown, told, view
-from tests.pages.train_visits import OTHER, PAGE, put, stand
+from tests.pages.conftest import Visit, component_data, messages, view, visible_text
+from tests.pages.train_visits import OTHER_VISITOR, PAGE, put, stand
 from transformer.jobs import Jobs
 from transformer.run_config import INSPECT, PairsRun, TaskRun
 from transformer.training.recipe import PAIRS_FILE, make_run_config
@@ -16,7 +16,7 @@ from transformer.ui.pages.training.quick_settings import QUICK_SETTINGS, with_va
 
 
 def knob(app: AppTest, label: str) -> Any:
-    return next(one for one in app.selectbox if one.label == label)
+    return next(element for element in app.selectbox if element.label == label)
 
 
 def begun(visit: Visit) -> tuple[AppTest, str]:
@@ -27,7 +27,7 @@ def begun(visit: Visit) -> tuple[AppTest, str]:
 
 def test_another_value_replaces_an_unfinished_run_of_ones_own(visit: Visit, jobs: Jobs) -> None:
     app, name = begun(visit)
-    assert [knob(app, one.label).label for one in QUICK_SETTINGS]
+    assert [knob(app, setting.label).label for setting in QUICK_SETTINGS]
     knob(app, "Heads").select(8).run()
     assert not messages(app)
     (run,) = jobs.runs()
@@ -76,9 +76,9 @@ def test_another_visitors_run_is_left_alone_and_its_pairs_are_not_offered(
     assert {run.name for run in jobs.runs()} == {name, view(app).run}
     private = make_run_config(title="Diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
     assert isinstance(private, PairsRun)
-    pairs = jobs.submit(private, OTHER, {PAIRS_FILE: b"dear diary\tI know\n"})
-    jobs.share(pairs, OTHER, True)
-    assert not [one for one in visit(PAGE, run=pairs).selectbox if one.label == "Heads"]
+    pairs = jobs.submit(private, OTHER_VISITOR, {PAIRS_FILE: b"dear diary\tI know\n"})
+    jobs.share(pairs, OTHER_VISITOR, True)
+    assert not [element for element in visit(PAGE, run=pairs).selectbox if element.label == "Heads"]
 
 
 def test_the_matrix_to_watch_is_one_that_the_changed_model_has() -> None:
@@ -91,10 +91,10 @@ def test_while_a_run_waits_a_film_of_its_task_plays(visit: Visit, jobs: Jobs) ->
     jobs._shipped = __import__("pathlib").Path(__file__).resolve().parents[2] / "checkpoints/runs"
     app, name = begun(visit)
     assert jobs.run(name).status == "queued"
-    film = next(data for data in shown(app) if "probes" in data)
+    film = next(data for data in component_data(app) if "probes" in data)
     assert film["play"]
     assert film["steps"][-1] == 600
-    assert "a finished run of the same task" in told(app)
+    assert "a finished run of the same task" in visible_text(app)
     stand(jobs, name, "running")
     app.run()
-    assert not [data for data in shown(app) if "probes" in data]
+    assert not [data for data in component_data(app) if "probes" in data]

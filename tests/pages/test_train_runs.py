@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.pages.conftest import Visit, button, charts, messages, shown, told, view
-from tests.pages.train_visits import OTHER, PAGE, labels, put, stand, trained
+from tests.pages.conftest import Visit, button, charts, component_data, messages, view, visible_text
+from tests.pages.train_visits import OTHER_VISITOR, PAGE, labels, put, stand, trained
 from transformer.jobs import JobError, Jobs
 from transformer.training.recipe import make_run_config
 
@@ -18,7 +18,7 @@ def test_a_run_on_somebodys_sentences_is_theirs_until_they_share_it(
 ) -> None:
     """Another visitor once read a diary on the run's page."""
     secret = make_run_config(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
-    name = jobs.submit(secret, OTHER, {"pairs.tsv": b"dear diary\tI know\n"})
+    name = jobs.submit(secret, OTHER_VISITOR, {"pairs.tsv": b"dear diary\tI know\n"})
     trained(stand(jobs, name, "finished"))
     public = put(jobs)
 
@@ -26,17 +26,17 @@ def test_a_run_on_somebodys_sentences_is_theirs_until_they_share_it(
         page, model = visit(PAGE, run=name), visit("pages/translate.py", model=name)
         return [
             not any("My diary" in link.proto.label for link in visit(PAGE).get("page_link")),
-            "a b c" not in told(page) and "who has not shared it" in messages(page)[0],
+            "a b c" not in visible_text(page) and "who has not shared it" in messages(page)[0],
             f"no checkpoint '{name}'" in " ".join(messages(model)).replace("\\", ""),
         ]
 
     assert refused() == [True, True, True]
-    assert "A run" in told(visit(PAGE, run=public))
+    assert "A run" in visible_text(visit(PAGE, run=public))
     with pytest.raises(JobError, match="is not your run"):
         jobs.share(name, "somebody else", True)
-    jobs.share(name, OTHER, True)
+    jobs.share(name, OTHER_VISITOR, True)
     assert refused() == [False, False, False]
-    jobs.share(name, OTHER, False)
+    jobs.share(name, OTHER_VISITOR, False)
     assert refused() == [True, True, True]
 
 
@@ -51,15 +51,15 @@ def test_a_run_that_there_is_not_is_a_message_with_a_way_back(visit: Visit, jobs
 def test_others_may_look_at_a_run_and_not_touch_it(visit: Visit, jobs: Jobs) -> None:
     name = put(jobs)
     app = visit(PAGE, run=name)
-    assert "Someone else's run" in told(app)
+    assert "Someone else's run" in visible_text(app)
     assert not labels(app) & {"Pause", "Stop", "Save now", "Resume", "Delete it"}
     stand(jobs, name, "failed", "out of memory")
     app = visit(PAGE, run=name)
     assert "Out of memory." in messages(app)
     assert not labels(app) & {"Resume", "Delete it"}
     app = visit(PAGE)
-    assert "Other visitors' runs" in told(app)
-    assert OTHER not in told(app)
+    assert "Other visitors' runs" in visible_text(app)
+    assert OTHER_VISITOR not in visible_text(app)
 
 
 def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Jobs) -> None:
@@ -100,16 +100,16 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
 def test_the_owner_is_no_part_of_the_address_and_differs_from_visit_to_visit(
     visit: Visit, jobs: Jobs
 ) -> None:
-    found = []
+    owners = []
     for _ in range(2):
         app = visit(PAGE)
         app.button("train-reverse").click().run()
-        found.append(app.session_state["visitor"])
+        owners.append(app.session_state["visitor"])
         assert set(app.query_params) == {"run"}
     [run] = jobs.runs()  # the same was asked for twice
-    assert run.holders == tuple(found)
-    assert len(set(found)) == 2
-    assert all(len(one) == 32 for one in found)
+    assert run.holders == tuple(owners)
+    assert len(set(owners)) == 2
+    assert all(len(owner) == 32 for owner in owners)
 
 
 def test_figures_examples_and_status_are_those_of_the_folder(visit: Visit, jobs: Jobs) -> None:
@@ -127,8 +127,8 @@ def test_figures_examples_and_status_are_those_of_the_folder(visit: Visit, jobs:
     assert figures["Validation loss"] == "1.250"
     assert figures["Sequence accuracy"] == "50 %"
     assert figures["Tokens per second"] == "200"
-    assert "Step 2, about 4 s left" in told(app)
-    assert "<td>a b c</td><td>c b a</td><td></td><td>wrong</td>" in told(app)
+    assert "Step 2, about 4 s left" in visible_text(app)
+    assert "<td>a b c</td><td>c b a</td><td></td><td>wrong</td>" in visible_text(app)
 
 
 def test_measures_of_few_held_out_pairs_say_so_and_a_bleu_of_nothing_is_not_shown(
@@ -141,13 +141,13 @@ def test_measures_of_few_held_out_pairs_say_so_and_a_bleu_of_nothing_is_not_show
     (path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n")
     app = visit(PAGE, run=name)
     assert [metric.label for metric in app.metric] == ["Validation loss", "Sequence accuracy"]
-    assert "Measured on 1 held-out pair: too few" in told(app)
+    assert "Measured on 1 held-out pair: too few" in visible_text(app)
     more = put(jobs)
     longer = {**line, "bleu": 31.2, "sequences": 90}
     (stand(jobs, more, "finished") / "metrics.jsonl").write_text(f"{json.dumps(longer)}\n")
     app = visit(PAGE, run=more)
     assert "BLEU" in [metric.label for metric in app.metric]
-    assert "too few" not in told(app)
+    assert "too few" not in visible_text(app)
 
 
 def test_a_run_that_was_interrupted_says_in_the_queue_where_it_will_continue(
@@ -155,7 +155,9 @@ def test_a_run_that_was_interrupted_says_in_the_queue_where_it_will_continue(
 ) -> None:
     name = put(jobs)
     stand(jobs, name, "queued", "interrupted at step 2; starts again at step 0")
-    assert "Interrupted at step 2; starts again at step 0. First in" in told(visit(PAGE, run=name))
+    assert "Interrupted at step 2; starts again at step 0. First in" in visible_text(
+        visit(PAGE, run=name)
+    )
 
 
 def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jobs) -> None:
@@ -169,15 +171,15 @@ def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jo
     assert view(app).model == name
     assert app.text_input[0].label == "Source"
     assert app.text_input[0].value == "a b c"
-    assert shown(app)[0]["source_tokens"] == ["▁a", "▁b", "▁c", "</s>"]
+    assert component_data(app)[0]["source_tokens"] == ["▁a", "▁b", "▁c", "</s>"]
     app.switch_page("pages/translate.py").run()  # AppTest itself stays on the page it was on
     app.text_input[0].set_value("a cat <b>").run()
     assert (
         "Not in the vocabulary: cat, <b>. The model reads “▯” (an unknown token) instead."
-        in told(app)
+        in visible_text(app)
     )
     app.text_input[0].set_value("a b c").run()
-    assert "never saw" not in told(app)
+    assert "never saw" not in visible_text(app)
     model = next(box for box in app.selectbox if box.label == "Model")
     names = [option.split(" · ")[0] for option in model.options]  # how many weights comes after it
     assert names == ["tiny", f"run: Reverse a sequence ({name})"]
@@ -189,7 +191,7 @@ def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jo
     assert app.text_input[0].value == "a b c"
     app.switch_page("app.py").run()
     assert not messages(app)
-    assert shown(app)[0]["text"] == "a b c"
+    assert component_data(app)[0]["text"] == "a b c"
 
 
 def test_others_runs_are_not_offered_but_open_by_a_link(visit: Visit, jobs: Jobs) -> None:
@@ -200,7 +202,7 @@ def test_others_runs_are_not_offered_but_open_by_a_link(visit: Visit, jobs: Jobs
     app = visit("pages/translate.py", model=name)
     assert not messages(app)
     assert app.text_input[0].value == "a b c"
-    jobs.delete(name, OTHER)
+    jobs.delete(name, OTHER_VISITOR)
     app.run()
     assert len(messages(app)) == 1
     assert "There is no checkpoint" in messages(app)[0]
@@ -222,7 +224,7 @@ def test_curves_are_laid_over_those_of_another_run(visit: Visit, jobs: Jobs) -> 
     assert len(losses()) == 1
     app.multiselect[0].select(names[1]).run()
     assert len(losses()) == 2
-    jobs.delete(names[1], OTHER)
+    jobs.delete(names[1], OTHER_VISITOR)
     app.run()
     assert len(losses()) == 1
     assert not app.exception

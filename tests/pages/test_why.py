@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.conftest import Visit, charts, messages, told
+from tests.pages.conftest import Visit, charts, messages, visible_text
 from transformer.analysis.table1.complexity import count, formulas
 from transformer.analysis.table1.paths import path_length
 from transformer.analysis.table1.table2 import TABLE_2
@@ -31,7 +31,7 @@ from transformer.ui.pages.why import PARTS
 from transformer.ui.pages.why.sizes import NAMES, format_count
 
 PAGE = "pages/why.py"
-words = partial(told, kinds=("markdown", "caption", "header"))
+words = partial(visible_text, kinds=("markdown", "caption", "header"))
 PICTURES = {"table": 1, "time": 1, "paths": 3, "scores": 3, "results": 1}
 
 
@@ -48,22 +48,24 @@ def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
 
 def test_table_1_is_evaluated_at_the_addresss_sizes(visit: Visit) -> None:
     app = visit(PAGE, n="96", d="48", k="5", r="9")
-    found, costs = rows(app, "Table 1 at n = 96"), formulas(96, 48, 5, 9)["cost"]
+    table_rows, costs = rows(app, "Table 1 at n = 96"), formulas(96, 48, 5, 9)["cost"]
     for name in RIVALS:
-        assert found[NAMES[name]][1].startswith(format_count(costs[name]))
-    assert found["Restricted self-attention"][1].endswith("lowest")
+        assert table_rows[NAMES[name]][1].startswith(format_count(costs[name]))
+    assert table_rows["Restricted self-attention"][1].endswith("lowest")
     assert "n = 96 > d = 48: self-attention costs 2 times more than recurrence" in words(app)
     assert "n = k·d = 240" in words(app)
     assert not app.warning
 
 
 def test_counts_come_from_the_layers(visit: Visit) -> None:
-    found = rows(visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48")
+    table_rows = rows(
+        visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48"
+    )
     for name in RIVALS:
         counted = count(name, 32, 48, 5, 9)
-        assert found[NAMES[name]][1] == format_count(counted.mixing)
-        assert found[NAMES[name]][3] == format_count(counted.total)
-    assert found["Self-attention"][2] == "2"
+        assert table_rows[NAMES[name]][1] == format_count(counted.mixing)
+        assert table_rows[NAMES[name]][3] == format_count(counted.total)
+    assert table_rows["Self-attention"][2] == "2"
 
 
 def test_a_slider_moves_the_table_and_the_address(visit: Visit) -> None:
@@ -88,18 +90,18 @@ def test_an_even_kernel_is_a_sentence_and_the_sliders_stay(
 
 def test_paths_are_measured_and_beside_their_formula(visit: Visit) -> None:
     app = visit(PAGE, part="paths", n="20", k="5", r="7")
-    found = rows(app, "n = 20, k = 5, r = 7")
+    table_rows = rows(app, "n = 20, k = 5, r = 7")
     for name, label in NAMES.items():
-        wanted = format_count(path_length(name, 20, 5, 7))
-        assert found[label][2] == wanted
-        assert found[label][3].split(",")[0] == wanted
-    assert found["Recurrent"][3] == "1, 19 steps"
+        expected = format_count(path_length(name, 20, 5, 7))
+        assert table_rows[label][2] == expected
+        assert table_rows[label][3].split(",")[0] == expected
+    assert table_rows["Recurrent"][3] == "1, 19 steps"
     assert len(app.get("plotly_chart")) == 2 + len(NAMES)
 
 
 def test_a_kernel_of_one_never_arrives(visit: Visit) -> None:
-    found = rows(visit(PAGE, part="paths", n="12", k="1", r="1"), "n = 12, k = 1")
-    assert found["Convolutional"][2:] == ["never", "never"]
+    table_rows = rows(visit(PAGE, part="paths", n="12", k="1", r="1"), "n = 12, k = 1")
+    assert table_rows["Convolutional"][2:] == ["never", "never"]
 
 
 def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
@@ -108,30 +110,32 @@ def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
     timings = [
         Timing(name, n, 1e-6 * n**2, 2e-6 * n, n, 3).__dict__ for n in LENGTHS for name in RIVALS
     ]
-    asked = []
+    requests = []
 
-    def submit(self: ComputationService, what: Computation, **more: object) -> str:
+    def submit(self: ComputationService, computation: Computation, **more: object) -> str:
         assert more["visitor"]
-        asked.append(what.arguments)
-        write_json(tmp_path / "runs" / RESULTS_FOLDER / what.key / RESULT, {"timings": timings})
-        return what.key
+        requests.append(computation.arguments)
+        write_json(
+            tmp_path / "runs" / RESULTS_FOLDER / computation.key / RESULT, {"timings": timings}
+        )
+        return computation.key
 
     app = visit(PAGE, part="time", d="4096", k="5")
     assert "There is no measurement" in app.info[0].value
     assert "uses d = 512" in words(app)
     monkeypatch.setattr(ComputationService, "submit", submit)
     app.button(key="measure").click().run()
-    assert asked == [{"d": 512, "k": 5, "r": 15}]
-    for other in (app, visit(PAGE, part="time", d="512", k="5")):
-        found = rows(other, "Slopes")
-        assert found["Recurrent"] == ["1", "1.00", "2.00 ± 0.00", "1.00 ± 0.00", "5"]
-        assert not other.info
+    assert requests == [{"d": 512, "k": 5, "r": 15}]
+    for visited in (app, visit(PAGE, part="time", d="512", k="5")):
+        table_rows = rows(visited, "Slopes")
+        assert table_rows["Recurrent"] == ["1", "1.00", "2.00 ± 0.00", "1.00 ± 0.00", "5"]
+        assert not visited.info
 
 
 def test_a_measurement_too_many_is_refused_in_a_sentence(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def submit(self: ComputationService, what: Computation, **more: object) -> str:
+    def submit(self: ComputationService, computation: Computation, **more: object) -> str:
         raise JobError("44 measurements are under way already; try again when one is done")
 
     app = visit(PAGE, part="time")
@@ -155,9 +159,9 @@ def test_one_that_came_with_the_app_is_shown(
     write_json(path, {**read_json(path), "when": 86400 * 31})
     app = visit(PAGE, folder, part="race")
     assert not messages(app)
-    said = words(app)
-    assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in said
-    assert "Races so far" not in said  # nobody has run one here
+    page_text = words(app)
+    assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in page_text
+    assert "Races so far" not in page_text  # nobody has run one here
     (chart,) = charts(app)
     names = {trace.get("name") for trace in chart["data"]}
     assert set(RACES["layers"].entries) <= names
@@ -172,7 +176,7 @@ def test_without_one_there_is_still_a_way_to_start(visit: Visit) -> None:
 
 def test_every_figure_of_the_table_is_there(visit: Visit) -> None:
     app = visit("pages/why.py", part="results")
-    body = told(app, kinds=["html"])
+    body = visible_text(app, kinds=["html"])
     for row in TABLE_2:
         assert row.name in body
         for score in (row.de, row.fr):
@@ -193,9 +197,9 @@ def test_every_figure_of_the_table_is_there(visit: Visit) -> None:
 def test_every_part_shows_something_and_says_what_to_see(visit: Visit, part: str) -> None:
     app = visit(PAGE, part=part)
     assert not messages(app)
-    said = told(app, kinds=("markdown", "caption", "info"))
-    assert "notes" not in said.lower()
-    assert said.count("**What to look for.**") == PICTURES.get(part, 0)
+    page_text = visible_text(app, kinds=("markdown", "caption", "info"))
+    assert "notes" not in page_text.lower()
+    assert page_text.count("**What to look for.**") == PICTURES.get(part, 0)
     assert app.get("plotly_chart") or part == "race"
 
 

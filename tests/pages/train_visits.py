@@ -17,13 +17,13 @@ from transformer.text.tasks import TASKS
 from transformer.training.recipe import make_run_config
 
 PAGE = "pages/train.py"
-OTHER = "o" * 32
+OTHER_VISITOR = "o" * 32
 PAIRS = [(f"cat {n}", f"chat {n}") for n in range(30)]
 TSV = "".join(f"{src}\t{tgt}\n" for src, tgt in PAIRS)
 
 
 def labels(app: AppTest) -> set[str]:
-    return {one.label for one in app.button}
+    return {element.label for element in app.button}
 
 
 def form(app: AppTest, task: str) -> AppTest:
@@ -33,10 +33,10 @@ def form(app: AppTest, task: str) -> AppTest:
 
 
 def number(app: AppTest, label: str) -> Any:
-    return next(one for one in app.number_input if one.label == label)
+    return next(element for element in app.number_input if element.label == label)
 
 
-def put(jobs: Jobs, owner: str = OTHER, **more: Any) -> str:
+def put(jobs: Jobs, owner: str = OTHER_VISITOR, **more: Any) -> str:
     return jobs.submit(make_run_config("reverse", title="A run", **more), owner)
 
 
