@@ -46,7 +46,9 @@ def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
 ) -> None:
     trace = translator.trace(View().text)
     start = component_data(visit("pages/attention.py"))[0]["start"]
-    aligns = [(notice.layer, notice.head) for notice in salient_heads(trace) if notice.pattern == "aligns"]
+    aligns = [
+        (notice.layer, notice.head) for notice in salient_heads(trace) if notice.pattern == "aligns"
+    ]
     assert (start["layer"], start["head"]) == (aligns or [ExplorerData(trace).clearest("cross")])[0]
 
 
