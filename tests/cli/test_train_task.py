@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,3 +72,13 @@ def test_a_run_that_fails_says_why(shell: Shell, tmp_path: Path) -> None:
     assert done.status == 1
     assert "error: the loss was nan" in done.err
     assert RunFolder(tmp_path / "run").state()["status"] == "failed"
+
+
+def test_a_missing_tracker_is_one_sentence_before_anything_is_written(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    folder = tmp_path / "reverse"
+    done = shell("train", "--task", "reverse", "--run-folder", folder, *WORDS, "--log", "wandb")
+    refused(done, '--log wandb needs the package wandb: pip install "heads-up[wandb]"')
+    assert not folder.exists()

@@ -23,6 +23,7 @@ from transformer.run_config import MAX_PIECES, FilesRun
 from transformer.training.command import train_command, write_compatible_config
 from transformer.training.recipe import make_run_config
 from transformer.training.run import RunFolder
+from transformer.training.run_log import TRACKERS, check_tracker
 from transformer.training.train_folder import train_run
 
 # Ids are the vocabulary's, and what only models of others have is not trained here.
@@ -74,6 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="codes of the two sides for the model's card, as en fr: the app says them",
     )
     parser.add_argument("--max-pieces", type=int, help="128; longer pairs are left out")
+    parser.add_argument(
+        "--log",
+        choices=TRACKERS,
+        help="also send the figures, and the heads as images, to this experiment tracker",
+    )
     add_device(parser)
     sizes = ", ".join(sorted({name for preset in PRESETS.values() for name in preset}))
     shape = parser.add_argument_group(
@@ -129,6 +135,8 @@ def _set_options(
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.log:
+        check_tracker(options.log)
     if options.task is not None:
         return _train_task(options)
     if not options.train:
@@ -150,7 +158,11 @@ def run(options: argparse.Namespace) -> int:
     )
     new_vocabulary = options.start_from is not None and options.vocab_size is not None
     return train_command(
-        options.run, run_config, learn_vocabulary=new_vocabulary, probes=options.probes
+        options.run,
+        run_config,
+        learn_vocabulary=new_vocabulary,
+        probes=options.probes,
+        tracker=options.log,
     )
 
 
@@ -182,7 +194,7 @@ def _train_task(options: argparse.Namespace) -> int:
         write_compatible_config(run, config)
     if run.control().command != "run":
         run.write_control(command="run")
-    if train_run(run.path, verbose=True) == "failed":
+    if train_run(run.path, verbose=True, tracker=options.log) == "failed":
         raise RuntimeError(run.state()["reason"])
     return 0
 

@@ -20,12 +20,18 @@ from transformer.training.console import log
 from transformer.training.data import TrainingPairs, prepare_data
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import RunError, RunFolder
+from transformer.training.run_log import Tracker
 from transformer.training.start import start_training
 from transformer.training.train_folder import MAX_VALID_PAIRS
 
 
 def train_command(
-    run_path: str, config: FilesRun, *, learn_vocabulary: bool = False, probes: str | None = None
+    run_path: str,
+    config: FilesRun,
+    *,
+    learn_vocabulary: bool = False,
+    probes: str | None = None,
+    tracker: Tracker | None = None,
 ) -> int:
     """Prepare the text, then train or resume; return 0 when the run ended normally.
 
@@ -35,6 +41,7 @@ def train_command(
         config: settings of the run; a resumed run keeps its languages if `config` has none.
         learn_vocabulary: start with the weights of `start_from`, but learn a new vocabulary.
         probes: table of pairs whose attention is recorded in training (`EvaluationCallback`).
+        tracker: the experiment tracker that the figures are sent to as well (`run_log`).
 
     Raises ValueError, OSError or RuntimeError with a sentence for the user.
     """
@@ -61,7 +68,12 @@ def train_command(
         TrainingPairs.from_files, config.train, config.valid, list(config.added)
     )
     start_training(
-        run, config, corpus, prepare_run, initial_model=start.model_for if start else None
+        run,
+        config,
+        corpus,
+        prepare_run,
+        initial_model=start.model_for if start else None,
+        tracker=tracker,
     )
     return 0
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
+from typing import Any
 
 from transformer.device import choose_device
 from transformer.languages import front_matter
@@ -17,6 +18,7 @@ from transformer.training.data import TrainingPairs, open_prepared_data
 from transformer.training.distributed import join_world, process_device
 from transformer.training.evaluator import ProbeSet
 from transformer.training.run import LoopState, RunFolder, Status, load_loop_state
+from transformer.training.run_log import RunLog, Tracker
 from transformer.training.trainer import Report, Trainer
 from transformer.training.translation_task import TranslationTask
 
@@ -29,6 +31,7 @@ def start_training(
     *,
     initial_model: Callable[[Vocabulary], Transformer] | None = None,
     verbose: bool = True,
+    tracker: Tracker | None = None,
 ) -> Status:
     """Train or resume the run, on all processes that torchrun started.
 
@@ -38,10 +41,11 @@ def start_training(
             the encoded text and returns the sentences to evaluate.
         initial_model: returns the model to start from, for the run's vocabulary.
         verbose: whether to report progress on standard error.
+        tracker: the experiment tracker that the figures are sent to as well.
     """
     device = process_device(choose_device(run_config.device))
     with join_world(device) as world, ExitStack() as stack:
-        report: Report = lambda _: None  # noqa: E731
+        reports: list[Report] = []
         probe_set: ProbeSet | None = None
         if world.is_main:
             corpus = load_corpus()
@@ -55,9 +59,11 @@ def start_training(
             if files
             else replace(run_config.model, vocab_size=len(data.vocabulary))
         )
-        if world.is_main and verbose:
-            report = stack.enter_context(Console())
         config, loop = run_config.training, load_loop_state(run)
+        if world.is_main and verbose:
+            reports.append(stack.enter_context(Console()))
+        if world.is_main and tracker is not None:
+            reports.append(stack.enter_context(RunLog(run, tracker, loop.step)))
         task = TranslationTask(
             run,
             model,
@@ -72,6 +78,11 @@ def start_training(
             start=initial_model and initial_model(data.vocabulary),
             probe_set=probe_set if world.is_main or files else ProbeSet((), ()),
         )
+
+        def report(line: dict[str, Any]) -> None:
+            for each in reports:
+                each(line)
+
         trainer = Trainer(run, config, task, loop, device=device, world=world, report=report)
         if world.is_main and verbose:
             log(_summary(task))
