@@ -1,4 +1,4 @@
-"""What the tests of a class do on its pages, and how they read them."""
+"""Actions and checks of the tests of the Class page."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def somebody(app: AppTest) -> AppTest:
-    """The browser of this session keeps an id."""
+    """Give this session the visitor id that a browser keeps in a cookie."""
     app.session_state["visitor"] = new_id()
     return app
 
 
 def rerun(app: AppTest) -> AppTest:
-    """Run the page that the session was brought to, as a browser does that was brought along."""
+    """Rerun the page to which the session was redirected, as a browser that follows a class
+    does."""
     if app.session_state["page"] != "app.py":
         app.switch_page(app.session_state["page"])
     app.run()
@@ -43,7 +44,7 @@ def rerun(app: AppTest) -> AppTest:
 
 
 def press(app: AppTest, label: str) -> AppTest:
-    """A button, by its label or its key."""
+    """Click a button, given its label or its key."""
     [matching] = [button for button in app.button if label in (button.label, button.key)]
     matching.click()
     return rerun(app)
@@ -68,7 +69,7 @@ def joined(visit: Visit, classroom: Classroom, name: str = "", **more: Any) -> A
 
 
 def turned(app: AppTest, page: str) -> AppTest:
-    """As the link of another page does."""
+    """Open a page as a link of another page does."""
     if page != CLASS:
         app.switch_page(page).run()
         assert not app.exception
@@ -81,14 +82,14 @@ def only_class() -> Classroom:
 
 
 def sign(app: AppTest) -> dict[str, Any]:
-    """What the line about the class was given."""
+    """Return the data of the line about the class."""
     elements = [element.proto for element in app.get("bidi_component")
              if element.proto.component_name == "heads_up.follow"]  # fmt: skip
     return dict(json.loads(elements[0].json)) if elements else {}
 
 
 def wall(app: AppTest) -> list[dict[str, Any]]:
-    """The cards of what the class trains."""
+    """Return the cards of the class's training runs."""
     elements = [element.proto for element in app.get("bidi_component")
              if element.proto.component_name == "heads_up.wall"]  # fmt: skip
     return list(unpack(elements[0].bytes)[0]["cards"]) if elements else []

@@ -1,4 +1,4 @@
-"""A page as a browser session runs it, without the browser."""
+"""Run a page as a browser session does, without a browser."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ TEXT_KINDS = ("markdown", "caption", "header", "subheader", "info", "warning", "
 
 
 def run_program(code: str, space: dict[str, Any] | None = None) -> None:
-    """Run lines of Python that a page shows, where the folders that they name lie."""
+    """Run Python code that a page shows, in the folder to which its paths are relative."""
     with contextlib.chdir(Path(os.environ["HEADS_UP_CHECKPOINTS"]).parent):
         exec(compile(code, "shown", "exec"), {} if space is None else space)
 
 
 def browser_views(app: AppTest) -> list[Any]:
-    """Those of the page, without the frame's, the lesson's and the pictures of the lab's menu."""
+    """Return the page's browser views without those of the frame, the lesson and the lab's menu."""
     excluded = (
         "heads_up.copylink",
         "heads_up.seeit",
@@ -52,25 +52,25 @@ def browser_views(app: AppTest) -> list[Any]:
 
 
 def component_data(app: AppTest) -> list[Any]:
-    """What the browser views on the page were given: the explorer's header, or a dict."""
+    """Return the data of the page's browser views: the explorer's header, or a dict."""
     protos = [element.proto for element in browser_views(app)]
     return [unpack(p.bytes)[0] if p.bytes else json.loads(p.json) for p in protos]
 
 
 def visible_text(app: AppTest, *, kinds: Sequence[str] = TEXT_KINDS) -> str:
-    """What is written in elements of these kinds, without what keeps Markdown from reading it."""
+    """Return the text of all elements of these kinds, without Markdown escapes."""
     elements = [(kind, setting) for kind in kinds for setting in app.get(kind)]
     parts = [setting.proto.body if kind == "html" else setting.value for kind, setting in elements]
     return "\n".join(parts).replace("\\", "")
 
 
 def charts(app: AppTest) -> list[dict[str, Any]]:
-    """The Plotly figures on the page."""
+    """Return the Plotly figures on the page."""
     return [json.loads(chart.proto.spec) for chart in app.get("plotly_chart")]
 
 
 def numbers(value: Any) -> Any:
-    """An array as Plotly sends it: a list, or base 64 with its kind."""
+    """Decode an array as Plotly sends it: a list, or base 64 with its dtype."""
     if isinstance(value, list):
         return np.array(value)
     array = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
@@ -78,12 +78,12 @@ def numbers(value: Any) -> Any:
 
 
 def button(app: AppTest, label: str, number: int = 0) -> Any:
-    """A button of this label; one of several by its number."""
+    """Return the button with this label, or one of several by its number."""
     return [element for element in app.button if element.label == label][number]
 
 
 def measure(app: AppTest, label: str, status: str = "done") -> None:
-    """Press this button and wait for the process that it starts."""
+    """Click this button and wait for the process that it starts."""
     press = button(app, label)
     press.click().run()
     key = str(press.key).removeprefix("ask-")
@@ -102,32 +102,33 @@ def download_labels(app: AppTest) -> list[str]:
 
 
 def messages(app: AppTest) -> list[str]:
-    """Warnings and errors as people read them."""
+    """Return the texts of all warnings and errors."""
     return [box.value.replace("\\", "").replace(JOINER, "") for box in [*app.warning, *app.error]]
 
 
 def view(app: AppTest) -> Any:
-    """What this session looks at, with the fields of the page that is open."""
+    """Return the session's view with the fields of the open page."""
     return make_view(PAGES[app.session_state["page"]].view, app.session_state["view"])
 
 
 @pytest.fixture(scope="session", autouse=True)
 def streamlit_fixes() -> None:
-    """Apply what `app.py` applies: a page opened by its own address does not run it."""
+    """Apply the fixes that `app.py` applies, which a page opened by its own address does not
+    run."""
     install()
 
 
 @pytest.fixture(scope="session", autouse=True)
 def our_components_alone() -> Iterator[None]:
-    """A test's app would read the papers of every installed package, in search of components, each
-    time anew. Ours lie beside the pages."""
+    """Stop each test's app from searching every installed package for components; ours are beside
+    the pages."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", list)
         yield
 
 
 def turn(app: AppTest, **params: str) -> AppTest:
-    """Another address in the same session."""
+    """Return another address in the same session."""
     for name, value in params.items():
         app.query_params[name] = value
     app.run()
@@ -137,7 +138,7 @@ def turn(app: AppTest, **params: str) -> AppTest:
 
 @pytest.fixture
 def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Visit]:
-    """Open a page by its own address, as the first of a new session; there are no runs."""
+    """Open a page by its own address in a new session without runs."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
 
@@ -156,7 +157,7 @@ def visit(checkpoints: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    """Jobs of the visited server whose runs wait for ever, with a limit to run into."""
+    """Return jobs with a low limit whose runs stay queued for ever."""
     limits = Limits(workers=1, parameters=1_000_000, upload_bytes=2000, runs_per_visitor=3)
     service = Jobs(tmp_path / "runs", limits, executor=lambda queue, limits: Still())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)

@@ -1,4 +1,4 @@
-"""What the tests of the heads lab do on it, and how they read it."""
+"""Actions and checks of the tests of the Heads lab."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from transformer.text.files import write_json
 
 
 def store_result(runs: Path, result: dict[str, Any], key: str) -> None:
-    """A pass that was made already."""
+    """Store a result as if its computation had run."""
     (runs / RESULTS_FOLDER / key).mkdir(parents=True)
     write_json(runs / RESULTS_FOLDER / key / RESULT, result)
 
 
 def run_report(checkpoints: Path, corpus: Corpus, report_name: str) -> tuple[dict[str, Any], str]:
-    """What a pass comes to, and its key."""
+    """Return the result of a report and its key."""
     folder = checkpoints / "tiny"
     result = report(Translator.load(folder, "cpu"), corpus, report_name)
     return result.to_dict(), report_computation(

@@ -1,4 +1,4 @@
-"""The Attention page: where it opens, what it compares, what it tells."""
+"""The Attention page: its initial view, comparisons, trace files and story."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.ui.services.trace_cache import CachedTrace
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_explorer_opens_where_the_address_says(visit: Visit, kind: str) -> None:
+def test_the_explorer_opens_the_view_of_the_address(visit: Visit, kind: str) -> None:
     app = visit(
         "pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="pieces"
     )
@@ -34,14 +34,14 @@ def test_the_explorer_opens_where_the_address_says(visit: Visit, kind: str) -> N
         "layer": 0,
         "view": "heatmap",
         "exact": 1,
-    }  # as old links said
+    }  # the form of old links
     assert header["start"] == {**DEFAULTS, **fields}
     side = header["sides"][0]
     assert set(side["depths"].values()) == {2}
     assert side["n_heads"] == 4
 
 
-def test_it_opens_at_the_head_that_the_story_begins_with_if_none_is_asked_for(
+def test_without_a_head_in_the_address_it_opens_the_storys_first_head(
     visit: Visit, translator: Translator
 ) -> None:
     trace = translator.trace(View().text)
@@ -59,7 +59,7 @@ def test_any_set_of_heads_can_be_in_the_address(visit: Visit, heads: str) -> Non
     assert component_data(app)[0]["start"]["heads"] == heads
 
 
-def test_another_sentence_stands_beside_the_first(visit: Visit) -> None:
+def test_a_second_sentence_is_compared(visit: Visit) -> None:
     app = visit("pages/attention.py", text="She hides books.", other="A pilot finds bread.")
     header = component_data(app)[0]
     assert [side["source"] for side in header["sides"]] == [
@@ -72,13 +72,13 @@ def test_another_sentence_stands_beside_the_first(visit: Visit) -> None:
     assert view(app).other == ""
 
 
-def test_compare_opens_with_something_to_compare(visit: Visit) -> None:
+def test_compare_opens_with_a_default_second_sentence(visit: Visit) -> None:
     app = visit("pages/attention.py", text="The dog sleeps.", view="compare")
     header = component_data(app)[0]
     first, second = (side["source"].split() for side in header["sides"])
     assert header["versus"] == "other"
     assert sum(a != b for a, b in zip(first, second, strict=True)) == 1
-    assert view(app).other == ""  # nothing was chosen
+    assert view(app).other == ""  # nothing was selected
     assert len(component_data(visit("pages/attention.py", text="The dog sleeps."))[0]["sides"]) == 1
     chosen = component_data(
         visit("pages/attention.py", view="compare", other="A pilot finds bread.")
@@ -86,12 +86,12 @@ def test_compare_opens_with_something_to_compare(visit: Visit) -> None:
     assert chosen["sides"][1]["source"] == "A pilot finds bread."
 
 
-def test_decoding_has_the_layers_of_each_kinds_clearest_head(
+def test_decoding_gets_the_layers_of_each_kinds_strongest_head(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         "transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0
-    )  # a layer at a time
+    )  # one part per layer
     app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
     side = component_data(app)[0]["sides"][0]
     parts = unpack(browser_views(app)[0].proto.bytes)[1]
@@ -99,7 +99,7 @@ def test_decoding_has_the_layers_of_each_kinds_clearest_head(
         assert f"0.weights.{kind}.{layer}" in parts
 
 
-def test_the_story_is_of_the_sentence_at_hand(visit: Visit, translator: Translator) -> None:
+def test_the_story_describes_the_current_sentence(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     trace = translator.trace(text)
     story = component_data(visit("pages/attention.py", text=text))[0]["story"]
@@ -139,7 +139,7 @@ def test_a_forced_piece_changes_the_second_side(visit: Visit) -> None:
     assert len(component_data(app)[0]["sides"]) == 1
 
 
-def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
+def test_vectors_are_sent_only_to_the_query_key_view(visit: Visit) -> None:
     def parts(app: AppTest) -> set[str]:
         return {name.split(".")[1] for name in unpack(browser_views(app)[0].proto.bytes)[1]}
 
@@ -149,12 +149,12 @@ def test_vectors_come_with_the_view_that_shows_them(visit: Visit) -> None:
 
 
 def trace_file(checkpoints: Path, path: Path, text: str) -> bytes:
-    """As the button on the page makes it."""
+    """Return the bytes that the export button makes."""
     Translator.load(checkpoints / "tiny", device="cpu").trace(text).save_npz(path / "t.npz")
     return (path / "t.npz").read_bytes()
 
 
-def test_a_trace_is_opened_kept_for_a_reload_and_left_again(
+def test_an_opened_trace_survives_a_reload_and_can_be_closed(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
     app = visit("pages/attention.py", text="She hides books.")
@@ -184,7 +184,7 @@ def test_a_trace_is_opened_kept_for_a_reload_and_left_again(
     assert component_data(app)[0]["sides"][0]["source"] == "She hides books."
 
 
-def test_two_traces_stand_side_by_side(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+def test_two_traces_are_compared(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     app = visit("pages/attention.py")
     texts = ["The dog sleeps.", "A pilot finds bread."]
     for key, text in zip(("trace-file", "other_trace-file"), texts, strict=True):
@@ -195,7 +195,7 @@ def test_two_traces_stand_side_by_side(visit: Visit, checkpoints: Path, tmp_path
     assert header["versus"] == "other"
 
 
-def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
+def test_a_trace_may_have_more_layers_than_the_checkpoint(
     visit: Visit,
 ) -> None:
     weights = list(np.random.default_rng(5).dirichlet(np.ones(3), size=(9, 12, 3)))
@@ -213,7 +213,7 @@ def test_a_trace_of_more_layers_than_the_checkpoint_has_opens_at_any_of_them(
     assert any("There is no layer 9" in message for message in messages(app))
 
 
-def test_a_file_that_is_no_trace_is_refused_and_the_page_stays(visit: Visit) -> None:
+def test_an_invalid_trace_file_is_rejected_and_the_page_stays(visit: Visit) -> None:
     app = visit("pages/attention.py")
     app.file_uploader(key="trace-file").upload("x.npz", b"PK no").run()
     assert any("This is not a complete trace" in message for message in messages(app))

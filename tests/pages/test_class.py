@@ -1,4 +1,4 @@
-"""The page Class, and what a class's pages show: the doors, following, wandering, the answers."""
+"""The Class page, and what pages show in a class: joining, following, questions and answers."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def progress_texts(app: AppTest) -> str:
 
 
 @pytest.mark.usefixtures("token")
-def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
+def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     teacher = opened(visit)
     assert [warning[:17] for warning in messages(teacher)] == [
         "Only this machine"
-    ]  # of the address
+    ]  # about the address
     classroom = only_class()
     assert classroom.code[:3] in text(teacher)
     assert "No students yet" in [header.value for header in teacher.header]
@@ -63,7 +63,7 @@ def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
     assert "You are in the class of **Ms Curie** as **Zoë**" in text(student)
     assert view(student).code == ""
     assert sign(student)["text"] == "In the class of Ms Curie"
-    # The teacher leads and has opened no page yet; students once read "Nobody leads yet".
+    # The teacher leads but has opened no page; students once read "Nobody leads yet".
     assert "Ms Curie is leading. Every page that Ms Curie opens" in text(student)
     press(teacher, "Stop leading")
     assert "Ms Curie is not leading at the moment" in text(rerun(student))
@@ -81,7 +81,7 @@ def test_a_teacher_opens_a_class_and_a_student_comes_in(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_a_wrong_token_or_code_is_one_sentence(visit: Visit) -> None:
+def test_a_wrong_token_or_code_is_rejected_in_one_sentence(visit: Visit) -> None:
     app = somebody(visit(CLASS))
     field(app, "Token").input("not the token")
     press(app, "Open a class")
@@ -100,14 +100,14 @@ def test_a_wrong_token_or_code_is_one_sentence(visit: Visit) -> None:
     assert only_class().members() == ()
 
 
-def test_a_browser_without_cookies_is_told(visit: Visit, token: str) -> None:
+def test_a_browser_without_cookies_gets_a_warning(visit: Visit, token: str) -> None:
     classroom = live_classes.classes().open(token, new_id())
     app = visit(CLASS, code=classroom.code)
-    press(app, "Join")  # an id for the session alone: it follows no news, but may guess
+    press(app, "Join")  # an id for this session only: it does not follow, but may answer
     assert len(classroom.members()) == 1
 
 
-def test_a_broken_file_of_limits_is_said_on_this_page_alone(
+def test_an_invalid_limits_file_is_reported_on_this_page_only(
     visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "limits.toml").write_text('teacher_token = "short"')
@@ -117,7 +117,7 @@ def test_a_broken_file_of_limits_is_said_on_this_page_alone(
 
 
 @pytest.mark.usefixtures("token")
-def test_students_follow_wander_and_come_back(visit: Visit) -> None:
+def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
     classroom = only_class()
     assert sign(teacher)["standing"] == "leads"
@@ -128,11 +128,11 @@ def test_students_follow_wander_and_come_back(visit: Visit) -> None:
     lead = classroom.lead
     assert lead is not None
     assert lead.params["text"] == "Who gave you that red umbrella?"
-    rerun(student)  # as the browser asks for it, when it hears of the news
+    rerun(student)  # as the browser requests it when it receives an update
     assert view(student).text == lead.params["text"]
     assert sign(student)["number"] == lead.number
     assert sign(student)["text"] == "Following Ms Curie"
-    # Asked for because of the news, and with what stood in the field before it was told another.
+    # Requested because of the update, with the field's previous text.
     student.text_input[0].set_value("I am a student.")
     student.session_state["class_heard"] = True
     rerun(student)
@@ -163,13 +163,15 @@ def test_students_follow_wander_and_come_back(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_everybody_looks_in_their_own_way(visit: Visit) -> None:
+def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
     student = joined(visit, only_class())
     rerun(student).toggle[0].set_value(True)
     rerun(student)
     assert view(student).exact == 1
-    assert sign(student)["text"] == "Following Ms Curie"  # that is no going away
+    assert (
+        sign(student)["text"] == "Following Ms Curie"
+    )  # this does not count as opening another page
     teacher.text_input[0].set_value("She has never seen the sea.")
     rerun(teacher)
     rerun(student)
@@ -181,7 +183,7 @@ def test_everybody_looks_in_their_own_way(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_a_second_class_is_led_anew(visit: Visit) -> None:
+def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
     student = joined(visit, only_class())
     assert heading(student) == "Attention"
@@ -192,12 +194,12 @@ def test_a_second_class_is_led_anew(visit: Visit) -> None:
     assert classroom.lead is not None
     assert classroom.lead.page == "attention"
     turned(teacher, "pages/why.py")
-    rerun(student)  # which has not looked meanwhile
+    rerun(student)  # which has not rerun since
     assert heading(student) == "Why self-attention"
 
 
 @pytest.mark.usefixtures("token")
-def test_an_address_without_end_is_not_led_to(visit: Visit) -> None:
+def test_a_too_long_address_is_not_followed(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
     before = only_class().lead
     teacher.text_input[0].set_value("boat " * 5000)
@@ -207,7 +209,7 @@ def test_an_address_without_end_is_not_led_to(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_the_news_is_small_and_says_no_more_than_is_the_visitors(visit: Visit) -> None:
+def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
     classroom, me = only_class(), teacher.session_state["visitor"]
     student = joined(visit, classroom, "Ann")
@@ -272,7 +274,7 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("token")
-def test_who_waits_when_the_class_ends_learns_the_answer(visit: Visit) -> None:
+def test_a_waiting_student_sees_the_answer_when_the_class_ends(visit: Visit) -> None:
     teacher = opened(visit, folder=SHIPPED)
     student = joined(visit, only_class(), folder=SHIPPED)
     press(turned(teacher, "app.py"), "begin")
@@ -282,7 +284,7 @@ def test_who_waits_when_the_class_ends_learns_the_answer(visit: Visit) -> None:
     teacher.switch_page(CLASS).run()
     press(teacher, "End the class")
     assert len(live_classes.classes()) == 0
-    for _ in range(2):  # the browser may ask again before it has shown the first
+    for _ in range(2):  # the browser may request a second rerun before it has shown the first
         rerun(student)
         assert "The class has ended" in text(student)
     assert "Your answer" not in text(student)
@@ -293,8 +295,8 @@ def test_who_waits_when_the_class_ends_learns_the_answer(visit: Visit) -> None:
     assert "in no class" not in text(turned(student, "pages/translate.py"))
 
 
-def test_the_picture_is_as_large_as_its_code() -> None:
-    """A code of version v has 4v + 17 modules a side (ISO/IEC 18004), and four of quiet around."""
+def test_the_qr_code_has_the_size_of_its_version() -> None:
+    """A code of version v has 4v + 17 modules per side (ISO/IEC 18004) and a quiet zone of four."""
     link = "http://192.168.1.20:8501/class?code=K7FA2P"
     image = Image.open(io.BytesIO(membership.qr_code(link)))
     side, rest = divmod(image.width, membership.QR_MODULE_PIXELS)
@@ -303,10 +305,10 @@ def test_the_picture_is_as_large_as_its_code() -> None:
     assert {grey.getpixel((at, at)) for at in range(4 * membership.QR_MODULE_PIXELS)} == {255}
     assert (
         grey.getpixel((4 * membership.QR_MODULE_PIXELS, 4 * membership.QR_MODULE_PIXELS)) == 0
-    )  # the finder's corner
+    )  # the corner of a finder pattern
 
 
-def test_the_token_of_a_start_is_made_once_and_told(
+def test_the_teacher_token_is_generated_once_and_printed(
     visit: Visit, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HEADS_UP_LIMITS", raising=False)

@@ -1,4 +1,4 @@
-"""What a class trains, as its teacher sees and ends it; nobody else may."""
+"""A class's training runs, which its teacher, and nobody else, sees and controls."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def page_of(app: AppTest, name: str) -> AppTest:
     return app
 
 
-def test_the_teacher_sees_all_runs_by_name_and_clears_the_line(visit: Visit, jobs: Jobs) -> None:
+def test_the_teacher_sees_all_runs_by_name_and_clears_the_queue(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     assert "Your students' training runs appear here" in text(teacher)
     ann, bob = joined(visit, only_class(), "Ann"), joined(visit, only_class())
@@ -62,7 +62,7 @@ def test_the_teacher_sees_all_runs_by_name_and_clears_the_line(visit: Visit, job
     assert "Clear the queue" not in str([element.proto for element in teacher.get("popover")])
 
 
-def test_the_teacher_controls_a_students_run_and_no_other(visit: Visit, jobs: Jobs) -> None:
+def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     ann = joined(visit, only_class(), "Ann")
     hers = begun(visit, jobs, ann, "Hers")
@@ -94,7 +94,7 @@ def test_the_same_run_has_one_card_with_all_its_names(visit: Visit, jobs: Jobs) 
     assert (card["curve"], card["right"]) == ([[1, 2.5], [2, 1.25]], 0.5)
 
 
-def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybodys(
+def test_a_class_race_gives_every_student_a_run_and_shows_all_the_verdict(
     visit: Visit, jobs: Jobs
 ) -> None:
     jobs.limits = replace(jobs.limits, runs_per_visitor=50)
@@ -118,7 +118,7 @@ def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybo
     assert max(each.values()) - min(each.values()) <= 1
     assert {card["who"] for card in wall(rerun(teacher))} == {"Ann", "Bob"}
     assert teacher.session_state["class-together"] is False, "its popover no longer hides the wall"
-    # Students' pages hear of it; one once stayed unchanged for 90 seconds.
+    # Students' pages are updated; one once stayed unchanged for 90 seconds.
     update = message(only_class(), visitors[0])
     assert update["race"] == only_class().race != ""
     assert sign(ann)["race"] != update["race"]
@@ -136,7 +136,7 @@ def test_a_race_of_the_class_is_dealt_to_its_students_and_its_verdict_is_everybo
 
 @pytest.mark.parametrize("race", RACES)
 @pytest.mark.parametrize("members", [1, 2, 7, 30])
-def test_everybody_has_a_run_of_the_race_and_it_has_enough_for_a_verdict(
+def test_a_class_race_has_enough_runs_for_all_students_and_a_verdict(
     race: str, members: int
 ) -> None:
     seeds, entries = seed_count(race, members), len(RACES[race].entries)
@@ -145,7 +145,7 @@ def test_everybody_has_a_run_of_the_race_and_it_has_enough_for_a_verdict(
     assert seeds == MIN_SEEDS or (seeds - 1) * entries < members
 
 
-def test_the_teacher_puts_a_waiting_run_before_the_others(visit: Visit, jobs: Jobs) -> None:
+def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     ann = joined(visit, only_class(), "Ann")
     before = jobs.submit(make_run_config("copy", title="Came before"), "somebody")
@@ -159,7 +159,7 @@ def test_the_teacher_puts_a_waiting_run_before_the_others(visit: Visit, jobs: Jo
         jobs.prioritize(hers, ann.session_state["visitor"])
 
 
-def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None:
+def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     ann = joined(visit, only_class(), "Ann")
     pairs = "".join(f"cat {n}\tchat {n}\n" for n in range(30)).encode()
@@ -170,7 +170,7 @@ def test_own_sentences_stay_their_students_own(visit: Visit, jobs: Jobs) -> None
     assert "has not shared it" in " ".join(box.value for box in page_of(teacher, name).warning)
 
 
-def test_the_teacher_comes_first_in_line_and_a_student_does_not(visit: Visit, jobs: Jobs) -> None:
+def test_a_teachers_run_goes_to_the_front_of_the_queue(visit: Visit, jobs: Jobs) -> None:
     for visitor in ("somebody", "somebody else"):
         jobs.submit(make_run_config("copy", title="Before"), visitor)
     teacher = opened(visit)

@@ -1,4 +1,4 @@
-"""Whole words and numbers from 1; pieces, signs, code and numbers from 0 by one switch."""
+"""Whole words and numbers from 1 by default; tokens, code and numbers from 0 by one toggle."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OF_WORDS = [file for file in PAGES if file not in ("app.py", "pages/train.py", "
 
 
 def texts(app: AppTest) -> list[str]:
-    """What stands on a page in Markdown, captions, widgets and their choices."""
+    """Return the texts of Markdown, captions and widgets, with their options."""
     values = [str(element.value) for kind in ("markdown", "caption") for element in app.get(kind)]
     for box in [*app.selectbox, *app.multiselect]:
         values += [box.label, *box.options]
@@ -28,13 +28,13 @@ def texts(app: AppTest) -> list[str]:
 
 
 def switch(app: AppTest) -> AppTest:
-    """Turn it."""
+    """Click the toggle."""
     toggle = next(element for element in app.toggle if element.label == "Show tokens")
     return toggle.set_value(not toggle.value).run()
 
 
 @pytest.mark.parametrize("page", OF_WORDS)
-def test_no_page_begins_with_signs_or_code(visit: Visit, page: str) -> None:
+def test_by_default_no_page_shows_tokens_or_code(visit: Visit, page: str) -> None:
     app = visit(page, text=TEXT)
     assert not app.exception
     assert not [text for text in texts(app) if SIGNS.search(text)]
@@ -48,18 +48,18 @@ def test_the_switch_is_kept_from_page_to_page_and_in_the_address(visit: Visit) -
     assert "exact" not in switch(app).query_params
 
 
-def test_a_link_of_before_that_asked_for_pieces_is_exact(visit: Visit) -> None:
+def test_an_old_link_that_shows_tokens_is_exact(visit: Visit) -> None:
     assert view(visit("pages/attention.py", units="pieces")).exact == 1
     assert view(visit("pages/attention.py", units="words")).exact == 0
 
 
-def test_the_explorer_hears_of_the_switch(visit: Visit) -> None:
+def test_the_explorer_gets_the_toggles_value(visit: Visit) -> None:
     app = visit("pages/attention.py", text=TEXT)
     assert component_data(app)[0]["exact"] == 0
     assert component_data(switch(app))[0]["exact"] == 1
 
 
-def test_translate_tells_of_whole_words(visit: Visit, translator: Translator) -> None:
+def test_translate_shows_whole_words(visit: Visit, translator: Translator) -> None:
     trace = translator.trace(TEXT)
     sentence, table = component_data(visit("pages/translate.py", text=TEXT))
     assert sentence["words"]
@@ -68,7 +68,7 @@ def test_translate_tells_of_whole_words(visit: Visit, translator: Translator) ->
     numbers = words(trace.predicted_tokens)
     for number, step in enumerate(table["steps"]):
         positions = [at for at, word in enumerate(numbers) if word == number]
-        # Of greedy decoding the word taken is the most probable one, piece against piece.
+        # In greedy decoding the chosen word is the most probable one, compared by token.
         chances = [trace.translation.steps[at].probability for at in positions]
         assert step["chosen"]["probability"] in [pytest.approx(chance) for chance in chances]
         assert step["candidates"][0] == step["chosen"]
@@ -101,7 +101,7 @@ def test_the_tables_and_formulas_of_a_box_are_counted_from_1(visit: Visit) -> No
     assert {table["first"] for table in component_data(app) if "columns_count" in table} == {0}
 
 
-def test_all_terms_stand_there_and_are_looked_for(visit: Visit) -> None:
+def test_the_glossary_has_all_terms_and_a_search(visit: Visit) -> None:
     app = visit("pages/glossary.py")
     text = " ".join(element.value for element in app.markdown).replace("\\", "")
     assert all(element.definition in text for element in TERMS)
@@ -122,7 +122,7 @@ def test_a_widget_named_by_a_term_has_its_tooltip(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_explorer_has_them_too(visit: Visit, kind: str) -> None:
+def test_the_explorer_has_the_terms_too(visit: Visit, kind: str) -> None:
     terms = component_data(visit("pages/attention.py"))[0]["terms"]
     names = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross-attention"}
     assert terms[kind] == tip(names[kind])

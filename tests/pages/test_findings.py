@@ -1,4 +1,4 @@
-"""The Findings page: cards that wait, cards with a verdict, and what can be taken home."""
+"""The Findings page: verdicts, cards, runs and downloads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ texts = partial(visible_text, kinds=("markdown", "caption"))
 
 @pytest.fixture(scope="module")
 def results(translator: Translator) -> dict[str, dict[str, Any]]:
-    """Some findings as their passes would leave them, by name."""
+    """Return results of some findings, by name."""
     corpus = Corpus.bundled(N)
     return {name: report(translator, corpus, f"finding-{name}").to_dict() for name in DONE}
 
@@ -52,7 +52,7 @@ def put(
     return computation.key
 
 
-def test_nothing_is_known_beforehand(visit: Visit) -> None:
+def test_without_results_nothing_is_measured_yet(visit: Visit) -> None:
     app = visit(PAGE, sentences=str(N))
     assert not messages(app)
     labels = [re.sub(r"\\(.)", r"\1", button.label) for button in app.button]
@@ -100,7 +100,7 @@ def test_verdicts_with_reason_figures_and_files(
     for word in verdicts:
         assert f"{BADGES[word][1]} {word.capitalize()}" in page_text
     assert "the claim needs > 90" in page_text
-    assert results["norms-input"]["reason"] in page_text  # no figures: why there are none
+    assert results["norms-input"]["reason"] in page_text  # no figures: the reason why
     assert f"{N} sentences of {results['positional']['corpus']['name']}" in page_text
     assert page_text.count("not measured yet") == len(FINDINGS) - len(DONE)
     assert f"Run the remaining {len(FINDINGS) - len(DONE)}" in [b.label for b in app.button]
@@ -117,10 +117,10 @@ def test_verdicts_with_reason_figures_and_files(
     files = download_labels(app)
     assert files == ["All verdicts (.csv)", "Figures (.csv)"]
     app.button(key="open-norms-input").click().run()
-    assert not app.get("plotly_chart")  # what cannot be tested has nothing to draw
+    assert not app.get("plotly_chart")  # a finding that cannot be tested has no picture
 
 
-def test_the_last_figures_are_shown_with_their_day_whatever_is_chosen_now(
+def test_the_latest_result_is_shown_with_its_date_for_any_corpus(
     visit: Visit, checkpoints: Path, tmp_path: Path, results: dict[str, dict[str, Any]]
 ) -> None:
     runs, name = tmp_path / "runs", "positional"
@@ -129,7 +129,7 @@ def test_the_last_figures_are_shown_with_their_day_whatever_is_chosen_now(
     LatestIndex(runs, runs / RESULTS_FOLDER).record(about, key)
     (noted,) = (runs / ".last").iterdir()
     write_json(noted, {"key": key, "when": 86400.0 * 31})  # 31 days after 1 January 1970
-    app = visit(PAGE, sentences=str(N + 1))  # another question
+    app = visit(PAGE, sentences=str(N + 1))  # another corpus
     app.toggle(key="findings-figures").set_value(True).run()
     page_text = texts(app)
     assert f"0 of {len(FINDINGS)} measured over these sentences" in page_text
@@ -138,7 +138,7 @@ def test_the_last_figures_are_shown_with_their_day_whatever_is_chosen_now(
     assert "Run all" in [b.label for b in app.button]
 
 
-def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+def test_a_failed_finding_shows_the_reason(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     put(
         checkpoints,
         tmp_path / "runs",
@@ -155,17 +155,17 @@ def test_what_failed_says_why(visit: Visit, checkpoints: Path, tmp_path: Path) -
     assert "Try again" in [button.label for button in app.button]
 
 
-def test_all_of_them_may_wait_together() -> None:
+def test_all_findings_can_be_queued_together() -> None:
     assert len(FINDINGS) <= LANES["corpus"].max_per_visitor
 
 
-def test_every_verdict_has_a_sign_and_a_colour_of_its_own() -> None:
+def test_every_verdict_has_its_own_icon_and_colour() -> None:
     assert set(BADGES) == set(get_args(VerdictWord))
     assert len({icon for _, icon in BADGES.values()}) == len(BADGES)
     assert len({colour for colour, _ in BADGES.values()}) == len(BADGES)
 
 
-def test_run_all_asks_for_all_of_them(
+def test_run_all_submits_all_findings(
     visit: Visit, monkeypatch: pytest.MonkeyPatch, checkpoints: Path, tmp_path: Path
 ) -> None:
     requests: list[str] = []
@@ -188,7 +188,7 @@ def test_run_all_asks_for_all_of_them(
     assert all(digest in subject for subject in subjects)
 
 
-def test_what_a_visitor_brought_is_nobody_elses(
+def test_results_on_uploaded_sentences_stay_private(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subjects: list[str] = []
@@ -206,8 +206,7 @@ def test_what_a_visitor_brought_is_nobody_elses(
 
 @pytest.fixture
 def folder(checkpoints: Path, tmp_path: Path) -> Path:
-    """A folder of checkpoints, of which the one there has a finding beside it, 31 days after 1
-    January 1970."""
+    """Return a folder of checkpoints, of which one has a shipped finding from 1 February 1970."""
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     translator, corpus = Translator.load(folder / "tiny", "cpu"), Corpus.bundled(N)
     shipped = [
@@ -222,7 +221,7 @@ def effects(app: AppTest) -> list[Any]:
     return [box for box in app.get("html") if 'class="hu-effect"' in box.proto.body]
 
 
-def test_its_row_has_figures_and_says_where_they_are_from(visit: Visit, folder: Path) -> None:
+def test_a_shipped_finding_has_figures_and_its_origin(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder)
     assert not messages(app)
     app.toggle(key="findings-figures").set_value(True).run()
@@ -238,7 +237,7 @@ def test_its_row_has_figures_and_says_where_they_are_from(visit: Visit, folder: 
     assert "Run" in [button.label for button in app.button]
 
 
-def test_they_vanish_for_other_weights(visit: Visit, folder: Path) -> None:
+def test_shipped_findings_of_other_weights_are_ignored(visit: Visit, folder: Path) -> None:
     path = folder / "tiny" / FINDINGS_FILE
     write_json(path, {**read_json(path), "checkpoint": "0123456789abcdef"})
     page_text = texts(visit(PAGE, folder, finding="positional"))

@@ -1,4 +1,4 @@
-"""A fragment drawn anew: what stands after it reaches the browser whenever that is."""
+"""A fragment's rerun: elements after it reach the browser in every order of messages."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Sent = list[ForwardMsg]
 
 
 class Everything(frozenset[str]):
-    """What a browser keeps that has seen this page before."""
+    """Return the references that a browser has after it has shown this page."""
 
     def __contains__(self, _: object) -> bool:
         return True
@@ -29,7 +29,7 @@ class Everything(frozenset[str]):
 
 @contextmanager
 def recorded() -> Iterator[Sent]:
-    """Everything that pages send to the browser meanwhile."""
+    """Record everything that pages send to the browser."""
     collected: Sent = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ForwardMsgQueue, "_before_enqueue_msg", collected.append)
@@ -37,7 +37,7 @@ def recorded() -> Iterator[Sent]:
 
 
 def after(sent: Sent, asks: str) -> Sent:
-    """What Streamlit keeps of a page that is not sent yet as this fragment of it is run."""
+    """Return Streamlit's state of a page that is not yet sent when its fragment runs."""
     queue = ForwardMsgQueue()
     for message in sent:
         queue.enqueue(message)
@@ -46,7 +46,8 @@ def after(sent: Sent, asks: str) -> Sent:
 
 
 def drawn(messages: Sent) -> None:
-    """Take a place for each as the browser does, which refuses one that leaves a place free."""
+    """Insert each element as the browser does, which rejects a position beyond the next free
+    one."""
     tree: dict[tuple[int, ...], int] = {(0,): 0, (1,): 0, (2,): 0, (3,): 0}
     for message in messages:
         *parent, index = message.metadata.delta_path
@@ -76,7 +77,7 @@ def form(visit: Visit) -> AppTest:
 
 
 def a_run(visit: Visit) -> AppTest:
-    visit("pages/train.py")  # which makes the folder of the runs
+    visit("pages/train.py")  # which creates the folder of runs
     name = live_jobs.jobs().submit(make_run_config("copy"), "somebody")
     return visit("pages/train.py", run=name)
 
@@ -104,14 +105,14 @@ def held(sent: Sent) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nothing_waits_for_a_fragment(page: Callable[[Visit], AppTest], visit: Visit) -> None:
+def test_no_element_waits_for_a_fragment(page: Callable[[Visit], AppTest], visit: Visit) -> None:
     with recorded() as sent:
         page(visit)
     held(sent)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_nothing_waits_for_one_that_the_browser_has_seen_before(
+def test_no_element_waits_for_a_fragment_that_the_browser_already_has(
     page: Callable[[Visit], AppTest], visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = page(visit)

@@ -1,4 +1,4 @@
-"""The first page: what its picture is given, what is refused, and the ways to the rooms."""
+"""The home page: its translation, invalid requests, and the cards of the other pages."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def test_the_picture_is_the_greedy_translation_of_the_sessions_sentence(
     for word, expected_word in zip(data["written"], expected["written"], strict=True):
         assert word["looks"] == pytest.approx(expected_word["looks"], abs=2e-4)
     assert not data["problem"]
-    assert not data["known"]  # what came close is asked for after the picture
+    assert not data["known"]  # alternatives are requested after the translation
 
 
-def test_a_link_with_a_text_that_cannot_be_read_says_why(visit: Visit) -> None:
+def test_a_link_with_an_invalid_text_says_why(visit: Visit) -> None:
     data = picture(visit("app.py", text="   "))
     assert "no text to translate" in data["problem"]
     assert "written" not in data
 
 
-def test_every_room_has_a_card_in_the_order_of_the_way_around(visit: Visit) -> None:
+def test_every_page_has_a_card_in_navigation_order(visit: Visit) -> None:
     assert [*PICTURES] == [path(file) for file, entry in PAGES.items() if entry.link_text]
     links = [link.proto.label for link in visit("app.py").get("page_link")]
     around = sum(entry.in_navigation for entry in PAGES.values())
@@ -64,19 +64,19 @@ def test_every_room_has_a_card_in_the_order_of_the_way_around(visit: Visit) -> N
 
 @pytest.fixture
 def model(checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Model:
-    """With a session of its own, without a browser."""
+    """Start a session without a browser."""
     monkeypatch.setattr(st, "session_state", SessionDict({"page": HOME}))
     return models.load("tiny", checkpoints / "tiny")
 
 
 def ask(model: Model, **choice: Any) -> TranslationRequest:
-    """What is remembered of what the browser says."""
+    """Return the request that is stored for a message of the browser."""
     st.session_state[glance.KEY] = {"choice": choice}
     glance._handle_choice(model)
     return glance._current_request()
 
 
-def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model) -> None:
+def test_typed_text_becomes_the_sentence_if_it_can_be_translated(model: Model) -> None:
     assert ask(model, text=TEXT, number=3).number == 3
     assert state.view().text == TEXT
     for text, problem in (
@@ -104,13 +104,13 @@ def test_what_is_typed_becomes_the_sentence_if_it_can_be_translated(model: Model
         {"look": "ab"},
     ],
 )
-def test_what_makes_no_sense_is_not_heard(model: Model, choice: dict[str, Any]) -> None:
+def test_invalid_messages_are_ignored(model: Model, choice: dict[str, Any]) -> None:
     before = state.view().text
     assert ask(model, **choice) == TranslationRequest(before)
     assert state.view().text == before
 
 
-def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model: Model) -> None:
+def test_a_forced_word_changes_only_this_sentences_translation(model: Model) -> None:
     first = trace_cache.greedy(model, TEXT).trace.translation
     token_id = next(c.id for c in first.steps[0].candidates if c.id != first.ids[0] and c.id > 3)
     request = ask(model, text=TEXT, number=1, prefix=[token_id])
@@ -122,7 +122,7 @@ def test_a_word_that_is_put_there_begins_this_sentences_translation_alone(model:
 
 
 @pytest.mark.parametrize("prefix", [(10**9,), (1,), (-5,), (5,) * 5000])
-def test_pieces_that_cannot_begin_it_are_a_sentence(model: Model, prefix: tuple[int, ...]) -> None:
+def test_an_invalid_prefix_is_reported(model: Model, prefix: tuple[int, ...]) -> None:
     data = glance._picture(model, ask(model, text=TEXT, number=1, prefix=list(prefix)))
     assert data["problem"]
     assert "written" not in data

@@ -1,4 +1,4 @@
-"""The page Inside: every choice stands in the address, and every number is the model's own."""
+"""The Inside page: every choice is in the address, and every number is the model's own."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ TEXT = "The baker paints a boat."
 
 
 def sent(app: AppTest) -> list[tuple[dict[str, Any], Any]]:
-    """Headers and arrays of the browser views on the page, the map first."""
+    """Return headers and arrays of the page's browser views, the map first."""
     return [unpack(element.proto.bytes) for element in browser_views(app)]
 
 
 def tables(app: AppTest) -> dict[str, tuple[dict[str, Any], Any]]:
-    """The tables by their title."""
+    """Return the tables by title."""
     return {h["title"]: (h, parts["values"].array) for h, parts in sent(app) if "kind" in h}
 
 
@@ -39,7 +39,7 @@ def press(app: AppTest, label: str) -> AppTest:
     return app.button(key=f"inside-{label}").click().run()
 
 
-def test_the_walk_begins_at_the_embedding_and_goes_on(visit: Visit) -> None:
+def test_the_walkthrough_starts_at_the_embedding(visit: Visit) -> None:
     app = visit(PAGE)
     assert view(app).box == STOPS[0]
     assert app.button(key="inside-← Previous").disabled
@@ -48,7 +48,9 @@ def test_the_walk_begins_at_the_embedding_and_goes_on(visit: Visit) -> None:
         assert not app.exception
         assert view(app).box == STOPS[number]
         assert f"Box {number + 1} of {len(STOPS)}" in [caption.value for caption in app.caption]
-    assert sent(app)[0][0]["opened"] == "encoder.self_attn"  # a step of it: its box is marked
+    assert (
+        sent(app)[0][0]["opened"] == "encoder.self_attn"
+    )  # a step of the attention block, whose box is marked
     assert sent(app)[1][0]["opened"] == "query"
     press(app, "← Previous")
     assert view(app).box == STOPS[2]
@@ -77,7 +79,7 @@ def test_every_box_opens_to_the_numbers_of_the_analysis(
         assert app.code, "a program for the number that is chosen"
 
 
-def test_a_number_of_the_address_is_worked_out_and_its_program_prints_it(
+def test_the_selected_number_is_computed_and_its_code_prints_it(
     visit: Visit, translator: Translator, capsys: pytest.CaptureFixture[str]
 ) -> None:
     where = {"box": "decoder.cross_attn.softmax", "layer": "1", "head": "3"}
@@ -95,7 +97,7 @@ def test_a_number_of_the_address_is_worked_out_and_its_program_prints_it(
     assert header["cell"] == {"row": 2, "column": 1, "here": False}
 
 
-def test_without_a_number_the_strongest_is_chosen(visit: Visit) -> None:
+def test_without_a_selected_number_the_largest_is_selected(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, box="encoder.ffn.norm")
     header, values = tables(app)["Normed"]
     row, column = np.unravel_index(np.abs(values).argmax(), values.shape)
@@ -105,7 +107,7 @@ def test_without_a_number_the_strongest_is_chosen(visit: Visit) -> None:
     assert header["cell"] == {"row": 1, "column": np.abs(values[1]).argmax(), "here": True}
 
 
-def test_a_table_of_the_address_is_unfolded(visit: Visit, translator: Translator) -> None:
+def test_the_selected_table_is_expanded(visit: Visit, translator: Translator) -> None:
     app = visit(PAGE, box="encoder.self_attn.key", layer="0", head="1")
     assert "W^K of head 2" not in tables(app)
     app.button(key="inside-show-w").click().run()
@@ -117,7 +119,7 @@ def test_a_table_of_the_address_is_unfolded(visit: Visit, translator: Translator
     np.testing.assert_array_equal(values, expected.numpy())
 
 
-def test_an_input_leads_to_the_box_that_made_it(visit: Visit) -> None:
+def test_an_input_links_to_the_box_that_computed_it(visit: Visit) -> None:
     app = visit(PAGE, box="encoder.self_attn.query", layer="1")
     app.button(key="inside-from-x").click().run()
     assert (view(app).box, view(app).layer) == ("encoder.ffn.norm", 0)
@@ -132,7 +134,7 @@ def test_another_head_is_shown(visit: Visit, translator: Translator) -> None:
     np.testing.assert_array_equal(tables(app)["Values"][1], expected)
 
 
-def test_what_the_address_cannot_mean_is_said(visit: Visit) -> None:
+def test_invalid_address_fields_are_reported(visit: Visit) -> None:
     app = visit(PAGE, box="encoder.7.nothing", section="all", panel="<b>x</b>", layer="9")
     assert not app.exception
     page_warnings = " ".join(warnings(app))
@@ -142,7 +144,7 @@ def test_what_the_address_cannot_mean_is_said(visit: Visit) -> None:
     assert tables(app)
 
 
-def test_no_sentence_or_too_long_a_one_is_a_sentence(visit: Visit) -> None:
+def test_an_empty_or_too_long_sentence_is_reported(visit: Visit) -> None:
     app = visit(PAGE)
     for section in SECTIONS:
         for text in ("", "x " * 2500):
@@ -159,7 +161,7 @@ def test_odd_sentences_are_shown_as_they_are(visit: Visit) -> None:
             assert "<i" not in written
 
 
-def test_training_asks_every_position_at_once(visit: Visit, translator: Translator) -> None:
+def test_training_predicts_every_position_in_one_pass(visit: Visit, translator: Translator) -> None:
     target = "Ma tante cache un bateau."
     app = visit(PAGE, text=TEXT, target=target, section="training", exact="1")
     trace = translator.trace(TEXT, target)
@@ -172,7 +174,7 @@ def test_training_asks_every_position_at_once(visit: Visit, translator: Translat
     assert "&lt;s&gt;" in body
 
 
-def test_without_a_target_the_translation_stands_in(visit: Visit) -> None:
+def test_without_a_target_the_translation_is_used(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="training")
     assert "Until you enter a translation" in " ".join(caption.value for caption in app.caption)
     app.text_input[1].set_value("Ma tante.").run()
@@ -180,7 +182,7 @@ def test_without_a_target_the_translation_stands_in(visit: Visit) -> None:
     assert "Until you enter a translation" not in " ".join(caption.value for caption in app.caption)
 
 
-def test_the_last_row_of_the_lens_is_what_the_model_says(
+def test_the_last_row_of_the_lens_is_the_models_prediction(
     visit: Visit, translator: Translator
 ) -> None:
     app = visit(PAGE, text=TEXT, section="lens", row="1")

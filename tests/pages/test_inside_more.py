@@ -1,4 +1,4 @@
-"""Inside: what unfolds below a box, the end of the walk, how it learns, and BLEU by hand."""
+"""Inside: optional views of a box, the next token, training methods, and BLEU by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ html = partial(visible_text, kinds=["html"])
 
 
 def cells(body: str, caption: str) -> list[list[str]]:
-    """The rows of the table with this caption."""
+    """Return the rows of the table with this caption."""
     table = body.split(f"<caption>{caption}")[1].split("</table>")[0].split("<tbody>")[1]
     rows = re.findall(r"<tr>(.*?)</tr>", table)
     return [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows]
@@ -56,7 +56,7 @@ def test_the_network_is_shown_in_both_forms(visit: Visit, translator: Translator
 
 
 @pytest.mark.parametrize("block", ["encoder.self_attn", "decoder.self_attn", "decoder.cross_attn"])
-def test_a_batch_has_an_axis_more(visit: Visit, translator: Translator, block: str) -> None:
+def test_a_batch_adds_an_axis(visit: Visit, translator: Translator, block: str) -> None:
     app = visit(PAGE, text=TEXT, box=f"{block}.softmax")
     app.toggle(key="inside-batch").set_value(True).run()
     assert not app.exception
@@ -68,12 +68,12 @@ def test_a_batch_has_an_axis_more(visit: Visit, translator: Translator, block: s
     assert "&lt;pad&gt;" in html(app)
 
 
-def test_where_there_is_neither_nothing_is_offered(visit: Visit) -> None:
+def test_boxes_without_another_view_have_no_toggle(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, box="encoder.memory")
     assert {toggle.label for toggle in app.toggle} == {"Show tokens"}
 
 
-def test_an_example_is_not_read_twice(visit: Visit) -> None:
+def test_an_example_sentence_is_not_in_the_batch_twice(visit: Visit) -> None:
     app = visit(PAGE, text=About().examples[1], box="encoder.self_attn.query")
     app.toggle(key="inside-batch").set_value(True).run()
     rows = cells(html(app), "The tokens of each query sequence")
@@ -81,7 +81,7 @@ def test_an_example_is_not_read_twice(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("row", [0, 2])
-def test_the_walk_ends_with_the_word_that_wins_and_its_rivals(
+def test_the_walkthrough_ends_with_the_most_probable_token_and_alternatives(
     visit: Visit, translator: Translator, row: int
 ) -> None:
     trace = translator.trace(HIDES)
@@ -108,7 +108,7 @@ def test_the_walk_ends_with_the_word_that_wins_and_its_rivals(
     assert box["hint"] == (token_name(winner).replace("▁", "") or "▁")
 
 
-def test_another_output_is_chosen_at_the_end(visit: Visit) -> None:
+def test_another_step_can_be_selected_at_the_end(visit: Visit) -> None:
     app = visit(PAGE, text=HIDES, box=STOPS[-1])  # the first output
     choice = next(box for box in app.selectbox if box.label == "Another step")
     choice.select_index(1).run()
@@ -117,7 +117,7 @@ def test_another_output_is_chosen_at_the_end(visit: Visit) -> None:
     assert "step 2 of" in visible_text(app, kinds=["html"])
 
 
-def test_elsewhere_on_the_walk_nothing_has_won_yet(visit: Visit) -> None:
+def test_other_boxes_show_no_next_token(visit: Visit) -> None:
     app = visit(PAGE, text=HIDES, box=STOPS[0])
     assert not [
         element for element in app.get("html") if "The most probable tokens" in element.proto.body
@@ -139,7 +139,7 @@ def test_the_rate_is_equation_3_and_its_sliders_stand_in_the_address(visit: Visi
     assert f"{(128 * 1000) ** -0.5:.3g}" in visible_text(app)
 
 
-def test_dropout_hides_other_numbers_at_another_step(visit: Visit) -> None:
+def test_another_dropout_mask_drops_other_numbers(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="learning", dropout="0.5", layer="1")
 
     def dropped_text() -> str:
@@ -179,7 +179,7 @@ def test_the_loss_of_a_smoothed_target_is_torchs(visit: Visit, translator: Trans
 def test_bleu_is_sacrebleus(visit: Visit, translator: Translator, target: str) -> None:
     app = visit(PAGE, text=TEXT, section="bleu")
     assert "Enter your own above" in " ".join(box.value for box in app.caption)
-    assert any("mathbf" in box.value for box in app.latex)  # an example is worked out
+    assert any("mathbf" in box.value for box in app.latex)  # the example is computed step by step
     output = translator.translate(TEXT).text
     reference = f"{target} {' '.join(output.split()[:3])}"
     app.text_input[1].set_value(reference).run()
@@ -194,7 +194,7 @@ def test_bleu_is_sacrebleus(visit: Visit, translator: Translator, target: str) -
         assert f"<td>{matched} / {total}</td>" in html(app)
 
 
-def test_nothing_in_common_is_0(visit: Visit) -> None:
+def test_bleu_without_a_common_word_is_0(visit: Visit) -> None:
     app = visit(PAGE, text=TEXT, section="bleu", target="0123456789")
     assert not app.exception
     assert any(r"\mathrm{BLEU} = 0" in box.value for box in app.latex)

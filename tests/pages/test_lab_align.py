@@ -38,7 +38,7 @@ def opened(visit: Visit, **params: str) -> AppTest:
     return visit("pages/lab.py", **{**fields, "target": TARGET, "exact": "1", **params})
 
 
-def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, Any]) -> None:
+def test_the_leaderboard_shows_the_report(visit: Visit, measured: dict[str, Any]) -> None:
     app = opened(visit, **HEAD)
     assert not messages(app)
     rates = {line["aligner"]: line["aer"] for line in reversed(measured["table"])}
@@ -61,7 +61,7 @@ def test_the_leaderboard_is_that_of_the_pass(visit: Visit, measured: dict[str, A
             assert own["marks"][at[0]][at[1]] == f"{100 * (1 - line['aer']):.0f}"
 
 
-def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
+def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) -> None:
     app = opened(visit, **HEAD)
     board, element = [code.value for code in app.code][-2:]
     space: dict[str, Any] = {}
@@ -78,7 +78,7 @@ def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any
 def test_real_sentences_linked_by_hand_are_a_corpus_too(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
-    """The tiny model's card says no languages: it is English to French, as all without one."""
+    """The tiny model's card names no languages, so it counts as English to French."""
     corpus = Corpus.linked("fr").first(12)
     result, key = run_report(checkpoints, corpus, "alignment")
     store_result(tmp_path / "runs", result, key)
@@ -92,7 +92,7 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
     assert "Corpus.linked('fr').first(12)" in next(
         code.value for code in app.code if "leaderboard(" in code.value
     )
-    # What the grammar's links are, is said beside them alone.
+    # The caption about the grammar's links is shown with those only.
     assert "Hand-aligned** has real" not in visible_text(app)
     chosen = next(box for box in app.selectbox if "with gold links" in box.label)
     assert len(chosen.options) == 12
@@ -105,7 +105,7 @@ def test_a_first_visit_opens_the_best_head(visit: Visit, measured: dict[str, Any
     assert selected == (best["by"], best["to"], best["layer"], best["head"])
 
 
-def test_the_best_head_takes_the_place_of_one_that_nobody_chose(
+def test_the_best_head_replaces_the_default_head(
     visit: Visit, sixty: tuple[dict[str, Any], str], tmp_path: Path
 ) -> None:
     app = opened(visit)  # nothing is measured yet
@@ -120,7 +120,7 @@ def test_the_best_head_takes_the_place_of_one_that_nobody_chose(
     assert (view(app).layer, view(app).head) == selected[2:]
 
 
-def test_a_head_of_another_kind_is_not_taken_for_one_that_aligns(
+def test_a_head_of_another_kind_is_not_used_as_an_aligner(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     best = next(line for line in measured["table"] if line["aligner"] == "head")
@@ -129,9 +129,7 @@ def test_a_head_of_another_kind_is_not_taken_for_one_that_aligns(
     assert selected == ("cross", best["by"], best["to"], best["layer"], best["head"])
 
 
-def test_the_board_and_the_drawing_go_by_the_same_line(
-    visit: Visit, measured: dict[str, Any]
-) -> None:
+def test_the_grid_and_the_picture_use_the_same_head(visit: Visit, measured: dict[str, Any]) -> None:
     heads = [line for line in measured["table"] if line["aligner"] == "head"]
     app = opened(visit, **HEAD)
     own = next(
@@ -152,7 +150,7 @@ def test_the_board_and_the_drawing_go_by_the_same_line(
     assert grid(app)["chosen"] == [f"{current.by}-{current.to}", current.layer, current.head]
 
 
-def test_without_gold_links_there_is_a_sentence_all_the_same(visit: Visit) -> None:
+def test_without_gold_links_one_sentence_is_still_aligned(visit: Visit) -> None:
     app = opened(visit, sentences="3", **HEAD)
     assert "have no gold links" in app.info[0].value
     assert len(app.get("plotly_chart")) == 2
@@ -171,7 +169,7 @@ def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Tr
     names = [trace["name"] for trace in charts(app)[0]["data"]
              if "name" in trace]  # fmt: skip
     assert names[:2] == ["gold links", "possible gold links"]
-    # A click takes one away, and another gives one.
+    # A click removes a link, and another adds one.
     pills = next(box for box in app.get("button_group") if box.label == "Linked source words")
     pills.set_value([2]).run()
     assert view(app).links == "1-1,2-0,2p2,3-3"
@@ -184,14 +182,14 @@ def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Tr
     ("typed", "why"),
     [("0-9", "outside the sentences' 4 source and 4 target"), ("0:1", "is no link")],
 )
-def test_links_that_are_none_are_refused(visit: Visit, typed: str, why: str) -> None:
+def test_invalid_links_are_rejected(visit: Visit, typed: str, why: str) -> None:
     app = opened(visit, sentences="3", **HEAD)
     next(box for box in app.text_input if "source-target" in box.label).set_value(typed).run()
     assert why in messages(app)[0]
     assert view(app).links == ""
 
 
-def test_links_of_the_address_that_do_not_fit_are_left_out(visit: Visit) -> None:
+def test_address_links_that_do_not_fit_the_sentence_are_ignored(visit: Visit) -> None:
     app = opened(visit, sentences="3", links="0-0,9-1", **HEAD)
     assert "Your links are ignored" in messages(app)[0]
     assert len(app.get("plotly_chart")) == 2
@@ -210,7 +208,7 @@ def test_a_sentence_of_the_corpus_brings_its_gold_links(
     assert (view(app).method, view(app).target) == ("greedy", "")
 
 
-def test_the_shift_tells_of_both_rows(visit: Visit, checkpoints: Path) -> None:
+def test_the_shift_section_describes_both_rows(visit: Visit, checkpoints: Path) -> None:
     app = opened(visit, sentences="3", **{**HEAD, "by": "weights"}, step="1000")
     assert "For **bateau.**, the predicting position" in visible_text(app)
     bars = charts(app)[1]["data"]
@@ -225,7 +223,7 @@ def test_the_shift_tells_of_both_rows(visit: Visit, checkpoints: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
-def test_odd_texts_are_answered(visit: Visit, text: str) -> None:
+def test_unusual_texts_are_aligned(visit: Visit, text: str) -> None:
     app = opened(visit, sentences="3", text=text, **HEAD)
     assert not app.exception
     assert bool(messages(app)) != bool(app.get("plotly_chart"))

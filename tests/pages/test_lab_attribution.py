@@ -1,4 +1,5 @@
-"""Attribution: two pictures of a head, four answers for a token, and the way there."""
+"""Attribution: two measures of a head, methods for an output token, and direct logit
+attribution."""
 
 from __future__ import annotations
 
@@ -39,7 +40,7 @@ def opened(visit: Visit, **params: str) -> AppTest:
 
 
 @pytest.mark.parametrize("beside", ["weight-norm", "gradient-product"])
-def test_the_address_says_which_two_stand_side_by_side(visit: Visit, beside: str) -> None:
+def test_the_address_selects_the_two_measures(visit: Visit, beside: str) -> None:
     app = opened(visit, kind="decoder", layer="1", head="2", row="3", column="1", beside=beside)
     assert not messages(app)
     header = component_data(app)[0]
@@ -47,8 +48,8 @@ def test_the_address_says_which_two_stand_side_by_side(visit: Visit, beside: str
     assert header["cell"] == [3, 1]
     assert len(header["quantities"]) == 4
     two, answers = app.get("plotly_chart"), texts(app)
-    assert len(two) == 5  # bars of vectors, bars of the token, the curve, two boards
-    # Each of the two is explained with its source and its weakness.
+    assert len(two) == 5  # bars of vectors, bars of the token, the curve, two grids of heads
+    # Each of the two is explained with its source and its limitation.
     for name in header["shown"]:
         title = next(
             quantity["title"] for quantity in header["quantities"] if quantity["name"] == name
@@ -58,7 +59,7 @@ def test_the_address_says_which_two_stand_side_by_side(visit: Visit, beside: str
     assert "75.0%" in answers  # of rollout, with two layers
 
 
-def test_another_kind_is_another_table_and_lets_go_of_the_cell(visit: Visit) -> None:
+def test_another_kind_has_another_table_and_no_selected_cell(visit: Visit) -> None:
     app = opened(visit, layer="0", head="1", row="1", column="1")
     app.segmented_control[0].set_value("encoder").run()
     assert (view(app).kind, view(app).row, view(app).column) == ("encoder", -1, -1)
@@ -67,7 +68,7 @@ def test_another_kind_is_another_table_and_lets_go_of_the_cell(visit: Visit) -> 
     assert header["rows"] == header["columns"]
 
 
-def test_the_page_finds_where_they_differ(visit: Visit) -> None:
+def test_a_button_opens_the_cell_where_the_measures_differ_most(visit: Visit) -> None:
     app = opened(visit)
     buttons = {button.label: button for button in app.button}
     buttons["Show the cell where the two differ most"].click().run()
@@ -85,7 +86,7 @@ def test_the_page_finds_where_they_differ(visit: Visit) -> None:
     assert view(app).row == -1
 
 
-def test_a_cell_leads_to_what_blanking_it_changes(visit: Visit) -> None:
+def test_a_cell_links_to_its_blanking(visit: Visit) -> None:
     app = opened(visit, layer="0", head="1", row="2", column="1")
     buttons = {button.label: button for button in app.button}
     assert "Calculate this cell step by step" in buttons
@@ -109,7 +110,7 @@ def rivals(app: AppTest) -> Selectbox[int]:
     return next(box for box in app.selectbox if box.label.startswith("Compare with token"))
 
 
-def test_a_rival_is_chosen_among_the_candidates_and_kept_in_the_address(visit: Visit) -> None:
+def test_a_contrast_token_is_selected_and_stored_in_the_address(visit: Visit) -> None:
     app = opened(visit, step="2")
     assert view(app).against == -1
     box = rivals(app)
@@ -121,21 +122,21 @@ def test_a_rival_is_chosen_among_the_candidates_and_kept_in_the_address(visit: V
     page_text = texts(app)
     assert "ALTI+, Value zeroing do not apply" in page_text
     assert "gradients distribute this change of" in page_text
-    assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two boards
+    assert len(app.get("plotly_chart")) == 4  # bars of the token, the curve, two grids of heads
     space: dict[str, object] = {}
     with contextlib.redirect_stdout(io.StringIO()):
         run_program(app.code[1].value, space)
     assert list(space["table"].columns[3:]) == ["gradient", "integrated"]  # type: ignore[attr-defined]
 
 
-def test_a_rival_that_is_no_candidate_is_none(visit: Visit) -> None:
+def test_a_contrast_token_that_is_no_candidate_is_removed(visit: Visit) -> None:
     app = opened(visit, step="2", against="1")
     assert not messages(app)
     assert view(app).against == -1
     assert "have no answer" not in texts(app)
 
 
-def test_the_lines_of_python_print_the_same_numbers(visit: Visit) -> None:
+def test_the_python_code_prints_the_same_numbers(visit: Visit) -> None:
     app = opened(visit, kind="encoder", layer="1", head="3", step="1", method="sample", seed="3")
     for code, names in zip(app.code, (["found"], ["table"]), strict=False):
         space: dict[str, object] = {}
@@ -149,7 +150,7 @@ def test_the_lines_of_python_print_the_same_numbers(visit: Visit) -> None:
                 np.testing.assert_allclose(parts[name].array, values, rtol=1e-4, atol=1e-6)
 
 
-def test_flow_is_left_out_of_a_longer_text_and_a_long_one_is_refused(visit: Visit) -> None:
+def test_flow_is_skipped_for_a_long_text_and_a_longer_one_is_rejected(visit: Visit) -> None:
     short = {"method": "forced", "target": "Elle cache la lampe."}
     app = opened(visit, text="hides books the lamp " * 8, **short)
     assert not messages(app)
@@ -161,22 +162,22 @@ def test_flow_is_left_out_of_a_longer_text_and_a_long_one_is_refused(visit: Visi
 
 
 @pytest.mark.parametrize("text", ["   ", "the lamp " * 2500, "\N{GRINNING FACE} <b>x</b>"])
-def test_odd_texts_are_answered(visit: Visit, text: str) -> None:
+def test_unusual_texts_are_attributed(visit: Visit, text: str) -> None:
     app = opened(visit, text=text)
     assert not app.exception
     assert bool(messages(app)) != bool(component_data(app))
 
 
-def test_a_wrong_pair_in_the_address_is_said(visit: Visit) -> None:
+def test_an_invalid_pair_in_the_address_is_reported(visit: Visit) -> None:
     app = opened(visit, beside="norm-weight")
     assert "it must be one of weight-norm, weight-gradient" in messages(app)[0]
     assert component_data(app)[0]["shown"] == ["weight", "norm"]
 
 
-def test_what_takes_too_much_of_the_server_is_ended(
+def test_a_computation_over_the_time_limit_is_cancelled(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Everything a page computes is asked whether somebody waits, flow as well as the search."""
+    """Every computation of a page checks for cancellation, flow as well as the search."""
     requests: list[str] = []
     monkeypatch.setattr(flow, "check_cancelled", lambda: requests.append("flow"))
     short = {"step": "2", "method": "forced", "target": "Un bateau cache."}
@@ -187,7 +188,7 @@ def test_what_takes_too_much_of_the_server_is_ended(
     assert "took more than -1 seconds of processor time" in messages(app)[0]
 
 
-def test_the_boards_are_those_of_the_token_and_the_program_prints_them(
+def test_the_head_grids_belong_to_the_token_and_the_code_prints_them(
     visit: Visit, translator: Translator
 ) -> None:
     app = visit("pages/lab.py", lab="moves", text=TEXT, step="2", exact="1")
@@ -213,7 +214,7 @@ def test_the_boards_are_those_of_the_token_and_the_program_prints_them(
     assert re.search(r"correlation [+−][01]\.\d\d over all heads", believed)
 
 
-def test_the_program_prints_the_same(visit: Visit) -> None:
+def test_the_direct_attribution_code_prints_the_same(visit: Visit) -> None:
     app = visit("pages/lab.py", lab="moves", text=TEXT, step="1", exact="1")
     program = next(box.value for box in app.code if "direct_logits" in box.value)
     assert "direct_logits(translator.model, trace, 1)" in program

@@ -1,4 +1,4 @@
-"""A dataset of a visitor's sentences, from the page: asked for, waited for, taken away."""
+"""A dataset of a visitor's sentences on the page: requested, computed, downloaded."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_given_translations_are_traced_as_they_are(
     assert translations["method"].tolist() == ["forced", "forced"]
 
 
-def test_one_who_cancels_leaves_nothing(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
+def test_cancelling_leaves_no_files(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     lines = [f"The baker sells {n} books." for n in range(1500)]
     app = brought(visit, lines, sentences="1500")
     button(app, "Trace all sentences").click().run()
@@ -123,7 +123,7 @@ def test_one_who_cancels_leaves_nothing(visit: Visit, checkpoints: Path, tmp_pat
     assert button(app, "Trace all sentences")
 
 
-def test_what_was_ended_by_force_keeps_no_half_file(
+def test_a_killed_computation_leaves_no_partial_file(
     visit: Visit, checkpoints: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "runs" / RESULTS_FOLDER / question(checkpoints, LINES, method="greedy").key
@@ -143,13 +143,15 @@ def test_what_was_ended_by_force_keeps_no_half_file(
         (["Fine.", "Books.\tLivres."], "Your text, line 2: it has a tab"),
     ],
 )
-def test_a_bad_line_is_refused_by_its_number(visit: Visit, lines: list[str], why: str) -> None:
+def test_an_invalid_line_is_rejected_with_its_number(
+    visit: Visit, lines: list[str], why: str
+) -> None:
     app = brought(visit, lines)
     assert why in messages(app)[0]
     assert not [element for element in app.button if element.label == "Trace all sentences"]
 
 
-def test_a_sentence_that_is_too_long_is_refused_before_any_is_traced(visit: Visit) -> None:
+def test_a_too_long_sentence_is_rejected_before_any_is_traced(visit: Visit) -> None:
     app = brought(visit, ["Fine.", "word " * 600])
     button(app, "Trace all sentences").click().run()
     deadline = time.monotonic() + 180
@@ -160,7 +162,7 @@ def test_a_sentence_that_is_too_long_is_refused_before_any_is_traced(visit: Visi
     assert "Your text, line 2: The text has" in messages(app)[0]
 
 
-def test_heads_that_the_model_has_not_are_let_go_of(visit: Visit) -> None:
+def test_heads_that_the_model_does_not_have_are_removed(visit: Visit) -> None:
     app = opened(visit, traced="c1,e9.0")
     app.text_area(key="corpus-text").set_value(LINES[0]).run()
     assert view(app).traced == "c1"

@@ -1,4 +1,4 @@
-"""Which heads matter: what was measured, the pruning game, and the way to the switches."""
+"""Pruning: importance, ablation, the pruning controls, and the link to the switches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ texts = partial(visible_text, kinds=("markdown", "caption"))
 
 @pytest.fixture(scope="module")
 def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
-    """What the passes that the page asks for come to, by their keys."""
+    """Return the results of the page's reports, by key."""
     report_names = ("importance", "ablation", "pruning-kinds")
     passes = [
         run_report(checkpoints, Corpus.bundled(N), report_name) for report_name in report_names
@@ -37,7 +37,7 @@ def results(checkpoints: Path) -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def measured(results: dict[str, dict[str, Any]], tmp_path: Path) -> dict[str, dict[str, Any]]:
-    """The page finds them made already."""
+    """Store the results where the page looks for them."""
     for key, result in results.items():
         store_result(tmp_path / "runs", result, key)
     return {result["what"]: result for result in results.values()}
@@ -48,10 +48,8 @@ def opened(visit: Visit, **params: str) -> AppTest:
     return visit("pages/lab.py", **fields)
 
 
-def test_the_game_is_there_before_anything_is_measured(
-    visit: Visit, translator: Translator
-) -> None:
-    app = visit("pages/lab.py", text=TEXT, sentences=str(N))  # the lab begins with it
+def test_pruning_works_before_anything_is_measured(visit: Visit, translator: Translator) -> None:
+    app = visit("pages/lab.py", text=TEXT, sentences=str(N))  # the lab's first experiment
     assert not messages(app)
     assert view(app).lab == "matter"
     assert "Measure the heads" in [button.label for button in app.button]
@@ -72,7 +70,7 @@ def test_an_old_address_with_switches_opens_them(visit: Visit) -> None:
 
 
 @pytest.mark.usefixtures("measured")
-def test_a_button_takes_away_as_many_as_change_the_translation(
+def test_a_button_prunes_until_the_translation_changes(
     visit: Visit, translator: Translator, results: dict[str, dict[str, Any]]
 ) -> None:
     app = opened(visit)
@@ -108,20 +106,20 @@ def test_a_button_takes_away_as_many_as_change_the_translation(
     assert broken
 
 
-def test_what_was_measured_is_three_pictures_and_curves(
+def test_measured_importance_has_three_grids_and_curves(
     visit: Visit, measured: dict[str, dict[str, Any]]
 ) -> None:
     app = opened(visit)
     assert not messages(app)
     drawn = charts(app)
-    assert len(drawn) == 9  # gradient, left out, curves: three kinds each
+    assert len(drawn) == 9  # gradient, ablation, curves: three kinds each
     worse = sum(row["loss_low"] > 0 for row in measured["ablation"]["table"])
     assert f"Ablating **{worse}** of 24 heads significantly increases the loss" in texts(app)
     assert "With all heads" in texts(app)
-    assert not app.metric  # nothing is gone
+    assert not app.metric  # nothing is pruned
 
 
-def test_importance_has_two_readings(visit: Visit, measured: dict[str, dict[str, Any]]) -> None:
+def test_importance_has_two_definitions(visit: Visit, measured: dict[str, dict[str, Any]]) -> None:
     app = opened(visit, pruned="position", less_encoder="3")
     assert not messages(app)
     assert "equation 2" in texts(app)
@@ -143,7 +141,7 @@ def test_importance_has_two_readings(visit: Visit, measured: dict[str, dict[str,
 
 
 @pytest.mark.usefixtures("measured")
-def test_pruned_heads_are_those_of_the_address(visit: Visit, translator: Translator) -> None:
+def test_the_address_determines_the_pruned_heads(visit: Visit, translator: Translator) -> None:
     app = opened(visit, less_cross="8", less_encoder="3", pruned="random", seed="4")
     assert not messages(app)
     config = translator.model.config
@@ -167,9 +165,9 @@ def test_pruned_heads_are_those_of_the_address(visit: Visit, translator: Transla
 
 
 @pytest.mark.usefixtures("measured")
-def test_sliders_write_the_address_and_are_put_back(visit: Visit) -> None:
+def test_sliders_set_the_address_and_can_be_reset(visit: Visit) -> None:
     app = opened(visit, less_decoder="4000")
-    assert view(app).less_decoder == 8  # all that there are
+    assert view(app).less_decoder == 8  # all heads
     app.slider[0].set_value(2).run()
     assert view(app).less_encoder == 2
     next(b for b in app.button if b.label == "Restore all heads").click().run()

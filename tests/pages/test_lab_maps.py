@@ -1,4 +1,4 @@
-"""Activation patching, and the map of queries and keys: asked for, kept, shown, refused."""
+"""Activation patching and the query–key map: computed, stored, shown, rejected."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HEAD = {"lab": "map", "kind": "encoder", "layer": "1", "head": "2", "sentences":
 def model_folder(
     tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> Path:
-    """A folder with a model whose output hangs on every letter of the source."""
+    """Return a folder with a model whose output depends on every letter of the source."""
     model = copy.deepcopy(tiny_model)
     with torch.no_grad():
         for name, weight in model.named_parameters():
@@ -61,7 +61,7 @@ def sweep(model_folder: Path) -> PatchingSweep:
     return patching_sweep(translator, PAIR["text"], PAIR["other"])
 
 
-def test_it_is_measured_once_and_shown_in_four_ways(
+def test_the_sweep_is_computed_once_and_shown_in_four_ways(
     visit: Visit, model_folder: Path, sweep: PatchingSweep
 ) -> None:
     app = visit(PAGE, model_folder, **PAIR)
@@ -69,7 +69,7 @@ def test_it_is_measured_once_and_shown_in_four_ways(
     measure(app, PATCH)
     assert not messages(app)
     for part in PATCHED_ACTIVATIONS:
-        # A visit of its own, as after a reload: what was measured is still there.
+        # A new visit, as after a reload: the result is still there.
         app = visit(PAGE, model_folder, **PAIR, swept=part)
         assert view(app).swept == part
         drawn = charts(app)
@@ -88,7 +88,7 @@ def test_it_is_measured_once_and_shown_in_four_ways(
     assert "restores" in main_text(app)
 
 
-def test_the_program_that_is_shown_runs(
+def test_the_displayed_code_runs(
     visit: Visit, model_folder: Path, sweep: PatchingSweep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     app = visit(PAGE, model_folder, **PAIR, exact="1")
@@ -100,14 +100,14 @@ def test_the_program_that_is_shown_runs(
     np.testing.assert_allclose(space["found"].table["restored"], sweep.table["restored"], atol=1e-4)
 
 
-def test_lengths_that_differ_are_refused_with_both(visit: Visit, model_folder: Path) -> None:
+def test_different_lengths_are_rejected_with_both_numbers(visit: Visit, model_folder: Path) -> None:
     app = visit(PAGE, model_folder, **{**PAIR, "other": "She rides a boat again."})
     (message,) = messages(app)
     assert message.startswith("The clean sentence has 14 pieces and the corrupted one 17;")
     assert not [element for element in app.button if element.label == "Patch every site"]
 
 
-def test_without_a_second_sentence_there_is_something_to_do(visit: Visit) -> None:
+def test_without_a_second_sentence_an_example_is_offered(visit: Visit) -> None:
     app = visit(PAGE, lab="sweep", text="She hides a boat.")
     assert not messages(app)
     assert "Write a corrupted sentence" in main_text(app)
@@ -115,8 +115,8 @@ def test_without_a_second_sentence_there_is_something_to_do(visit: Visit) -> Non
     assert messages(app) == ["Both sentences are the same; replace a word in one of them."]
 
 
-def test_translations_that_do_not_part_are_told(visit: Visit) -> None:
-    """The tiny model writes the same whatever it reads."""
+def test_equal_translations_are_reported(visit: Visit) -> None:
+    """The tiny model gives every source the same translation."""
     app = visit(PAGE, **PAIR)
     measure(app, PATCH, "failed")
     (message,) = messages(app)
@@ -124,7 +124,7 @@ def test_translations_that_do_not_part_are_told(visit: Visit) -> None:
     assert [element for element in app.button if element.label == "Try again"]
 
 
-def test_a_pair_of_ours_is_one_click(visit: Visit) -> None:
+def test_a_bundled_pair_is_one_click(visit: Visit) -> None:
     app = visit(PAGE, folder=Path("checkpoints"), lab="sweep")
     pairs = [element for element in app.button if "→" in element.label]
     assert len(pairs) == 5
@@ -138,7 +138,9 @@ def figure(app: AppTest) -> dict[str, Any]:
     return chart_data
 
 
-def test_a_map_is_kept_coloured_and_looked_into(visit: Visit, translator: Translator) -> None:
+def test_a_map_is_stored_coloured_and_has_selectable_points(
+    visit: Visit, translator: Translator
+) -> None:
     app = visit(PAGE, **HEAD)
     measure(app, "Draw the map")
     assert not messages(app)
@@ -169,7 +171,7 @@ def test_a_map_is_kept_coloured_and_looked_into(visit: Visit, translator: Transl
 
 
 @pytest.mark.parametrize("kind", ["decoder", "cross"])
-def test_other_kinds_and_a_point_that_is_not_there(visit: Visit, kind: str) -> None:
+def test_other_kinds_and_a_point_that_does_not_exist(visit: Visit, kind: str) -> None:
     app = visit(PAGE, **{**HEAD, "kind": kind}, point="q99.99")
     measure(app, "Draw the map")
     assert not messages(app)
@@ -177,9 +179,7 @@ def test_other_kinds_and_a_point_that_is_not_there(visit: Visit, kind: str) -> N
     assert figure(app)["data"]
 
 
-def test_scores_that_are_no_products_are_told(
-    visit: Visit, tmp_path: Path, vocabulary: Vocabulary
-) -> None:
+def test_additive_scores_are_reported(visit: Visit, tmp_path: Path, vocabulary: Vocabulary) -> None:
     config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score="additive")
     folder = tmp_path / "checkpoints"
     save_checkpoint(folder / "additive", Transformer(config).eval(), vocabulary, "# A model\n")

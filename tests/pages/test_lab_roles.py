@@ -1,4 +1,4 @@
-"""Head roles: the corpus, a pass from its button to its end, the grid and a card."""
+"""Head roles: the corpus, the measurement, the grid and the card."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ LINES = ("She hides a boat.\tElle cache un bateau.\t0-0 1-1 2-2 3-3", "A pilot.\
 
 
 def test_every_measure_is_in_a_heads_table(twelve: tuple[dict[str, Any], str]) -> None:
-    offsets = {"offset", "backwards_offset"}  # no measures, but where two of them are taken
+    offsets = {"offset", "backwards_offset"}  # no measures, except where two of them are taken
     assert set(MEASURES) == set(twelve[0]["cards"][0]["measures"]) - offsets
     assert set(ROLE_MEASURES.values()) <= set(MEASURES)
 
@@ -61,7 +61,7 @@ def opened(visit: Visit, **params: str) -> AppTest:
     return visit(PAGE, **{"lab": "cards", "sentences": "12", "exact": "1", **params})
 
 
-def test_a_pass_is_asked_for_waited_for_and_found_again(visit: Visit) -> None:
+def test_a_measurement_is_started_finished_and_found_after_a_reload(visit: Visit) -> None:
     app = opened(visit, corpus="upload")
     assert "paste sentences" in app.info[0].value
     app.text_area(key="corpus-text").set_value("\n".join(LINES)).run()
@@ -79,7 +79,7 @@ def test_a_pass_is_asked_for_waited_for_and_found_again(visit: Visit) -> None:
     assert app.query_params["corpus"] == "upload"
 
 
-def test_one_who_cancels_may_ask_again(visit: Visit) -> None:
+def test_a_cancelled_measurement_can_be_restarted(visit: Visit) -> None:
     app = opened(visit)
     button(app, "Measure").click().run()
     button(app, "Cancel").click().run()
@@ -94,7 +94,7 @@ def test_one_who_cancels_may_ask_again(visit: Visit) -> None:
     assert button(app, "Measure")
 
 
-def test_what_failed_says_why(
+def test_a_failed_measurement_shows_the_reason(
     visit: Visit, twelve: tuple[dict[str, Any], str], tmp_path: Path
 ) -> None:
     folder = tmp_path / "runs" / RESULTS_FOLDER / twelve[1]
@@ -116,9 +116,7 @@ def test_what_failed_says_why(
         ("a b c\n" * 200_000, "1,200,000 bytes; at most 1,000,000"),
     ],
 )
-def test_an_upload_that_is_wrong_is_refused_in_a_sentence(
-    visit: Visit, text: str, why: str
-) -> None:
+def test_an_invalid_upload_is_rejected_in_one_sentence(visit: Visit, text: str, why: str) -> None:
     app = opened(visit, corpus="upload")
     app.text_area(key="corpus-text").set_value(text).run()
     assert why in messages(app)[0]
@@ -127,9 +125,7 @@ def test_an_upload_that_is_wrong_is_refused_in_a_sentence(
     )
 
 
-def test_all_heads_have_a_cell_with_what_was_measured(
-    visit: Visit, measured: dict[str, Any]
-) -> None:
+def test_all_heads_have_a_cell_with_their_measure(visit: Visit, measured: dict[str, Any]) -> None:
     app = opened(visit, colour="distance", kind="decoder", layer="1", head="2")
     data = grid(app)
     assert data["chosen"] == ["decoder", 1, 2]
@@ -149,7 +145,7 @@ def test_all_heads_have_a_cell_with_what_was_measured(
         assert f"{24 - none} of 24 heads have a role" in visible_text(app)
 
 
-def test_a_measure_that_is_not_of_this_corpus_says_so(
+def test_a_measure_that_the_corpus_lacks_is_reported(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     app = opened(visit, colour="aligned")
@@ -187,7 +183,7 @@ def test_the_card_has_the_heads_numbers_and_its_offsets(
     assert sum(1 for rule in measured["rules"].values() if rule in written) >= 5
 
 
-def test_where_it_is_strongest_is_a_way_into_the_explorer(
+def test_the_strongest_sentences_link_to_the_explorer(
     visit: Visit, measured: dict[str, Any]
 ) -> None:
     app = opened(visit, kind="cross", layer="0", head="1")
@@ -215,7 +211,7 @@ def test_the_head_can_be_switched_off_from_its_card(visit: Visit, measured: dict
     assert not messages(app)
 
 
-def test_the_lines_of_python_find_the_same(visit: Visit, measured: dict[str, Any]) -> None:
+def test_the_python_code_gives_the_same(visit: Visit, measured: dict[str, Any]) -> None:
     space: dict[str, Any] = {}
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         run_program(opened(visit).code[-1].value, space)
@@ -248,7 +244,7 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
     app = opened(visit, model="mine")
     assert "Validation pairs of the run: 5 sentences, 5 with gold links." in visible_text(app)
     assert view(app).corpus == ""
-    # A model that is of no run has none; the address is repaired.
+    # A model without a run has none; the address is corrected.
     app = opened(visit, corpus="run")
     assert "Our own sentences: 12 sentences" in visible_text(app)
     assert view(app).corpus == ""

@@ -1,4 +1,4 @@
-"""The lab's switches: what is changed stands in the address, and what it does is the analysis's."""
+"""Switch off heads: changes are stored in the address, and their effect equals the analysis's."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from transformer.ui.address import EXAMPLES
 from transformer.ui.pages.lab import ABLATIONS, switch, switch_changes
 
 PAGE, TEXT = "pages/lab.py", "The baker hides books."
-# A short translation of one's own: the tiny model ends none, and long ones take their time.
+# A short forced translation: the tiny model never stops, and long outputs take time.
 FORCED_TARGET = "Elle cache."
 OFF = [("encoder", 1, 2), *(("cross", 1, head) for head in range(4))]
 main_text = partial(visible_text, kinds=("markdown", "caption", "info"))
@@ -44,12 +44,12 @@ def opened(visit: Visit, **params: str) -> AppTest:
 
 
 def original_trace(translator: Translator) -> Trace:
-    """The sentence and our translation of it, as they are."""
+    """Return the unchanged trace of the sentence and the forced translation."""
     return translator.trace(TEXT, FORCED_TARGET)
 
 
 def moved(app: AppTest) -> dict[str, np.ndarray]:
-    """How far every head moved, as the browser was told."""
+    """Return every head's change in attention, as sent to the browser."""
     for element in browser_views(app):
         header, parts = unpack(element.proto.bytes)
         if header.get("moved"):
@@ -58,7 +58,7 @@ def moved(app: AppTest) -> dict[str, np.ndarray]:
 
 
 def same(app: AppTest, comparison: Comparison) -> None:
-    """The page shows this comparison."""
+    """Check that the page shows this comparison."""
     assert not messages(app)
     shares = moved(app)
     for kind, values in shares.items():
@@ -74,7 +74,7 @@ def same(app: AppTest, comparison: Comparison) -> None:
         assert ("the translation becomes" in main_text(app)) == comparison.changed
 
 
-def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
+def test_with_all_heads_on_it_suggests_heads(visit: Visit) -> None:
     app = opened(visit)
     assert "Nothing is changed" in main_text(app)
     assert component_data(app)[0]["off"] == ""
@@ -90,7 +90,7 @@ def test_with_all_heads_on_it_says_how_to_begin(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("means", ABLATIONS)
-def test_heads_that_are_off(visit: Visit, translator: Translator, means: str) -> None:
+def test_switched_off_heads(visit: Visit, translator: Translator, means: str) -> None:
     own = means != "zero"
     app = opened(visit, off="e1.2,c1", means=means, method="forced" if own else "greedy")
     config = translator.model.config
@@ -105,7 +105,7 @@ def test_heads_that_are_off(visit: Visit, translator: Translator, means: str) ->
     assert "these 5 heads" in main_text(app)
 
 
-def test_a_painted_row(visit: Visit, translator: Translator) -> None:
+def test_an_edited_row(visit: Visit, translator: Translator) -> None:
     app = opened(visit, kind="cross", layer="0", head="1", paint="c0.1.2:1x30,2x90")
     trace = original_trace(translator)
     row = [0.0, 30, 90] + [0] * (len(trace.src_tokens) - 3)
@@ -132,7 +132,7 @@ def test_a_painted_row(visit: Visit, translator: Translator) -> None:
     assert view(app).paint == ""
 
 
-def test_source_tokens_hidden_and_cut_out(visit: Visit, translator: Translator) -> None:
+def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) -> None:
     app = opened(visit, away="1,2")
     trace = original_trace(translator)
     same(app, compare(translator, TEXT, hidden(trace, [1, 2]), original=original_trace(translator)))
@@ -191,12 +191,14 @@ def test_all_changes_at_once_and_the_same_from_python(visit: Visit) -> None:
         ({"text": " "}, "There is no text to translate"),
     ],
 )
-def test_what_cannot_be_is_named(visit: Visit, params: dict[str, str], message: str) -> None:
+def test_impossible_changes_are_reported(
+    visit: Visit, params: dict[str, str], message: str
+) -> None:
     app = opened(visit, **params)
     assert message in " ".join(messages(app))
 
 
-def test_what_cannot_be_compared_leaves_the_switches(
+def test_a_failed_comparison_leaves_the_switchboard(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*args: object) -> None:
@@ -208,7 +210,7 @@ def test_what_cannot_be_compared_leaves_the_switches(
     assert any("off" in unpack(message.proto.bytes)[0] for message in browser_views(app))
 
 
-def test_a_long_text_and_an_odd_one(visit: Visit) -> None:
+def test_a_long_text_and_an_unusual_one(visit: Visit) -> None:
     app = opened(visit, text="hides books the lamp " * 16)
     assert "heads can be switched off for up to 128" in main_text(app)
     app = opened(visit, text="hides books the lamp " * 6, off="c1", blank="all")
@@ -220,7 +222,7 @@ def test_a_long_text_and_an_odd_one(visit: Visit) -> None:
     assert moved(app)
 
 
-def test_a_chosen_cell_and_all_cells(visit: Visit, translator: Translator) -> None:
+def test_blanking_a_selected_cell_and_all_cells(visit: Visit, translator: Translator) -> None:
     params = {"kind": "cross", "layer": "1", "head": "2", "row": "1", "column": "3"}
     app = opened(visit, **params)
     trace = original_trace(translator)
@@ -245,7 +247,7 @@ def test_a_chosen_cell_and_all_cells(visit: Visit, translator: Translator) -> No
     np.testing.assert_allclose(parts["effect"].array, expected, atol=1e-4)
 
 
-def test_what_the_address_writes_is_read_back() -> None:
+def test_rows_and_patches_round_trip_through_the_address() -> None:
     row = switch_changes.EditedRow(("decoder", 1, 0), 7, {3: 40, 0: 60})
     assert switch_changes.parse_row(row.code()) == row
     patch = switch_changes.Patch("encoder.hook_memory", (2, 1), ())

@@ -1,4 +1,4 @@
-"""Models of other languages and of others' making: named, chosen, measured on every page."""
+"""Models of other languages and imported models: named, selected and measured on every page."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ ADDRESSES = [
 
 @pytest.fixture
 def model_folder(tmp_path: Path, checkpoints: Path) -> Path:
-    """Checkpoints en-de and en-fr, and others that say another thing or nothing."""
+    """Return a folder with checkpoints en-de, en-fr, and others with other or no languages in their
+    cards."""
     cards: dict[str, Sequence[str]] = {"en-de": ("en", "de"), "en-fr": (), "plain": ()}
     for name, languages in {**cards, "back": ("fr", "en"), "far": ("en", "it")}.items():
         shutil.copytree(checkpoints / "tiny", tmp_path / "all" / name)
@@ -60,7 +61,7 @@ def words(app: AppTest) -> str:
     return "\n".join(block.value for block in blocks).replace("\\", "")
 
 
-def test_what_a_checkpoint_says_of_itself(model_folder: Path) -> None:
+def test_languages_come_from_the_model_card(model_folder: Path) -> None:
     german, french = about(model_folder / "en-de"), about(model_folder / "en-fr")
     assert (german.source, german.target, german.kind) == ("English", "German", "")
     assert (french.source, french.target, french.kind) == ("English", "French", "")
@@ -71,7 +72,7 @@ def test_what_a_checkpoint_says_of_itself(model_folder: Path) -> None:
     assert (plain.source, plain.target, plain.languages) == ("Source", "Target", None)
 
 
-def test_a_wrong_card_does_not_close_a_page(visit: Visit, model_folder: Path) -> None:
+def test_an_invalid_model_card_does_not_break_a_page(visit: Visit, model_folder: Path) -> None:
     (model_folder / "en-de" / "README.md").write_text("---\nlanguage: [German, <b>]\n---\n")
     app = visit("pages/translate.py", model_folder, **DE)
     assert not messages(app)
@@ -92,7 +93,7 @@ def test_without_a_model_in_the_address_it_is_french(visit: Visit, model_folder:
     assert view(visit("pages/translate.py", model_folder)).model == "en-fr"
 
 
-def test_the_examples_have_a_translation_to_begin_with(visit: Visit, model_folder: Path) -> None:
+def test_examples_have_a_suggested_translation(visit: Visit, model_folder: Path) -> None:
     for number, text in enumerate(PARALLEL_EXAMPLES["en"]):
         app = visit("pages/translate.py", model_folder, text=text, method="forced", **DE)
         assert app.text_input[1].proto.placeholder == PARALLEL_EXAMPLES["de"][number]
@@ -101,16 +102,14 @@ def test_the_examples_have_a_translation_to_begin_with(visit: Visit, model_folde
     assert "He says that he has bought a house." in app.button_group[0].options
 
 
-def test_a_right_translation_follows_to_the_other_language(
-    visit: Visit, model_folder: Path
-) -> None:
+def test_an_example_translation_changes_with_the_language(visit: Visit, model_folder: Path) -> None:
     params = {"method": "forced", "target": "Je suis étudiant.", "force": ""}
     app = visit("pages/translate.py", model_folder, **params)
     app.selectbox[0].select("en-de").run()
     assert (view(app).target, view(app).method) == ("Ich bin Student.", "forced")
     app.text_input[1].set_value("Ich bin eine Studentin.").run()
     app.selectbox[0].select("en-fr").run()
-    # What somebody wrote themselves in German is no French: the model translates again.
+    # A translation that the visitor wrote in German is no French: the model translates again.
     assert (view(app).target, view(app).method) == ("", "greedy")
     assert view(app).text == "I am a student."
     assert not messages(app)
@@ -123,7 +122,9 @@ def test_a_model_that_reads_french_gets_a_french_sentence(visit: Visit, model_fo
     assert app.text_input[0].label == "French"
 
 
-def test_two_models_side_by_side_go_by_their_names(visit: Visit, model_folder: Path) -> None:
+def test_two_compared_models_are_labelled_with_their_names(
+    visit: Visit, model_folder: Path
+) -> None:
     app = visit("pages/attention.py", model_folder, view="compare", other_model="en-de")
     first, second = component_data(app)[0]["sides"]
     assert (first["name"], second["name"]) == ("en-fr", "en-de")
@@ -132,10 +133,10 @@ def test_two_models_side_by_side_go_by_their_names(visit: Visit, model_folder: P
     assert [side["name"] for side in component_data(two)[0]["sides"]] == ["", ""]
 
 
-def test_a_model_with_other_pieces_reads_the_same_sentence(
+def test_models_with_different_vocabularies_are_compared(
     visit: Visit, model_folder: Path, tiny_model: Transformer, pairs: list[tuple[str, str]]
 ) -> None:
-    """Another vocabulary cuts the words otherwise: what both have stands side by side, in order."""
+    """Another vocabulary splits words differently: common tokens are compared in order."""
     pieces = Vocabulary.train([french for _, french in pairs], 300)
     size = {**tiny_model.config.to_dict(), "vocab_size": len(pieces), "n_layers": 1}
     smaller = Transformer(ModelConfig.from_dict(size))
@@ -155,7 +156,7 @@ def test_a_model_with_other_pieces_reads_the_same_sentence(
     assert all(first_token == second_token for first_token, second_token in both_have)
 
 
-def test_our_french_is_no_measure_of_a_model_that_writes_another_language(
+def test_french_references_are_not_used_for_another_target_language(
     visit: Visit, model_folder: Path
 ) -> None:
     french = visit("pages/lab.py", model_folder, lab="align", sentences="120")
@@ -170,9 +171,7 @@ def test_our_french_is_no_measure_of_a_model_that_writes_another_language(
     assert not {"Our sentences", "Linked by hand"} & {*back.button_group[1].options}
 
 
-def test_our_sentences_are_german_for_a_model_that_writes_german(
-    visit: Visit, model_folder: Path
-) -> None:
+def test_a_german_model_gets_german_references(visit: Visit, model_folder: Path) -> None:
     app = visit("pages/lab.py", model_folder, lab="align", corpus="linked", sentences="10", **DE)
     shown_ones = "\n".join(block.value for block in app.code)
     expected = Corpus.linked("de").sentences
@@ -180,7 +179,7 @@ def test_our_sentences_are_german_for_a_model_that_writes_german(
     assert "10 with gold links" in words(app)
 
 
-def test_far_places_without_our_french(visit: Visit, model_folder: Path) -> None:
+def test_later_positions_without_french_references(visit: Visit, model_folder: Path) -> None:
     far = "so for this model its own translations are used instead"
     assert far not in words(visit("pages/positions.py", model_folder, topic="far"))
     assert far in words(visit("pages/positions.py", model_folder, topic="far", **DE))
@@ -188,7 +187,7 @@ def test_far_places_without_our_french(visit: Visit, model_folder: Path) -> None
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """checkpoints/ with an imported model alone."""
+    """Return a checkpoints folder that has only an imported model."""
     checkpoint_folder = tmp_path_factory.mktemp("app") / "checkpoints"
     marian.save(checkpoint_folder.parent / "opus-mt-en-fr", trained=True)
     import_folder(checkpoint_folder.parent / "opus-mt-en-fr", checkpoint_folder / "imported")
@@ -198,7 +197,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("page", "params"), ADDRESSES, ids=[f"{page} {params}" for page, params in ADDRESSES]
 )
-def test_a_page_opens_without_a_complaint(
+def test_a_page_opens_without_warnings(
     visit: Visit, folder: Path, page: str, params: dict[str, str]
 ) -> None:
     app = visit(page, folder, text=TEXT, **params)
@@ -207,7 +206,7 @@ def test_a_page_opens_without_a_complaint(
 
 
 @pytest.mark.parametrize("page", [HOME, "pages/translate.py", "pages/attention.py"])
-def test_the_language_to_write_is_chosen_in_a_box(visit: Visit, folder: Path, page: str) -> None:
+def test_the_target_language_is_selected_in_a_menu(visit: Visit, folder: Path, page: str) -> None:
     app = visit(page, folder, text=TEXT)
     box = app.selectbox("into")
     assert box.value == ""
@@ -221,6 +220,6 @@ def test_the_language_to_write_is_chosen_in_a_box(visit: Visit, folder: Path, pa
     assert not messages(app)
 
 
-def test_a_model_of_one_language_has_no_such_box(visit: Visit, checkpoints: Path) -> None:
+def test_a_model_with_one_target_language_has_no_menu(visit: Visit, checkpoints: Path) -> None:
     app = visit("pages/translate.py", checkpoints)
     assert not [box for box in app.selectbox if box.key == "into"]

@@ -1,4 +1,4 @@
-"""The course: it asks before it answers, says right or why not, and leads on to its end."""
+"""The lessons: questions come before answers, answers explain, and the course leads to its end."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ words = partial(visible_text, kinds=("markdown", "caption"))
 
 
 def ready(name: str) -> PreparedLesson:
-    """What is asked of the checkpoints that come with the app."""
+    """Return the question of a lesson for the bundled checkpoints."""
     return prepared(BY_NAME[name], AvailableModels(FOLDERS, ""))
 
 
@@ -56,7 +56,7 @@ def guess(app: AppTest, name: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["umbrella", "rest", "scale", "cosine", "reverse", "shifted"])
-def test_a_guess_comes_before_the_answer_and_the_answer_says_why(visit: Visit, name: str) -> None:
+def test_a_guess_comes_before_the_answer_with_its_explanation(visit: Visit, name: str) -> None:
     lesson, prepared = BY_NAME[name], ready(name)
     if prepared.question is None:
         pytest.skip(f"no model here shows it: {prepared.missing}")
@@ -85,7 +85,7 @@ def test_a_guess_comes_before_the_answer_and_the_answer_says_why(visit: Visit, n
     assert "0 of 1 correct" in words(app)
 
 
-def test_a_right_guess_is_told_and_counted(visit: Visit) -> None:
+def test_a_right_guess_is_confirmed_and_counted(visit: Visit) -> None:
     prepared = ready("scale")
     assert prepared.question is not None
     app = shipped(visit, "scale")
@@ -95,11 +95,11 @@ def test_a_right_guess_is_told_and_counted(visit: Visit) -> None:
     app.button("lesson-all").click().run()
     assert app.title[0].value == "Lessons"
     assert f"1 of {len(CORE)} lessons done, 1 correct at the first attempt." in words(app)
-    app.button("begin").click().run()  # goes on with the first that is not done
+    app.button("begin").click().run()  # continues with the first lesson that is not done
     assert f"Lesson 1 of {len(CORE)}" in words(app)
 
 
-def test_something_found_on_the_page_may_be_asked_again_but_counts_once(visit: Visit) -> None:
+def test_an_answer_on_the_page_can_be_checked_twice_but_counts_once(visit: Visit) -> None:
     prepared = ready("back")
     if prepared.question is None:
         pytest.skip(f"no model here shows it: {prepared.missing}")
@@ -120,7 +120,7 @@ def test_something_found_on_the_page_may_be_asked_again_but_counts_once(visit: V
     assert "0 of 1 correct" in words(app)
 
 
-def test_who_gives_up_is_shown_one(visit: Visit) -> None:
+def test_giving_up_shows_an_answer(visit: Visit) -> None:
     prepared = ready("off")
     if prepared.question is None:
         pytest.skip(f"no model here shows it: {prepared.missing}")
@@ -133,7 +133,7 @@ def test_who_gives_up_is_shown_one(visit: Visit) -> None:
     assert "0 of 1 correct" in words(app)
 
 
-def test_the_list_has_them_all_and_begins_with_the_first(visit: Visit) -> None:
+def test_the_list_has_all_lessons_in_order(visit: Visit) -> None:
     app = visit(LIST)
     labels = [button.label for button in app.button]
     assert all(f"{course.number(lesson)}. {lesson.title}" in labels for lesson in LESSONS)
@@ -142,8 +142,10 @@ def test_the_list_has_them_all_and_begins_with_the_first(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("walk", [CORE, EXTRA], ids=["core", "more"])
-def test_from_the_first_to_the_end(visit: Visit, walk: tuple[Lesson, ...]) -> None:
-    app = visit(LIST, lesson=walk[0].name)  # a model that was never trained: most is missing
+def test_the_course_leads_from_the_first_lesson_to_the_end(
+    visit: Visit, walk: tuple[Lesson, ...]
+) -> None:
+    app = visit(LIST, lesson=walk[0].name)  # an untrained model: most questions are unavailable
     for lesson in walk:
         assert not app.exception
         assert messages(app) == []
@@ -158,7 +160,7 @@ def test_from_the_first_to_the_end(visit: Visit, walk: tuple[Lesson, ...]) -> No
 
 
 @pytest.mark.parametrize(("number", "page"), [*enumerate(OLD_PAGES, start=1)])
-def test_an_old_address_leads_to_the_step_that_has_its_matter(
+def test_an_old_address_opens_the_lesson_that_has_its_content(
     visit: Visit, number: int, page: str
 ) -> None:
     app = visit(f"pages/{page}.py", lesson=str(number))
@@ -169,10 +171,10 @@ def test_an_old_address_leads_to_the_step_that_has_its_matter(
     assert app.title[0].value == PAGES[lesson.question_page].title
 
 
-def test_every_matter_of_the_old_course_has_a_step() -> None:
+def test_every_topic_of_the_old_course_has_a_lesson() -> None:
     assert [*OLD_NUMBERS] == [str(n) for n in range(1, 20)]
     assert len(set(OLD_NUMBERS.values())) == 19
-    # All but one are shown on the page on which they were: it is the matter that has not moved.
+    # All but one are shown on the same page as before: only their lesson has changed.
     present = [
         BY_NAME[name].page == f"pages/{page}.py"
         for name, page in zip(OLD_NUMBERS.values(), OLD_PAGES, strict=True)
@@ -180,15 +182,13 @@ def test_every_matter_of_the_old_course_has_a_step() -> None:
     assert all(present)
 
 
-def test_the_lessons_keep_to_the_language_that_is_looked_at(
-    visit: Visit, checkpoints: Path, tmp_path: Path
-) -> None:
+def test_lessons_keep_the_selected_model(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     folder = tmp_path / "both"
     for name in ("en-de", "en-fr", "fr-en"):
         shutil.copytree(checkpoints / "tiny", folder / name)
         (folder / name / "README.md").write_text(front_matter(name.split("-")) + "# A tiny model\n")
     for model, lesson_model in {"en-de": "en-de", "": "", "fr-en": ""}.items():
-        # A model that cannot read the lessons' sentence is left for the first one.
+        # A model that cannot read the lessons' sentence is replaced by the first one.
         app = visit("pages/translate.py", folder, **({"model": model} if model else {}))
         app.session_state["lesson_opened"] = "norm"
         app.session_state["view"]["View"]["lesson"] = "norm"
@@ -196,7 +196,7 @@ def test_the_lessons_keep_to_the_language_that_is_looked_at(
         assert view(app).model == lesson_model
 
 
-def test_elsewhere_there_is_a_way_back_to_its_view(visit: Visit) -> None:
+def test_other_pages_link_back_to_the_lessons_view(visit: Visit) -> None:
     app = shipped(visit, "scale", "pages/translate.py")
     assert BY_NAME["scale"].title in words(app)
     guess(app, "scale", 0)
@@ -206,13 +206,13 @@ def test_elsewhere_there_is_a_way_back_to_its_view(visit: Visit) -> None:
     assert app.title[0].value == PAGES["pages/why.py"].title
 
 
-def test_the_page_of_an_answer_leads_whoever_has_not_guessed_to_the_question(visit: Visit) -> None:
+def test_an_answer_page_without_a_guess_links_to_the_question(visit: Visit) -> None:
     app = visit("pages/positions.py", SHIPPED, lesson="cosine", topic="slip")
     assert app.title[0].value == "Lessons"
     assert BY_NAME["cosine"].misprint.replace("\\", "") in words(app)
 
 
-def test_closed_it_is_gone_and_the_view_stays(visit: Visit) -> None:
+def test_closing_a_lesson_keeps_the_view(visit: Visit) -> None:
     app = visit("pages/translate.py", lesson="norm", text="She hides books.")
     app.button("lesson-close").click().run()
     assert BY_NAME["norm"].title not in words(app)
@@ -220,13 +220,13 @@ def test_closed_it_is_gone_and_the_view_stays(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("name", ["77", "-1", "two"])
-def test_a_lesson_that_there_is_not_is_a_sentence(visit: Visit, name: str) -> None:
+def test_an_unknown_lesson_is_reported(visit: Visit, name: str) -> None:
     app = visit("pages/translate.py", lesson=name)
     assert len(messages(app)) == 1
     assert "lesson" in messages(app)[0]
 
 
-def test_guesses_are_forgotten_when_it_is_asked(visit: Visit) -> None:
+def test_answers_can_be_reset(visit: Visit) -> None:
     app = shipped(visit, "scale")
     guess(app, "scale", 0)
     app.button("lesson-all").click().run()
@@ -241,7 +241,7 @@ def test_guesses_are_forgotten_when_it_is_asked(visit: Visit) -> None:
     assert f"0 of {len(CORE)} lessons done" in words(app)
 
 
-def test_without_a_model_the_list_is_there_and_a_lesson_says_what_is_missing(
+def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(
     visit: Visit, tmp_path: Path
 ) -> None:
     empty = tmp_path / "none"

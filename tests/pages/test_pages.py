@@ -1,4 +1,4 @@
-"""Every page by its address: with a model, without one, with a broken one or a broken link."""
+"""Every page by its address: with a model, without one, with an invalid one or an invalid link."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ TRANSLATING_PAGES = ("pages/translate.py", "pages/attention.py")
 READING = (HOME, *TRANSLATING_PAGES)
 
 
-def test_every_file_of_a_page_is_in_the_list_of_pages() -> None:
+def test_every_page_file_is_registered() -> None:
     files = {str(file.relative_to(ROOT)) for file in (ROOT / "pages").glob("*.py")}
     assert PAGES.keys() == {HOME, *files}
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_opens_by_its_address_with_the_way_around(visit: Visit, page: str) -> None:
+def test_a_page_opens_by_its_address_with_the_navigation(visit: Visit, page: str) -> None:
     app = visit(page)
     assert len(app.title) == 1
     labels = [link.proto.label for link in app.get("page_link")]
@@ -50,7 +50,7 @@ def test_without_a_checkpoint_a_page_says_what_to_do(
 
 
 @pytest.mark.parametrize("page", READING)
-def test_a_broken_checkpoint_is_one_sentence(
+def test_an_invalid_checkpoint_is_reported_in_one_sentence(
     visit: Visit, page: str, tmp_path: Path, checkpoints: Path
 ) -> None:
     shutil.copytree(checkpoints / "tiny", tmp_path / "cut")
@@ -63,7 +63,7 @@ def test_a_broken_checkpoint_is_one_sentence(
     assert str(tmp_path) not in messages(app)[0]
 
 
-def test_a_broken_checkpoint_is_named_in_the_list_and_never_the_first_choice(
+def test_an_invalid_checkpoint_is_listed_but_never_the_default(
     visit: Visit, tmp_path: Path, checkpoints: Path
 ) -> None:
     for name in ("a-cut-one", "b-of-a-list", "whole"):
@@ -82,7 +82,7 @@ def test_a_broken_checkpoint_is_named_in_the_list_and_never_the_first_choice(
     ]
 
 
-def test_a_link_to_a_model_that_is_gone_says_so_among_several(
+def test_a_link_to_a_deleted_model_is_reported(
     visit: Visit, tmp_path: Path, checkpoints: Path
 ) -> None:
     for name in ("first", "second"):
@@ -92,7 +92,7 @@ def test_a_link_to_a_model_that_is_gone_says_so_among_several(
     assert not messages(app.run())
 
 
-def test_the_translation_and_its_steps_are_those_of_the_translator(
+def test_the_page_shows_the_translators_translation_and_steps(
     visit: Visit, translator: Translator
 ) -> None:
     text = "The baker paints a boat."
@@ -109,7 +109,7 @@ def test_the_translation_and_its_steps_are_those_of_the_translator(
     ]
 
 
-def test_a_translation_of_ones_own_is_scored(visit: Visit) -> None:
+def test_a_forced_translation_is_scored(visit: Visit) -> None:
     app = visit("pages/translate.py", method="forced", exact="1")
     assert "Write your own translation" in app.info[0].value
     assert not component_data(app)
@@ -130,7 +130,7 @@ def test_sampling_repeats_with_its_seed(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("page", TRANSLATING_PAGES)
-def test_an_empty_sentence_explains_itself(visit: Visit, page: str) -> None:
+def test_an_empty_sentence_is_explained(visit: Visit, page: str) -> None:
     app = visit(page)
     app.text_input[0].set_value("   ").run()
     assert messages(app) == ["There is no text to translate; write a sentence first."]
@@ -141,13 +141,13 @@ def test_an_empty_sentence_explains_itself(visit: Visit, page: str) -> None:
 
 
 @pytest.mark.parametrize("page", TRANSLATING_PAGES)
-def test_a_text_that_is_too_long_is_refused_with_both_numbers(visit: Visit, page: str) -> None:
+def test_a_too_long_text_is_rejected_with_both_numbers(visit: Visit, page: str) -> None:
     app = visit(page, text="the lamp " * 2500)
     assert len(messages(app)) == 1
     assert "at most 512" in messages(app)[0]
 
 
-def test_a_broken_link_says_what_is_wrong_and_shows_the_rest(visit: Visit) -> None:
+def test_an_invalid_link_is_reported_and_the_rest_shown(visit: Visit) -> None:
     app = visit(
         "pages/attention.py", text="She hides books.", kind="encoder", layer="77", seed="x", hed="1"
     )
@@ -161,7 +161,7 @@ def test_a_broken_link_says_what_is_wrong_and_shows_the_rest(visit: Visit) -> No
     assert dict(app.query_params) == {"text": "She hides books.", "kind": "encoder", "layer": "1"}
 
 
-def test_an_unknown_model_is_named_beside_those_there_are(visit: Visit) -> None:
+def test_an_unknown_model_is_reported_with_the_available_ones(visit: Visit) -> None:
     app = visit("pages/attention.py", model="![x](http://there)")
     assert "There is no checkpoint '![x](http://there)'; this app has tiny." in messages(app)[0]
     assert "![x](" not in app.warning[0].value
@@ -186,7 +186,7 @@ def test_model_and_sentence_stay_when_the_page_changes(
 
 
 @pytest.mark.parametrize("page", TRANSLATING_PAGES)
-def test_an_example_is_taken_with_one_click(visit: Visit, page: str) -> None:
+def test_an_example_is_selected_with_one_click(visit: Visit, page: str) -> None:
     app = visit(page)
     example = app.button_group[0].options[1]
     app.button_group[0].set_value(example).run()
@@ -194,9 +194,7 @@ def test_an_example_is_taken_with_one_click(visit: Visit, page: str) -> None:
     assert app.text_input[0].value == example
 
 
-def test_a_candidate_is_taken_on_translate_and_given_back(
-    visit: Visit, translator: Translator
-) -> None:
+def test_a_token_is_forced_on_translate_and_undone(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     plain = translator.translate(text)
     forced = next(c for c in plain.steps[1].candidates if c.id != plain.ids[1])
@@ -212,7 +210,7 @@ def test_a_candidate_is_taken_on_translate_and_given_back(
     assert view(app).force == ""
     app = visit("pages/translate.py", text=text, force=f"1:{forced.id}")
     app.text_input[0].set_value("She hides the lamp.").run()
-    assert view(app).force == ""  # it was of the other sentence
+    assert view(app).force == ""  # it belonged to the other sentence
     assert not messages(app)
     assert "cannot be forced" in messages(visit("pages/translate.py", text=text, force="99:7"))[0]
 
@@ -220,7 +218,7 @@ def test_a_candidate_is_taken_on_translate_and_given_back(
 @pytest.mark.parametrize(
     "text", ["<script>alert(1)</script>", "🙂👩🏽‍🚀", "مرحبا بالعالم", "e\u0301", "</s>"]
 )
-def test_any_text_is_only_text(visit: Visit, text: str) -> None:
+def test_any_text_is_shown_as_plain_text(visit: Visit, text: str) -> None:
     app = visit("pages/translate.py", text=text)
     assert not messages(app)
     assert app.text_input[0].value == text
@@ -229,7 +227,7 @@ def test_any_text_is_only_text(visit: Visit, text: str) -> None:
     assert side["src"]["tokens"][-1] == "</s>"
 
 
-def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, translator: Translator) -> None:
+def test_sampling_marks_tokens_from_the_tail(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     options = {"temperature": "2.0", "top_p": "1.0", "exact": "1"}
     trace = translator.trace(text, method="sample", temperature=2.0, top_p=1.0, seed=1)
@@ -248,4 +246,4 @@ def test_sampling_says_when_it_drew_from_the_tail(visit: Visit, translator: Tran
     plain = component_data(visit("pages/translate.py", text=text, method="sample", exact="1"))[1][
         "steps"
     ]
-    assert not any("tail" in step for step in plain)  # the top 0.9 alone is drawn from
+    assert not any("tail" in step for step in plain)  # only tokens of the top 0.9 are drawn

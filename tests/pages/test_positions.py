@@ -1,4 +1,4 @@
-"""The Positions page without a browser: every topic, its address, its empty states, bad input."""
+"""The Positions page without a browser: topics, addresses, missing models and invalid input."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ PAGE = "pages/positions.py"
 
 
 def page_content(app: AppTest) -> str:
-    """All that is written on the page, tables included."""
+    """Return all text on the page, tables included."""
     parts = [*app.markdown, *app.caption, *app.info, *app.warning, *app.metric]
     text = [f"{getattr(element, 'label', '')} {element.value}" for element in parts]
     return "\n".join(text + [element.proto.body for element in app.get("html")]).replace("\\", "")
 
 
 def put(path: Path, kind: str, **shape: Any) -> None:
-    """A small model that has learned nothing, as the checkpoint of a run on reversing."""
+    """Write an untrained model as the checkpoint of a run on the task reverse."""
     vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
     sizes = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "vocab_size": len(vocabulary)}
     config = ModelConfig(positions=kind, **sizes, **shape)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def put(path: Path, kind: str, **shape: Any) -> None:
 
 
 def pair(folder: Path) -> dict[str, str]:
-    """A learned and a sinusoidal run, and the address that names them."""
+    """Return a learned and a sinusoidal run, and the address that names them."""
     put(folder / "by-heart", "learned", max_len=12)
     put(folder / "by-sines", "sinusoidal")
     return {"learned": "by-heart", "run": "by-sines"}
@@ -71,7 +71,7 @@ def test_every_topic_opens_by_its_address(visit: Visit, topic: str, jobs: Jobs) 
 
 
 @pytest.mark.parametrize("topic", ["matrix", "added", "parts"])
-def test_any_sentence_is_only_a_sentence(visit: Visit, topic: str) -> None:
+def test_any_text_is_accepted_as_a_sentence(visit: Visit, topic: str) -> None:
     app = visit(PAGE, topic=topic, text="<b>x</b> 👩‍🚀")
     assert not messages(app)
     for chart in charts(app):
@@ -79,7 +79,7 @@ def test_any_sentence_is_only_a_sentence(visit: Visit, topic: str) -> None:
         assert not any("<b>" in label for labels in axes for label in labels)
 
 
-def test_a_long_sentence_is_drawn_in_part_or_refused(visit: Visit) -> None:
+def test_a_long_sentence_is_drawn_in_part_or_rejected(visit: Visit) -> None:
     app = visit(PAGE, topic="matrix", text="the lamp " * 100)
     assert "the first 72 are drawn" in page_content(app)
     app.button_group[0].set_value("In this model").run()
@@ -88,14 +88,14 @@ def test_a_long_sentence_is_drawn_in_part_or_refused(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(("text", "words"), [("  ", "write a sentence first"), ("a " * 900, "512")])
-def test_a_sentence_that_cannot_be_read_is_a_message(visit: Visit, text: str, words: str) -> None:
+def test_an_invalid_sentence_is_reported(visit: Visit, text: str, words: str) -> None:
     app = visit(PAGE, topic="matrix", text=text)
     assert words in messages(app)[0]
     assert not charts(app)
     assert charts(app.button_group[1].set_value("distance").run())  # needs no sentence
 
 
-def test_the_matrix_has_the_sentence_on_it(visit: Visit, vocabulary: Vocabulary) -> None:
+def test_the_matrix_is_labelled_with_the_sentence(visit: Visit, vocabulary: Vocabulary) -> None:
     text = "The baker paints a boat."
     pieces = vocabulary.tokens(vocabulary.encode(text))
     labels = {}
@@ -109,7 +109,7 @@ def test_the_matrix_has_the_sentence_on_it(visit: Visit, vocabulary: Vocabulary)
     assert labels["target"][0] == "0 &lt;s&gt;"
 
 
-def test_waves_are_chosen_and_stand_in_the_address(visit: Visit) -> None:
+def test_selected_waves_are_stored_in_the_address(visit: Visit) -> None:
     app = visit(PAGE, topic="waves", waves="3,20")
     assert [trace["name"] for trace in charts(app)[0]["data"]] == ["dimension 3", "dimension 20"]
     app.multiselect[0].set_value([5]).run()
@@ -121,13 +121,13 @@ def test_waves_are_chosen_and_stand_in_the_address(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("waves", ["64", "-1", "a", "1,,2", "1,2,3,4,5,6,7"])
-def test_waves_that_there_are_not_are_named(visit: Visit, waves: str) -> None:
+def test_invalid_waves_are_reported(visit: Visit, waves: str) -> None:
     app = visit(PAGE, topic="waves", waves=waves)
     assert "up to 6 dimensions from 0 to 63" in messages(app)[0]
 
 
 @pytest.mark.parametrize("k", [0, 1, -64, 64])
-def test_the_shift_is_checked_everywhere(visit: Visit, k: int) -> None:
+def test_the_shift_is_checked_at_all_positions(visit: Visit, k: int) -> None:
     app = visit(PAGE, topic="shift", shift=str(k))
     assert app.slider[0].value == k
     values = {element.label: element.value for element in app.metric}
@@ -137,7 +137,7 @@ def test_the_shift_is_checked_everywhere(visit: Visit, k: int) -> None:
     assert f"to position **{abs(k) + k}**" in page_content(app)
 
 
-def test_the_slip_is_told_in_numbers(visit: Visit) -> None:
+def test_the_common_error_is_measured(visit: Visit) -> None:
     app = visit(PAGE, topic="slip", shift="7")
     assert len(charts(app)) == 3
     page = page_content(app)
@@ -152,11 +152,11 @@ def test_the_lengths_are_those_of_the_vectors(visit: Visit) -> None:
     app = visit(PAGE, topic="added", text="The baker paints a boat.")
     assert len(charts(app)) == 2
     page = page_content(app)
-    assert page.count("5.66") > 10  # √(64/2), of every place
+    assert page.count("5.66") > 10  # √(64/2), at every position
     assert "1 start" in page
 
 
-def test_a_head_is_chosen_and_can_be_followed(visit: Visit) -> None:
+def test_a_head_is_selected_and_linked(visit: Visit) -> None:
     app = visit(PAGE, topic="parts", side="target", exact="1")
     head = view(app).head
     assert head >= 0
@@ -173,7 +173,7 @@ def test_a_head_is_chosen_and_can_be_followed(visit: Visit) -> None:
     assert charts(app)[1]["data"][0]["zmax"] == 1
 
 
-def test_additive_scores_are_said_to_have_no_parts(
+def test_additive_scores_are_reported_to_have_no_terms(
     visit: Visit, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score="additive")
@@ -199,7 +199,7 @@ def test_without_a_learned_model_a_click_trains_a_pair(
     assert "positions-train" not in {element.key for element in reloaded.button}
 
 
-def test_a_pair_that_cannot_be_trained_is_a_sentence(visit: Visit, jobs: Jobs) -> None:
+def test_a_pair_that_cannot_be_trained_is_reported(visit: Visit, jobs: Jobs) -> None:
     object.__setattr__(jobs.limits, "parameters", 10)
     app = visit(PAGE, topic="learned")
     app.button("positions-train").click().run()
@@ -209,7 +209,9 @@ def test_a_pair_that_cannot_be_trained_is_a_sentence(visit: Visit, jobs: Jobs) -
     assert view(app).learned == ""
 
 
-def test_learned_positions_stand_beside_sinusoids(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
+def test_learned_positions_are_compared_with_sinusoids(
+    visit: Visit, jobs: Jobs, tmp_path: Path
+) -> None:
     app = visit(PAGE, topic="learned", **pair(tmp_path / "runs"))
     assert not messages(app)
     learned, sines, alike, fit = charts(app)
@@ -221,14 +223,16 @@ def test_learned_positions_stand_beside_sinusoids(visit: Visit, jobs: Jobs, tmp_
     assert "Training used the first 7 positions" in page_content(app)
 
 
-def test_a_learned_table_that_met_little_says_so(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
+def test_a_table_trained_on_few_positions_is_reported(
+    visit: Visit, jobs: Jobs, tmp_path: Path
+) -> None:
     put(tmp_path / "runs" / "short", "learned", max_len=4)
     app = visit(PAGE, topic="learned", learned="short")
     assert "Training used only 4 positions" in page_content(app)
     assert len(charts(app)) == 2
 
 
-def test_every_length_is_measured_and_kept(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
+def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
     named = pair(tmp_path / "runs")
     app = visit(PAGE, topic="far", **named)
     assert not charts(app)
@@ -239,10 +243,10 @@ def test_every_length_is_measured_and_kept(visit: Visit, jobs: Jobs, tmp_path: P
     assert "cannot read 12 symbols" in page
     assert "The text has 13 pieces; at most 12 can be translated at once." in page
     assert page.count("no vector") == 9 + 1  # nine lengths, and why
-    assert len(charts(visit(PAGE, topic="far", **named))) == 1  # for the next visitor at once
+    assert len(charts(visit(PAGE, topic="far", **named))) == 1  # at once for the next visitor
 
 
-def test_far_places_are_measured_for_a_language(
+def test_later_positions_are_measured_for_a_language(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(extrapolation, "STARTS", (0, 40))
@@ -254,7 +258,9 @@ def test_far_places_are_measured_for_a_language(
     assert "at most 512 can be translated at once" in page_content(app)
 
 
-def test_a_broken_learned_checkpoint_is_a_message(visit: Visit, jobs: Jobs, tmp_path: Path) -> None:
+def test_an_invalid_learned_checkpoint_is_reported(
+    visit: Visit, jobs: Jobs, tmp_path: Path
+) -> None:
     named = pair(tmp_path / "runs")
     weights = tmp_path / "runs" / "by-heart" / "checkpoint" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])

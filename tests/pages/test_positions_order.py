@@ -1,4 +1,4 @@
-"""Positions begins with a picture: dog bites man, and clocks, before any formula."""
+"""The first topics of Positions: word order and clocks, without any formula."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = "pages/positions.py"
 
 def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translator) -> None:
     result = reordered(translator, *ORDER_PAIR)
-    # Sums in another order: a few roundings of float32, against differences of the order of one.
+    # Sums in another order differ by a few roundings of float32; real differences are of order one.
     assert result.max_differences["without"] < 1e-4 < result.max_differences["with"]
     np.testing.assert_allclose(result.cosines["without"], 1.0, atol=1e-6)
     assert min(result.cosines["with"]) < 0.999
@@ -36,7 +36,7 @@ def test_without_positions_an_encoder_cannot_tell_the_order(translator: Translat
     assert result.translations["with"][0] == translator.translate(ORDER_PAIR[0]).text
 
 
-def test_sentences_of_other_words_are_refused(translator: Translator) -> None:
+def test_sentences_with_different_words_are_rejected(translator: Translator) -> None:
     with pytest.raises(ValueError, match="same pieces"):
         reordered(translator, "The dog bites.", "The man bites.")
 
@@ -53,11 +53,11 @@ def test_it_opens_with_both_sentences_and_no_formula(visit: Visit) -> None:
     assert len(app.button_group[0].options) == len(TABS) <= 5
 
 
-def test_every_topic_stands_under_one_heading() -> None:
+def test_every_topic_is_in_one_tab() -> None:
     assert sorted(topic for topics in TABS.values() for topic in topics) == sorted(TOPICS)
 
 
-def test_a_heading_opens_its_first_topic(visit: Visit) -> None:
+def test_a_tab_opens_its_first_topic(visit: Visit) -> None:
     app = visit(PAGE, topic="slip")
     for tab, topics in TABS.items():
         app.button_group[0].set_value(tab).run()
@@ -65,7 +65,7 @@ def test_a_heading_opens_its_first_topic(visit: Visit) -> None:
         assert not messages(app)
 
 
-def test_clocks_turn_over_the_sentence_and_again(visit: Visit) -> None:
+def test_clocks_turn_along_the_sentence_and_replay(visit: Visit) -> None:
     app = visit(PAGE, topic="clocks", text="The baker <i>paints</i>.")
     assert not messages(app)
 
@@ -79,7 +79,7 @@ def test_clocks_turn_over_the_sentence_and_again(visit: Visit) -> None:
     assert 'data-turn="1"' in drawn()
 
 
-def test_the_formula_stands_below_the_picture(visit: Visit) -> None:
+def test_the_formula_is_below_the_picture(visit: Visit) -> None:
     app = visit(PAGE, topic="matrix")
     kinds = [setting.type for setting in app.main]  # all elements, in the order of the page
     assert kinds.index("plotly_chart") < kinds.index("latex")

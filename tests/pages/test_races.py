@@ -1,4 +1,4 @@
-"""Races on Train and on Why: started, watched, stopped, deleted; and the part Scores."""
+"""Races on the pages Train and Why: started, watched, stopped, deleted; and the Scores section."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WHY = "pages/why.py"
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    """Jobs whose runs wait for ever, instead of the server's."""
+    """Replace the server's jobs by jobs whose runs stay queued for ever."""
     service = Jobs(tmp_path / "runs", Limits(), executor=lambda queue, limits: Still())
     monkeypatch.setattr(live_jobs, "jobs", lambda: service)
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): Estimate(1, 1, 1.0))
@@ -35,12 +35,12 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Jobs:
 
 
 def card(app: AppTest, race: str) -> Any:
-    """The button that starts a race."""
+    """Return the button that starts a race."""
     return app.button(key=f"start-race-{race}")
 
 
 def finish(jobs: Jobs, race_id: str, better: str, by: float = 0.5) -> None:
-    """Every run has taken all its steps; the entry `better` has the least loss."""
+    """Finish every run of a race; the entry `better` has the lowest loss."""
     for run in race_runs(jobs, race_id):
         path = jobs.folder(run.info.name).path
         loss = run.race.seed / 100 + (0 if run.race.entry == better else by)
@@ -75,7 +75,7 @@ def test_fewer_seeds_are_fewer_runs(visit: Visit, jobs: Jobs) -> None:
     )
     assert "cannot reach a verdict" not in visible_text(app)
     seeds.set_value(1).run()
-    # Said before the race is started, not after its last run.
+    # Shown before the race starts, not after its last run.
     assert "This race cannot reach a verdict: a verdict needs 3 seeds" in visible_text(app)
     assert "9 settings × 1 seed = 9 runs" in visible_text(app)
     card(app, "scores").click().run()
@@ -83,7 +83,7 @@ def test_fewer_seeds_are_fewer_runs(visit: Visit, jobs: Jobs) -> None:
     assert "too few seeds for a verdict, which needs 3" in visible_text(app)
 
 
-def test_a_race_that_does_not_fit_is_a_sentence(visit: Visit, jobs: Jobs) -> None:
+def test_a_race_over_the_limit_is_reported(visit: Visit, jobs: Jobs) -> None:
     submit_race(jobs, "scores", OTHER_VISITOR)
     app = visit(PAGE)
     jobs.limits = Limits(queued=30)
@@ -95,7 +95,7 @@ def test_a_race_that_does_not_fit_is_a_sentence(visit: Visit, jobs: Jobs) -> Non
     assert len(race_runs(jobs)) == 27
 
 
-def test_the_table_and_the_verdicts_are_those_of_the_runs(visit: Visit, jobs: Jobs) -> None:
+def test_the_table_and_the_verdicts_match_the_runs(visit: Visit, jobs: Jobs) -> None:
     race_id = submit_race(jobs, "positions", OTHER_VISITOR)
     finish(jobs, race_id, better="sinusoidal")
     app = visit(PAGE, race=race_id)
@@ -108,7 +108,7 @@ def test_the_table_and_the_verdicts_are_those_of_the_runs(visit: Visit, jobs: Jo
     assert sum("Holds" in word for word in words) == 2
     assert sum("Not shown" in word for word in words) == 1  # learned against none
     assert "Someone else's race" in text
-    assert [element.label for element in app.button] == ["Larger"]  # the frame's
+    assert [element.label for element in app.button] == ["Larger"]  # the frame's button
     figures = app.get("plotly_chart")
     assert len(figures) == 1
     assert download_labels(app) == ["The table as CSV"]
@@ -127,12 +127,12 @@ def test_the_owner_stops_and_deletes_a_race(visit: Visit, jobs: Jobs) -> None:
     assert "race" not in app.query_params
 
 
-def test_a_race_that_is_gone_is_a_sentence(visit: Visit, jobs: Jobs) -> None:
+def test_a_deleted_race_is_reported(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE, race="scores-00000000")
     assert "There is no race 'scores-00000000'; it may have been deleted." in visible_text(app)
 
 
-def test_races_of_others_are_listed_after_ones_own(visit: Visit, jobs: Jobs) -> None:
+def test_races_of_others_are_listed_after_own_ones(visit: Visit, jobs: Jobs) -> None:
     submit_race(jobs, "heads", OTHER_VISITOR, (1,))
     app = visit(PAGE)
     links = [link.proto.label for link in app.get("page_link")]
@@ -220,7 +220,7 @@ def test_races_of_layers_alone_are_listed(visit: Visit, jobs: Jobs) -> None:
         f"race={race_id}"
         in next(race_link for race_link in links if race_link.label == "**Layers**").query_string
     )
-    app = visit(WHY, part="race", race="heads-1")  # another page's race is no business of this one
+    app = visit(WHY, part="race", race="heads-1")  # this page ignores races of another page
     assert "Start the race: layers" in [button.label for button in app.button]
     app = visit(WHY, part="race", race="layers-1")
     assert "There is no race 'layers-1'; it may have been deleted." in visible_text(app)

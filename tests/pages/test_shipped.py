@@ -1,4 +1,4 @@
-"""Runs that came with the app, on its pages: offered to all, with nothing that changes them."""
+"""Runs included with the app: shown to everybody, with no controls."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOKENS = {"src": ["a", "b"], "tgt": ["<s>", "b"], "predicted": ["b", "a"]}
 
 
 def run_in(folder: Path, name: str, config: RunConfig) -> RunFolder:
-    """A run of two steps with a film, as `docs/shipped_runs.py` leaves one."""
+    """Write a run of two steps with a film, as `docs/shipped_runs.py` does."""
     run = RunFolder(folder / name)
     run.path.mkdir(parents=True)
     run.write_config(config)
@@ -42,7 +42,7 @@ def run_in(folder: Path, name: str, config: RunConfig) -> RunFolder:
 
 @pytest.fixture
 def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Checkpoints of which `tiny` is one, a toy, and early saves of `tiny`."""
+    """Return checkpoints: `tiny`, a task's run, and early saves of `tiny`."""
     copy = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     toy = run_in(copy / RUNS, "toy-reverse", make_run_config("reverse", title="Reverse a sequence"))
     trained(toy.path)
@@ -59,7 +59,7 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
     return copy
 
 
-def test_the_train_page_offers_them_before_anybody_trained(visit: Visit, folder: Path) -> None:
+def test_the_train_page_lists_them_before_any_training(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder)
     assert "Trained runs" in visible_text(app)
     assert "step 2 · 75 % right" in visible_text(app)
@@ -71,7 +71,7 @@ def test_the_train_page_offers_them_before_anybody_trained(visit: Visit, folder:
     assert "Other visitors' runs" not in visible_text(app)
 
 
-def test_one_is_shown_with_its_film_and_nothing_to_press(visit: Visit, folder: Path) -> None:
+def test_a_shipped_run_has_a_film_and_no_controls(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder, run="toy-reverse")
     assert not messages(app)
     assert "all 2 steps taken" in visible_text(app).lower()
@@ -94,13 +94,13 @@ def test_it_is_a_model_on_every_other_page(visit: Visit, folder: Path) -> None:
     assert app.text_input[0].label == "Source"
     app = visit("pages/translate.py", folder)
     model = next(box for box in app.selectbox if box.label == "Model")
-    names = [option.split(" · ")[0] for option in model.options]  # how many weights comes after it
+    names = [option.split(" · ")[0] for option in model.options]  # the number of weights follows
     assert names == ["tiny", "toy: Reverse a sequence"]
     model.select("toy-reverse").run()
     assert app.text_input[0].value == "a b c"
 
 
-def test_early_saves_lead_to_the_checkpoint_that_came_of_them(visit: Visit, folder: Path) -> None:
+def test_early_saves_link_to_their_final_checkpoint(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder, run="training")
     assert not messages(app)
     assert "Train a similar one" not in labels(app)
@@ -111,7 +111,7 @@ def test_early_saves_lead_to_the_checkpoint_that_came_of_them(visit: Visit, fold
     assert view(app).model == "tiny"
 
 
-def test_a_spoilt_one_is_left_out_and_closes_no_page(visit: Visit, folder: Path) -> None:
+def test_an_invalid_shipped_run_is_ignored(visit: Visit, folder: Path) -> None:
     (folder / RUNS / "toy-reverse" / "config.json").unlink()
     (folder / RUNS / "training" / "config.json").write_text(json.dumps([1]))
     app = visit(PAGE, folder)
@@ -124,7 +124,7 @@ def film(app: AppTest) -> dict[str, Any]:
     return next(data for data in component_data(app) if "probes" in data)
 
 
-def test_heads_stand_beside_the_curves_with_what_to_look_for(
+def test_heads_are_beside_the_curves_with_what_to_look_for(
     visit: Visit,
     folder: Path,
 ) -> None:
@@ -139,7 +139,7 @@ def test_heads_stand_beside_the_curves_with_what_to_look_for(
     ]  # fmt: skip
 
 
-def test_the_film_of_a_run_that_has_ended_shows_its_last_picture(
+def test_the_film_of_an_ended_run_shows_its_last_frame(
     visit: Visit,
     folder: Path,
 ) -> None:
@@ -153,7 +153,7 @@ def test_the_film_of_a_run_that_has_ended_shows_its_last_picture(
     assert last.startswith("At the end:")
 
 
-def test_a_trained_toy_says_what_it_knows_and_marks_what_it_never_saw(
+def test_a_shipped_task_model_describes_its_task_and_marks_unknown_words(
     visit: Visit,
     folder: Path,
 ) -> None:
@@ -174,7 +174,7 @@ def test_a_trained_toy_says_what_it_knows_and_marks_what_it_never_saw(
 
 
 @pytest.mark.parametrize("options", [{"letters": 99}, {"no": 1}])
-def test_options_that_no_task_has_close_no_page(
+def test_unknown_task_options_do_not_break_a_page(
     options: dict[str, int],
     visit: Visit,
     folder: Path,

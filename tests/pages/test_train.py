@@ -1,4 +1,4 @@
-"""The Train page without a browser: what it offers, what it refuses, whose run is whose."""
+"""The Train page without a browser: example runs, limits and ownership."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ from transformer.ui.services import live_jobs
 from transformer.ui.shell.registry import CLASS, PAGES
 
 
-def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
-    visit: Visit, jobs: Jobs
-) -> None:
+def test_it_opens_with_example_runs_and_says_what_to_do_first(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
     labels = [link.proto.label for link in app.get("page_link")]
     always = [entry.title for file, entry in PAGES.items() if file != CLASS]
@@ -36,7 +34,7 @@ def test_it_opens_by_its_address_with_ideas_and_says_what_to_do_first(
 
 
 @pytest.mark.parametrize("idea", ideas.IDEAS, ids=lambda idea: idea.task)
-def test_one_click_on_an_idea_puts_its_run_in_line_and_shows_it(
+def test_one_click_on_an_example_queues_its_run_and_shows_it(
     visit: Visit, jobs: Jobs, idea: ideas.Idea
 ) -> None:
     app = visit(PAGE)
@@ -53,7 +51,7 @@ def test_one_click_on_an_idea_puts_its_run_in_line_and_shows_it(
     assert config["training"]["minutes"] == jobs.limits.minutes
 
 
-def test_who_waits_is_told_how_long_and_what_to_watch(
+def test_a_queued_run_shows_its_start_time_and_another_run_to_watch(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visit(PAGE)
@@ -78,7 +76,7 @@ def test_who_waits_is_told_how_long_and_what_to_watch(
     )
 
 
-def test_the_french_idea_watches_adjectives_after_their_noun_and_before_it() -> None:
+def test_the_french_example_has_probes_with_both_adjective_orders() -> None:
     probes = ideas.run_config(next(idea for idea in ideas.IDEAS if idea.task == "french")).probes
     links = {e.src: dict(e.alignment or ()) for e in TASKS["french"].pairs(400, seed=11)}
     target_positions = [[links[src][n] for n in range(len(src.split()))] for src, _ in probes]
@@ -86,11 +84,11 @@ def test_the_french_idea_watches_adjectives_after_their_noun_and_before_it() -> 
     assert in_order == [False, False, True, True]
 
 
-def test_the_race_of_the_front_door_is_the_one_of_scores(
+def test_the_race_card_starts_the_race_of_scores(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     app = visit(PAGE)
-    app.button("start-idea-race").click().run()  # 27 runs, and 3 are allowed
+    app.button("start-idea-race").click().run()  # 27 runs, of which 3 are allowed
     assert "3" in messages(app)[0]
     assert not jobs.runs()
     object.__setattr__(jobs.limits, "runs_per_visitor", 100)
@@ -102,7 +100,7 @@ def test_the_race_of_the_front_door_is_the_one_of_scores(
     assert "You have no runs yet" in visible_text(app), "its runs are listed as a race"
 
 
-def test_a_limit_that_is_passed_by_the_click_is_said(visit: Visit, jobs: Jobs) -> None:
+def test_a_click_over_a_limit_is_reported(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
     for task in ("reverse", "sort", "addition"):
         app.button(f"train-{task}").click().run()
@@ -113,7 +111,7 @@ def test_a_limit_that_is_passed_by_the_click_is_said(visit: Visit, jobs: Jobs) -
     assert len(jobs.runs()) == 3
 
 
-def test_a_limits_file_that_cannot_be_read_is_a_message(
+def test_an_invalid_limits_file_is_reported(
     visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "limits.toml").write_text("workers = 'many'\n")
@@ -124,7 +122,7 @@ def test_a_limits_file_that_cannot_be_read_is_a_message(
     assert time.monotonic() - began < 60
 
 
-def test_the_buttons_of_the_ideas_have_names_of_their_own(visit: Visit) -> None:
+def test_the_buttons_of_the_cards_have_distinct_names(visit: Visit) -> None:
     labels = [
         element.label
         for element in visit("pages/train.py").button

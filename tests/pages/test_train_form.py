@@ -1,4 +1,4 @@
-"""The form of Train: what it is filled with, what it refuses, what a run would cost."""
+"""The form of the Train page: its defaults, invalid values, and the cost of a run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from transformer.ui.services.uploads import decode_text
         (Estimate(7, 8, 9.0), "about **9 s** here"),
     ],
 )
-def test_the_form_is_there_whether_or_not_the_time_is_known(
+def test_the_form_works_with_and_without_a_time_estimate(
     visit: Visit, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, found: Any, written: str
 ) -> None:
     monkeypatch.setattr(live_jobs, "time_estimate", lambda config, pairs=(): found)
@@ -37,7 +37,7 @@ def test_the_form_is_there_whether_or_not_the_time_is_known(
     assert not button(app, "Train").disabled
 
 
-def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
+def test_the_form_opens_with_the_examples_settings_and_trains_them(
     visit: Visit, jobs: Jobs
 ) -> None:
     app = form(visit(PAGE), "sort")
@@ -57,10 +57,10 @@ def test_the_form_opens_with_the_idea_filled_in_and_trains_what_it_says(
     assert config["model"]["d_model"] == 64
 
 
-def test_what_the_form_says_once_more_when_it_is_closed_does_not_open_it(
+def test_a_late_message_of_the_closed_form_does_not_reopen_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As a slow browser does, with its first look at the run."""
+    """As a slow browser does when it first shows the run."""
     session: dict[str, Any] = {"task-1": "copy"}
     monkeypatch.setattr(st, "session_state", session)
     setup._change_task("task-1")
@@ -70,9 +70,7 @@ def test_what_the_form_says_once_more_when_it_is_closed_does_not_open_it(
     assert session["draft"] == draft.Draft("copy", number=2)
 
 
-def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
-    visit: Visit, jobs: Jobs
-) -> None:
+def test_every_setting_can_be_reset_alone_and_with_all_others(visit: Visit, jobs: Jobs) -> None:
     app = form(visit(PAGE), "reverse")
     steps = default_settings("reverse")["steps"]
     assert "Reset all settings" not in labels(app)
@@ -88,7 +86,7 @@ def test_every_control_goes_back_to_its_default_alone_and_with_all_others(
     assert "Reset all settings" not in labels(app)
 
 
-def test_the_matrix_to_watch_is_one_that_the_model_will_have(visit: Visit, jobs: Jobs) -> None:
+def test_the_watched_matrix_exists_in_the_model(visit: Visit, jobs: Jobs) -> None:
     app = form(visit(PAGE), "reverse")
     config = make_run_config("reverse").model
     real = {name for name, weight in Transformer(config).named_parameters() if weight.dim() == 2}
@@ -101,9 +99,7 @@ def test_the_matrix_to_watch_is_one_that_the_model_will_have(visit: Visit, jobs:
     assert jobs.folder(jobs.runs()[0].name).config().to_dict()["inspect"] == INSPECT
 
 
-def test_what_is_chosen_is_still_there_after_a_look_at_another_page(
-    visit: Visit, jobs: Jobs
-) -> None:
+def test_settings_survive_a_visit_to_another_page(visit: Visit, jobs: Jobs) -> None:
     app = form(visit(PAGE), "reverse")
     number(app, "Steps").set_value(33).run()
     app.switch_page("pages/translate.py").run()
@@ -119,7 +115,7 @@ def test_what_is_chosen_is_still_there_after_a_look_at_another_page(
         ("Batch", 65_536, "A step would have 65,536 positions; this app allows at most 16,384."),
     ],
 )
-def test_what_cannot_be_trained_is_one_sentence_beside_a_button_that_waits(
+def test_invalid_settings_are_reported_and_disable_the_button(
     visit: Visit, jobs: Jobs, label: str, value: int, words: str
 ) -> None:
     app = form(visit(PAGE), "reverse")
@@ -130,7 +126,7 @@ def test_what_cannot_be_trained_is_one_sentence_beside_a_button_that_waits(
     assert button(app, "Train").disabled
 
 
-def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> None:
+def test_the_cost_is_shown_before_the_click(visit: Visit, jobs: Jobs) -> None:
     put(jobs)
     app = form(visit(PAGE), "reverse")
     weights = count_parameters(make_run_config("reverse").model)
@@ -143,7 +139,7 @@ def test_the_cost_stands_there_before_the_click(visit: Visit, jobs: Jobs) -> Non
     assert count_parameters(config) == sum(w.numel() for w in Transformer(config).parameters())
 
 
-def test_own_pairs_are_seen_before_they_are_learned_from(visit: Visit, jobs: Jobs) -> None:
+def test_own_pairs_are_previewed_before_training(visit: Visit, jobs: Jobs) -> None:
     app = form(visit(PAGE), "own")
     assert "Add sentence pairs first" in messages(app)[0]
     assert button(app, "Train").disabled
@@ -167,7 +163,7 @@ def test_own_pairs_are_seen_before_they_are_learned_from(visit: Visit, jobs: Job
         ("cat\tchat\n" * 3, "The text has 3 pairs; at least 20 are needed"),
     ],
 )
-def test_pairs_that_cannot_be_are_refused_in_a_sentence(
+def test_invalid_pairs_are_rejected_in_one_sentence(
     visit: Visit, jobs: Jobs, text: str, words: str
 ) -> None:
     app = form(visit(PAGE), "own")
@@ -176,7 +172,7 @@ def test_pairs_that_cannot_be_are_refused_in_a_sentence(
     assert button(app, "Train").disabled
 
 
-def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
+def test_a_file_must_be_utf_8_and_a_csv_is_read() -> None:
     assert decode_text(b"\xef\xbb\xbfcaf\xc3\xa9", "a.csv") == "café"
     with pytest.raises(ValueError, match=r"a.csv, line 2 is not UTF-8 \(byte 0xe9\)"):
         decode_text(b"cat\ncaf\xe9", "a.csv")
@@ -190,9 +186,7 @@ def test_a_file_is_utf_8_or_refused_and_a_csv_is_read() -> None:
     for rows, row in (("a,b\nc\n", "row 2 has 1 cell;"), ("a,b,c\nd,e\n", "row 1 has 3 cells;")):
         with pytest.raises(ValueError, match=rf"a\.csv, {row} every row needs two"):
             own_pairs.parse_own_pairs(rows, "a.csv", 5000)
-        with pytest.raises(
-            ValueError, match="has no pairs that can be"
-        ):  # any text may hold commas
+        with pytest.raises(ValueError, match="has no pairs that can be"):  # text may contain commas
             own_pairs.parse_own_pairs(rows, "The text", 5000)
     assert own_pairs.parse_own_pairs(own_pairs.tsv(PAIRS).decode(), "x", 5000) == PAIRS
 
@@ -213,14 +207,14 @@ def lines_of(form: str) -> str:
         (lines_of("{},{}\n"), "comma-separated"),
     ],
 )
-def test_pairs_are_read_in_every_layout_that_people_paste(text: str, layout: str) -> None:
+def test_pairs_are_read_in_every_layout(text: str, layout: str) -> None:
     read_pairs, layout_name = own_pairs.read_with_layout(text, "The text", 5000)
     assert read_pairs[-30:] == PAIRS
     assert len(read_pairs) == 30 + text.startswith("| en")
     assert layout_name.startswith(layout)
 
 
-def test_a_line_that_does_not_fit_its_layout_is_named() -> None:
+def test_a_line_that_does_not_fit_the_layout_is_reported() -> None:
     for text, words in (
         (lines_of("{}|{}\n") + "cat\n", "line 31 has 1 part; every line needs two"),
         (lines_of("{}|{}\n") + "a|b|c\n", "line 31 has 3 parts"),
@@ -232,8 +226,8 @@ def test_a_line_that_does_not_fit_its_layout_is_named() -> None:
             own_pairs.read_with_layout(text, "The text", 5000)
 
 
-def test_few_pairs_get_few_steps_and_a_chosen_number_stays(visit: Visit, jobs: Jobs) -> None:
-    """Twenty pairs once got 3,000 steps, each of them all there is."""
+def test_few_pairs_get_few_steps_and_a_selected_number_stays(visit: Visit, jobs: Jobs) -> None:
+    """Twenty pairs once got 3,000 steps, each over all of them."""
     app = form(visit(PAGE), "own")
     assert number(app, "Steps").value == own_pairs.MAX_STEPS
     app.text_area[0].set_value(TSV).run()

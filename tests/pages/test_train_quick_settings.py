@@ -1,4 +1,4 @@
-"""Settings on a run's page: another value starts the training again at once."""
+"""Quick settings on a run's page: changing one restarts the training."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def begun(visit: Visit) -> tuple[AppTest, str]:
     return app, view(app).run
 
 
-def test_another_value_replaces_an_unfinished_run_of_ones_own(visit: Visit, jobs: Jobs) -> None:
+def test_another_value_replaces_the_visitors_unfinished_run(visit: Visit, jobs: Jobs) -> None:
     app, name = begun(visit)
     assert [knob(app, setting.label).label for setting in QUICK_SETTINGS]
     knob(app, "Heads").select(8).run()
@@ -43,7 +43,7 @@ def test_another_value_replaces_an_unfinished_run_of_ones_own(visit: Visit, jobs
 
 
 @pytest.mark.parametrize("status", ["finished", "paused", "cancelled"])
-def test_a_run_that_has_ended_or_pauses_stays(visit: Visit, jobs: Jobs, status: str) -> None:
+def test_an_ended_or_paused_run_is_kept(visit: Visit, jobs: Jobs, status: str) -> None:
     app, name = begun(visit)
     stand(jobs, name, status)
     app.run()
@@ -52,7 +52,7 @@ def test_a_run_that_has_ended_or_pauses_stays(visit: Visit, jobs: Jobs, status: 
     assert view(app).run != name
 
 
-def test_what_cannot_be_is_said_and_nothing_starts(visit: Visit, jobs: Jobs) -> None:
+def test_an_invalid_value_is_reported_and_starts_nothing(visit: Visit, jobs: Jobs) -> None:
     app, name = begun(visit)
     knob(app, "d_model").select(16).run()
     knob(app, "Heads").select(8).run()
@@ -67,9 +67,7 @@ def test_what_cannot_be_is_said_and_nothing_starts(visit: Visit, jobs: Jobs) -> 
     assert knob(app, "d_model").value == 16
 
 
-def test_another_visitors_run_is_left_alone_and_its_pairs_are_not_offered(
-    visit: Visit, jobs: Jobs
-) -> None:
+def test_another_visitors_run_is_kept_and_its_pairs_stay_private(visit: Visit, jobs: Jobs) -> None:
     name = put(jobs)
     app = visit(PAGE, run=name)
     knob(app, "Positions").select("none").run()
@@ -81,13 +79,13 @@ def test_another_visitors_run_is_left_alone_and_its_pairs_are_not_offered(
     assert not [element for element in visit(PAGE, run=pairs).selectbox if element.label == "Heads"]
 
 
-def test_the_matrix_to_watch_is_one_that_the_changed_model_has() -> None:
+def test_the_watched_matrix_exists_in_the_changed_model() -> None:
     config = make_run_config("reverse", title="R", inspect="encoder.layers.1.ffn.w_2.weight")
     assert with_value(config, "n_layers", 1).inspect == INSPECT
     assert with_value(config, "n_layers", 3).inspect == config.inspect
 
 
-def test_while_a_run_waits_a_film_of_its_task_plays(visit: Visit, jobs: Jobs) -> None:
+def test_a_queued_run_shows_a_film_of_its_task(visit: Visit, jobs: Jobs) -> None:
     jobs._shipped = __import__("pathlib").Path(__file__).resolve().parents[2] / "checkpoints/runs"
     app, name = begun(visit)
     assert jobs.run(name).status == "queued"

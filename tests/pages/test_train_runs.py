@@ -1,4 +1,4 @@
-"""Runs on the page: whose they are, what may be done with them, what is shown of them."""
+"""Runs on the page: their owners, their controls and their results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from transformer.jobs import JobError, Jobs
 from transformer.training.recipe import make_run_config
 
 
-def test_a_run_on_somebodys_sentences_is_theirs_until_they_share_it(
-    visit: Visit, jobs: Jobs
-) -> None:
-    """Another visitor once read a diary on the run's page."""
+def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs) -> None:
+    """Another visitor once could read private sentences on the run's page."""
     secret = make_run_config(title="My diary", settings={"d_model": 16, "n_heads": 2, "d_ff": 16})
     name = jobs.submit(secret, OTHER_VISITOR, {"pairs.tsv": b"dear diary\tI know\n"})
     trained(stand(jobs, name, "finished"))
@@ -40,7 +38,7 @@ def test_a_run_on_somebodys_sentences_is_theirs_until_they_share_it(
     assert refused() == [True, True, True]
 
 
-def test_a_run_that_there_is_not_is_a_message_with_a_way_back(visit: Visit, jobs: Jobs) -> None:
+def test_an_unknown_run_is_reported_with_a_link_back(visit: Visit, jobs: Jobs) -> None:
     for name in ("nowhere", "../../etc", "x" * 500):
         app = visit(PAGE, run=name)
         assert len(messages(app)) == 1
@@ -48,7 +46,7 @@ def test_a_run_that_there_is_not_is_a_message_with_a_way_back(visit: Visit, jobs
         assert any("All runs" in link.proto.label for link in app.get("page_link"))
 
 
-def test_others_may_look_at_a_run_and_not_touch_it(visit: Visit, jobs: Jobs) -> None:
+def test_other_visitors_can_see_but_not_control_a_run(visit: Visit, jobs: Jobs) -> None:
     name = put(jobs)
     app = visit(PAGE, run=name)
     assert "Someone else's run" in visible_text(app)
@@ -97,7 +95,7 @@ def test_own_runs_are_paused_resumed_stopped_and_deleted(visit: Visit, jobs: Job
     assert app.button("train-reverse")
 
 
-def test_the_owner_is_no_part_of_the_address_and_differs_from_visit_to_visit(
+def test_the_owner_is_not_in_the_address_and_differs_between_visitors(
     visit: Visit, jobs: Jobs
 ) -> None:
     owners = []
@@ -106,13 +104,13 @@ def test_the_owner_is_no_part_of_the_address_and_differs_from_visit_to_visit(
         app.button("train-reverse").click().run()
         owners.append(app.session_state["visitor"])
         assert set(app.query_params) == {"run"}
-    [run] = jobs.runs()  # the same was asked for twice
+    [run] = jobs.runs()  # the same run was submitted twice
     assert run.holders == tuple(owners)
     assert len(set(owners)) == 2
     assert all(len(owner) == 32 for owner in owners)
 
 
-def test_figures_examples_and_status_are_those_of_the_folder(visit: Visit, jobs: Jobs) -> None:
+def test_metrics_examples_and_status_come_from_the_folder(visit: Visit, jobs: Jobs) -> None:
     name = put(jobs)
     path = stand(jobs, name, "running")
     lines: list[dict[str, Any]] = [
@@ -131,10 +129,10 @@ def test_figures_examples_and_status_are_those_of_the_folder(visit: Visit, jobs:
     assert "<td>a b c</td><td>c b a</td><td></td><td>wrong</td>" in visible_text(app)
 
 
-def test_measures_of_few_held_out_pairs_say_so_and_a_bleu_of_nothing_is_not_shown(
+def test_scores_on_few_held_out_pairs_have_a_warning_and_no_meaningless_bleu(
     visit: Visit, jobs: Jobs
 ) -> None:
-    """A run of an earlier version has "BLEU 0.0" beside "Sequence accuracy 100 %"."""
+    """A run of an earlier version has BLEU 0.0 and a sequence accuracy of 100 %."""
     name = put(jobs)
     path = stand(jobs, name, "finished")
     line = {"step": 2, "valid_loss": 0.1, "sequence_accuracy": 1.0, "bleu": 0.0, "sequences": 1}
@@ -150,7 +148,7 @@ def test_measures_of_few_held_out_pairs_say_so_and_a_bleu_of_nothing_is_not_show
     assert "too few" not in visible_text(app)
 
 
-def test_a_run_that_was_interrupted_says_in_the_queue_where_it_will_continue(
+def test_an_interrupted_run_in_the_queue_says_where_it_will_continue(
     visit: Visit, jobs: Jobs
 ) -> None:
     name = put(jobs)
@@ -160,7 +158,7 @@ def test_a_run_that_was_interrupted_says_in_the_queue_where_it_will_continue(
     )
 
 
-def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jobs) -> None:
+def test_a_runs_model_is_offered_with_its_example_sentences(visit: Visit, jobs: Jobs) -> None:
     app = visit(PAGE)
     app.button("train-reverse").click().run()
     name = view(app).run
@@ -172,7 +170,7 @@ def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jo
     assert app.text_input[0].label == "Source"
     assert app.text_input[0].value == "a b c"
     assert component_data(app)[0]["source_tokens"] == ["▁a", "▁b", "▁c", "</s>"]
-    app.switch_page("pages/translate.py").run()  # AppTest itself stays on the page it was on
+    app.switch_page("pages/translate.py").run()  # AppTest stays on the previous page
     app.text_input[0].set_value("a cat <b>").run()
     assert (
         "Not in the vocabulary: cat, <b>. The model reads “▯” (an unknown token) instead."
@@ -181,7 +179,7 @@ def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jo
     app.text_input[0].set_value("a b c").run()
     assert "never saw" not in visible_text(app)
     model = next(box for box in app.selectbox if box.label == "Model")
-    names = [option.split(" · ")[0] for option in model.options]  # how many weights comes after it
+    names = [option.split(" · ")[0] for option in model.options]  # the number of weights follows
     assert names == ["tiny", f"run: Reverse a sequence ({name})"]
     model.select("tiny").run()
     assert app.text_input[0].label == "English"
@@ -194,7 +192,7 @@ def test_a_runs_model_is_offered_with_texts_that_it_knows(visit: Visit, jobs: Jo
     assert component_data(app)[0]["text"] == "a b c"
 
 
-def test_others_runs_are_not_offered_but_open_by_a_link(visit: Visit, jobs: Jobs) -> None:
+def test_models_of_others_are_not_listed_but_open_by_a_link(visit: Visit, jobs: Jobs) -> None:
     name = put(jobs)
     trained(stand(jobs, name, "finished"))
     app = visit("pages/translate.py")
@@ -209,7 +207,7 @@ def test_others_runs_are_not_offered_but_open_by_a_link(visit: Visit, jobs: Jobs
     assert app.text_input[0].label == "English"
 
 
-def test_curves_are_laid_over_those_of_another_run(visit: Visit, jobs: Jobs) -> None:
+def test_curves_of_two_runs_are_compared(visit: Visit, jobs: Jobs) -> None:
     names = [put(jobs), put(jobs)]
     for scale, name in enumerate(names, start=1):
         lines = [{"step": n, "loss": scale * n, "seconds": 0.1} for n in (1, 2, 3)]

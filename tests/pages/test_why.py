@@ -1,4 +1,4 @@
-"""The parts of "Why self-attention" that evaluate, count and measure."""
+"""The sections of “Why self-attention” that evaluate, count and measure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PICTURES = {"table": 1, "time": 1, "paths": 3, "scores": 3, "results": 1}
 
 
 def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
-    """The cells of the table with this beginning of a caption, by the head of their row."""
+    """Return the cells of the table whose caption starts with this, by row label."""
     bodies = [element.proto.body for element in app.get("html")]
     [table] = [body for body in bodies if f"<caption>{caption}" in body]
     cells = [
@@ -46,7 +46,7 @@ def rows(app: AppTest, caption: str) -> dict[str, list[str]]:
     return {first: rest for first, *rest in cells}
 
 
-def test_table_1_is_evaluated_at_the_addresss_sizes(visit: Visit) -> None:
+def test_table_1_is_evaluated_at_the_sizes_of_the_address(visit: Visit) -> None:
     app = visit(PAGE, n="96", d="48", k="5", r="9")
     table_rows, costs = rows(app, "Table 1 at n = 96"), formulas(96, 48, 5, 9)["cost"]
     for name in RIVALS:
@@ -57,7 +57,7 @@ def test_table_1_is_evaluated_at_the_addresss_sizes(visit: Visit) -> None:
     assert not app.warning
 
 
-def test_counts_come_from_the_layers(visit: Visit) -> None:
+def test_operations_are_counted_in_the_layers(visit: Visit) -> None:
     table_rows = rows(
         visit(PAGE, n="32", d="48", k="5", r="9"), "Multiplications at n = 32, d = 48"
     )
@@ -68,7 +68,7 @@ def test_counts_come_from_the_layers(visit: Visit) -> None:
     assert table_rows["Self-attention"][2] == "2"
 
 
-def test_a_slider_moves_the_table_and_the_address(visit: Visit) -> None:
+def test_a_slider_changes_the_table_and_the_address(visit: Visit) -> None:
     app = visit(PAGE, n="32", d="48")
     app.select_slider[0].set_value(128).run()
     assert "Table 1 at n = 128" in "".join(element.proto.body for element in app.get("html"))
@@ -76,7 +76,7 @@ def test_a_slider_moves_the_table_and_the_address(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize(("letter", "value"), [("k", "4"), ("r", "6")])
-def test_an_even_kernel_is_a_sentence_and_the_sliders_stay(
+def test_an_even_kernel_is_reported_and_the_sliders_stay(
     visit: Visit, letter: str, value: str
 ) -> None:
     app = visit(PAGE, **{letter: value})
@@ -88,7 +88,7 @@ def test_an_even_kernel_is_a_sentence_and_the_sliders_stay(
     assert not app.warning
 
 
-def test_paths_are_measured_and_beside_their_formula(visit: Visit) -> None:
+def test_paths_are_measured_and_compared_with_their_formula(visit: Visit) -> None:
     app = visit(PAGE, part="paths", n="20", k="5", r="7")
     table_rows = rows(app, "n = 20, k = 5, r = 7")
     for name, label in NAMES.items():
@@ -99,12 +99,12 @@ def test_paths_are_measured_and_beside_their_formula(visit: Visit) -> None:
     assert len(app.get("plotly_chart")) == 2 + len(NAMES)
 
 
-def test_a_kernel_of_one_never_arrives(visit: Visit) -> None:
+def test_a_kernel_of_size_1_never_connects_positions(visit: Visit) -> None:
     table_rows = rows(visit(PAGE, part="paths", n="12", k="1", r="1"), "n = 12, k = 1")
     assert table_rows["Convolutional"][2:] == ["never", "never"]
 
 
-def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
+def test_time_is_measured_on_request_and_stored_for_all_visitors(
     visit: Visit, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     timings = [
@@ -132,7 +132,7 @@ def test_time_waits_for_the_button_and_is_kept_for_the_next_visitor(
         assert not visited.info
 
 
-def test_a_measurement_too_many_is_refused_in_a_sentence(
+def test_a_measurement_over_the_limit_is_rejected(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def submit(self: ComputationService, computation: Computation, **more: object) -> str:
@@ -146,9 +146,7 @@ def test_a_measurement_too_many_is_refused_in_a_sentence(
     assert not app.warning
 
 
-def test_one_that_came_with_the_app_is_shown(
-    visit: Visit, checkpoints: Path, tmp_path: Path
-) -> None:
+def test_the_included_race_is_shown(visit: Visit, checkpoints: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(checkpoints, tmp_path / "checkpoints"))
     lines = [
         (entry, 1, 500, distance, 1 / distance, math.inf, 0.125, 100, 8)
@@ -161,20 +159,20 @@ def test_one_that_came_with_the_app_is_shown(
     assert not messages(app)
     page_text = words(app)
     assert "Included with the app: 1 Feb 1970, 1 seed each, 500 steps." in page_text
-    assert "Races so far" not in page_text  # nobody has run one here
+    assert "Races so far" not in page_text  # no race has run here
     (chart,) = charts(app)
     names = {trace.get("name") for trace in chart["data"]}
     assert set(RACES["layers"].entries) <= names
 
 
-def test_without_one_there_is_still_a_way_to_start(visit: Visit) -> None:
+def test_without_an_included_race_one_can_be_started(visit: Visit) -> None:
     app = visit(PAGE, part="race")
     assert not messages(app)
     assert "came with the app" not in words(app)
     assert "Start the race: layers" in [button.label for button in app.button]
 
 
-def test_every_figure_of_the_table_is_there(visit: Visit) -> None:
+def test_table_2_is_complete(visit: Visit) -> None:
     app = visit("pages/why.py", part="results")
     body = visible_text(app, kinds=["html"])
     for row in TABLE_2:
@@ -194,7 +192,7 @@ def test_every_figure_of_the_table_is_there(visit: Visit) -> None:
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_every_part_shows_something_and_says_what_to_see(visit: Visit, part: str) -> None:
+def test_every_section_has_a_figure_and_what_to_look_for(visit: Visit, part: str) -> None:
     app = visit(PAGE, part=part)
     assert not messages(app)
     page_text = visible_text(app, kinds=("markdown", "caption", "info"))
@@ -203,7 +201,7 @@ def test_every_part_shows_something_and_says_what_to_see(visit: Visit, part: str
     assert app.get("plotly_chart") or part == "race"
 
 
-def test_before_the_clock_has_run_there_is_what_table_1_foretells(visit: Visit) -> None:
+def test_before_a_measurement_the_prediction_of_table_1_is_shown(visit: Visit) -> None:
     app = visit(PAGE, part="time", d="32")
     (chart,) = charts(app)
     slopes = {

@@ -1,4 +1,4 @@
-"""What the tests of Train do on it, and how they read it."""
+"""Actions and checks of the tests of the Train page."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def put(jobs: Jobs, owner: str = OTHER_VISITOR, **more: Any) -> str:
 
 
 def stand(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:
-    """The run stands so, without anybody having trained it."""
+    """Write a run with this status, without training it."""
     path = jobs.folder(name).path
     state = {"status": status, "reason": reason, "step": 2, "seconds": 3.0}
     (path / "state.json").write_text(json.dumps(state))
@@ -49,7 +49,7 @@ def stand(jobs: Jobs, name: str, status: str, reason: str = "") -> Path:
 
 
 def trained(path: Path) -> None:
-    """A checkpoint of the reverse task and the sources of its examples, as a run leaves them."""
+    """Write a checkpoint of the reverse task and its example sources, as a run does."""
     vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
     config = ModelConfig.preset("tiny", vocab_size=len(vocabulary))
     save_checkpoint(path / "checkpoint", Transformer(config), vocabulary, "# A run\n")
