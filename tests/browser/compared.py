@@ -1,4 +1,4 @@
-"""Two traces that share some of their tokens, and what lies between them as numpy has it."""
+"""Two traces that share some tokens, and their differences as computed with numpy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 LAYERS, HEADS = 3, 4
 Pairs = list[tuple[int | None, int | None]]
 
-# What is the same in both is laid down here by hand: the view has it from `align`.
+# The common tokens are listed here by hand; the view gets them from `align`.
 SRC_A = [*HOSTILE, "▁stay", ",", "</s>"]
 SRC_B = [HOSTILE[0], *HOSTILE[2:], "▁will", "▁stay", "</s>"]
 SAME: Pairs = [(i, i - 1) for i in range(2, 7)]
@@ -48,7 +48,7 @@ PAIRS = {"encoder": (SRC, SRC), "decoder": (TGT, TGT), "cross": (TGT, SRC)}
 
 
 def cells(kind: str) -> list[tuple[tuple[int, int] | None, tuple[int, int] | None]]:
-    """Every cell of both, row by row: its place in A and in B, None where there is none."""
+    """Return every cell of both, row by row: its position in A and in B, None if it is missing."""
 
     def position(row: int | None, column: int | None) -> tuple[int, int] | None:
         if row is None or column is None or (kind == "decoder" and column > row):
@@ -61,7 +61,7 @@ def cells(kind: str) -> list[tuple[tuple[int, int] | None, tuple[int, int] | Non
 
 
 def difference(kind: str, layer: int, head: int) -> Numbers:
-    """B − A in the cells that both have, row by row."""
+    """Return B − A in the cells that both have, row by row."""
     a, b = (side.weights(kind, layer)[head].astype(np.float64) for side in (A, B))
     return np.array([b[cell_b] - a[cell_a] for cell_a, cell_b in cells(kind) if cell_a and cell_b])
 

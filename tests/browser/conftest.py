@@ -1,4 +1,4 @@
-"""A real browser, the app on a free port, and pages that fail the test if anything went wrong."""
+"""A real browser, the app on a free port, and pages that fail the test on any error."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from transformer import Translator
 from transformer.model import Transformer
 from transformer.text import Vocabulary
 
-# A page lives for seconds: to compile its scripts for speed costs more than it gains. And whatever
-# is asked of anyone but this machine fails at once, which the console says.
+# Optimising scripts costs more than it saves, as a page lives for seconds. Requests to any host but
+# this machine fail at once and are logged in the console.
 FLAGS = (
     "--js-flags=--no-opt,--no-maglev",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost",
@@ -30,9 +30,9 @@ NewPage = Callable[..., Page]
 FORGET = "() => { try { localStorage.clear(); sessionStorage.clear(); } catch { /* no origin */ } }"
 
 
-# Streamlit's frontend warns when widgets of two fragments change within one tick, which happens by
-# chance. The message to the server has all values, and the callbacks of all changed widgets run;
-# only the second fragment is not redrawn by it.
+# Streamlit's frontend warns when widgets of two fragments change within one tick, which happens
+# by chance. The message to the server has all values, and the callbacks of all changed widgets
+# run; only the second fragment is not redrawn by it.
 TWO_FRAGMENTS = "Multiple different fragmentIds detected in a single batch of widget updates"
 
 
@@ -45,11 +45,11 @@ class Windows:
 
     def __init__(self, browser: Browser) -> None:
         self.browser = browser
-        self.used: list[Page] = []  # by the test that runs
+        self.used: list[Page] = []  # those of the running test
         self._free: list[tuple[Page, list[str]]] = []
 
     def opened(self, **more: Any) -> tuple[Page, list[str]]:
-        """A page in a new context; and what goes wrong on it, as it goes on."""
+        """Open a page in a new context and record its errors."""
         wrong: list[str] = []
         page = self.browser.new_context(**more).new_page()
         page.set_default_timeout(PATIENCE)
@@ -68,13 +68,13 @@ class Windows:
         return page, wrong
 
     def borrow(self) -> tuple[Page, list[str]]:
-        """A page that nobody uses, with an empty list."""
+        """Return an unused page with an empty list of errors."""
         page, wrong = self._free.pop() if self._free else self.opened()
         wrong.clear()
         return page, wrong
 
     def give_back(self, page: Page, wrong: list[str]) -> None:
-        """Leave nothing of this visitor on the page, for the next who takes it."""
+        """Remove everything of this visitor from the page before it is reused."""
         if page.is_closed():
             page.context.close()
             return
@@ -90,15 +90,15 @@ class Windows:
 
 @pytest.fixture(scope="session")
 def app(checkpoints: Path) -> Iterator[str]:
-    """The address of the app with the tiny checkpoint."""
+    """Return the address of the app with the tiny checkpoint."""
     with served(checkpoints, HEADS_UP_RUNS=str(checkpoints.parent / "runs")) as (address, _):
         yield address
 
 
 @pytest.fixture(scope="session")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of the app with the checkpoints that come with it: the tiny one writes nothing
-    that could move, and says the same to all."""
+    """Return the address of the app with the bundled checkpoints; the tiny one gives every sentence
+    the same translation."""
     runs = tmp_path_factory.mktemp("shipped") / "runs"
     with served(ROOT / "checkpoints", HEADS_UP_RUNS=str(runs)) as (address, _):
         yield address
@@ -106,7 +106,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def en_fr() -> Translator:
-    """The model that `shipped` opens with."""
+    """Return the default model of `shipped`."""
     return Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")
 
 
@@ -115,7 +115,7 @@ def decoded_sentence(tiny_model: Transformer, vocabulary: Vocabulary) -> decoded
     return decoded.decoded(Translator(tiny_model, vocabulary))
 
 
-# For this folder, not the session: while it runs, so does an event loop that other tests trip over.
+# Limited to this folder: it keeps an event loop running that other tests must not see.
 @pytest.fixture(scope="package")
 def windows() -> Iterator[Windows]:
     with chromium(*FLAGS) as started:
@@ -166,7 +166,7 @@ def heads(page: Page, tmp_path: Path) -> Page:
 def pytest_runtest_makereport(
     item: pytest.Function,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Of a test that failed: what its pages show, for who has nothing but the report."""
+    """Attach what the pages of a failed test show to its report."""
     report = yield
     windows = item.funcargs.get("windows")
     if report.when != "teardown" and report.failed and isinstance(windows, Windows):

@@ -1,4 +1,4 @@
-"""A decoded sentence in the view of decoding, and what is read there."""
+"""A decoded sentence in the decoding view, and checks of what the view shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ TEXT, LAYER, HEAD, FORCED = "The baker paints a boat today.", 1, 2, 2
 
 @dataclass(frozen=True)
 class DecodedSentence:
-    """A greedy trace, the same with another piece in step FORCED, and one with a beam."""
+    """A greedy trace, the same with another token forced in step FORCED, and one with beam
+    search."""
 
     plain: Trace
     altered: Trace
@@ -67,7 +68,7 @@ def same_candidates(panel: Locator, trace: Trace, step: int) -> None:
 
 
 def same_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None:
-    """The cells of a row, as a screen reader reads them."""
+    """Check the cells of a row as a screen reader reads them."""
     cells = row.locator(".hu-weight:not([hidden])")
     read = [cell.get_attribute("aria-label") or "" for cell in cells.all()]
     assert [text.rpartition(": ")[0] for text in read] == list(tokens[: len(weights)])
@@ -78,7 +79,8 @@ def same_row(row: Locator, tokens: tuple[str, ...], weights: np.ndarray) -> None
 def same_rows(
     panel: Locator, trace: Trace, step: int, head: int = HEAD, original: Trace | None = None
 ) -> None:
-    """Of the chosen kind the chosen head, of the others the clearest that the original has."""
+    """Check the selected head of its kind, and the original's strongest heads of the other
+    kinds."""
     rows = panel.locator(".hu-weightrow")
     clearest = {
         kind: ExplorerData(original or trace).clearest(kind) for kind in ("decoder", "encoder")
@@ -98,7 +100,7 @@ def same_rows(
 
 
 def decoded(translator: Translator) -> DecodedSentence:
-    """The same sentence plain, with another piece taken, and by beam search."""
+    """Return the sentence decoded greedily, with a forced token, and by beam search."""
     plain = translator.trace(TEXT, max_len=7)
     step = plain.translation.steps[FORCED]
     rejected = next(candidate.id for candidate in step.candidates if candidate.id != step.chosen.id)

@@ -1,4 +1,4 @@
-"""The first screen, and what is read there."""
+"""The home page and helpers to read it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def expected_words(translator: Translator, text: str, **more: object) -> list[st
 
 
 def expected_glance(translator: Translator, text: str) -> dict[str, Any]:
-    """The picture of en-fr as the page draws it, with the head in `aligner.json`."""
+    """Return en-fr's data of the home page, with the head in `aligner.json`."""
     folder = ROOT / "checkpoints/en-fr"
     aligner = load_aligner_head(folder, checkpoint_hash(folder), translator.model.config)
     return glance_data(translator.trace(text, method="greedy"), aligner=aligner)
@@ -41,5 +41,5 @@ def opened(page: Page, app: str, query: str = "") -> Page:
 
 
 def show_all_words(page: Page) -> None:
-    """Until all words stand there."""
+    """Wait until all words are shown."""
     expect(page.get_by_role("button", name="Play again")).to_be_visible()

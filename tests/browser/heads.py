@@ -1,4 +1,4 @@
-"""The Heads view of a made-up trace, and ways to point at it and to read it."""
+"""The Heads view of a random trace, and helpers to point at it and to read it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def state(page: Page, name: str) -> int | str:
 
 
 def point(page: Page, side: str, index: int, *, max_steps: int = 7, click: bool = False) -> None:
-    """The pointer on a token. The labels are 13 pixels high, or 11 where there are many."""
+    """Move the pointer to a token. Labels are 13 pixels high, or 11 if there are many."""
     canvas = page.locator(".hu-canvas")
     width, height = canvas.evaluate("(node) => [node.clientWidth, node.clientHeight]")
     size = 13 if max_steps < 35 else 11
@@ -49,7 +49,7 @@ def option(page: Page, name: str) -> Locator:
 
 
 def quantities(page: Page) -> list[float]:
-    """The weights that are read out."""
+    """Return the weights that a screen reader announces."""
     return [float(text) for text in page.locator(".hu-reading .hu-said").all_inner_texts()]
 
 

@@ -1,4 +1,4 @@
-"""The explorer as a file in a browser, and ways to read it back."""
+"""The explorer as a file in a browser, and helpers to read it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformer.figures.views import page as as_page
 
 Numbers = npt.NDArray[np.float64]
 
-# Pixels are read from a copy of the canvas, so that reading does not change how it is drawn.
+# Pixels are read from a copy of the canvas: reading the original would change how it is drawn.
 _COPY = """
   const canvas = document.querySelector(".hu-view .hu-canvas");
   const ratio = canvas.width / canvas.clientWidth;
@@ -31,8 +31,8 @@ WRITTEN = [*TGT[1:], "</s>"]
 
 
 def opened(page: Page, folder: Path, *traces: FakeTrace, **state: Any) -> Page:
-    """A file with this explorer, on screen; the heatmap unless another view is asked for, with all
-    options, exactly."""
+    """Open a file with this explorer, by default in the heatmap view with all options and exact
+    names."""
     names = "AB" if len(traces) > 1 else " "
     sides = [ExplorerData(trace, name.strip()) for trace, name in zip(traces, names, strict=False)]
     written = explorer_page(
@@ -44,21 +44,21 @@ def opened(page: Page, folder: Path, *traces: FakeTrace, **state: Any) -> Page:
 
 
 def on_screen(page: Page, folder: Path, written: str) -> Page:
-    """This HTML as a file on screen."""
+    """Open this HTML as a file."""
     (folder / "shown.html").write_text(written, encoding="utf-8")
     page.goto((folder / "shown.html").as_uri())
     return page
 
 
 def place_of(drawn: Locator) -> FloatRect:
-    """Where something stands on the screen."""
+    """Return the bounding box of an element."""
     box = drawn.bounding_box()
     assert box
     return box
 
 
 def table(page: Page) -> tuple[list[str], list[list[str]]]:
-    """Heads and rows of what is on screen, from the table below it."""
+    """Return head and rows of the table below the view."""
     page.locator(".hu-sheet").evaluate("(node) => { node.open = true; }")
     page.locator(".hu-sheet table").wait_for()
     heads, *rows = page.locator(".hu-sheet table").evaluate(
@@ -68,7 +68,7 @@ def table(page: Page) -> tuple[list[str], list[list[str]]]:
 
 
 def weights(page: Page) -> Numbers:
-    """The weights on screen; masked ones are NaN."""
+    """Return the displayed weights; masked ones are NaN."""
     heads, rows = table(page)
     start = 2 if "writes" in heads else 1
     values: Numbers = np.array(
@@ -78,7 +78,7 @@ def weights(page: Page) -> Numbers:
 
 
 def marked(page: Page) -> tuple[float, float, float, float]:
-    """Where the frame of the pinned cell is: left, top, width, height of what it frames."""
+    """Return left, top, width and height of the cell in the pinned cell's frame."""
     left, top, right, bottom = page.evaluate(
         f"""() => {{{_COPY}
           const {{ data }} = pen.getImageData(0, 0, copy.width, copy.height);
@@ -96,7 +96,7 @@ def marked(page: Page) -> tuple[float, float, float, float]:
 
 
 def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
-    """Red, green, blue and opacity at these points of the picture."""
+    """Return red, green, blue and opacity at these points of the picture."""
     values: Numbers = np.array(
         page.evaluate(
             f"""(spots) => {{{_COPY}
@@ -109,7 +109,7 @@ def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
 
 
 def ramp(page: Page) -> Numbers:
-    """The colour of each level from 0 to 255, from the scale below the picture."""
+    """Return the colour of each level from 0 to 255, from the scale below the picture."""
     values = page.locator(".hu-view .hu-scale").evaluate(
         "(node) => [...node.getContext('2d').getImageData(0, 0, 256, 1).data]"
     )
@@ -118,7 +118,7 @@ def ramp(page: Page) -> Numbers:
 
 
 def download_text(page: Page, button: str) -> str:
-    """What stands in a file of "Export"."""
+    """Return the text of a file from the Export menu."""
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=button).click()
@@ -126,7 +126,7 @@ def download_text(page: Page, button: str) -> str:
 
 
 def download(page: Page, button: str, folder: Path) -> tuple[str, Path]:
-    """The name that a file is given, and where it lies now."""
+    """Return the name and the path of a downloaded file."""
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
         page.get_by_role("button", name=button).click()
@@ -136,7 +136,7 @@ def download(page: Page, button: str, folder: Path) -> tuple[str, Path]:
 
 
 def scripted(page: Page, folder: Path, start: str) -> Page:
-    """A page with a script of the test's own, which imports what it needs of `browser/`."""
+    """Open a page with a test script that imports modules of `browser/`."""
     return on_screen(page, folder, as_page(start))
 
 
@@ -149,7 +149,8 @@ def tip(page: Page) -> str:
 
 
 def spots(page: Page, rows: int, columns: int) -> list[tuple[float, float]]:
-    """The middles of all cells, row by row, from the frames around the first and the last one."""
+    """Return the centres of all cells, row by row, from the frames of the first and the last
+    cell."""
     page.locator(".hu-canvas").focus()
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowDown")

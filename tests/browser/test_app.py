@@ -1,4 +1,4 @@
-"""The app as a person uses it."""
+"""The app from a user's point of view."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.browser
 
 
 def pieces(page: Page) -> list[str]:
-    """What the model wrote, as chips on the page."""
+    """Return the displayed tokens of the translation."""
     return page.locator(".hu-pieces").nth(1).locator(".hu-chip").all_inner_texts()
 
 
@@ -26,7 +26,7 @@ def test_a_typed_sentence_is_translated_and_its_steps_are_shown(
     app: str, page: Page, translator: Translator
 ) -> None:
     page.goto(f"{app}/translate?exact=1")
-    page.get_by_label("English").fill(TEXT)  # and no Enter: a pause is enough
+    page.get_by_label("English").fill(TEXT)  # without Enter: a pause in typing is enough
     expected = translator.translate(TEXT)
     expect(page.locator(".hu-text")).to_have_text(expected.text.strip())
     assert pieces(page) == list(expected.tokens)
@@ -70,7 +70,7 @@ def test_a_head_chosen_in_the_mosaic_is_shown_and_goes_into_the_address(
     wait_for_address(page, "/attention", **fields, head="1", row="0", column="1")
 
 
-def test_from_the_first_page_that_one_goes_to_one_step_leads_back(shipped: str, page: Page) -> None:
+def test_the_back_button_leaves_the_first_visited_page(shipped: str, page: Page) -> None:
     page.goto(shipped)
     settled(page)
     page.get_by_role("link", name="Translate", exact=True).click()
@@ -80,7 +80,7 @@ def test_from_the_first_page_that_one_goes_to_one_step_leads_back(shipped: str, 
     expect(page.locator(".hu-glance-word").first).to_be_visible()
 
 
-def test_heads_that_were_looked_at_are_no_steps_back(app: str, page: Page) -> None:
+def test_the_back_button_skips_selected_heads(app: str, page: Page) -> None:
     page.goto(f"{app}/translate?text={TEXT}")
     page.get_by_role("link", name="Attention", exact=True).click()
     page.get_by_role("tab", name="Heatmap").click()
@@ -109,7 +109,7 @@ def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, 
     first.goto(f"{app}/attention?text={TEXT}&{state}")
     expect(first.get_by_role("tab", selected=True)).to_be_visible()
     settled(first)
-    # Something is changed and changed back, so that the browser has written the address itself.
+    # Change something and change it back, so that the browser has written the address itself.
     first.get_by_role("tab", selected=True).focus()
     first.keyboard.press("ArrowRight")
     first.wait_for_timeout(400)
@@ -130,7 +130,7 @@ def test_an_address_shows_another_browser_the_same(app: str, new_page: NewPage, 
 
 def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
     page.goto(f"{app}/attention?text={TEXT}&view=compare")
-    expect(page.locator(".hu-view canvas").first).to_be_visible()  # with one of our own at first
+    expect(page.locator(".hu-view canvas").first).to_be_visible()  # the default second sentence
     page.get_by_test_id("stPopover").get_by_role("button", name="Compare").click()
     page.get_by_role("textbox", name="Another sentence").fill("A pilot finds bread.")
     page.keyboard.press("Enter")
@@ -138,9 +138,7 @@ def test_a_second_sentence_is_compared(app: str, page: Page) -> None:
     expect(page.locator(".hu-view")).to_contain_text("A pilot finds bread.")
 
 
-def test_another_piece_is_forced_and_given_back(
-    app: str, page: Page, translator: Translator
-) -> None:
+def test_a_token_is_forced_and_undone(app: str, page: Page, translator: Translator) -> None:
     page.goto(f"{app}/attention?text={TEXT}&view=decoding&step=1&exact=1")
     expected = translator.translate(TEXT)
     candidate = next(c for c in expected.steps[1].candidates if c.id != expected.ids[1])
@@ -156,7 +154,7 @@ def test_another_piece_is_forced_and_given_back(
     assert address(page)[1]["force"] == f"1:{candidate.id}"
 
 
-def test_what_is_looked_at_can_be_taken_away_as_a_file(
+def test_the_current_view_can_be_exported(
     app: str, page: Page, new_page: NewPage, tmp_path: Path, translator: Translator
 ) -> None:
     page.goto(f"{app}/attention?text={TEXT}&view=query-key&kind=encoder&layer=1&head=2&exact=1")
@@ -185,7 +183,7 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     page.goto(app)
     page.get_by_role("link", name="Translate", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
-    box = page.get_by_label("English")  # the first page has one too
+    box = page.get_by_label("English")  # the home page has one too
     box.fill(TEXT)
     wait_for_address(page, "/translate", text=TEXT)
     page.get_by_role("link", name="Show the attention").click()
@@ -200,13 +198,13 @@ def test_the_sentence_stays_when_the_page_changes(app: str, page: Page) -> None:
     expect(box).to_have_value(TEXT)
 
 
-def test_typing_and_leaving_at_once_goes_where_the_user_went(app: str, page: Page) -> None:
+def test_leaving_a_page_while_typing_opens_the_new_page(app: str, page: Page) -> None:
     page.goto(f"{app}/attention")
     expect(page.locator(".hu-thumb").first).to_be_visible()
     settled(page)
     page.get_by_label("English").fill(TEXT)
-    # A person's press lasts. One of no time can overtake the text on its way to the server, and
-    # Streamlit then runs the page that was left once more.
+    # A real click lasts. An instant one can overtake the text on its way to the server, and
+    # Streamlit then reruns the page that was left.
     page.get_by_role("link", name="Translate", exact=True).click(delay=100)
     expect(page.locator(".hu-steps")).to_be_visible()
     settled(page)
@@ -260,4 +258,4 @@ def test_a_deep_link_opens_on_a_server_that_has_just_started(checkpoints: Path, 
         page.keyboard.press("ArrowDown")
         page.keyboard.press("ArrowRight")
         expect(page.locator(".hu-tip strong")).to_have_text("masked")
-        page.close()  # before the server, whose end it would report
+        page.close()  # before the server, whose end would be recorded as an error

@@ -1,4 +1,4 @@
-"""A class in three browsers: a teacher leads two students, who wander off and come back."""
+"""A class in three browsers: two students follow their teacher, stop following and return."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ClassPages(NamedTuple):
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A server with a token of its own, and the model that the lessons are made on."""
+    """Start a server with its own teacher token and the lessons' model."""
     folder = tmp_path_factory.mktemp("class")
     limits = folder / "limits.toml"
     limits.write_text(f'teacher_token = "{TOKEN}"\n')
@@ -35,7 +35,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
-    """A class with Ann, on a phone, and Bob, who gave no name."""
+    """Open a class with Ann, on a phone, and Bob, who gave no name."""
     teacher, ann, bob = new_page(), new_page(390, "dark"), new_page()
     teacher.goto(f"{address}/class")
     unfold(teacher, "For teachers: open a class")
@@ -57,13 +57,13 @@ def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
     teacher.get_by_role("link", name="Class", exact=True).first.click()
     teacher.get_by_role("button", name="End the class …").click()
     teacher.get_by_role("button", name="End the class", exact=True).click()
-    for page in (ann, bob):  # told, without asking
+    for page in (ann, bob):  # pushed, without a request
         expect(page.get_by_text("The class has ended")).to_be_visible()
         expect(page.locator(".hu-follow")).to_have_count(0)
 
 
 def to(page: Page, name: str) -> None:
-    """The link of the way around."""
+    """Return a link of the navigation."""
     page.locator(".st-key-way-around").get_by_role("link", name=name, exact=True).click()
 
 
@@ -75,7 +75,9 @@ def standing(page: Page) -> str:
     return page.locator(".hu-follow").inner_text()
 
 
-def test_pages_and_heads_are_followed_until_somebody_wanders_off(classroom: ClassPages) -> None:
+def test_pages_and_heads_are_followed_until_a_student_opens_another_page(
+    classroom: ClassPages,
+) -> None:
     teacher, ann, bob = classroom
     to(teacher, "Attention")
     for page in (ann, bob):
@@ -105,7 +107,7 @@ def test_pages_and_heads_are_followed_until_somebody_wanders_off(classroom: Clas
     expect(bob.get_by_role("heading", level=1)).to_have_text("Inside")
     expect(bob.locator(".hu-follow")).to_have_text("Following Ms Curie")
 
-    ann.reload()  # a closed lid, a lost network: back in the class, where it is
+    ann.reload()  # a closed laptop or a lost network: back in the class's current view
     expect(ann.get_by_role("heading", level=1)).to_have_text("Inside")
     teacher.get_by_role("button", name="Stop leading").click()
     for page in (ann, bob):
@@ -117,7 +119,7 @@ def test_pages_and_heads_are_followed_until_somebody_wanders_off(classroom: Clas
     expect(ann.get_by_role("heading", level=1)).to_have_text("Translate")
 
 
-def test_a_head_of_ones_own_is_wandering_off_too(classroom: ClassPages) -> None:
+def test_selecting_a_head_stops_following_too(classroom: ClassPages) -> None:
     teacher, ann, bob = classroom
     to(teacher, "Attention")
     for page in (teacher, ann, bob):
@@ -131,7 +133,9 @@ def test_a_head_of_ones_own_is_wandering_off_too(classroom: ClassPages) -> None:
     expect(bob.locator(".hu-title")).to_have_text("Layer 2, head 5")
 
 
-def test_guesses_come_together_and_are_shown_when_it_is_time(classroom: ClassPages) -> None:
+def test_the_class_answers_together_and_the_teacher_shows_the_answers(
+    classroom: ClassPages,
+) -> None:
     teacher, ann, bob = classroom
     to(teacher, "Heads Up")
     teacher.get_by_role("button", name=re.compile("Begin here")).click()
@@ -159,14 +163,14 @@ def test_guesses_come_together_and_are_shown_when_it_is_time(classroom: ClassPag
     assert [standing(page) for page in (ann, bob)] == ["Following Ms Curie"] * 2
 
 
-def test_the_teacher_sees_what_is_trained_and_stops_it(classroom: ClassPages) -> None:
+def test_the_teacher_sees_training_runs_and_stops_them(classroom: ClassPages) -> None:
     teacher, _, bob = classroom
     teacher.get_by_role("button", name="Stop leading").click()
     to(bob, "Train")
-    bob.locator(".st-key-train-addition button").click()  # the one that takes longest
+    bob.locator(".st-key-train-addition button").click()  # the run that takes longest
     bob.wait_for_url(re.compile(r"run="))
     card = teacher.locator(".hu-wall-card", has_text="Student 2")
-    expect(card).to_contain_text("Add two numbers")  # by itself
+    expect(card).to_contain_text("Add two numbers")  # without a click
     expect(card.locator("canvas")).to_be_visible()
     expect(card).to_contain_text(re.compile("step .* loss"))
     card.click()

@@ -1,4 +1,4 @@
-"""The comparison of two sides: differences over aligned cells as numpy has them."""
+"""The comparison of two traces: differences over aligned cells, checked with numpy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.browser
 
 
 def colours(page: Page, scale: int) -> Numbers:
-    """The colours of a legend: 0 is of weights, 1 of differences."""
+    """Return the colours of a legend: 0 for weights, 1 for differences."""
     values = (
         page.locator(".hu-legends .hu-scale")
         .nth(scale)
@@ -44,7 +44,7 @@ def colours(page: Page, scale: int) -> Numbers:
 
 
 @pytest.mark.parametrize("kind", list(PAIRS))
-def test_every_cell_of_both_and_what_lies_between(page: Page, tmp_path: Path, kind: str) -> None:
+def test_the_table_has_every_cell_and_its_difference(page: Page, tmp_path: Path, kind: str) -> None:
     opened(page, tmp_path, A, B, view="compare", kind=kind, layer=1, head=2)
     names, rows = table(page)
     at = {name: names.index(name) for name in names}
@@ -72,11 +72,11 @@ def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
     between = tooltip.locator("strong").inner_text().removeprefix("B − A ").replace("−", "-")
     assert float(between) == pytest.approx(b[0, 0] - a[0, 0], abs=2e-4)
     expect(tooltip).to_contain_text(f"attends to {SRC_A[0]}")
-    page.keyboard.press("ArrowRight")  # what only A has
+    page.keyboard.press("ArrowRight")  # a cell that only A has
     expect(tooltip.locator("strong")).to_have_text("B − A none")
     expect(tooltip).to_contain_text(f"A {a[0, 1]:.4f}")
     expect(tooltip).to_contain_text("B has no such cell")
-    # In the picture of B that column is not there: the second key is the third of A.
+    # B's picture lacks that column: its second key is the third of A.
     canvas(page, 1).press("ArrowDown")
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowDown")
@@ -128,7 +128,7 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
         size = np.sqrt(abs(part)) if scale == "sqrt" else abs(part)
         level = 127.5 + 127.5 * np.sign(part) * size
         near = expected[int(max(level - 2, 0)) : int(level) + 4]
-        frame = abs(near - pixel).max(axis=1).min() > 1  # a cell's edge, or its frame
+        frame = abs(near - pixel).max(axis=1).min() > 1  # a cell's edge or its frame
         n_checked += not frame
     assert n_checked >= 4
 
@@ -169,7 +169,7 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
     shape = (sum(None not in pair for pair in TGT), sum(None not in pair for pair in SRC))
 
     def coarse(layer: int, head: int) -> Numbers:
-        """From one byte a weight, as the small pictures have it."""
+        """Round weights to one byte, as in the small pictures."""
         a, b = (
             (np.rint(np.sqrt(side.weights("cross", layer)[head]) * 255) / 255) ** 2
             for side in (A, B)
@@ -200,7 +200,7 @@ def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
         ).reshape(*shape, 4)
         values = coarse(layer, head)
         levels = 127.5 + 127.5 * np.sign(values) * np.sqrt(abs(values) / limit)
-        # Halves may be rounded either way.
+        # Halves may be rounded up or down.
         low, high = (
             expected[np.clip(levels + by, 0, 255).round().astype(int)] for by in (-0.6, 0.6)
         )

@@ -1,4 +1,4 @@
-"""Comparing what does not quite compare: words, fewer layers, one side, any text, long ones."""
+"""Special cases of comparisons: words, fewer layers, one trace only, any text, long sentences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.figures.fake_traces import HOSTILE, fake_trace
 pytestmark = pytest.mark.browser
 
 
-def test_two_of_the_same_do_not_differ(page: Page, tmp_path: Path) -> None:
+def test_equal_traces_do_not_differ(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, A, view="compare")
     expect(page.locator(".hu-most")).to_have_text("0 of 12 heads differ.")
     expect(page.locator(".hu-most .hu-button")).to_have_count(0)
@@ -34,14 +34,14 @@ def test_two_of_the_same_do_not_differ(page: Page, tmp_path: Path) -> None:
     assert {row[-1] for row in rows} == {"0.0000"}
 
 
-def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -> None:
+def test_words_are_aligned_regardless_of_punctuation(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
     a, b = (side.weights("encoder", 1)[1] for side in (A, B))
     names, rows = table(page)
     keys = dict.fromkeys(row[names.index("key")] for row in rows)
     assert "stay, / stay" in keys
     assert "will (B)" in keys
-    # "stay," of A is two pieces, 7 and 8: from them the mean, to them the sum.
+    # "stay," of A is two tokens, 7 and 8: mean over its rows, sum over its columns.
     row = next(row for row in rows if row[0] == row[2] == "stay, / stay")
     expected = a[7:9, 7:9].sum(-1).mean(), b[7, 7]
     assert [float(text) for text in row[3:]] == pytest.approx(
@@ -49,7 +49,7 @@ def test_words_pair_whatever_punctuation_ends_them(page: Page, tmp_path: Path) -
     )
 
 
-def test_words_of_cross_attention_pair_by_what_is_written(page: Page, tmp_path: Path) -> None:
+def test_cross_attention_rows_are_aligned_by_output_word(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
     a, b = (side.weights("cross", 0).mean(0) for side in (A, B))
     _, rows = table(page)
@@ -60,7 +60,7 @@ def test_words_of_cross_attention_pair_by_what_is_written(page: Page, tmp_path: 
     assert "word that is written" in page.locator(".hu-legends").inner_text()
 
 
-def test_a_model_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_path: Path) -> None:
+def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
     small = drawn_at_random(4, SRC_B, TGT_B, layers=2, heads=3)
     opened(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
     expect(page.locator(".hu-main > .hu-note")).to_have_text(
@@ -86,7 +86,7 @@ def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -
     expect(page.locator(".hu-title")).to_have_text("Layer 0, head 0")
 
 
-def test_a_kind_that_b_does_not_have(page: Page, tmp_path: Path) -> None:
+def test_a_kind_of_attention_that_b_lacks(page: Page, tmp_path: Path) -> None:
     second = fake_trace(SRC_B, TGT_B, kinds=["cross"])
     opened(page, tmp_path, A, second, view="compare", kind="decoder")
     expect(page.locator(".hu-compare")).to_contain_text("B has no weights of this kind")
@@ -95,7 +95,7 @@ def test_a_kind_that_b_does_not_have(page: Page, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [390, 1400])
-def test_any_token_and_any_text_is_text(new_page: NewPage, tmp_path: Path, width: int) -> None:
+def test_any_token_is_shown_as_plain_text(new_page: NewPage, tmp_path: Path, width: int) -> None:
     page = new_page(width)
     hostile = fake_trace(SRC_A, TGT_A, source="<b>x</b> " + HOSTILE[0])
     opened(page, tmp_path, hostile, B, view="compare", kind="encoder")
@@ -110,7 +110,7 @@ def test_any_token_and_any_text_is_text(new_page: NewPage, tmp_path: Path, width
     assert lefts == sorted(lefts)
 
 
-def test_the_three_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+def test_the_three_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, A, B, view="compare", kind="cross")
     written = download_text(page, "SVG")
     for text in (">A<", ">B<", ">B − A<", "will (B)"):
@@ -120,7 +120,7 @@ def test_the_three_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> Non
     assert re.search(rf">−{limit}<", written)
 
 
-def test_a_long_sentence_is_compared_by_its_small_pictures(page: Page, tmp_path: Path) -> None:
+def test_a_long_sentence_is_compared_by_small_pictures(page: Page, tmp_path: Path) -> None:
     words = [f"▁word{i}" for i in range(90)]
     first, second = (
         fake_trace(words[by:], words[:3], layers=1, heads=2, kinds=["encoder"]) for by in (0, 5)

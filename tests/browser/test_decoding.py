@@ -1,5 +1,5 @@
-"""The decoding view: steps, candidates, rows of attention, a forced piece and the beam tree, held
-against the trace that the page was made from."""
+"""The decoding view: steps, candidates, attention rows, a forced token and the beam tree, compared
+with the page's trace."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_each_step_shows_its_candidates_and_its_rows(
     same_rows(panel, decoded_sentence.plain, 3, head=0)
 
 
-def test_a_beam_may_take_what_is_no_candidate(
+def test_a_beam_may_choose_a_token_outside_the_candidates(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     steps = decoded_sentence.plain.translation.table
@@ -69,7 +69,7 @@ def test_a_beam_may_take_what_is_no_candidate(
     same_candidates(page.locator(".hu-panel").first, trace, 1)
 
 
-def test_the_keyboard_steps_and_reads(
+def test_the_keyboard_changes_steps_and_announces_them(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     opened(page, tmp_path, decoded_sentence.plain)
@@ -99,13 +99,13 @@ def test_the_keyboard_steps_and_reads(
     at_step(page, end - 1, decoded_sentence.plain)
 
 
-def test_it_plays_a_step_a_second_and_stops(
+def test_it_plays_one_step_per_second_and_stops(
     new_page: NewPage, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     page = new_page(alone=True)
     page.clock.install(time=0)
     opened(page, tmp_path, decoded_sentence.plain)
-    page.clock.pause_at(3600)  # a machine that is slow now takes no step by itself
+    page.clock.pause_at(3600)  # a slow machine takes no step automatically here
     end = len(decoded_sentence.plain.translation.steps) - 1
     play = page.locator(".hu-play")
     page.locator(".hu-player").press(" ")
@@ -130,11 +130,11 @@ def test_it_plays_a_step_a_second_and_stops(
     page.clock.run_for(1000 * end)
     at_step(page, end, decoded_sentence.plain)
     expect(play).to_have_text("Play")
-    play.click()  # from the end it begins anew
+    play.click()  # from the end it restarts
     at_step(page, 0, decoded_sentence.plain)
 
 
-def test_a_candidate_is_taken_instead_where_the_app_answers(
+def test_a_candidate_can_be_forced_in_the_app(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     opened(page, tmp_path, decoded_sentence.plain, live=True, step=FORCED)
@@ -149,7 +149,7 @@ def test_a_candidate_is_taken_instead_where_the_app_answers(
     expect(page.locator(".hu-forced")).to_be_hidden()
 
 
-def test_a_file_says_where_another_piece_can_be_taken(
+def test_a_file_says_where_a_token_can_be_forced(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     opened(page, tmp_path, decoded_sentence.plain)
@@ -158,7 +158,7 @@ def test_a_file_says_where_another_piece_can_be_taken(
     assert "in the app" in (row.get_attribute("title") or "")
 
 
-def test_the_forced_translation_stands_beside_the_original(
+def test_the_forced_translation_is_compared_with_the_original(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     opened(
@@ -184,7 +184,9 @@ def test_the_forced_translation_stands_beside_the_original(
             "hu-differing" in (element.get_attribute("class") or "") for element in before
         )
     words = (decoded_sentence.plain.predicted_tokens, decoded_sentence.altered.predicted_tokens)
-    for i in range(2):  # what one of them has more often than the other is marked so many times
+    for i in range(
+        2
+    ):  # tokens that one translation has more often than the other are marked as often
         marked = outputs.nth(i).locator(".hu-differing").all_inner_texts()
         for token in set(words[i]):
             assert marked.count(token) >= words[i].count(token) - words[1 - i].count(token)
@@ -194,7 +196,7 @@ def test_the_forced_translation_stands_beside_the_original(
     expect(page.locator(".hu-differing:visible")).to_have_count(0)
 
 
-def test_table_and_picture_hold_the_step(
+def test_table_and_picture_export_the_step(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     opened(page, tmp_path, decoded_sentence.beam, step=2)

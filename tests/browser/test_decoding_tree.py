@@ -1,4 +1,4 @@
-"""The tree of a beam search: walked, taken from, ranked."""
+"""The tree of a beam search: navigation, selection and ranking."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from transformer.inference.trace import Trace
 pytestmark = pytest.mark.browser
 
 
-def test_the_tree_is_walked(page: Page, tmp_path: Path, decoded_sentence: DecodedSentence) -> None:
+def test_the_tree_is_navigated_with_the_keyboard(
+    page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
+) -> None:
     tree = decoded_sentence.tree
     opened(page, tmp_path, decoded_sentence.beam, node=0)
     box, branch = page.locator(".hu-treebox"), page.locator(".hu-branch")
@@ -40,7 +42,7 @@ def test_the_tree_is_walked(page: Page, tmp_path: Path, decoded_sentence: Decode
         current = next(child for child in tree.children(current) if child.best)
         at(current)
     visited = {current.index}
-    for _ in range(6):  # all of a step can be reached, none is reached twice
+    for _ in range(6):  # every node of a step is reached, none twice
         page.keyboard.press("ArrowDown")
     for _ in range(6):
         path = branch.locator(".hu-piece").all_inner_texts()
@@ -57,7 +59,7 @@ def test_the_tree_is_walked(page: Page, tmp_path: Path, decoded_sentence: Decode
     expect(branch.locator(".hu-piece")).to_have_text(path[:-1])
 
 
-def test_the_best_way_leads_to_its_step(
+def test_the_best_path_links_to_its_step(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     best = [node for node in decoded_sentence.tree.nodes if node.best]
@@ -76,7 +78,8 @@ def height(locator: Locator) -> float:
 
 
 def ended(decoded_sentence: DecodedSentence) -> Trace:
-    """The beam's trace with a tree that has three finished ends and a wide last step."""
+    """Return the beam's trace with a tree that has three finished hypotheses and a wide last
+    step."""
     nodes = [BeamNode(0, None, 0, "<s>", 1, 1.0, 0.0, 0.0, "kept", True)]
     for i, (token, score) in enumerate([("▁le", -0.5), ("▁la", -0.9), ("▁un", -0.7)]):
         nodes.append(BeamNode(2 * i + 1, 0, 1, token, 40 + i, 0.3, score, score, "kept", i == 0))
@@ -95,7 +98,7 @@ def ended(decoded_sentence: DecodedSentence) -> Trace:
     )
 
 
-def test_finished_ones_are_ranked_and_discarded_ones_folded(
+def test_finished_hypotheses_are_ranked_and_discarded_ones_collapsed(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     opened(page, tmp_path, ended(decoded_sentence))
@@ -107,7 +110,7 @@ def test_finished_ones_are_ranked_and_discarded_ones_folded(
     low = height(field)
     page.get_by_role("button", name="+23 discarded").click()
     assert height(field) > low + 500
-    assert height(field.locator("canvas")) <= height(box) < 500  # only what is in sight
+    assert height(field.locator("canvas")) <= height(box) < 500  # only visible ones
     page.locator(".hu-end").first.click()
     box.focus()
     page.keyboard.press("ArrowDown")
@@ -120,7 +123,7 @@ def test_a_click_chooses_a_branch(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     opened(page, tmp_path, ended(decoded_sentence), node=0)
-    # The boxes of a column stand below each other: the second column holds le, un, la by score.
+    # A column's boxes are sorted by score from top to bottom: the second column has le, un, la.
     collected = []
     for y in range(12, 130, 12):
         page.locator(".hu-treebox").click(position={"x": 190, "y": y})
@@ -128,7 +131,7 @@ def test_a_click_chooses_a_branch(
     assert list(dict.fromkeys(collected)) == ["<s>", "▁le", "▁un", "▁la"]
 
 
-def test_without_beam_search_the_way_to_it_is_told(
+def test_without_beam_search_the_view_says_how_to_turn_it_on(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     opened(page, tmp_path, decoded_sentence.plain)

@@ -1,4 +1,5 @@
-"""What every page has: a size for a projector, a link, paper, its own fields, and no barrier."""
+"""What every page has: the larger size, a link, a print layout, its own address fields,
+accessibility."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ PATHS = [
 
 
 def opened(page: Page, address: str) -> Page:
-    """With our style, in which a heading has 2.1 rem."""
+    """Wait for our style, in which a heading has 2.1 rem."""
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_have_css(
         "font-size", re.compile("33.6px|28.8px")
@@ -44,7 +45,7 @@ def larger(page: Page, size: str = "20.8px") -> None:
 
 
 @pytest.mark.parametrize("path", ["translate", "attention", "findings"])
-def test_all_is_larger_over_the_whole_width_and_no_link_says_so(
+def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     app: str, new_page: NewPage, path: str
 ) -> None:
     page = opened(new_page(1900, alone=True), f"{app}/{path}")
@@ -81,7 +82,7 @@ def test_the_drawing_grows_with_the_page(app: str, new_page: NewPage) -> None:
     assert page.locator(".hu-title").first.evaluate(LETTERS) == pytest.approx(1.3 * before)
 
 
-def test_share_copies_the_address_and_says_what_is_in_it(app: str, new_page: NewPage) -> None:
+def test_share_copies_the_address_and_describes_it(app: str, new_page: NewPage) -> None:
     page = new_page(1400, alone=True)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     opened(page, f"{app}/attention?text=the baker hides books&layer=1&head=2")
@@ -94,9 +95,7 @@ def test_share_copies_the_address_and_says_what_is_in_it(app: str, new_page: New
 
 
 @pytest.mark.parametrize("older", [True, False])
-def test_share_without_the_clipboard_of_a_safe_address(
-    app: str, new_page: NewPage, older: bool
-) -> None:
+def test_share_works_without_clipboard_access(app: str, new_page: NewPage, older: bool) -> None:
     page = new_page(390, alone=True)
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
     if not older:
@@ -113,7 +112,7 @@ def test_share_without_the_clipboard_of_a_safe_address(
     assert 0 <= box["x"] <= 390 - box["width"]
 
 
-def test_on_paper_are_the_pictures_and_not_what_one_clicks(app: str, new_page: NewPage) -> None:
+def test_printing_shows_pictures_and_no_controls(app: str, new_page: NewPage) -> None:
     page = opened(new_page(1000, alone=True), f"{app}/attention")
     page.locator(".hu-canvas").first.wait_for()
     page.emulate_media(media="print")
@@ -128,9 +127,7 @@ def go(page: Page, name: str) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(name)
 
 
-def test_a_page_remembers_its_own_fields_and_no_other_page_carries_them(
-    app: str, page: Page
-) -> None:
+def test_a_page_remembers_its_own_fields_and_other_pages_lack_them(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?text={TEXT}&topic=shift&shift=3")
     go(page, "Why self-attention")
     wait_for_address(page, "/why", text=TEXT)
@@ -144,7 +141,7 @@ def test_a_page_remembers_its_own_fields_and_no_other_page_carries_them(
     wait_for_address(page, "/why", text=TEXT, part="paths")
 
 
-def test_a_link_to_another_page_sets_what_it_says_of_that_page(app: str, page: Page) -> None:
+def test_a_link_to_another_page_sets_that_pages_fields(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?section=lens")
     go(page, "Why self-attention")
     page.get_by_role("radio", name="Results").click()
@@ -156,7 +153,7 @@ def test_a_link_to_another_page_sets_what_it_says_of_that_page(app: str, page: P
 def test_an_old_address_with_the_fields_of_all_pages_still_reaches_them(
     app: str, page: Page
 ) -> None:
-    # With a head: without one the lab chooses the clearest, and puts it into the address.
+    # With a head: without one the lab selects the strongest and puts it into the address.
     head = {"layer": "1", "head": "2"}
     of_all = f"text={TEXT}&view=heatmap&lab=cards&sentences=7&off=c1&part=time&layer=1&head=2"
     page.goto(f"{app}/attention?{of_all}")
@@ -178,14 +175,12 @@ SAME = {'button "Open"', 'button "Unpin"'}
 """Names of several buttons of one page: a list's arrow, and two buttons that do the same."""
 
 
-def test_no_two_buttons_of_a_page_have_one_name_and_no_heading_skips_a_level(
-    shipped: str, page: Page
-) -> None:
+def test_button_names_are_unique_and_heading_levels_complete(shipped: str, page: Page) -> None:
     for path in NAMED:
         page.goto(f"{shipped}/{path}")
         page.get_by_role("heading", level=1).wait_for()
         settled(page)
-        page.wait_for_timeout(1000)  # what the browser draws by itself
+        page.wait_for_timeout(1000)  # elements that the browser draws itself
         tree = page.locator("body").aria_snapshot()
         names = Counter(re.findall(r"- '?(button(?: \"(?:[^\"\\]|\\.)*\")?)", tree))
         assert not {name for name, count in names.items() if count > 1} - SAME, path
@@ -195,7 +190,9 @@ def test_no_two_buttons_of_a_page_have_one_name_and_no_heading_skips_a_level(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_page_has_a_serious_finding(app: str, new_page: NewPage, scheme: str) -> None:
+def test_no_page_has_a_serious_accessibility_violation(
+    app: str, new_page: NewPage, scheme: str
+) -> None:
     page = new_page(scheme=scheme)
     for path in PATHS:
         page.goto(f"{app}/{path}")
@@ -204,8 +201,8 @@ def test_no_page_has_a_serious_finding(app: str, new_page: NewPage, scheme: str)
         assert not findings(page, colours=scheme == "dark"), path
 
 
-def test_whoever_asks_another_machine_is_found(windows: Windows) -> None:
-    """The measure itself, for a number as for a name."""
+def test_a_request_to_another_host_is_detected(windows: Windows) -> None:
+    """Check the test itself, with an IP address and a host name."""
     page, wrong = windows.opened()
     with page.expect_console_message():
         page.set_content("<img src='http://192.0.2.1/a.png'>")
@@ -213,8 +210,8 @@ def test_whoever_asks_another_machine_is_found(windows: Windows) -> None:
     assert "net::ERR_NAME_NOT_RESOLVED" in wrong[0]
 
 
-def test_a_pale_word_is_found(page: Page) -> None:
-    """The measure itself: what it is there for does not pass."""
+def test_low_contrast_is_detected(page: Page) -> None:
+    """Check the test itself: a known failure must be found."""
     page.set_content("<html lang=en><title>a</title><main><h1 style='color: #aaa'>Pale</h1></main>")
     (finding,) = findings(page)
     assert finding.startswith("color-contrast")

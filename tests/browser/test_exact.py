@@ -1,4 +1,4 @@
-"""Whole words by default, one switch for signs and code; a long sentence below its field."""
+"""Whole words by default, one toggle for tokens and code; a long sentence below its field."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SHORT, MIDDLE = "She paints.", "She paints a boat and the baker sells bread."
 LONG = f"{MIDDLE} {MIDDLE}"
 
 
-def test_the_switch_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
+def test_the_toggle_is_kept_from_page_to_page(app: str, page: Page, translator: Translator) -> None:
     page.goto(f"{app}/translate?text={TEXT}")
     chosen = page.locator(".hu-taken .hu-chip")
     expect(chosen).to_have_text(translator.translate(TEXT).text.split())
@@ -50,7 +50,7 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     canvas.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown"):  # a, red, umbrella
         page.keyboard.press(key)
-    page.set_viewport_size({"width": 1400, "height": 500})  # there is more below
+    page.set_viewport_size({"width": 1400, "height": 500})  # the page continues below
     before = canvas.bounding_box()
     page.keyboard.press("Enter")
     expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("umbrella")
@@ -60,13 +60,13 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     after = canvas.bounding_box()
     assert before
     assert after
-    assert after["y"] == pytest.approx(before["y"], abs=2)  # what was looked at stays in place
+    assert after["y"] == pytest.approx(before["y"], abs=2)  # the selection stays in place
     page.keyboard.press("Enter")
     expect(page.locator(".hu-pinned")).to_be_hidden()
 
 
 @pytest.mark.parametrize(("width", "below"), [(1400, [LONG]), (390, [MIDDLE, LONG])])
-def test_what_a_field_cuts_stands_below_it(
+def test_text_that_a_field_cuts_is_shown_below_it(
     app: str, new_page: NewPage, width: int, below: list[str]
 ) -> None:
     page = new_page(width)

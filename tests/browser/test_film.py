@@ -1,4 +1,4 @@
-"""The film in a browser: a step chosen in any way shows that step's numbers, and no other's."""
+"""The film in a browser: every control shows the numbers of the selected step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ window.give = (letters) => window.view.show(Uint8Array.from(atob(letters), (c) =
 
 
 def give(page: Page, steps: Sequence[int], **more: Any) -> None:
-    """Show the film of these steps, as a page does that has been run again."""
+    """Show the film of these steps, as a rerun of the page does."""
     data = film_data({step: FRAMES[step] for step in steps}, LABELS, **more)
     page.evaluate("(letters) => window.give(letters)", base64.b64encode(data).decode())
 
@@ -48,20 +48,20 @@ def slider(page: Page) -> Locator:
 
 
 def at(page: Page, step: int, kind: str = "cross", layer: int = 1, head: int = 2) -> None:
-    """The step is named, and the large picture's numbers are those of its array."""
+    """Check the step's name and that the large picture has the numbers of its array."""
     expect(page.locator(".hu-step")).to_have_text(f"Step {step}")
     expect(page.locator(".hu-title")).to_have_text(f"Step {step} · layer {layer}, head {head}")
     table(page)
     expect(page.locator(".hu-sheet caption")).to_contain_text(f"Step {step} · layer {layer}")
     expected = FRAMES[step][f"0.{kind}"][layer, head].astype(float)
     displayed = weights(page)
-    # A level is 1/255 of a square root, and two digits are told.
+    # A level is 1/255 of a square root, and two digits are shown.
     np.testing.assert_allclose(
         displayed[~np.isnan(displayed)], expected[~np.isnan(displayed)], atol=0.01
     )
 
 
-def test_the_newest_step_and_its_clearest_head_are_shown_first(page: Page, tmp_path: Path) -> None:
+def test_the_newest_step_and_its_strongest_head_are_shown_first(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path)
     at(page, 100)
     expect(page.locator(".hu-step-note")).to_have_text("picture 10 of 10")
@@ -85,7 +85,7 @@ def test_the_keys_go_from_step_to_step(page: Page, tmp_path: Path) -> None:
         at(page, step)
 
 
-def test_the_slider_and_the_strip_go_to_where_they_are_touched(page: Page, tmp_path: Path) -> None:
+def test_slider_and_strip_select_the_clicked_step(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path)
     slider(page).fill("3")
     at(page, 4)
@@ -108,12 +108,12 @@ def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) ->
     slider(page).fill("9")
     after = np.array(pictures.nth(5).evaluate(read)).reshape(6, 8, 4)
     assert before != after.ravel().tolist()
-    # Where the head looks it is darkest.
+    # The greatest weight is darkest.
     dark = after[..., :3].sum(-1).argmin(-1)
     np.testing.assert_array_equal(dark, FRAMES[100]["0.cross"][1, 2].argmax(-1))
 
 
-def test_a_marker_stands_where_the_role_changes_and_leads_there(page: Page, tmp_path: Path) -> None:
+def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path)
     mark = page.locator(".hu-mark")
     expect(mark).to_have_count(1)
@@ -123,7 +123,7 @@ def test_a_marker_stands_where_the_role_changes_and_leads_there(page: Page, tmp_
     assert title.startswith(f"{text}. 100 % of the rows")
     assert "the rule asks for 90 %" in title
     assert "Voita" in title
-    # It stands above the slider's place of that step.
+    # It is above the slider's position of that step.
     mark_box, strip_box = place_of(mark), place_of(page.locator(".hu-strip"))
     middle = mark_box["x"] + mark_box["width"] / 2
     assert middle == pytest.approx(strip_box["x"] + strip_box["width"] * 7 / 9, abs=1)
@@ -138,7 +138,7 @@ def test_a_marker_stands_where_the_role_changes_and_leads_there(page: Page, tmp_
     at(page, 40)
 
 
-def test_all_changes_are_listed_and_lead_to_their_head(page: Page, tmp_path: Path) -> None:
+def test_all_role_changes_are_listed_and_link_to_their_head(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, kind="decoder", layer=1, head=1)
     expect(page.locator(".hu-mark")).to_have_count(0)
     expect(page.locator(".hu-other")).to_have_count(1)
@@ -160,13 +160,11 @@ def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
     expect(button).to_have_text("Play")
     at(page, 100)
     give(page, [*STEPS, 128])
-    at(page, 128)  # its end is the newest step, which it follows
+    at(page, 128)  # the end is the newest step, which it follows
 
 
-def test_the_film_of_a_run_that_has_ended_stays_where_the_viewer_was(
-    page: Page, tmp_path: Path
-) -> None:
-    """At the end, or on Stop, the page is drawn again and its film once jumped to step 0."""
+def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> None:
+    """At the end, or on Stop, the page is redrawn; its film once jumped to step 0."""
     on_screen(page, tmp_path, as_page(START))
     give(page, STEPS, name="a-run", ended=False)
     at(page, 100)
@@ -190,7 +188,7 @@ def test_the_film_of_a_run_that_has_ended_stays_where_the_viewer_was(
     at(page, 128)
 
 
-def test_a_film_plays_by_itself_where_it_is_to(page: Page, tmp_path: Path) -> None:
+def test_a_film_plays_automatically_if_requested(page: Page, tmp_path: Path) -> None:
     on_screen(page, tmp_path, as_page(START))
     give(page, STEPS, play=True)
     expect(page.locator(".hu-play")).to_have_text("Pause")
@@ -198,9 +196,7 @@ def test_a_film_plays_by_itself_where_it_is_to(page: Page, tmp_path: Path) -> No
     at(page, 100)
 
 
-def test_a_film_does_not_play_by_itself_for_who_wants_less_motion(
-    page: Page, tmp_path: Path
-) -> None:
+def test_reduced_motion_disables_automatic_playback(page: Page, tmp_path: Path) -> None:
     page.emulate_media(reduced_motion="reduce")
     on_screen(page, tmp_path, as_page(START))
     give(page, STEPS, play=True)
@@ -218,13 +214,11 @@ def test_pause_stays_where_it_is(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".hu-play")).to_have_text("Play")
     step = int((slider(page).get_attribute("aria-valuetext") or "").removeprefix("step "))
     assert step in STEPS[1:-1]
-    page.wait_for_timeout(700)  # longer than a step takes
+    page.wait_for_timeout(700)  # longer than one step
     at(page, step)
 
 
-def test_who_stands_at_the_newest_step_follows_and_who_does_not_stays(
-    page: Page, tmp_path: Path
-) -> None:
+def test_only_the_newest_step_follows_the_run(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path)
     give(page, [*STEPS, 128])
     at(page, 128)
@@ -238,28 +232,26 @@ def test_who_stands_at_the_newest_step_follows_and_who_does_not_stays(
     expect(page.get_by_role("button", name="Latest")).to_be_hidden()
 
 
-def test_new_steps_take_neither_the_focus_nor_the_head(page: Page, tmp_path: Path) -> None:
+def test_new_steps_keep_the_focus_and_the_head(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, STEPS[:4])
     page.get_by_role("radio", name="layer 0, head 1").click()
     page.get_by_role("radio", name="layer 0, head 1").press("ArrowRight")
     give(page, STEPS)
     at(page, 100, layer=0, head=2)
     expect(page.get_by_role("radio", name="layer 0, head 2")).to_be_focused()
-    # Another visit begins with its own state.
+    # Another visit starts with its own state.
     give(page, STEPS, start={"kind": "encoder", "layer": 1, "head": 0, "step": 2}, visit=1)
     at(page, 2, "encoder", 1, 0)
 
 
-def test_a_step_that_was_thinned_out_gives_the_one_before(page: Page, tmp_path: Path) -> None:
+def test_a_removed_step_selects_the_one_before(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, step=32)
     at(page, 32)
     give(page, [step for step in STEPS if step != 32])
     at(page, 16)
 
 
-def test_a_film_without_a_frame_says_so_and_begins_when_one_comes(
-    page: Page, tmp_path: Path
-) -> None:
+def test_an_empty_film_says_so_and_starts_with_its_first_frame(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, [])
     expect(page.get_by_text("No picture yet")).to_be_visible()
     expect(page.locator(".hu-scrub")).to_be_hidden()
@@ -282,7 +274,7 @@ def test_sentences_and_kinds_are_chosen(page: Page, tmp_path: Path) -> None:
     assert len(rows) == 5
 
 
-def test_tokens_are_text_whatever_they_hold(page: Page, tmp_path: Path) -> None:
+def test_any_token_is_plain_text(page: Page, tmp_path: Path) -> None:
     written = film_page({step: FRAMES[step] for step in STEPS}, LABELS, {"kind": "encoder"})
     on_screen(page, tmp_path, written)
     heads, _ = table(page)
@@ -310,12 +302,12 @@ def test_it_fits_and_can_be_scrubbed(
             assert box
             assert box["x"] >= 0
             assert box["x"] + box["width"] <= width
-    # The scrubber stays in sight when the large picture is looked at.
+    # The scrubber stays visible while the large picture is viewed.
     page.locator(".hu-sheet").scroll_into_view_if_needed()
     expect(slider(page)).to_be_in_viewport()
 
 
-def test_a_picture_of_a_step_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+def test_a_picture_of_a_step_can_be_exported(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, step=40)
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
@@ -325,9 +317,7 @@ def test_a_picture_of_a_step_can_be_taken_away(page: Page, tmp_path: Path) -> No
     assert "Step 40 · layer 1, head 2" in drawn
 
 
-def test_a_caption_stands_below_the_scrubber_and_goes_with_the_step(
-    page: Page, tmp_path: Path
-) -> None:
+def test_a_caption_below_the_scrubber_follows_the_step(page: Page, tmp_path: Path) -> None:
     header, _ = unpack(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
     captions = header["probes"][0]["captions"]["cross"]
     opened(page, tmp_path, step=STEPS[0])

@@ -1,4 +1,4 @@
-"""Findings and the pruning game as a visitor uses them: run, reload, cancel, prune, go on."""
+"""Findings and pruning in a browser: run, reload, cancel, prune, open in the switchboard."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     page.get_by_role("button", name="Some encoder heads look at one fixed place").click()
     expect(page).to_have_url(re.compile("finding=positional"))
     page.get_by_role("button", name="Run", exact=True).click()
-    refuted = page.get_by_text(re.compile("Refuted$"))  # an icon stands before it
+    refuted = page.get_by_text(re.compile("Refuted$"))  # an icon precedes it
     expect(refuted.first).to_be_visible()
     settled(page)
     page.reload()
@@ -39,7 +39,7 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     head = download.value.path().read_text().splitlines()[0]
     assert head.startswith("place,layer,head,offset,share,low,high,positional")
     settled(page)
-    # Over other sentences its last figures stay in the row, with the day and what they are of.
+    # With other sentences, the row keeps the latest result, with its date and sentences.
     page.goto(f"{app}/findings?sentences=10")
     expect(page.get_by_text(f"0 of {len(FINDINGS)} {run_over}")).to_be_visible()
     today = time.strftime("%b %Y, 11 sentences of", time.gmtime())
@@ -50,14 +50,14 @@ def test_a_finding_is_run_survives_a_reload_and_can_be_cancelled(app: str, page:
     settled(page)
     page.get_by_role("button", name="Run all").click()
     page.get_by_role("button", name="Cancel all").click()
-    # The first of them may have come to its end before it could be cancelled.
+    # The first of them may have finished before it could be cancelled.
     expect(
         page.get_by_role("button", name=re.compile(r"Run (the remaining \d+|all)$"))
     ).to_be_visible()
     expect(page.get_by_role("button", name=re.compile("^close Cancel|^Cancel"))).to_have_count(0)
 
 
-def test_pruned_heads_are_handed_to_the_switches(app: str, new_page: NewPage) -> None:
+def test_pruned_heads_open_in_the_switchboard(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, scheme="dark")
     page.goto(f"{app}/lab?lab=matter&sentences=4&text=She+paints.&less_cross=8&less_decoder=1")
     settled(page)

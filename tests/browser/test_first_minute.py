@@ -1,5 +1,5 @@
-"""The recorded walk of a newcomer: from the address to an own sentence translated, a word of it
-found in every head, and the clearest of them opened."""
+"""A new visitor's first minute: translate an own sentence, find a word in every head, and open the
+strongest head."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ explains them."""
 
 
 def read(page: Page) -> str:
-    """All that is to be read on the page, in the views too."""
+    """Return all visible text of the page, including the views."""
     views = page.locator(".hu").filter(visible=True)
     return "\n".join([page.locator(".stMain").inner_text(), *views.all_inner_texts()])
 
 
 def unexplained(page: Page) -> list[str]:
-    """Terms of the glossary that are what a control is called, with nothing to explain them."""
+    """Return the labels of controls that are glossary terms without a tooltip."""
     terms = {name for term in TERMS for name in (term.name, *term.also)}
     return [
         text for text, explanation in page.evaluate(LABELS) if text in terms and not explanation
@@ -46,10 +46,10 @@ def unexplained(page: Page) -> list[str]:
 
 
 def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -> None:
-    """In three clicks, and without a sign of the trade or a term that nothing explains."""
+    """In three clicks, and without a token or an unexplained term."""
     opened(page, shipped)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
-    page.get_by_label("English").fill(TEXT)  # typed, no click
+    page.get_by_label("English").fill(TEXT)  # typing, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     show_all_words(page)
     assert words(page) == expected_words(en_fr, TEXT)
@@ -64,7 +64,7 @@ def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -
     expect(first).to_be_visible()
     _, layer, head = clearest(en_fr)
     expect(first).to_contain_text(re.compile(head_name(layer, head), re.I))
-    first.click()  # 3: the clearest of all
+    first.click()  # 3: the strongest of all
     expect(page.locator(".hu-title")).to_contain_text(re.compile(head_name(layer, head), re.I))
     wait_until(page, "new URLSearchParams(location.search).get('pin') === 's4'")
     assert not re.search(JARGON, read(page), re.I)
@@ -72,8 +72,8 @@ def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -
 
 
 def clearest(translator: Translator) -> tuple[str, int, int]:
-    """Where, of all heads that see the sentence, most goes from some word to "umbrella" or back:
-    counted here by hand, over words that are one piece or several."""
+    """Return the head, of all that read the source, with the greatest weight from any word to
+    "umbrella" or back, computed here over words of one or more tokens."""
     trace = translator.trace(TEXT)
     collected = []
     for kind, across in (("encoder", trace.src_tokens), ("cross", trace.predicted_tokens)):
@@ -96,7 +96,8 @@ def clearest(translator: Translator) -> tuple[str, int, int]:
 
 
 def parts(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
-    """The words in letters, each with the places of its pieces; no punctuation, no ends."""
+    """Return the words with the positions of their tokens, without punctuation and special
+    tokens."""
     collected: list[tuple[str, list[int]]] = []
     for index, token in enumerate(tokens):
         if token.startswith("▁") or not collected:
@@ -106,7 +107,7 @@ def parts(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
     return collected
 
 
-def test_back_from_there_one_is_led(shipped: str, page: Page) -> None:
+def test_the_way_back_is_linked(shipped: str, page: Page) -> None:
     opened(page, shipped, f"?text={TEXT}")
     assert words(page, "first") == TEXT.split()
     expect(tile(page, 0)).to_be_attached()

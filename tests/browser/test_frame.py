@@ -1,4 +1,4 @@
-"""The frame of every page: navigation on a phone, the size for a projector, keyboard, headings."""
+"""The frame of every page: navigation on a phone, the larger size, keyboard, headings."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_the_larger_size_stays_when_an_address_is_opened(app: str, new_page: NewPage) -> None:
+def test_the_larger_size_is_kept_when_an_address_is_opened(app: str, new_page: NewPage) -> None:
     page = opened(new_page(1400, alone=True), f"{app}/translate")
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE)
@@ -88,7 +88,7 @@ def test_a_wide_screen_is_used(app: str, new_page: NewPage) -> None:
     assert width >= 0.85 * 1920
 
 
-def test_the_skip_link_leads_behind_the_navigation(app: str, page: Page) -> None:
+def test_the_skip_link_skips_the_navigation(app: str, page: Page) -> None:
     opened(page, f"{app}/glossary")
     page.get_by_role("button", name="Share").wait_for()  # whose script moves the focus
     page.keyboard.press("Tab")
@@ -101,9 +101,7 @@ def test_the_skip_link_leads_behind_the_navigation(app: str, page: Page) -> None
     assert page.evaluate("!document.activeElement.closest('.st-key-way-around')")
 
 
-def test_a_page_opened_by_its_address_asks_for_nothing_that_fails(
-    app: str, new_page: NewPage
-) -> None:
+def test_a_page_opened_by_its_address_has_no_failed_requests(app: str, new_page: NewPage) -> None:
     page = new_page()
     failed: list[str] = []
     page.on(
@@ -113,7 +111,7 @@ def test_a_page_opened_by_its_address_asks_for_nothing_that_fails(
     assert not failed
 
 
-def test_headings_leave_out_no_level(app: str, page: Page) -> None:
+def test_headings_skip_no_level(app: str, page: Page) -> None:
     for page_path in PATHS:
         levels = opened(page, f"{app}/{page_path}").evaluate(OUTLINE)
         assert levels[0] == 1, page_path

@@ -1,4 +1,5 @@
-"""Attention of other models, and a trace file, in every view: drawn, or what is missing said."""
+"""Traces of other models and trace files in every view, which draws them or says what is
+missing."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def test_every_view_draws_it_or_says_what_is_missing(
     expect(body).to_contain_text("of its attention, in layer")
 
 
-def test_a_kind_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_path: Path) -> None:
+def test_a_kind_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
     last = {"kind": "encoder", "layer": 2, "head": 1, "exact": 0}
     opened(page, tmp_path, TRACES["deeper"](), view="heads", **last)
     heading = page.locator(".hu-title")
@@ -71,7 +72,7 @@ def test_a_kind_with_fewer_layers_is_looked_at_where_it_ends(page: Page, tmp_pat
     expect(page.locator(".hu-view .hu-thumb")).to_have_count(2 * (3 + 1 + 2))
 
 
-def test_a_trace_is_looked_at_in_every_view_and_found_again_after_a_reload(
+def test_an_opened_trace_works_in_every_view_and_after_a_reload(
     page: Page, app: str, checkpoints: Path, tmp_path: Path
 ) -> None:
     Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).save_npz(tmp_path / "mine.npz")

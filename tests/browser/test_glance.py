@@ -1,4 +1,4 @@
-"""The first screen: a field, and the translation as it is written below it."""
+"""The home page: the text field and the translation below it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TEXT = "She has never seen the sea."
 CALM = {"reduced_motion": "reduce"}
 
 
-def test_it_moves_by_itself_and_comes_to_rest(shipped: str, page: Page, en_fr: Translator) -> None:
+def test_the_animation_plays_once_and_stops(shipped: str, page: Page, en_fr: Translator) -> None:
     opened(page, shipped, f"?text={TEXT}")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".hu-glance-lines path.now").first).to_be_attached()
@@ -40,7 +40,7 @@ def test_it_moves_by_itself_and_comes_to_rest(shipped: str, page: Page, en_fr: T
     assert bands == sum(weight >= 0.04 for row in looks for weight in row)
 
 
-def test_what_is_typed_is_translated_at_once_and_never_replaced(
+def test_typed_text_is_translated_at_once_and_never_replaced(
     shipped: str, page: Page, en_fr: Translator
 ) -> None:
     opened(page, shipped)
@@ -52,13 +52,13 @@ def test_what_is_typed_is_translated_at_once_and_never_replaced(
     assert words(page) == expected_words(en_fr, TEXT)
     expect(box).to_be_focused()
     wait_for_address(page, "/", model="en-fr", text=TEXT)
-    # It is the session's sentence: the other pages have it too.
+    # It is the session's sentence, also on other pages.
     page.get_by_role("link", name="Translate", exact=True).click()
     expect(page.get_by_label("English")).to_have_value(TEXT)
     expect(page.locator(".hu-text")).to_have_text(en_fr.translate(TEXT).text.strip())
 
 
-def test_what_cannot_be_translated_is_said_and_the_picture_stays(shipped: str, page: Page) -> None:
+def test_an_invalid_text_is_reported_and_the_translation_stays(shipped: str, page: Page) -> None:
     opened(page, shipped, f"?text={TEXT}")
     box, message = page.get_by_label("English"), page.locator(".hu-glance-problem")
     for text, problem in (
@@ -102,7 +102,7 @@ def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page)
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
 
 
-def test_a_word_that_is_pointed_at_shows_its_bands_alone(
+def test_hovering_over_a_word_shows_only_its_bands(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
     page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
@@ -115,7 +115,7 @@ def test_a_word_that_is_pointed_at_shows_its_bands_alone(
     expect(page.locator(".hu-glance-lines path.now")).to_have_count(n_bands)
 
 
-def test_a_word_that_came_close_is_taken_and_the_rest_written_anew(
+def test_an_alternative_is_forced_and_the_rest_translated_again(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
     page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
@@ -135,7 +135,7 @@ def test_a_word_that_came_close_is_taken_and_the_rest_written_anew(
     assert words(page) == expected_words(en_fr, TEXT)
 
 
-def test_who_asks_for_less_motion_sees_the_whole_at_once(shipped: str, new_page: NewPage) -> None:
+def test_reduced_motion_shows_everything_at_once(shipped: str, new_page: NewPage) -> None:
     page = new_page(**CALM)
     page.add_init_script(
         "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
@@ -161,7 +161,7 @@ def test_an_example_is_one_click_and_hostile_text_stays_text(shipped: str, page:
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1920, "dark")])
-def test_the_picture_is_in_the_first_screen(
+def test_the_picture_is_visible_without_scrolling(
     shipped: str, new_page: NewPage, width: int, scheme: str
 ) -> None:
     page = new_page(width, scheme, **CALM)
@@ -176,10 +176,10 @@ def test_the_picture_is_in_the_first_screen(
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     ends = page.evaluate(ENDS)
     assert ends
-    assert max(ends) < 6  # px between a band's end and its word
+    assert max(ends) < 6  # pixels between a band's end and its word
 
 
-# How far the bands' ends are from the words that they belong to: across, outside of the tile.
+# Horizontal distance of the bands' ends from their words, outside of the tile.
 ENDS = """() => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector(".hu-glance"));
@@ -198,10 +198,11 @@ ENDS = """() => {
 }"""
 
 
-def test_colours_of_bands_are_seen_and_words_are_read_in_both_themes(
+def test_bands_and_words_have_enough_contrast_in_both_themes(
     shipped: str, new_page: NewPage
 ) -> None:
-    """3 : 1 for signs and 4.5 : 1 for text (WCAG 1.4.11 and 1.4.3), for every colour of the row."""
+    """3 : 1 for graphics and 4.5 : 1 for text (WCAG 1.4.11 and 1.4.3), for every colour of the
+    row."""
     for scheme in ("light", "dark"):
         page = opened(new_page(1400, scheme, **CALM), shipped, "?text=the" + 7 * " the")
         for hue, tint, ink, ground in page.evaluate(COLOURS):
@@ -235,7 +236,7 @@ COLOURS = """() => {
 
 
 def contrast(first: list[int], second: list[int]) -> float:
-    """WCAG 2.2's contrast ratio."""
+    """Return the contrast ratio of WCAG 2.2."""
 
     def light(rgb: list[int]) -> float:
         parts = [c / 255 for c in rgb]
@@ -246,7 +247,7 @@ def contrast(first: list[int], second: list[int]) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
-def test_a_room_opens_by_a_click_anywhere_on_its_card(shipped: str, page: Page) -> None:
+def test_a_click_anywhere_on_a_card_opens_its_page(shipped: str, page: Page) -> None:
     opened(page, shipped)
     page.locator(".st-key-room-positions .hu-page-icon").click(force=True)
     wait_until(page, "location.pathname === '/positions'")

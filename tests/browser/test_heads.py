@@ -1,5 +1,5 @@
-"""The Heads view: what it says of the tokens is what numpy gets from the same weights, and what it
-draws are the heads that are on."""
+"""The Heads view: what it says about tokens equals numpy's results, and it draws the heads that are
+on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.figures.fake_traces import HOSTILE, fake_trace
 pytestmark = pytest.mark.browser
 
 
-def test_pointing_at_a_token_tells_where_it_looks_and_who_looks_at_it(heads: Page) -> None:
+def test_hovering_over_a_token_shows_its_weights_in_both_directions(heads: Page) -> None:
     weights = TRACE.weights("cross", 1)[2]
     reads(heads, "Hover over a token")
     for row in (0, 3, 5):
@@ -57,7 +57,7 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page) -> None:
     weights = TRACE.weights("cross", 1)
     reads(heads, "(sum of 2) together attend most to")
     assert quantities(heads)[0] == pytest.approx((weights[:, 1] + weights[:, 4]).max(), abs=EXACT)
-    for column in (0, 4):  # the same token twice, in different places
+    for column in (0, 4):  # the same token at different positions
         point(heads, "k", column)
         reads(heads, "▁la → ▁mai, ▁est → ▁la attend to ▁the, sum of 2: ", "L1·H3")
         expected = weights[:, 1, column] + weights[:, 4, column]
@@ -75,7 +75,7 @@ def test_pinned_tokens_are_summed_for_every_head(heads: Page) -> None:
     expect(heads.get_by_role("button", name="Unpin")).to_be_hidden()
 
 
-def test_the_keyboard_reads_pins_and_lets_go(heads: Page) -> None:
+def test_the_keyboard_selects_pins_and_unpins(heads: Page) -> None:
     weights = TRACE.weights("cross", 1)[2]
     heads.locator(".hu-canvas").focus()
     for key, token in [
@@ -108,13 +108,13 @@ def test_the_keyboard_reads_pins_and_lets_go(heads: Page) -> None:
     expect(chip).to_be_focused()
 
 
-def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page) -> None:
+def test_words_sum_their_tokens_and_pins_are_kept(heads: Page) -> None:
     point(heads, "q", 2, click=True)  # it writes "son", of the word "maison"
     exactly = heads.get_by_role("button", name="Show tokens", exact=True)
     exactly.click()
     reads(heads, "maison attends most to")
     weights = TRACE.weights("cross", 1)[2]
-    from_word = weights[1:3].mean(axis=0)  # written by rows 1 and 2
+    from_word = weights[1:3].mean(axis=0)  # predicted by rows 1 and 2
     to_words = [from_word[0], from_word[1] + from_word[2], *from_word[3:]]
     for column, expected in enumerate(to_words):
         point(heads, "k", column, max_steps=6)
@@ -131,7 +131,7 @@ def test_words_add_up_their_pieces_and_pins_outlast_them(heads: Page) -> None:
     assert state(heads, "tokens") == "q2"
 
 
-def test_what_a_decoder_may_not_see_has_no_line(heads: Page) -> None:
+def test_masked_positions_have_no_line(heads: Page) -> None:
     heads.get_by_role("button", name="Decoder self-attention").click()
     point(heads, "q", 1, max_steps=6, click=True)
     point(heads, "k", 1, max_steps=6)
@@ -144,7 +144,7 @@ def test_what_a_decoder_may_not_see_has_no_line(heads: Page) -> None:
     expect(heads.locator(".hu-sheet tbody tr")).to_have_count(6 * 7 // 2)
 
 
-def test_tokens_are_text_and_repeated_ones_stay_apart(page: Page, tmp_path: Path) -> None:
+def test_tokens_are_plain_text_and_repeated_ones_are_distinct(page: Page, tmp_path: Path) -> None:
     trace = fake_trace(HOSTILE, HOSTILE)
     opened(page, tmp_path, trace, kind="encoder")
     for row, token in enumerate(HOSTILE):

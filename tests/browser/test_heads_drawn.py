@@ -1,4 +1,4 @@
-"""The heads view as a picture: lines and colours, what is taken away, long sentences, phones."""
+"""The Heads view as a picture: lines and colours, exports, long sentences, phones."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.figures.fake_traces import HOSTILE, fake_trace
 pytestmark = pytest.mark.browser
 
 
-# How many pixels of the lines at rest have just this colour, in each row of pixels.
+# Count the pixels of the unselected lines with exactly this colour, in each row of pixels.
 INK = """(ink) => {
   const canvas = document.querySelector(".hu-lines");
   const copy = new OffscreenCanvas(canvas.width, canvas.height);
@@ -49,16 +49,16 @@ INK = """(ink) => {
 
 
 def drawn(page: Page) -> set[int]:
-    """Which colours of the heads are drawn."""
+    """Return which colours of heads are drawn."""
     series = page.evaluate("view.ctx.look.series")
     return {at for at, ink in enumerate(series) if sum(page.evaluate(INK, ink)) > 50}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_heads_that_are_on_are_drawn_each_in_its_colour(
+def test_heads_that_are_on_are_drawn_in_their_colours(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
-    # Every head looks at one token, each at another: lines of weight 1, which are opaque.
+    # Every head attends to one token, each to another: lines of weight 1, which are opaque.
     hot = np.zeros((3, 4, 6, 7), np.float32)
     for head in range(4):
         hot[:, head, np.arange(6), head] = 1
@@ -82,7 +82,7 @@ def test_the_heads_that_are_on_are_drawn_each_in_its_colour(
     assert drawn(page) == {0, 2, 3}
     page.get_by_role("button", name="layer 1, head 2").click()
     assert state(page, "heads") == "1.0,2.3"
-    page.get_by_role("radio", name="layer 0, head 1").click()  # in the mosaic: this one alone
+    page.get_by_role("radio", name="layer 0, head 1").click()  # in the grid: only this one
     assert (state(page, "heads"), state(page, "layer"), state(page, "head")) == ("", 0, 1)
     expect(page.locator(".hu-title")).to_have_text("Layer 0, head 1")
 
@@ -102,7 +102,7 @@ def test_with_no_head_on_the_view_says_what_to_do(heads: Page) -> None:
 def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None:
     hot = np.zeros((1, 10, 6, 7), np.float32)
     hot[:, :, 1:5, 6] = 1e-3
-    hot[0, 0, 0, 0] = hot[0, 8, 5, 5] = 1  # level lines, at the top and further down
+    hot[0, 0, 0, 0] = hot[0, 8, 5, 5] = 1  # horizontal lines, at the top and further down
     names = ",".join(f"0.{head}" for head in range(9))
     opened(
         page, tmp_path, fake_trace(SRC, TGT, layers=1, heads=10, cross=hot), layer=0, heads=names
@@ -118,7 +118,7 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
     expect(page.locator(".hu-legend")).to_contain_text("Dashed lines reuse a colour")
 
 
-def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None:
+def test_the_export_equals_the_drawing(page: Page, tmp_path: Path) -> None:
     trace = fake_trace(HOSTILE, HOSTILE)
     opened(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
     rows = list(csv.DictReader(io.StringIO(download_text(page, "Table (CSV)"), newline="")))
@@ -133,7 +133,7 @@ def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None
     svg = download_text(page, "Vector image (SVG)")
     curves = re.findall(r'<path d="M[^"]*C[^"]*"[^>]*stroke="(#\w+)"', svg)
     drawn = sum((trace.weights("encoder", la)[he] > 1e-8).sum() for la, he in [(1, 2), (0, 3)])
-    assert abs(len(curves) - drawn) <= 4  # the least weights are packed to 0
+    assert abs(len(curves) - drawn) <= 4  # the smallest weights are packed to 0
     assert len(set(curves)) == 2
     assert svg.count("&lt;b&gt;bold&lt;/b&gt;</text>") == 2
     assert svg.count(">the</text>") == 4
@@ -146,7 +146,7 @@ def test_what_is_taken_away_is_what_is_drawn(page: Page, tmp_path: Path) -> None
     )
 
 
-def test_of_a_long_sentence_the_strongest_lines_are_drawn_and_all_can_be_read(
+def test_a_long_sentence_draws_the_strongest_lines_and_lists_all(
     page: Page, tmp_path: Path
 ) -> None:
     n = 200
@@ -186,5 +186,5 @@ def test_on_a_phone_nothing_is_wider_than_the_screen(
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "End"):
         page.keyboard.press(key)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-        # What is read out takes no more room: the picture would move away from the pointer.
+        # The readout keeps its height: otherwise the picture would move away from the pointer.
         assert page.evaluate(top) == pytest.approx(before, abs=1)

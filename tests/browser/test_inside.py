@@ -1,4 +1,4 @@
-"""The page Inside as a person uses it, and its tables as a file."""
+"""The Inside page in a browser, and its tables as a file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def box(page: Page, name: str) -> Locator:
 
 
 def top(page: Page) -> Locator:
-    """The title of the open box."""
+    """Return the title of the open box."""
     return page.locator(".st-key-inside-top").get_by_role("heading")
 
 
@@ -35,7 +35,7 @@ def heading(page: Page, words: str) -> None:
     settled(page)
 
 
-def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> None:
+def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -> None:
     inside(app, page)
     expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
     box(page, "encoder.ffn.hidden").click()
@@ -50,7 +50,7 @@ def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> N
     page.get_by_role("button", name="← Previous").click()
     heading(page, "Softmax")
     expect(page.locator("[aria-current=step]")).to_have_attribute("data-box", "output.softmax")
-    box(page, "output.choice").click()  # the same as the last that was chosen here
+    box(page, "output.choice").click()  # the last one that was selected here
     heading(page, "The word")
     page.get_by_role("button", name="← Previous").click()
     heading(page, "Softmax")
@@ -60,7 +60,7 @@ def test_boxes_are_walked_by_pointer_keys_and_buttons(app: str, page: Page) -> N
     heading(page, "The word")
 
 
-def test_an_attention_opens_into_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
+def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
     inside(app, page)
     box(page, "decoder.cross_attn").click()
     heading(page, "Q · decoder, layer 0, cross-attention")
@@ -76,10 +76,10 @@ def test_an_attention_opens_into_figure_2_with_its_head_and_layer(app: str, page
     assert {name: address(page)[1][name] for name in expected} == expected
 
 
-def test_a_number_that_is_clicked_is_worked_out(app: str, page: Page, checkpoints: Path) -> None:
+def test_a_clicked_number_is_computed_step_by_step(app: str, page: Page, checkpoints: Path) -> None:
     inside(app, page, box="encoder.self_attn.softmax", head="1")
     canvas = page.get_by_label("Attention weights:")
-    place_of(canvas)  # it is there
+    place_of(canvas)  # it is visible
     weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("encoder", 0)
     canvas.focus()
     for key in ("ArrowDown",) * len(weights[0]) + ("ArrowRight",) * len(weights[0]):
@@ -117,7 +117,7 @@ VALUES[0, 7] = -np.inf
 def mount_table(
     page: Page, folder: Path, table: Table, cell: tuple[int, int] | None = None
 ) -> Locator:
-    """The table as a file; what it reports is kept in `window.told`."""
+    """Open the table as a file that records its reports in `window.told`."""
     data = base64.b64encode(tensor_data(table, cell)).decode()
     start = f"""import {{ tensorsView }} from "./tensors.js";
 window.told = [];
@@ -145,7 +145,7 @@ def wide(**changes: object) -> Table:
 
 
 def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = False) -> str:
-    """What is said at this point of the picture."""
+    """Return the readout at this point of the picture."""
     box = place_of(canvas)
     page.mouse.move(box["x"] + x, box["y"] + y)
     if click:
@@ -159,14 +159,14 @@ def position_in_caption(page: Page) -> tuple[int, int]:
     return last["row"], last["column"]
 
 
-def test_a_wide_table_is_read_through_its_frame(page: Page, tmp_path: Path) -> None:
+def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide())
     box = place_of(canvas)
     # The small picture above: its right end, second row.
     assert point(page, canvas, box["width"] - 3, 35).split("\n") == [
         "1", "token <img src=x>", "dimension 399"
     ]  # fmt: skip
-    point(page, canvas, box["width"] - 3, 35, click=True)  # the frame goes there
+    point(page, canvas, box["width"] - 3, 35, click=True)  # the frame moves there
     right_end = box["width"] - 20, box["height"] - 10
     assert "dimension 399" in point(page, canvas, *right_end)
     point(page, canvas, *right_end, click=True)
@@ -186,7 +186,7 @@ def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
     assert "dimension 250" in point(page, canvas, *first)
 
 
-def test_the_frame_opens_where_the_chosen_number_is(page: Page, tmp_path: Path) -> None:
+def test_the_frame_opens_at_the_selected_number(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide(), (0, 7))
     box = place_of(canvas)
     columns = [point(page, canvas, x, box["height"] - 35) for x in range(100, 700, 20)]
@@ -196,7 +196,7 @@ def test_the_frame_opens_where_the_chosen_number_is(page: Page, tmp_path: Path) 
     assert any(text.startswith("−3.25") for text in columns)
 
 
-def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> None:
+def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -> None:
     shares = np.array([[0.7, 0.2, 0.1], [0.5, 0.4, 0.0001]])
     table = wide(
         values=shares,
@@ -217,7 +217,7 @@ def test_ranked_words_are_bars_and_can_be_chosen(page: Page, tmp_path: Path) -> 
     expect(rows.nth(1)).to_have_attribute("aria-pressed", "true")
 
 
-def test_what_is_opened_is_brought_into_view(app: str, new_page: NewPage) -> None:
+def test_an_opened_box_is_scrolled_into_view(app: str, new_page: NewPage) -> None:
     page = inside(app, new_page(width=390))
     box(page, "output.choice").click()
     heading(page, "The word")
@@ -229,7 +229,7 @@ def test_what_is_opened_is_brought_into_view(app: str, new_page: NewPage) -> Non
     expect(top(page)).to_be_in_viewport()
 
 
-def test_tables_of_one_width_look_at_the_same_columns(page: Page, tmp_path: Path) -> None:
+def test_tables_of_the_same_width_show_the_same_columns(page: Page, tmp_path: Path) -> None:
     data = base64.b64encode(tensor_data(wide())).decode()
     start = f"""import {{ tensorsView }} from "./tensors.js";
 for (const name of ["one", "two"]) {{

@@ -1,5 +1,4 @@
-"""Inside in a browser: vectors that come along the arrows, its pages on learning and BLEU, and an
-update of Adam written out in numbers."""
+"""Inside in a browser: animated vectors, training methods, BLEU, and an Adam update in numbers."""
 
 from __future__ import annotations
 
@@ -20,7 +19,7 @@ from transformer.figures.box_layout import STOPS
 from transformer.figures.moments import moments_page
 
 pytestmark = pytest.mark.browser
-# Every vector that is made since the page opened is counted; they live in a shadow root.
+# Count every vector created since the page opened; vectors are in a shadow root.
 COUNT = """
 window.travelled = 0;
 const set = Element.prototype.setAttribute;
@@ -46,7 +45,7 @@ def test_nothing_is_wider_than_the_window(app: str, new_page: NewPage, width: in
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_another_step_of_training_draws_another_mask(app: str, page: Page) -> None:
+def test_a_new_mask_drops_other_units(app: str, page: Page) -> None:
     page.goto(f"{app}/inside?section=learning&dropout=0.5")
     line = page.get_by_text("numbers are dropped")
     first = line.inner_text()
@@ -60,11 +59,11 @@ def next_box(page: Page) -> None:
     settled(page)
 
 
-def test_vectors_come_along_the_arrows_when_one_walks(app: str, new_page: NewPage) -> None:
+def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.add_init_script(COUNT)
     inside(app, page, box="encoder.embed.positions")
-    assert page.evaluate("window.travelled") == 0  # on arrival nothing moves
+    assert page.evaluate("window.travelled") == 0  # nothing moves when the page opens
     next_box(page)
     wait_until(page, "() => window.travelled > 0")
     # Words from below and positions from the left, three on each arrow.
@@ -72,7 +71,7 @@ def test_vectors_come_along_the_arrows_when_one_walks(app: str, new_page: NewPag
     expect(page.locator(".hu-vector")).to_have_count(0)
 
 
-def test_who_wants_no_motion_sees_none(app: str, new_page: NewPage) -> None:
+def test_reduced_motion_disables_the_animation(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True, reduced_motion="reduce")
     page.add_init_script(COUNT)
     inside(app, page, box="encoder.embed.positions")
@@ -81,7 +80,7 @@ def test_who_wants_no_motion_sees_none(app: str, new_page: NewPage) -> None:
     assert page.evaluate("window.travelled") == 0
 
 
-def test_the_walk_ends_with_the_word_that_wins(app: str, page: Page) -> None:
+def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page) -> None:
     inside(app, page, box=STOPS[-2])
     next_box(page)
     expect(page.get_by_text(re.compile("^The most probable tokens: step"))).to_be_visible()
@@ -93,7 +92,7 @@ def moments(page: Page, folder: Path, data: dict[str, Any]) -> Page:
 
 
 def last_line(page: Page) -> list[float]:
-    """The numbers of θ's line in their order: as plain digits, powers of ten worked out."""
+    """Return the numbers of θ's line in order, with powers of ten evaluated."""
     text = page.locator(".hu-equation").last.evaluate(
         """(node) => {
           const read = (one) => {
@@ -109,7 +108,7 @@ def last_line(page: Page) -> list[float]:
     return [float(number.replace("×10^", "e")) for number in matches]
 
 
-def test_the_entry_that_moved_most_is_written_out_first(page: Page, tmp_path: Path) -> None:
+def test_the_entry_with_the_greatest_change_is_computed_first(page: Page, tmp_path: Path) -> None:
     data = update()
     moments(page, tmp_path, data)
     step = np.array(data["step"])
@@ -126,7 +125,7 @@ def test_the_entry_that_moved_most_is_written_out_first(page: Page, tmp_path: Pa
     assert before - alpha * m_hat / (v_hat**0.5 + epsilon) == pytest.approx(value, abs=1e-4)
 
 
-def test_entries_are_chosen_by_pointer_and_keys(page: Page, tmp_path: Path) -> None:
+def test_entries_are_selected_by_pointer_and_keys(page: Page, tmp_path: Path) -> None:
     moments(page, tmp_path, update())
     message = page.locator(".hu-update h4")
     picture = page.locator(".hu-matrix").nth(3)
@@ -139,13 +138,15 @@ def test_entries_are_chosen_by_pointer_and_keys(page: Page, tmp_path: Path) -> N
         expect(message).to_have_text(f"Row {row}, column {column}, written out")
 
 
-def test_before_the_first_step_there_is_a_sentence(page: Page, tmp_path: Path) -> None:
+def test_before_the_first_step_a_message_is_shown(page: Page, tmp_path: Path) -> None:
     moments(page, tmp_path, {})
     expect(page.get_by_text("No update yet")).to_be_visible()
     expect(page.locator(".hu-matrices")).to_be_hidden()
 
 
-def test_a_hostile_name_is_text_and_no_number_is_said(page: Page, tmp_path: Path) -> None:
+def test_a_hostile_name_is_plain_text_and_missing_numbers_are_reported(
+    page: Page, tmp_path: Path
+) -> None:
     data = {**update(), "name": "<img src=x onerror=alert(1)>"}
     data["m_hat"] = [[float("nan")] * 4] * 3
     moments(page, tmp_path, data)

@@ -1,4 +1,4 @@
-"""The wheel: installed beside nothing of ours, `heads-up` serves the app from any folder."""
+"""The wheel: installed without the checkout, `heads-up` serves the app from any folder."""
 
 from __future__ import annotations
 
@@ -33,11 +33,12 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of commands of a fresh environment that has the wheel, and what it needs."""
+    """Return the folder of commands of a fresh environment that has the wheel and its
+    dependencies."""
     environment = tmp_path_factory.mktemp("fresh")
     venv.create(environment, symlinks=True)
     python = next(environment.glob("[bS]*/python*"))
-    needed = Path(sysconfig.get_path("purelib"))  # as pip would fetch it
+    needed = Path(sysconfig.get_path("purelib"))  # as pip would install it
     (packages,) = environment.glob("[lL]ib/**/site-packages")
     (packages / "needed.pth").write_text(f"{needed}\n")
     install = ["install", "--no-deps", "--no-index", str(wheel)]
@@ -46,12 +47,12 @@ def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def every(path: Path) -> list[Path]:
-    """The files below, or this one; without what Python compiled."""
+    """Return the files below this folder, or this file, without Python's compiled files."""
     files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
     return [file for file in files if file.suffix != ".pyc"]
 
 
-def test_the_wheel_has_what_the_checkout_has_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_has_exactly_the_files_of_the_checkout(wheel: Path) -> None:
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     paths = [path for name in ("transformer", *INTO_IT) for path in every(ROOT / name)]
     tracked = [path.relative_to(ROOT).as_posix() for path in paths]
@@ -81,7 +82,7 @@ def test_the_command_serves_the_app_from_any_folder(
     assert [path.name for path in home.iterdir()] == [".heads-up"]
 
 
-def test_every_command_is_there(commands: Path, tmp_path: Path, en_fr: Translator) -> None:
+def test_every_command_is_installed(commands: Path, tmp_path: Path, en_fr: Translator) -> None:
     command = [str(commands / "heads-up"), "translate", TEXT]
     result = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True)
     assert result.stdout == f"{en_fr.translate(TEXT).text}\n"

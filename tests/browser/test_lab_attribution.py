@@ -1,4 +1,4 @@
-"""Two tables of one head that share the pointer and the chosen cell."""
+"""Two tables of one head that share the pointer and the selected cell."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def opened(app: str, page: Page, **more: str) -> None:
     settled(page)
 
 
-def test_a_cell_tells_all_its_numbers_in_both_and_goes_into_the_address(
+def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     app: str, page: Page, checkpoints: Path
 ) -> None:
     opened(app, page)
@@ -65,7 +65,7 @@ def test_a_cell_tells_all_its_numbers_in_both_and_goes_into_the_address(
     wait_for_address(page, "/lab", **FIELDS)
 
 
-def test_a_point_of_the_curve_is_the_token_asked_about(app: str, page: Page) -> None:
+def test_a_click_on_the_curve_selects_its_token(app: str, page: Page) -> None:
     opened(app, page)
     curve = page.locator(".st-key-moves-curve")
     curve.scroll_into_view_if_needed()
@@ -74,7 +74,7 @@ def test_a_point_of_the_curve_is_the_token_asked_about(app: str, page: Page) -> 
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
 
 
-def test_a_rival_from_the_list_goes_into_the_address_and_the_picture(app: str, page: Page) -> None:
+def test_a_contrast_token_changes_the_address_and_the_picture(app: str, page: Page) -> None:
     opened(app, page, step="1")
     expect(page.locator(".st-key-moves-answers")).to_be_visible()
     box = page.get_by_role("combobox", name="Compare with token")
@@ -89,7 +89,7 @@ def test_a_rival_from_the_list_goes_into_the_address_and_the_picture(app: str, p
     expect(page.get_by_text("To choose, the model had the whole source")).to_be_visible()
 
 
-def test_the_cell_is_worked_out_on_the_attention_page(app: str, page: Page) -> None:
+def test_the_cell_opens_on_the_attention_page(app: str, page: Page) -> None:
     opened(app, page, row="2", column="1")
     page.get_by_role("button", name="Calculate this cell step by step").click()
     expect(page.get_by_role("tab", name="Query–key")).to_have_attribute("aria-selected", "true")
@@ -107,7 +107,7 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]  # one below the other
 
 
-def test_the_heads_that_wrote_a_token_follow_its_rival(app: str, page: Page) -> None:
+def test_direct_attribution_follows_the_contrast_token(app: str, page: Page) -> None:
     opened(app, page, step="1")
     message = page.get_by_text("everything written to the decoder's residual stream")
     expect(message).to_contain_text("above the mean of all tokens")

@@ -1,5 +1,5 @@
-"""What the lab lets wait, in a browser and through a reload: a grid of all heads over a corpus, a
-dataset, a patching sweep, the map of queries and keys."""
+"""The lab's computations in a browser and through a reload: head roles, a dataset, a patching
+sweep, the query–key map."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def bring(page: Page, name: str, text: str) -> None:
     page.locator("input[type=file]").set_input_files(file)
 
 
-def test_a_file_is_brought_traced_and_taken_away(app: str, page: Page, tmp_path: Path) -> None:
+def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path: Path) -> None:
     page.goto(f"{app}/lab?lab=dataset&corpus=upload&traced=c1.2")
     expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_have_count(0)
     bring(page, "mine.txt", "Fine.\n\nBooks.\n")
@@ -59,7 +59,7 @@ def test_a_file_is_brought_traced_and_taken_away(app: str, page: Page, tmp_path:
         assert len(stored["c1.2"]) == shapes.prod(axis=1).sum()
 
 
-def test_a_telephone_in_the_dark_has_it_whole(app: str, new_page: NewPage) -> None:
+def test_head_roles_fit_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     page.goto(f"{app}/lab?lab=dataset&sentences=3")
     page.get_by_role("button", name="Trace all sentences").click()
@@ -72,7 +72,9 @@ def address(app: str, **params: str) -> str:
     return f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **params}.items())
 
 
-def test_colours_follow_the_numbers_and_keys_walk(new_page: NewPage, tmp_path: Path) -> None:
+def test_colours_follow_the_numbers_and_keys_move_the_selection(
+    new_page: NewPage, tmp_path: Path
+) -> None:
     values = np.array([[0.0, 1.0, math.nan], [2.0, 4.0, 3.0]])
     labels = [[f"<i>{layer}.{head}" for head in range(3)] for layer in range(2)]
     grid = Grid("one", "One", values, [["", "↔", ""], ["", "", "="]], labels)
@@ -102,7 +104,9 @@ def test_colours_follow_the_numbers_and_keys_walk(new_page: NewPage, tmp_path: P
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_pass_survives_a_reload_and_its_heads_can_be_chosen(app: str, page: Page) -> None:
+def test_a_computation_survives_a_reload_and_its_heads_can_be_selected(
+    app: str, page: Page
+) -> None:
     page.goto(address(app))
     page.get_by_role("button", name="Measure", exact=True).click()
     expect(page.get_by_role("progressbar")).to_be_visible()
@@ -126,7 +130,7 @@ def test_a_pass_survives_a_reload_and_its_heads_can_be_chosen(app: str, page: Pa
     assert "method=forced" in page.url
 
 
-def test_a_telephone_in_the_dark_can_align_a_sentence(app: str, new_page: NewPage) -> None:
+def test_alignment_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     page.goto(f"{app}/lab?lab=align&sentences=3&text=She hides.&method=forced&target=Elle cache.")
     expect(page.get_by_text("This sentence has no gold links yet")).to_be_visible()
@@ -138,7 +142,7 @@ def test_a_telephone_in_the_dark_can_align_a_sentence(app: str, new_page: NewPag
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def test_a_pair_is_patched_and_still_there_after_a_reload(shipped: str, page: Page) -> None:
+def test_a_patching_sweep_survives_a_reload(shipped: str, page: Page) -> None:
     page.goto(f"{shipped}/lab?lab=sweep")
     page.get_by_role("button", name="letter → book").click()
     wait_for_address(
@@ -167,7 +171,7 @@ def test_a_pair_is_patched_and_still_there_after_a_reload(shipped: str, page: Pa
     assert file.value.suggested_filename.endswith(".csv")
 
 
-def test_a_point_that_is_clicked_is_linked(app: str, page: Page) -> None:
+def test_a_clicked_point_is_linked(app: str, page: Page) -> None:
     page.goto(f"{app}/lab?lab=map&kind=encoder&layer=1&head=2&sentences=2")
     page.get_by_role("button", name="Draw the map").click()
     points = page.locator(".js-plotly-plot .scatterlayer .point")

@@ -1,4 +1,4 @@
-"""The switchboard in a browser: heads by pointer and keys, the address, the way back, a phone."""
+"""The switchboard in a browser: pointer and keys, the address, undo, a phone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.browser.visited import address
 
 pytestmark = pytest.mark.browser
 
-# A translation of one's own: the tiny model never ends one.
+# A forced translation: the tiny model never stops.
 QUERY = "text=She hides books.&method=forced&target=Elle cache des livres.&exact=1"
 
 
@@ -36,7 +36,7 @@ def off(page: Page, expected: str) -> None:
     settled(page)
 
 
-def test_heads_are_switched_by_pointer_and_keys_and_come_back(app: str, page: Page) -> None:
+def test_heads_are_switched_by_pointer_and_keys_and_restored(app: str, page: Page) -> None:
     opened(app, page)
     expect(page.get_by_text("Nothing is changed")).to_be_visible()
     for name in ("e0.0", "e0.1", "e0.1", "e0.0"):  # faster than the page can answer
@@ -67,7 +67,7 @@ def test_heads_are_switched_by_pointer_and_keys_and_come_back(app: str, page: Pa
     expect(page.get_by_text("Nothing is changed")).to_be_visible()
 
 
-def test_the_head_that_moved_is_looked_at_below(app: str, page: Page) -> None:
+def test_the_most_changed_head_is_shown_below(app: str, page: Page) -> None:
     opened(app, page, "&off=e0,c0.1")
     moved = page.locator(".st-key-moved-heads [role=radio]")
     expect(moved).to_have_count(24)
@@ -79,7 +79,7 @@ def test_the_head_that_moved_is_looked_at_below(app: str, page: Page) -> None:
     expect(page.locator(".hu-moves .hu-stage canvas")).to_have_count(4)
 
 
-def test_it_fits_a_phone_in_the_dark(app: str, new_page: NewPage) -> None:
+def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     opened(app, page, "&off=c0.1&away=1&paint=c1.0.1:1x40,2x60&row=1&column=1&blank=all")
     expect(page.get_by_text("cells of this head")).to_be_visible()

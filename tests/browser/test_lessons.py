@@ -1,5 +1,5 @@
-"""The course in a browser: walked from its first step to its end by clicks, printed, and the card
-beside what it speaks of; on the checkpoints that come with the app."""
+"""The lessons in a browser with the bundled checkpoints: the whole course by clicks, its print
+layout, and the position of its card."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.ui.shell.registry import PAGES, path
 from transformer.ui.widgets.lessons.course import BY_NAME, CORE
 
 pytestmark = pytest.mark.browser
-# Where the card ends, and where the first stage or drawing of a view begins.
+# The bottom of the card, and the top of the first picture of a view.
 ENDS = (
     "document.querySelector('[data-testid=\"stLayoutWrapper\"]:has(> .st-key-lesson)')"
     ".getBoundingClientRect().bottom"
@@ -29,13 +29,13 @@ BEGINS = """[...document.querySelectorAll('*')].map((one) => one.shadowRoot)
 
 
 def card(page: Page, number: int) -> None:
-    """Until this step of the course is there, and drawn to its end."""
+    """Wait until this lesson is fully drawn."""
     expect(page.locator(".st-key-lesson")).to_contain_text(f"Lesson {number} of {len(CORE)}")
     settled(page)
 
 
 def answer(page: Page) -> bool:
-    """Guess, or have it shown; whether there was anything to guess."""
+    """Answer, or show the answer; return whether there was a question."""
     options = page.locator(".st-key-lesson-options button")
     element = page.locator(".st-key-lesson").get_by_role("button", name="Show the answer")
     missing = page.locator(".st-key-lesson").get_by_text("No model here shows this")
@@ -43,13 +43,13 @@ def answer(page: Page) -> bool:
     if missing.count():
         return False
     (options.first if options.count() else element).click()
-    # Right, or why not; both with the answer.
+    # Right or wrong, both with the answer.
     expect(page.locator(".st-key-lesson").get_by_test_id("stAlert")).to_have_count(1)
     settled(page)
     return True
 
 
-def test_from_the_first_step_to_the_end_by_clicks(shipped: str, page: Page) -> None:
+def test_from_the_first_lesson_to_the_end_by_clicks(shipped: str, page: Page) -> None:
     page.goto(shipped)
     page.get_by_role("button", name="Begin here").click()
     n_questions = 0
@@ -89,7 +89,7 @@ def scroll(page: Page, down: int) -> None:
 
 
 @pytest.mark.parametrize("width", [1400, 390])
-def test_the_card_stays_in_view_and_leaves_the_picture_room(
+def test_the_card_stays_visible_and_leaves_space_for_the_picture(
     shipped: str, new_page: NewPage, width: int
 ) -> None:
     page = new_page(width)
@@ -103,11 +103,11 @@ def test_the_card_stays_in_view_and_leaves_the_picture_room(
     if width > 1100:
         map_ = bounding_box(page, ".st-key-inside-map")
         assert displayed["right"] <= map_["left"]
-        assert map_["top"] < 300  # which stays in view too, beside the box
+        assert map_["top"] < 300  # which stays visible too, beside the box
         assert map_["right"] <= bounding_box(page, ".st-key-inside-top")["left"]
     else:
         box = place_of(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
-        assert box["y"] + box["height"] <= 0.55 * 900  # the rest is the picture's
+        assert box["y"] + box["height"] <= 0.55 * 900  # the rest is for the picture
 
 
 def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
@@ -117,12 +117,12 @@ def test_inside_keeps_its_map_beside_the_box(shipped: str, page: Page) -> None:
     at_first = bounding_box(page, ".st-key-inside-map")
     scroll(page, 600)
     later = bounding_box(page, ".st-key-inside-map")
-    assert later["top"] > at_first["top"] - 600 + 200  # it does not go along
+    assert later["top"] > at_first["top"] - 600 + 200  # it does not scroll
     assert 0 <= later["top"] < 300
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_before_and_after_a_guess_there_is_no_serious_finding(
+def test_no_accessibility_violation_before_and_after_a_guess(
     shipped: str, new_page: NewPage, scheme: str
 ) -> None:
     page = new_page(scheme=scheme)
@@ -141,7 +141,7 @@ def test_before_and_after_a_guess_there_is_no_serious_finding(
     assert not findings(page, colours=scheme == "dark")
 
 
-def test_a_link_brings_somebody_else_to_the_question(shipped: str, new_page: NewPage) -> None:
+def test_a_link_opens_the_question_for_another_visitor(shipped: str, new_page: NewPage) -> None:
     page = new_page()
     page.goto(f"{shipped}/lessons?lesson=scale")
     assert answer(page)
@@ -171,7 +171,7 @@ def test_a_sheet_is_a_page_that_prints(shipped: str, page: Page, tmp_path: Path)
         expect(page.locator("section")).to_have_count(count)
         expect(page.locator("section h2").first).to_contain_text(BY_NAME["umbrella"].title)
         assert page.locator(".lines").count() >= 2 * count
-        # A4 at 96 dots an inch, without its margins: nothing is cut off at the right.
+        # A4 at 96 dots per inch, without its margins: nothing is cut off at the right.
         page.set_viewport_size({"width": 672, "height": 1000})
         assert page.evaluate("document.documentElement.scrollWidth") <= 672
         wide = "[...document.querySelectorAll('svg')].map((one) => one.clientWidth)"
@@ -199,17 +199,17 @@ def answered(page: Page) -> None:
     settled(page)
 
 
-def test_see_it_brings_the_picture_below_the_card(shipped: str, new_page: NewPage) -> None:
+def test_see_it_scrolls_the_picture_below_the_card(shipped: str, new_page: NewPage) -> None:
     page = new_page(390)
     page.goto(f"{shipped}/attention?lesson=back")
     answered(page)
     wait_until(page, f"({BEGINS}) > ({ENDS}) + 40")  # below other things
     page.get_by_role("button", name="See it").click()
     wait_until(page, f"Math.abs(({BEGINS}) - ({ENDS}) - 8) < 2")
-    assert page.evaluate(ENDS) < 0.6 * page.evaluate("innerHeight")  # and there is room for it
+    assert page.evaluate(ENDS) < 0.6 * page.evaluate("innerHeight")  # and there is space for it
 
 
-def test_what_is_lit_up_is_brought_along(shipped: str, new_page: NewPage) -> None:
+def test_the_highlighted_element_is_scrolled_into_view(shipped: str, new_page: NewPage) -> None:
     page = new_page(390)
     page.goto(f"{shipped}/lessons?lesson=keys")
     answered(page)
@@ -220,7 +220,7 @@ def test_what_is_lit_up_is_brought_along(shipped: str, new_page: NewPage) -> Non
     assert box["y"] >= page.evaluate(ENDS)
 
 
-def test_beside_a_wide_page_all_is_in_view(shipped: str, page: Page) -> None:
+def test_on_a_wide_screen_everything_is_visible(shipped: str, page: Page) -> None:
     page.goto(f"{shipped}/attention?lesson=back")
     expect(page.locator(".st-key-lesson")).to_be_visible()
     settled(page)

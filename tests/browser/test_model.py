@@ -1,4 +1,5 @@
-"""The model view: every head small, the numbers below them those of numpy, one click to enlarge."""
+"""The Model view: every head small with its measure, which numpy confirms, and one click to
+enlarge."""
 
 from __future__ import annotations
 
@@ -20,7 +21,9 @@ pytestmark = pytest.mark.browser
 LAYERS, HEADS = 3, 4
 SRC = [*HOSTILE, "▁it", "</s>"]
 TGT = ["<s>", "▁le", "<i>x</i>", "s", "▁la", "▁la"]
-BACK = np.eye(len(SRC), k=-1, dtype=np.float32)  # looks one back; the first token at itself
+BACK = np.eye(
+    len(SRC), k=-1, dtype=np.float32
+)  # attends one position back; the first token to itself
 BACK[0, 0] = 1
 ENCODER = np.random.default_rng(5).dirichlet(np.full(len(SRC), 0.4), (LAYERS, HEADS, len(SRC)))
 ENCODER[1, 2] = BACK
@@ -61,7 +64,7 @@ def head(page: Page, kind: str, layer: int, number: int) -> Locator:
 
 
 def drawn(picture: Locator) -> Numbers:
-    """The pixels of a small picture, (height, width, 4)."""
+    """Return the pixels of a small picture, (height, width, 4)."""
     height, width, data = picture.locator("canvas").evaluate(
         """(canvas) => {
           const copy = new OffscreenCanvas(canvas.width, canvas.height);
@@ -90,7 +93,7 @@ def test_every_head_of_every_kind_is_drawn(new_page: NewPage, tmp_path: Path, sc
             np.testing.assert_array_equal(displayed, colours[levels])
 
 
-def test_kinds_stand_beside_each_other_or_below(new_page: NewPage, tmp_path: Path) -> None:
+def test_kinds_are_side_by_side_or_stacked(new_page: NewPage, tmp_path: Path) -> None:
     for width, side_by_side in ((1400, True), (390, False)):
         page = opened(new_page(width), tmp_path, TRACE, view="model", measure="positional")
         boxes = [section(page, kind).bounding_box() for kind in KINDS]
@@ -121,7 +124,7 @@ def test_a_click_or_enter_enlarges_a_head(page: Page, tmp_path: Path, key: str |
     expect(page.locator(".hu-preview")).to_be_hidden()
 
 
-def test_arrow_keys_walk_over_the_heads(page: Page, tmp_path: Path) -> None:
+def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", kind="encoder", layer=1, head=1)
     page.locator("select").first.focus()
     page.keyboard.press("Tab")
@@ -167,9 +170,9 @@ def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, meas
     )
 
 
-def test_the_positional_head_says_where_it_looks(page: Page, tmp_path: Path) -> None:
+def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="positional")
-    index = HEADS + 2  # layer 1, head 2, whose rows look one back, but for the first
+    index = HEADS + 2  # layer 1, head 2, whose rows attend one position back, except the first
     below = section(page, "encoder").locator(".hu-below").nth(index)
     assert below.inner_text().split() == ["1.00", "−1"]
     head(page, "encoder", 1, 2).hover()
@@ -181,7 +184,7 @@ def test_the_positional_head_says_where_it_looks(page: Page, tmp_path: Path) -> 
     assert box["x"] + box["width"] <= wide["x"] + wide["width"] + 1
 
 
-def test_heads_in_the_order_of_a_measure(page: Page, tmp_path: Path) -> None:
+def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
     page.get_by_label("Order").select_option("measure")
     colours = ramp(page)
@@ -195,7 +198,7 @@ def test_heads_in_the_order_of_a_measure(page: Page, tmp_path: Path) -> None:
         levels = np.rint(np.sqrt(weights(kind)[layer, number]) * 255).astype(int)
         lower = np.tril(np.ones(levels.shape, bool)) if kind == "decoder" else levels >= 0
         np.testing.assert_array_equal(drawn(first)[lower], colours[levels[lower]])
-    # The arrow keys follow what is seen.
+    # The arrow keys follow the displayed order.
     buttons = section(page, "encoder").get_by_role("radio")
     buttons.nth(5).focus()
     page.keyboard.press("ArrowRight")
@@ -220,11 +223,11 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
             for name, measure in (("entropy (bits)", "entropy"), ("first", "first")):
                 expected = MEASURES[measure](w)[layer, number]
                 assert float(row[names.index(name)]) == pytest.approx(expected, abs=1e-4)
-        before = [row[names.index("previous")] == "" for row in kind_rows]  # of another text
+        before = [row[names.index("previous")] == "" for row in kind_rows]  # for another text
         assert all(before) if kind == "cross" else not any(before)
 
 
-def test_the_pictures_can_be_taken_away(page: Page, tmp_path: Path) -> None:
+def test_the_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
     written = download_text(page, "SVG")
     assert written.count("<image") == len(KINDS) * LAYERS * HEADS

@@ -1,6 +1,6 @@
-"""Every view mounted as the app does it: Streamlit imports the joined script and calls its default
-export, for every new content again, with a place of the page that is a shadow root. And a view's
-script in the app: asked for once, kept, and asked for again where it failed."""
+"""Every view mounted as in the app: Streamlit imports the joined script and calls its default
+export for every new content with a parent element in a shadow root. And a view's script in the app:
+requested once, cached, and requested again after a failure."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ MOUNT = """async ([code, style]) => {
 
 @pytest.fixture
 def empty(page: Page, tmp_path: Path) -> Page:
-    """A page without anything, on which every request and every complaint is a failure."""
+    """Return an empty page on which every request and console message is a failure."""
     return on_screen(page, tmp_path, "<!doctype html><title>x</title><body>")
 
 
@@ -52,7 +52,7 @@ def mounted(page: Page, view: str, data: dict[str, Any] | None = None) -> list[s
 
 
 @pytest.mark.parametrize("view", COMPONENTS)
-def test_a_view_is_made_once_for_its_place_and_closes(empty: Page, view: str) -> None:
+def test_a_view_is_created_once_per_element_and_closes(empty: Page, view: str) -> None:
     requests: list[str] = []
     complaints: list[str] = []
     empty.on("request", lambda request: requests.append(request.url))
@@ -66,13 +66,13 @@ def test_a_view_is_made_once_for_its_place_and_closes(empty: Page, view: str) ->
     assert complaints == []
 
 
-def test_the_same_choice_made_again_is_heard_again(empty: Page) -> None:
+def test_a_repeated_choice_is_sent_again(empty: Page) -> None:
     data = headgrid_data([GRID], low=0, high=4, legend="")
     mounted(empty, "headgrid", data)
     cell = empty.get_by_role("radio").nth(1)
     cell.click()
     expect(cell).to_have_attribute("aria-checked", "true")
-    empty.evaluate("(data) => { window.run(data); }", data)  # somebody else has let go of it
+    empty.evaluate("(data) => { window.run(data); }", data)  # another component has released it
     cell.click()
     empty.wait_for_function("window.heard.length > 1")
     choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
@@ -110,20 +110,18 @@ SPEAKS = """async (code) => {
 }"""
 
 
-def test_views_that_speak_at_once_are_heard_one_by_one_each_for_its_own_fragment(
+def test_simultaneous_messages_of_views_are_sent_one_by_one_to_their_fragments(
     empty: Page,
 ) -> None:
-    """Streamlit sends what it hears within one turn as one message, for one fragment; a view's
-    fragment is another once something comes or goes above it."""
+    """Streamlit sends the messages of one tick as one message for one fragment; a view's fragment
+    changes when an element above it appears or disappears."""
     messages = empty.evaluate(
         SPEAKS, (Path(figures.__file__).parent / "browser/mount.js").read_text("utf-8")
     )
     assert messages == [["button"], ["glance"], ["page"], ["button"], ["moved"], ["page"]]
 
 
-def test_a_script_is_asked_for_once_and_not_sent_with_a_sentence(
-    app: str, new_page: NewPage
-) -> None:
+def test_a_script_is_requested_once_and_not_resent_with_data(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     requests: list[str] = []
     sizes: list[int] = []
@@ -148,8 +146,8 @@ def test_a_script_is_asked_for_once_and_not_sent_with_a_sentence(
     assert 0 < sum(sizes) < len(served("explorer"))
 
 
-def test_a_script_that_did_not_come_is_asked_for_again(app: str, new_page: NewPage) -> None:
-    page = new_page().context.new_page()  # its console complains of what the test does
+def test_a_failed_script_is_requested_again(app: str, new_page: NewPage) -> None:
+    page = new_page().context.new_page()  # its console reports what the test does
     tries: list[str] = []
 
     def lost(route: Route) -> None:

@@ -1,4 +1,4 @@
-"""A pinned word: every head coloured by how much it looks at it; and the story above the view."""
+"""A pinned word: every head coloured by its attention to the word; and the story above the view."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ NAMES = {
 
 
 def umbrella(kind: str, direction: str) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """What each head is coloured by, (layers, heads), with "umbrella" (pieces 2 and 3) pinned."""
+    """Return the value of each head's colour, (layers, heads), with "umbrella" (tokens 2 and 3)
+    pinned."""
     values = np.zeros((LAYERS, HEADS))
-    # The other words, as rows and as columns; after the sign "?" the hostile ones are one.
+    # The other words, as rows and as columns; after "?" the hostile tokens are one word.
     other_groups = [[0], [1], [5, 6]] if kind == "encoder" else [[0], [1, 2], [3]]
     for layer in range(LAYERS):
         weights = TRACE.weights(kind, layer).astype(float)
@@ -82,7 +83,7 @@ def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_pa
         assert displayed == pytest.approx(sorted(listed, reverse=True)[:5], abs=0.001)
 
 
-def test_the_clearest_opens_with_its_lines_and_a_second_click_lets_go(
+def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
     page: Page, tmp_path: Path
 ) -> None:
     opened(page, tmp_path, TRACE, view="model", way="to")
@@ -96,14 +97,14 @@ def test_the_clearest_opens_with_its_lines_and_a_second_click_lets_go(
     expect(page.locator(f".hu-controls [data-kind={kind}]")).to_have_attribute(
         "aria-pressed", "true"
     )
-    # Its columns are read out as those pinned in the picture are.
+    # Its columns are announced as the pinned ones.
     expect(page.locator(".hu-reading")).to_contain_text("brella")
     pin(page, "umbrella")
     expect(page.locator(".hu-pinned")).to_be_hidden()
     expect(page.locator(".hu-reading")).to_contain_text("Hover over a token")
 
 
-def test_words_are_pinned_and_let_go_by_keyboard(page: Page, tmp_path: Path) -> None:
+def test_words_are_pinned_and_unpinned_by_keyboard(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, view="heads")
     words = page.locator(".hu-pinword")
     words.first.focus()
@@ -135,7 +136,7 @@ def test_a_file_opens_with_the_pinned_word_and_fits(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) -> None:
+def test_the_story_links_to_its_heads_and_is_plain_text(page: Page, tmp_path: Path) -> None:
     notices = [
         Notice((("Here ", False), (HOSTILE[0], True)), look)
         for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
@@ -151,7 +152,7 @@ def test_the_story_leads_to_its_heads_and_is_text(page: Page, tmp_path: Path) ->
     expect(page.locator(".hu-reading")).to_contain_text("red")
 
 
-def test_no_story_no_frame_for_one(page: Page, tmp_path: Path) -> None:
+def test_without_a_story_there_is_no_frame(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE)
     expect(page.locator(".hu-story")).to_be_hidden()
 
@@ -168,13 +169,13 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
     expect(second.locator(".hu-pinword[aria-pressed=true]")).to_have_text("baker")
     displayed = [element.locator(".hu-clearest").inner_text() for element in (page, second)]
     assert displayed[0] == displayed[1]
-    # Of another sentence it would be another word.
+    # In another sentence it would be another word.
     page.get_by_role("textbox", name="English").fill("She hides the lamp.")
     expect(page.locator(".hu-pinwords")).to_contain_text("lamp")
     expect(page.locator(".hu-pinned")).to_be_hidden()
 
 
-def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) -> None:
+def test_advanced_options_are_one_click_away(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, more=0)
     colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
     expect(page.get_by_label("Zoom")).to_be_visible()
@@ -183,11 +184,11 @@ def test_options_that_few_need_are_one_click_away(page: Page, tmp_path: Path) ->
     expect(more).to_have_text("Fewer options")
     colour.select_option("linear")
     more.click()
-    expect(colour).to_be_visible()  # it is set, so it stays to be seen
+    expect(colour).to_be_visible()  # a set option stays visible
     expect(page.get_by_label("Start and end")).to_have_count(0)
 
 
-def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> None:
+def test_a_decoding_step_opens_its_attention_row(app: str, page: Page) -> None:
     page.goto(f"{app}/translate?text=The baker paints a boat.&exact=1")
     page.locator("button.hu-candidate").first.click()
     page.wait_for_url("**force=0**")
@@ -196,4 +197,4 @@ def test_a_step_of_translate_leads_to_where_it_looked(app: str, page: Page) -> N
     page.get_by_role("button", name="Attention in step 2", exact=True).press("Enter")
     page.wait_for_url("**/attention?**tokens=q1**")
     expect(page.locator(".hu-reading .hu-button")).to_be_visible()  # a row is pinned
-    assert "kind" not in page.url  # the encoder–decoder's, as on a first visit
+    assert "kind" not in page.url  # cross-attention, as on a first visit

@@ -1,4 +1,5 @@
-"""The Content-Security-Policy in a real browser: no page breaks it, and it keeps its promises."""
+"""The Content-Security-Policy in a real browser: no page violates it, and it blocks what it
+should."""
 
 from __future__ import annotations
 
@@ -19,21 +20,23 @@ WATCH = """
 """
 
 
-def test_no_page_breaks_the_policy(app: str, new_page: NewPage) -> None:
-    """A module, a style, a font or a picture that it forbids: the console would say so as well."""
+def test_no_page_violates_the_policy(app: str, new_page: NewPage) -> None:
+    """A blocked module, style, font or image would also be reported in the console."""
     page = new_page(alone=True)
     page.add_init_script(WATCH)
     for file in PAGES:
         page.goto(f"{app}/{path(file)}")
         page.get_by_role("heading", level=1).wait_for()
         settled(page)
-        expect(page.get_by_test_id("stSkeleton")).to_have_count(0)  # what is fetched after the page
+        expect(page.get_by_test_id("stSkeleton")).to_have_count(
+            0
+        )  # requests after the page has loaded
         assert page.evaluate("broken") == [], file
 
 
-def test_what_the_policy_forbids_does_not_happen(app: str, new_page: NewPage) -> None:
+def test_the_policy_blocks_what_it_forbids(app: str, new_page: NewPage) -> None:
     context = new_page().context
-    page = context.new_page()  # of which no complaint in the console is expected
+    page = context.new_page()  # whose console errors are expected
     page.add_init_script(WATCH)
     page.goto(app)
     page.get_by_role("heading", level=1).wait_for()
@@ -54,7 +57,7 @@ def test_what_the_policy_forbids_does_not_happen(app: str, new_page: NewPage) ->
         assert directive in values
 
 
-def test_no_other_site_shows_the_app_in_a_frame(app: str, new_page: NewPage) -> None:
+def test_no_other_site_can_frame_the_app(app: str, new_page: NewPage) -> None:
     page = new_page().context.new_page()
     frame = f'<iframe src="{app}"></iframe>'
     page.route(
@@ -66,7 +69,7 @@ def test_no_other_site_shows_the_app_in_a_frame(app: str, new_page: NewPage) -> 
     assert not any(inner.url.startswith(app) for inner in page.frames)
 
 
-def test_no_script_reads_the_cookie_that_says_who_one_is(app: str, page: Page) -> None:
+def test_no_script_reads_the_visitor_cookie(app: str, page: Page) -> None:
     page.goto(app)
     page.get_by_role("heading", level=1).wait_for()
     visitor_cookie = {cookie["name"]: cookie for cookie in page.context.cookies()}[COOKIE]

@@ -1,4 +1,4 @@
-"""Positions in a browser: what is chosen is drawn and in the address; clocks turn or stand."""
+"""Positions in a browser: selections are drawn and stored in the address; clocks move or stay."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def chart(page: Page, key: str) -> Locator:
     return page.locator(f".st-key-{key} .js-plotly-plot")
 
 
-def test_a_topic_a_shift_and_back_again(app: str, page: Page) -> None:
+def test_a_topic_a_shift_and_the_back_button(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=matrix&exact=1")
     expect(chart(page, "positions-matrix").get_by_text("</s>")).to_be_visible()
     topic(page, "Shift")
@@ -44,7 +44,7 @@ def test_a_topic_a_shift_and_back_again(app: str, page: Page) -> None:
     expect(chart(page, "positions-matrix")).to_be_visible()
 
 
-def test_a_number_is_read_by_pointing_at_it(app: str, page: Page) -> None:
+def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=shift&shift=0")
     drawn = chart(page, "positions-shift")
     expect(drawn).to_be_visible()
@@ -53,11 +53,11 @@ def test_a_number_is_read_by_pointing_at_it(app: str, page: Page) -> None:
     box = place_of(drawn.locator(".nsewdrag"))
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.move(box["x"] + box["width"] / 32, box["y"] + box["height"] / 32)
-    # At k = 0 nothing turns: M_0 has ones on its diagonal.
+    # At k = 0 nothing rotates: M_0 has ones on its diagonal.
     expect(drawn.locator(".hoverlayer").get_by_text("M_k 1.0000")).to_be_visible()
 
 
-def test_from_one_head_of_the_split_to_the_whole_head(app: str, page: Page) -> None:
+def test_a_head_of_the_score_terms_opens_on_the_attention_page(app: str, page: Page) -> None:
     page.goto(f"{app}/positions?topic=parts&side=target&head=2&text=She hides the lamp.")
     expect(chart(page, "positions-shares").get_by_text("head 2")).to_be_visible()
     page.get_by_role("radio", name="Attention from each term alone").click()
@@ -69,7 +69,7 @@ def test_from_one_head_of_the_split_to_the_whole_head(app: str, page: Page) -> N
     expect(page.locator(".hu-view")).to_be_visible()
 
 
-def test_it_fits_a_phone_and_a_dark_room(app: str, new_page: NewPage) -> None:
+def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, scheme="dark")
     for name in ("matrix", "shift", "added", "parts", "slip"):
         page.goto(f"{app}/positions?topic={name}&text=<b>x</b>")
@@ -90,7 +90,7 @@ def hands(page: Page) -> list[dict[str, Any]]:
     return values
 
 
-def test_from_two_sentences_to_the_clocks_and_an_old_address(app: str, page: Page) -> None:
+def test_word_order_clocks_and_an_old_address(app: str, page: Page) -> None:
     page.goto(f"{app}/positions")
     expect(page.get_by_role("rowheader", name="The man bites the dog.")).to_be_visible()
     expect(page.locator(".st-key-positions-order .js-plotly-plot")).to_be_visible()
@@ -99,7 +99,7 @@ def test_from_two_sentences_to_the_clocks_and_an_old_address(app: str, page: Pag
     page.wait_for_url(re.compile("topic=clocks"))
     assert {hand["name"] for hand in hands(page)} == {"hu-turn"}
     settled(page)
-    wait_until(page, f"() => !({TURNING})()")  # nothing moves for ever
+    wait_until(page, f"() => !({TURNING})()")  # the animation ends
     before = [hand["turned"] for hand in hands(page)]
     page.get_by_role("button", name="Replay").click()
     wait_until(page, TURNING)
@@ -110,7 +110,7 @@ def test_from_two_sentences_to_the_clocks_and_an_old_address(app: str, page: Pag
     expect(page.get_by_role("radio", name="Distance")).to_be_checked()
 
 
-def test_who_wants_no_motion_sees_the_last_place(app: str, new_page: NewPage) -> None:
+def test_reduced_motion_shows_the_last_position(app: str, new_page: NewPage) -> None:
     page = new_page(width=390, alone=True, reduced_motion="reduce")
     page.goto(f"{app}/positions?topic=clocks&text=She paints.")
     clock_hands = hands(page)

@@ -1,4 +1,4 @@
-"""The query–key view: every number on the page is the one that numpy gets from the same trace."""
+"""The query–key view: every number on the page equals numpy's result from the same trace."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def part(trace: Trace, kind: str, quantity: str, head: int = HEAD) -> Rows:
 
 
 def shares(trace: Trace, kind: str, row: int) -> Rows:
-    """The softmax over the keys that `row` may see, from queries and keys alone."""
+    """Return the softmax over the keys that `row` may see, from queries and keys only."""
     query, key = part(trace, kind, "query"), part(trace, kind, "key")
     scores = query[row] @ key.T / math.sqrt(query.shape[1])
     if kind == "decoder":
@@ -107,7 +107,7 @@ def test_the_numbers_are_those_of_the_trace(
     assert page.locator(".hu-differs").count() == 0
 
 
-def test_what_does_not_agree_is_said(page: Page, tmp_path: Path, trace: Trace) -> None:
+def test_a_disagreement_is_reported(page: Page, tmp_path: Path, trace: Trace) -> None:
     name = SITE["cross"].format(LAYER) + "heads"
     changed = replace(
         trace, tensors={**trace.tensors, name: torch.as_tensor(trace.tensors[name]) + 0.5}
@@ -118,7 +118,9 @@ def test_what_does_not_agree_is_said(page: Page, tmp_path: Path, trace: Trace) -
     assert page.locator(".hu-differs").count() == 1
 
 
-def test_keys_and_clicks_walk_rows_and_columns(page: Page, tmp_path: Path, trace: Trace) -> None:
+def test_keys_and_clicks_move_between_rows_and_columns(
+    page: Page, tmp_path: Path, trace: Trace
+) -> None:
     opened(page, tmp_path, trace, kind="decoder")
     queries, keys = (tokens(page, name) for name in ("Query", "Key"))
     chosen = "[aria-checked=true]"
@@ -158,7 +160,7 @@ def test_the_future_has_no_weight(page: Page, tmp_path: Path, trace: Trace) -> N
     assert page.locator(".hu-off").count() == len(trace.tgt_tokens) - 3
 
 
-def test_a_strip_tells_dimension_and_value(page: Page, tmp_path: Path, trace: Trace) -> None:
+def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Trace) -> None:
     opened(page, tmp_path, trace, row=1, column=2)
     canvas = page.locator(".hu-canvas").first
     canvas.focus()
@@ -197,7 +199,7 @@ def test_the_table_holds_every_number(page: Page, tmp_path: Path, trace: Trace) 
     )
 
 
-def test_a_model_without_the_division_shows_none(
+def test_a_model_without_scaling_shows_no_division(
     page: Page, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
     trace = scored(vocabulary, "dot")
@@ -225,7 +227,7 @@ def test_an_additive_score_comes_from_the_trace(
     assert number(tip.inner_text()) == pytest.approx(hidden, abs=6e-5)
 
 
-def test_a_file_without_these_vectors_says_where_they_are(
+def test_a_file_without_vectors_says_where_to_find_them(
     page: Page, tmp_path: Path, trace: Trace
 ) -> None:
     opened(page, tmp_path, trace)
@@ -256,7 +258,7 @@ def test_hostile_tokens_are_text_and_fit(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_picture_to_take_away_holds_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
+def test_the_exported_picture_has_all_steps(page: Page, tmp_path: Path, trace: Trace) -> None:
     opened(page, tmp_path, trace, row=2, column=1)
     written = download_text(page, "Vector image (SVG)")
     for n, title in enumerate(titles(page), start=1):

@@ -1,4 +1,4 @@
-"""Views that are kept in the browser, with notes: saved, found again, taken along, brought back."""
+"""Views saved in the browser with notes: save, list, export, import."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def opened(page: Page) -> Locator:
     return sheet
 
 
-def test_a_view_is_kept_with_its_note_and_taken_to_a_seminar(
+def test_a_view_is_saved_with_its_note_and_exported(
     app: str, new_page: NewPage, tmp_path: Path
 ) -> None:
     page = new_page()
@@ -71,7 +71,7 @@ def test_a_view_is_kept_with_its_note_and_taken_to_a_seminar(
     )
 
 
-def test_a_list_that_leads_elsewhere_is_refused(app: str, page: Page, tmp_path: Path) -> None:
+def test_a_list_with_links_to_other_sites_is_rejected(app: str, page: Page, tmp_path: Path) -> None:
     view = {"query": "", "title": "x", "note": "", "day": "", "page": "javascript:alert(1)"}
     bad = tmp_path / "views.json"
     bad.write_text(json.dumps({"format": "heads-up views 1", "views": [view]}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The site without a server, as a visitor uses it: type, switch heads off, leave the network."""
+"""The static site as a visitor uses it: type, switch heads off, go offline."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _ready(page: Page) -> None:
 
 
 def _written(page: Page) -> str:
-    """The translation on the first page, once it stands."""
+    """Wait for the translation on the first page."""
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
     words = page.get_by_role("group", name=re.compile("The words it wrote")).get_by_role("button")
     return " ".join(words.all_inner_texts())
@@ -79,7 +79,7 @@ def test_a_sentence_is_translated_as_python_does(
     expect(page.get_by_label("Your sentence, in English")).to_have_value(TEXT)
 
 
-def test_heads_are_switched_off_and_the_other_pair_is_there(
+def test_heads_are_switched_off_and_the_other_language_pair_works(
     address: str, new_page: NewPage
 ) -> None:
     translator = Translator.load(APP_FOLDER / "checkpoints" / "en-de", device="cpu")
@@ -103,18 +103,18 @@ def test_heads_are_switched_off_and_the_other_pair_is_there(
     expect(page.get_by_text("Choose something to compare")).to_be_visible()
 
 
-def test_it_opens_without_a_network(site: Path, new_page: NewPage, en_fr: Translator) -> None:
+def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> None:
     page = new_page(alone=True)
     with http_server(site) as served:
         page.goto(served)
         _ready(page)
         page.evaluate("navigator.serviceWorker.ready.then(() => true)")
-        # The files of the site are kept once its worker is active.
+        # The site's files are cached once its service worker is active.
         page.evaluate(
             "navigator.serviceWorker.ready.then((one) => one.active.state === 'activated' ||"
             " new Promise((done) => one.active.addEventListener('statechange', done)))"
         )
-    page.goto(f"{served}?text={TEXT.replace(' ', '+')}")  # the server has ended
+    page.goto(f"{served}?text={TEXT.replace(' ', '+')}")  # the server has stopped
     _ready(page)
     expected = en_fr.translate(TEXT, method="greedy").text
     words = page.get_by_role("group", name=re.compile("The words it wrote"))
@@ -141,7 +141,7 @@ def test_bad_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
     expect(page.get_by_role("group", name=re.compile("The words it read"))).to_contain_text("<b>")
 
 
-def test_a_model_that_is_cut_off_and_a_browser_without_workers_are_told(
+def test_a_truncated_model_and_missing_web_workers_are_reported(
     site: Path, new_page: NewPage, tmp_path: Path
 ) -> None:
     shutil.copytree(site, tmp_path / "cut", copy_function=os.link)
@@ -156,7 +156,7 @@ def test_a_model_that_is_cut_off_and_a_browser_without_workers_are_told(
         status = page.get_by_role("status").filter(has_text="must have")
         expect(status).to_be_visible()
         with page.expect_response(re.compile(r"/vocabulary\.model\?")):
-            late[0].continue_()  # the vocabulary comes after what is wrong with the model was said
+            late[0].continue_()  # the vocabulary is requested after the model's error is reported
         page.wait_for_timeout(500)
         expect(status).to_be_visible()
         expect(page.get_by_text("reload the page to fetch it again").first).to_be_visible()
@@ -198,7 +198,7 @@ def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
     expect(page.get_by_role("heading", level=1)).to_have_text(course.CORE[1].title)
 
 
-def test_every_link_leads_to_a_page_and_none_outside(
+def test_every_link_leads_to_a_page_of_the_site(
     site: Path, address: str, new_page: NewPage
 ) -> None:
     page = new_page(390, "dark", alone=True)
@@ -219,7 +219,7 @@ def test_a_film_plays_from_its_first_step(address: str, new_page: NewPage) -> No
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
 
 
-def test_the_site_is_small_and_asks_nobody_else(site: Path) -> None:
+def test_the_site_is_small_and_requests_no_other_host(site: Path) -> None:
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
     assert size <= 60_000_000
     page = (site / "index.html").read_text(encoding="utf-8")
@@ -229,7 +229,7 @@ def test_the_site_is_small_and_asks_nobody_else(site: Path) -> None:
             assert "w3.org" in url or "/scripts/" in path.as_posix(), (path.name, url)
 
 
-def test_nothing_is_written_over_and_nothing_stays_of_what_fails(
+def test_nothing_is_overwritten_and_failures_leave_no_files(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(FileExistsError, match="is there already; give another name"):

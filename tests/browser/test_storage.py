@@ -1,4 +1,4 @@
-"""What the app keeps in a browser: everything that is there is listed in SECURITY.md."""
+"""What the app stores in a browser: SECURITY.md must list all of it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STORED = """async () => ({
 def test_security_md_lists_everything_that_the_app_keeps_in_a_browser(
     app: str, new_page: NewPage
 ) -> None:
-    """After all pages, a larger display, a saved view and a trained visitor's cookie."""
+    """After all pages, the larger size, a saved view and the cookie of a visitor with a run."""
     page = new_page(alone=True)
     page.goto(f"{app}/attention")
     page.get_by_role("heading", level=1).wait_for()
@@ -44,7 +44,7 @@ def test_security_md_lists_everything_that_the_app_keeps_in_a_browser(
     cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
     stored = page.evaluate(STORED)
     assert {"heads_up_visitor", "heads_up_size"} <= cookies.keys()
-    assert cookies["heads_up_size"]["expires"] == -1  # gone with the browser
+    assert cookies["heads_up_size"]["expires"] == -1  # removed when the browser closes
     assert cookies["heads_up_size"]["value"] == "large"
     names = {*cookies, *(name for names in stored.values() for name in names)}
     names = {re.sub(r"(?<=^stActiveTheme-).*(?=-v2$)", "…", name) for name in names}

@@ -1,4 +1,4 @@
-"""What can be taken away, the table below the view, the help sheet and the keys."""
+"""Exports, the table below the view, the help sheet and the keys."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ pytestmark = pytest.mark.browser
 
 
 def picture(url: str) -> Numbers:
-    """Red, green and blue of a picture that a script hands over as an address of data."""
+    """Return red, green and blue of a picture that a script returns as a data URL."""
     with Image.open(io.BytesIO(base64.b64decode(url.split(",")[1]))) as image:
         values: Numbers = np.asarray(image.convert("RGB")).astype(float)
     return values
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
+def test_a_png_has_three_times_the_resolution_and_the_screens_background(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
     page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
@@ -55,7 +55,7 @@ def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
     assert values.shape[:2] == (3 * (box["height"] + 52 + 54 + 16), 3 * (box["width"] + 32))
     ground = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
     assert tuple(values[1, 1]) == ground
-    # Every colour of the cells is in it.
+    # It contains every colour of the cells.
     codes = np.unique(values @ [65536, 256, 1])
     colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
     levels = np.rint(255 * np.sqrt(TRACE.weights("cross", 1)[2])).astype(int).ravel()
@@ -65,7 +65,7 @@ def test_a_png_is_the_picture_three_times_as_sharp_on_the_ground_of_the_screen(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_an_svg_is_for_print_whatever_the_screen_is_like(
+def test_an_svg_has_print_colours_in_every_theme(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
     page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
@@ -119,7 +119,7 @@ def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
     png, svg = map(picture, drawn)
     assert png.std() > 30
     assert np.abs(png - svg).mean() < 2
-    # No patch of the size of a letter is in one of them alone.
+    # No patch of a letter's size is in only one of them.
     patches = np.abs(png - svg).mean(axis=2).reshape(56, 10, 60, 10).mean(axis=(1, 3))
     assert patches.max() < 40
 
@@ -156,7 +156,7 @@ const paint = (pen) => {
 """
 
 
-def test_the_pen_for_svg_draws_what_a_canvas_draws(page: Page, tmp_path: Path) -> None:
+def test_svg_drawing_matches_canvas_drawing(page: Page, tmp_path: Path) -> None:
     names = 'import { el } from "./base.js";\nimport { svgPen } from "./svg-pen.js";'
     scripted(page, tmp_path, f"{names}\n{PAINT} Object.assign(window, {{ el, svgPen, paint }});")
     drawn = page.evaluate(
@@ -179,7 +179,7 @@ def test_the_pen_for_svg_draws_what_a_canvas_draws(page: Page, tmp_path: Path) -
     )
     canvas, svg = map(picture, drawn)
     assert canvas.std() > 50
-    # What differs are the edges of letters and slanted lines, a pixel wide at most.
+    # Only the edges of letters and slanted lines differ, by at most a pixel.
     assert (np.abs(canvas - svg).max(axis=2) > 96).mean() < 0.003
     patches = np.abs(canvas - svg).mean(axis=2).reshape(22, 10, 40, 10).mean(axis=(1, 3))
     assert patches.max() < 30
@@ -195,15 +195,13 @@ def test_the_pen_for_svg_draws_what_a_canvas_draws(page: Page, tmp_path: Path) -
         ("👩🏽‍🚀\tمرحبا e\u0301", "👩🏽‍🚀\tمرحبا e\u0301"),
     ],
 )
-def test_any_token_is_text_of_well_formed_xml(
-    page: Page, tmp_path: Path, text: str, read: str
-) -> None:
+def test_any_token_gives_well_formed_xml(page: Page, tmp_path: Path, text: str, read: str) -> None:
     scripted(
         page,
         tmp_path,
         'import { svgPen } from "./svg-pen.js";\nObject.assign(window, { svgPen });',
     )
-    # As codes: half a pair would not come through otherwise.
+    # As codes: a lone surrogate would be lost otherwise.
     written = page.evaluate(
         """(codes) => {
           const text = String.fromCharCode(...codes);
@@ -220,7 +218,7 @@ def test_any_token_is_text_of_well_formed_xml(
     assert label.get("font-size") == "10px"
 
 
-def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -> None:
+def test_a_csv_has_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, layer=2, head=1)
     name, path = download(page, CSV, tmp_path)
     assert name.endswith("-cross-L2-H1.csv")
@@ -235,9 +233,7 @@ def test_a_csv_holds_the_table_for_every_spreadsheet(page: Page, tmp_path: Path)
     np.testing.assert_allclose(values, TRACE.weights("cross", 2)[1], atol=6e-5)
 
 
-def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(
-    page: Page, tmp_path: Path
-) -> None:
+def test_the_menu_works_with_the_keyboard_and_closes_cleanly(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE)
     button = page.get_by_role("button", name="Export")
     menu = page.locator(".hu-menu")
@@ -265,14 +261,14 @@ def test_the_menu_is_used_with_the_keyboard_and_left_without_a_trace(
     expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
 
 
-def test_where_there_is_no_picture_none_is_offered(page: Page, tmp_path: Path) -> None:
+def test_views_without_a_picture_offer_none(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, fake_trace(["</s>"], ["<s>", "a"]), special="hidden")
     page.get_by_role("button", name="Export").click()
     for button in (PNG, SVG):
         expect(page.get_by_role("button", name=button)).to_be_disabled()
 
 
-def test_every_view_can_be_taken_away_and_read_as_a_table(page: Page, tmp_path: Path) -> None:
+def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) -> None:
     pair = [
         fake_trace(SRC, TGT, vectors=True),
         fake_trace(SRC[2:], TGT, vectors=True, source="Another one."),

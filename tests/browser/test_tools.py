@@ -31,9 +31,7 @@ from transformer.figures.views import TABS, style
 pytestmark = pytest.mark.browser
 
 
-def test_the_table_is_made_when_it_is_opened_and_follows_the_view(
-    page: Page, tmp_path: Path
-) -> None:
+def test_the_table_is_built_when_opened_and_follows_the_view(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, kind="encoder", layer=1, head=1)
     cells = page.locator(".hu-sheet td")
     assert cells.count() == 0
@@ -51,7 +49,7 @@ def test_the_table_is_made_when_it_is_opened_and_follows_the_view(
     expect(page.locator(".hu-sheet caption")).to_contain_text("Layer 1, head 3")
 
 
-def test_a_long_table_is_cut_and_says_so(page: Page, tmp_path: Path) -> None:
+def test_a_long_table_is_cut_with_a_note(page: Page, tmp_path: Path) -> None:
     n = 200
     labels = [f"▁w{i}" for i in range(n)]
     trace = fake_trace(labels, ["<s>"], layers=1, heads=1, kinds=["encoder"])
@@ -63,7 +61,7 @@ def test_a_long_table_is_cut_and_says_so(page: Page, tmp_path: Path) -> None:
     assert len(path.read_text("utf-8-sig").splitlines()) == n + 1
 
 
-def test_help_tells_how_to_read_it_and_gives_the_focus_back(page: Page, tmp_path: Path) -> None:
+def test_help_explains_the_view_and_restores_the_focus(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE)
     sheet = page.get_by_role("dialog", name="Help")
     page.locator(".hu-canvas").focus()
@@ -80,11 +78,11 @@ def test_help_tells_how_to_read_it_and_gives_the_focus_back(page: Page, tmp_path
         expect(sheet).to_contain_text(sentence)
     for _ in range(5):
         page.keyboard.press("Tab")
-        # The browser's own bar may have it in between, but nothing behind the sheet.
+        # The browser's own controls may get the focus, but nothing behind the sheet.
         assert page.evaluate(
             "document.activeElement === document.body || !!document.activeElement.closest('dialog')"
         )
-    page.keyboard.press("h")  # means nothing here
+    page.keyboard.press("h")  # has no effect here
     page.keyboard.press("Escape")
     expect(sheet).to_be_hidden()
     expect(page.locator(".hu-canvas")).to_be_focused()
@@ -153,7 +151,7 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
     expect(larger).to_have_attribute("aria-pressed", "false")
 
 
-def test_a_digit_chooses_a_view_and_keeps_the_focus_within(page: Page, tmp_path: Path) -> None:
+def test_a_digit_selects_a_view_and_keeps_the_focus(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE)
     views = page.locator(".hu-tabs [role=tab]")
     for number in (1, views.count(), 2):
@@ -168,7 +166,7 @@ def test_a_digit_chooses_a_view_and_keeps_the_focus_within(page: Page, tmp_path:
     expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
 
 
-def test_keys_mean_nothing_where_they_mean_something_else(page: Page, tmp_path: Path) -> None:
+def test_keys_are_ignored_in_text_fields_and_with_modifiers(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, layer=1, head=1)
     title = page.locator(".hu-title")
     page.get_by_role("combobox", name="Colour").focus()
@@ -185,7 +183,7 @@ def test_keys_mean_nothing_where_they_mean_something_else(page: Page, tmp_path: 
     expect(page.locator(".hu-kinds [aria-pressed=true]")).to_have_text("Cross-attention")
 
 
-def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) -> None:
+def test_a_notebooks_frame_works_like_the_page(page: Page, tmp_path: Path) -> None:
     displayed = ExplorerView([ExplorerData(TRACE)], {"view": "heatmap", "layer": 1, "head": 2})
     on_screen(page, tmp_path, f"<p>{displayed._repr_html_()}</p>")
     inside = page.frame_locator("iframe")
@@ -202,7 +200,7 @@ def test_a_notebook_s_frame_is_used_like_the_page(page: Page, tmp_path: Path) ->
 
 
 def in_the_shadow(page: Page, folder: Path, trace: FakeTrace) -> Page:
-    """As Streamlit mounts it."""
+    """Mount it as Streamlit does."""
     side = ExplorerData(trace)
     parts = prefixed(side.layers([0]), 0)
     start = {"view": "heatmap", "layer": 0, "head": 0}
@@ -225,7 +223,7 @@ import {{ explorerView }} from "./explorer.js";
 def test_keys_menu_and_help_work_in_a_shadow_root(page: Page, tmp_path: Path) -> None:
     in_the_shadow(page, tmp_path, TRACE)
     title = page.locator(".hu-title")
-    expect(title).to_have_text("Layer 1, head 1")  # as people count
+    expect(title).to_have_text("Layer 1, head 1")  # numbers from 1
     page.locator(".hu-canvas").focus()
     page.keyboard.press("h")
     expect(title).to_have_text("Layer 1, head 2")

@@ -24,25 +24,27 @@ def runs(checkpoints: Path) -> Path:
 
 
 def button(page: Page, name: str) -> Locator:
-    # Not Streamlit's own, whose Stop stands above the page while it is drawn.
+    # Excludes Streamlit's own Stop button, which is above the page during a rerun.
     outside_header = page.locator(":not([kind=header])")
     return page.get_by_role("button", name=name, exact=True).and_(outside_header)
 
 
 def badge(page: Page, text: str) -> Locator:
-    # The first: while the page is drawn anew, what stood there before stays for a moment.
+    # The first: during a rerun the previous elements stay for a moment.
     return page.locator(".stMarkdownBadge", has_text=re.compile(f"^{text}")).first
 
 
 def begin(page: Page, app: str, steps: int) -> str:
-    """Open the page, change the number of steps of reversing, train; the run's name."""
+    """Open the page, change the number of steps of reverse, and train; return the run's name."""
     page.goto(f"{app}/train")
     page.locator(".st-key-change-reverse button").click()
     page.get_by_role("spinbutton", name="Steps").fill(str(steps))
     page.get_by_role("spinbutton", name="Steps").press("Enter")
     expect(page.get_by_role("button", name="Reset to 600")).to_be_visible()
     expect(page.get_by_text(re.compile(f"{steps:,} steps · about"))).to_be_visible()
-    settled(page)  # the estimate's last look at the form would be drawn into the page that follows
+    settled(
+        page
+    )  # the estimate's last rerun of the form would otherwise be drawn into the next page
     button(page, "Train").click()
     page.wait_for_url(re.compile(r"run=reverse"))
     return page.url.split("run=")[1].split("&")[0]
@@ -58,7 +60,7 @@ def test_from_the_click_to_a_translation_with_the_finished_model(
 ) -> None:
     name = begin(page, app, 60)
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
-    page.reload()  # whoever closes the tab finds the run again, as theirs
+    page.reload()  # a visitor who closed the tab finds the run again in their list
     expect(badge(page, "finished")).to_be_visible()
     expect(page.get_by_text("All 60 steps taken.")).to_be_visible()
     expect(button(page, "Delete …")).to_be_visible()
@@ -100,7 +102,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     slider.focus()
     slider.press("ArrowRight")
     expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
-    page.wait_for_timeout(1200)  # over a look of the page at the run: it stays
+    page.wait_for_timeout(1200)  # across a rerun of the page: it stays
     expect(page.get_by_test_id("stSliderThumbValue")).to_have_text("2.0")
     assert folder.control().learning_rate_factor == 2.0
     page.keyboard.press("Escape")
@@ -112,9 +114,7 @@ def test_pause_resume_learning_rate_stop_and_delete(app: str, page: Page, runs: 
     assert not folder.path.exists()
 
 
-def test_a_run_is_its_visitors_alone_in_every_tab_of_theirs(
-    app: str, page: Page, new_page: NewPage
-) -> None:
+def test_a_run_belongs_to_its_visitor_in_every_tab(app: str, page: Page, new_page: NewPage) -> None:
     name = begin(page, app, 20_000)
     stranger = new_page()
     stranger.goto(f"{app}/train?run={name}")
@@ -125,7 +125,7 @@ def test_a_run_is_its_visitors_alone_in_every_tab_of_theirs(
     reloaded.goto(f"{app}/train")
     settled(reloaded)
     reloaded.get_by_role("link", name="Reverse a sequence").first.click()  # the newest of theirs
-    reloaded.wait_for_url(f"**/train?run={name}")  # a link to the page it stands on
+    reloaded.wait_for_url(f"**/train?run={name}")  # a link to the current page
     stop(reloaded)
     expect(button(reloaded, "Delete …")).to_be_visible()  # still the run, not the list it came from
     assert reloaded.url.endswith(f"/train?run={name}")
@@ -133,7 +133,7 @@ def test_a_run_is_its_visitors_alone_in_every_tab_of_theirs(
     expect(reloaded.get_by_role("heading", name="Your runs")).to_be_visible()
 
 
-def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> None:
+def test_own_pairs_train_on_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
     width = 390
     page = new_page(width, "dark")
     page.goto(f"{app}/train")
@@ -146,7 +146,7 @@ def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> 
     chosen.set_input_files({"name": "b.tsv", "mimeType": "text/plain", "buffer": pairs})
     expect(page.get_by_text("1 of them held out")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    steps = page.get_by_role("spinbutton", name="Steps")  # more than are taken while we look
+    steps = page.get_by_role("spinbutton", name="Steps")  # more steps than the run takes meanwhile
     steps.fill("20000")
     steps.press("Enter")
     expect(page.get_by_text(re.compile("20,000 steps · "))).to_be_visible()
@@ -159,7 +159,7 @@ def test_own_pairs_train_on_a_phone_in_the_dark(app: str, new_page: NewPage) -> 
     stop(page)
 
 
-def test_a_race_is_watched_by_its_address_and_stopped_as_a_whole(app: str, page: Page) -> None:
+def test_a_race_is_opened_by_its_address_and_stopped(app: str, page: Page) -> None:
     page.goto(f"{app}/train")
     page.get_by_text("1 (no verdict").click()
     expect(page.get_by_text("2 settings × 1 seed = 2 runs")).to_be_visible()
@@ -168,7 +168,7 @@ def test_a_race_is_watched_by_its_address_and_stopped_as_a_whole(app: str, page:
     grid = page.locator("table", has_text="Status of the runs")
     expect(grid.get_by_text(re.compile(r"step \d+ of 600")).first).to_be_visible()
     expect(page.locator(".js-plotly-plot .scatterlayer path.js-line").first).to_be_visible()
-    page.reload()  # the address leads back, and the race is still one's own
+    page.reload()  # the address leads back, and the visitor still owns the race
     expect(grid.locator("tbody tr")).to_have_count(2)
     page.get_by_role("button", name="Stop the whole race").click()
     expect(grid.get_by_text("cancelled")).to_have_count(2)
@@ -182,7 +182,7 @@ def test_a_race_is_watched_by_its_address_and_stopped_as_a_whole(app: str, page:
     expect(page.get_by_role("heading", name="Races")).to_be_visible()
 
 
-def test_a_run_outlives_its_server_and_is_its_visitors_on_the_other(
+def test_a_run_survives_a_server_restart_and_keeps_its_owner(
     checkpoints: Path, tmp_path: Path, new_page: NewPage
 ) -> None:
     runs = tmp_path / "runs"
@@ -208,4 +208,4 @@ def test_a_run_outlives_its_server_and_is_its_visitors_on_the_other(
         for visitor_page in (page, stranger):
             visitor_page.goto(
                 "about:blank"
-            )  # before the server goes, which a page would complain of
+            )  # before the server stops, which a page would report as an error

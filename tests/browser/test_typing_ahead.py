@@ -1,4 +1,4 @@
-"""Whoever is faster than their browser loses nothing that stands in a field."""
+"""Text typed faster than the app responds is not lost."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def turn(page: Page, on: bool) -> None:
     settled(page)
 
 
-def test_a_sentence_outlasts_a_press_before_its_field_is_there(app: str, new_page: NewPage) -> None:
+def test_typed_text_survives_a_click_during_a_rerun(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     held: list[Route] = []
     page.route("**/Text{Area,Input}.*.js", lambda route: held.append(route))
     page.goto(f"{app}/attention?text=She reads.&method=forced&target=Elle lit.")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
-    turn(page, on=True)  # the page is drawn anew
+    turn(page, on=True)  # the page reruns
     assert held, "Streamlit loads this field in another way now: hold that"
     for route in held:
         route.continue_()
@@ -33,7 +33,7 @@ def test_a_sentence_outlasts_a_press_before_its_field_is_there(app: str, new_pag
     assert "text=She+reads." in page.url
 
 
-def test_two_clicks_on_an_example_choose_it(app: str, page: Page) -> None:
+def test_a_double_click_on_an_example_selects_it(app: str, page: Page) -> None:
     page.goto(f"{app}/attention")
     page.locator(".hu-mosaic [role=radio]").first.wait_for()
     settled(page)
@@ -50,16 +50,15 @@ def test_two_clicks_on_an_example_choose_it(app: str, page: Page) -> None:
     expect(field).to_have_value("She reads.")
 
 
-def test_a_sentence_written_again_after_an_example_stays(shipped: str, page: Page) -> None:
-    """What else the browser says then for the first time, the app has told it: the example's own
-    layer and head."""
+def test_a_sentence_typed_again_after_an_example_stays(shipped: str, page: Page) -> None:
+    """The browser's next message also has the example's layer and head, which the app has set."""
     page.goto(f"{shipped}/lab?lab=switch&text=She reads.")
     page.locator("[data-head]").first.wait_for()
     settled(page)
     field = page.get_by_label("English")
 
     def write() -> None:
-        field.fill("I am a student.")  # the first example, which no address names
+        field.fill("I am a student.")  # the first example, the default of the address
         field.press("Enter")
         wait_until(page, "() => !location.search.includes('text=')", patience=60)
         settled(page)

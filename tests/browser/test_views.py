@@ -1,4 +1,4 @@
-"""The heatmap and its mosaic as a file: what is drawn is what was given."""
+"""The heatmap and the grid of heads as a file, compared with the data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from transformer.figures import translation_data, translation_page
 pytestmark = pytest.mark.browser
 
 
-def test_pointing_at_a_cell_tells_its_weight_and_its_tokens(page: Page, tmp_path: Path) -> None:
+def test_hovering_over_a_cell_shows_its_weight_and_its_tokens(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, layer=1, head=2)
     points = spots(page, 5, 8)
     message = page.locator(".hu-tip")
@@ -46,7 +46,7 @@ def test_pointing_at_a_cell_tells_its_weight_and_its_tokens(page: Page, tmp_path
     expect(message).to_be_hidden()
 
 
-def test_a_click_keeps_a_cell_and_another_lets_it_go(page: Page, tmp_path: Path) -> None:
+def test_a_click_pins_a_cell_and_another_unpins_it(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE)
     x, y = spots(page, 5, 8)[8 * 3 + 2]
     page.locator(".hu-canvas").click(position={"x": x, "y": y})
@@ -132,7 +132,7 @@ def test_the_colour_of_a_cell_is_that_of_its_weight_on_the_scale(
     }[scale]
     levels = np.rint(255 * share).astype(int).ravel()
     values = pixels(page, spots(page, 5, 8))
-    # Half a level is lost where weights are packed, and colours are whole numbers.
+    # Packing weights loses half a level, and colours are integers.
     assert np.abs(values - ramp(page)[levels]).max() <= 4
 
 
@@ -157,7 +157,7 @@ def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(
         np.testing.assert_allclose(lengths / lengths.max(), expected / expected.max(), atol=0.05)
 
 
-def test_a_closer_look_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> None:
+def test_zooming_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> None:
     trace = fake_trace([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
     opened(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
     expected = head("cross", 1, 2, trace)
@@ -197,7 +197,7 @@ def test_the_future_is_masked_not_zero(page: Page, tmp_path: Path) -> None:
     expect(message).to_contain_text("0.1000")
 
 
-def test_what_one_byte_cannot_tell_is_not_told(
+def test_digits_beyond_one_byte_are_not_shown(
     page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(packing_limits, "FINE_LIMIT", 0)
@@ -211,7 +211,7 @@ def test_what_one_byte_cannot_tell_is_not_told(
     assert table(page)[1][0][2:] == ["0.12", "0.00", "0.88"]
 
 
-def test_a_long_sentence_is_drawn_and_read_to_its_last_cell(page: Page, tmp_path: Path) -> None:
+def test_a_long_sentence_is_drawn_to_its_last_cell(page: Page, tmp_path: Path) -> None:
     n = 300
     values = np.full((1, 2, n, n), 1 / n, np.float32)
     values[0, 1, n - 1, n - 1] = 0.5

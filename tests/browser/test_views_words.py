@@ -1,4 +1,4 @@
-"""The heatmap of words, of combined heads and of fewer tokens."""
+"""The heatmap by words, with combined heads and without special tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> Numbers:
-    """From words to words: the mean over the pieces that look, the sum over those looked at."""
+    """Merge tokens to words: the mean over a word's rows, the sum over its columns."""
     result: Numbers = np.array(
         [
             [np.mean([sum(values[i, j] for j in column) for i in row]) for column in columns]
@@ -25,12 +25,12 @@ def merged(values: Numbers, rows: list[list[int]], columns: list[list[int]]) -> 
     return result
 
 
-def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
+def test_tokens_are_merged_to_words(page: Page, tmp_path: Path) -> None:
     trace = fake_trace(
         ["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"]
     )
     opened(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
-    # Rows go by what is written from them: ▁in croy | ▁le | </s>.
+    # Rows are merged by the words that they predict: ▁in croy | ▁le | </s>.
     rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
     heads, lines = table(page)
     assert heads[1:] == ["unbelievable", "the", "the", "end"]
@@ -44,11 +44,9 @@ def test_pieces_are_put_together_to_words(page: Page, tmp_path: Path) -> None:
     np.testing.assert_allclose(weights(page), expected, atol=1e-4)
 
 
-def test_special_tokens_are_hidden_and_rows_brought_back_to_a_sum_of_one(
-    page: Page, tmp_path: Path
-) -> None:
+def test_special_tokens_are_hidden_and_rows_renormalised(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, kind="cross", layer=2, head=1, special="hidden")
-    expected = head("cross", 2, 1)[:4, :7]  # "</s>" is written last and looked at last
+    expected = head("cross", 2, 1)[:4, :7]  # "</s>" is the last output and the last source token
     np.testing.assert_allclose(weights(page), expected, atol=6e-5)
     page.get_by_role("combobox", name="Rows").select_option("1")
     expect(page.locator(".hu-sheet tbody td").nth(1)).not_to_have_text(f"{expected[0, 0]:.4f}")

@@ -1,4 +1,4 @@
-"""Why self-attention in a real browser: sliders, addresses, and a measurement that survives."""
+"""Why self-attention in a browser: sliders, addresses, and a measurement that survives a reload."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.browser
 
 
 def sheet(page: Page, caption: str) -> list[list[str]]:
-    """Head and rows of the table whose caption begins so."""
+    """Return head and rows of the table whose caption starts with this."""
     table = page.locator("table", has=page.locator("caption", has_text=re.compile(f"^{caption}")))
     expect(table).to_be_visible()
     values: list[list[str]] = table.evaluate(
@@ -24,7 +24,7 @@ def sheet(page: Page, caption: str) -> list[list[str]]:
     return values
 
 
-def test_a_slider_changes_the_table_and_the_address_brings_it_back(
+def test_a_slider_changes_the_table_and_the_address_restores_it(
     app: str, page: Page, new_page: NewPage
 ) -> None:
     page.goto(f"{app}/why?d=48")
@@ -38,7 +38,7 @@ def test_a_slider_changes_the_table_and_the_address_brings_it_back(
     assert sheet(second_page, "Table 1 at n = 96, d = 48") == rows
 
 
-def test_parts_are_steps_of_one_page(app: str, page: Page) -> None:
+def test_sections_are_in_the_browsers_history(app: str, page: Page) -> None:
     page.goto(f"{app}/why?n=24")
     page.get_by_role("radio", name="Paths").click()
     rows = sheet(page, "n = 24, k = 3")
@@ -47,12 +47,10 @@ def test_parts_are_steps_of_one_page(app: str, page: Page) -> None:
     expect(page.locator(".js-plotly-plot")).to_have_count(7)
 
 
-def test_a_measurement_goes_on_through_a_reload_and_its_owner_stops_it(
-    app: str, page: Page
-) -> None:
+def test_a_measurement_survives_a_reload_and_its_owner_stops_it(app: str, page: Page) -> None:
     page.goto(f"{app}/why?part=time&d=8")
     page.get_by_role("button", name="Measure", exact=True).click()
-    # Streamlit's own Stop stands beside the page while it is drawn.
+    # Streamlit's own Stop button is above the page during a rerun.
     stop = page.get_by_test_id("stMain").get_by_role("button", name="Stop")
     expect(stop).to_be_visible()
     expect(page.get_by_text(re.compile("Measuring .*: [1-9]"))).to_be_visible()
@@ -82,7 +80,7 @@ def test_a_race_of_layers_is_watched_survives_a_reload_and_is_stopped(
     app: str, page: Page, checkpoints: Path
 ) -> None:
     page.goto(f"{app}/why?part=race")
-    page.get_by_role("button", name="Start the race").dblclick()  # a careless hand: still one race
+    page.get_by_role("button", name="Start the race").dblclick()  # a double click: still one race
     wait_until(page, "location.search.includes('race=layers-')")
     expect(page.get_by_text(re.compile(r"step \d+ of 500")).first).to_be_visible()
     expect(page.get_by_text("chance 12.5%", exact=True)).to_be_visible()  # the first look is there

@@ -1,4 +1,4 @@
-"""Pages of the app in a browser: their address, Inside, and what bars somebody from a page."""
+"""Pages of the app in a browser: addresses, the Inside page, and accessibility checks."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from benchmarks.browser import settled, wait_until
 
 TEXT = "The baker hides books."
 GRAVE = ("serious", "critical")
-# A formula wider than its line: Chromium gives what scrolls the keyboard by itself, which this rule
-# does not know yet.
+# A formula wider than its line: Chromium lets the keyboard scroll it, which this axe rule does not
+# know yet.
 ALLOWED = {("scrollable-region-focusable", "katex-display")}
 
 
@@ -37,7 +37,7 @@ def wait_for_address(page: Page, path: str, **params: str) -> None:
 
 
 def inside(app: str, page: Page, **params: str) -> Page:
-    """The page Inside at this address, its map drawn."""
+    """Open the Inside page at this address and wait for its map."""
     query = "&".join(
         f"{name}={value}" for name, value in {"text": TEXT, "exact": 1, **params}.items()
     )
@@ -48,8 +48,8 @@ def inside(app: str, page: Page, **params: str) -> Page:
 
 
 def findings(page: Page, *, colours: bool = False) -> list[str]:
-    """What axe-core calls serious or critical, a line each; `colours`: what depends on them alone,
-    for a page that was asked in other colours already."""
+    """Return serious and critical violations found by axe-core, one per line; `colours` keeps only
+    the rules that depend on colours, for pages already checked in another theme."""
     options: dict[str, Any] = {"resultTypes": ["violations"]}
     if colours:
         options["runOnly"] = ["color-contrast", "link-in-text-block"]
