@@ -26,12 +26,12 @@ _WORK = (
     r",? \(?(?P<year>(?:19|20)\d\d)\)?"
 )
 _NUMBER = r"\d+(?:\.\d+)*"
-_PLACE = (
+_SECTION = (
     r"(?P<what>[Ss]ections?|[Ee]qs?\.|[Ee]quations?|[Tt]ables?|[Ff]igures?|[Ff]ootnotes?"
     rf"|[Aa]lgorithms?)(?: |=\")\(?(?P<first>{_NUMBER})\)?"
     rf"(?: (?:and|to) \(?(?P<second>{_NUMBER})\)?)?"
 )
-_MENTION = re.compile(rf"{_WORK}|(?P<theirs>[Tt]heir )?{_PLACE}")
+_MENTION = re.compile(rf"{_WORK}|(?P<theirs>[Tt]heir )?{_SECTION}")
 _OF = re.compile(rf" of {_WORK}")
 _CALLED = {"eq.": "equation", "eqs.": "equation"}
 # Between a work and a section of it nothing may stand but this.
@@ -43,10 +43,10 @@ class Citation:
     """A work, "Voita et al. 2019", and a place in it, "section 5.1"; "" is all of it."""
 
     work: str
-    place: str = ""
+    section: str = ""
 
     def __str__(self) -> str:
-        return f"{self.work}, {self.place}" if self.place else self.work
+        return f"{self.work}, {self.section}" if self.section else self.work
 
 
 def plain(text: str) -> str:
@@ -60,37 +60,37 @@ def plain(text: str) -> str:
 def mentions(text: str) -> Iterator[Citation]:
     """In the order of the text; a section right behind a work, or called theirs, is of that."""
     text, work, end = plain(text), "", -1
-    for found in _MENTION.finditer(text):
-        if found["work"]:
-            work, end = _named(found), found.end()
+    for match in _MENTION.finditer(text):
+        if match["work"]:
+            work, end = _named(match), match.end()
             yield Citation(work)
             continue
-        near = end >= 0 and _JOINED.fullmatch(text[end : found.start()]) is not None
-        ours = text.startswith(" of the paper", found.end())
-        of = work if work and not ours and (near or found["theirs"]) else OWN
-        if behind := _OF.match(text, found.end()):
+        near = end >= 0 and _JOINED.fullmatch(text[end : match.start()]) is not None
+        of_this_paper = text.startswith(" of the paper", match.end())
+        of = work if work and not of_this_paper and (near or match["theirs"]) else OWN
+        if behind := _OF.match(text, match.end()):
             of = _named(behind)
-        end = found.end() if near else -1
-        what = found["what"].lower()
-        what = _CALLED.get(what, what.rstrip("s"))
-        for number in (found["first"], found["second"]):
+        end = match.end() if near else -1
+        section_word = match["what"].lower()
+        section_word = _CALLED.get(section_word, section_word.rstrip("s"))
+        for number in (match["first"], match["second"]):
             if number:
-                yield Citation(of, f"{what} {number.rstrip('.')}")
+                yield Citation(of, f"{section_word} {number.rstrip('.')}")
 
 
-def _named(found: re.Match[str]) -> str:
-    return f"{re.sub('&(amp;)?', 'and', found['work'])} {found['year']}"
+def _named(match: re.Match[str]) -> str:
+    return f"{re.sub('&(amp;)?', 'and', match['work'])} {match['year']}"
 
 
 def sources() -> Iterator[Path]:
     yield ROOT / "app.py"
-    for room in ("transformer", "pages"):
+    for folder in ("transformer", "pages"):
         for kind in ("*.py", "*.js"):
-            yield from sorted((ROOT / room).rglob(kind))
+            yield from sorted((ROOT / folder).rglob(kind))
 
 
 @cache
-def found() -> dict[Citation, list[str]]:
+def cited() -> dict[Citation, list[str]]:
     """Every citation, and the files that name it."""
     where: dict[Citation, list[str]] = {}
     for path in sources():
@@ -103,12 +103,12 @@ def listed() -> dict[Citation, Mapping[str, str]]:
     """What `citations.toml` says of each: "claim" and "checked"."""
     table = tomllib.loads(LIST.read_text(encoding="utf-8"))
     return {
-        Citation(work, "" if place == "work" else place): entry
-        for work, places in table.items()
-        for place, entry in places.items()
+        Citation(work, "" if section == "work" else section): entry
+        for work, sections in table.items()
+        for section, entry in sections.items()
     }
 
 
 if __name__ == "__main__":
-    for one, files in found().items():
-        print(f"{one}: {', '.join(files)}")
+    for citation, files in cited().items():
+        print(f"{citation}: {', '.join(files)}")

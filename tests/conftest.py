@@ -51,7 +51,12 @@ torch.set_num_threads(1)
 
 _WHO = {"The baker": "Le boulanger", "My aunt": "Ma tante", "A pilot": "Un pilote", "She": "Elle"}
 _DOES = {"paints": "peint", "sells": "vend", "hides": "cache", "finds": "trouve"}
-_WHAT = {"a boat": "un bateau", "the lamp": "la lampe", "bread": "du pain", "books": "des livres"}
+_NOUN_PHRASES = {
+    "a boat": "un bateau",
+    "the lamp": "la lampe",
+    "bread": "du pain",
+    "books": "des livres",
+}
 _WHEN = {"today": "aujourd'hui", "at night": "la nuit", "again": "encore", "first": "d'abord"}
 
 
@@ -73,7 +78,9 @@ def pairs() -> list[tuple[str, str]]:
         (" ".join(words), " ".join(mots))
         for words, mots in (
             zip(*chosen, strict=True)
-            for chosen in itertools.product(*(d.items() for d in (_WHO, _DOES, _WHAT, _WHEN)))
+            for chosen in itertools.product(
+                *(d.items() for d in (_WHO, _DOES, _NOUN_PHRASES, _WHEN))
+            )
         )
     ]
     chosen = random.Random(0).sample(sentences, 200)
@@ -124,11 +131,11 @@ def leaves_nothing_behind() -> Iterator[None]:
     process, children = leaks.process_state(), leaks.children()
     models = [(model, leaks.model_state(model)) for model in leaks.shared_models]
     yield
-    left = leaks.changes(process, leaks.process_state())
+    leaked = leaks.changes(process, leaks.process_state())
     for model, state in models:
-        left += [
+        leaked += [
             f"shared model, {change}" for change in leaks.changes(state, leaks.model_state(model))
         ]
-    left += leaks.stop(leaks.children() - children)
-    if left:
-        pytest.fail("left behind: " + "; ".join(left))
+    leaked += leaks.stop(leaks.children() - children)
+    if leaked:
+        pytest.fail("left behind: " + "; ".join(leaked))

@@ -68,11 +68,11 @@ def ui_layer(module: str, page_folders: Iterable[str] = ()) -> int:
 def sources(root: Path) -> dict[str, Path]:
     """Module name to file for everything the app is made of: app.py, pages/ and transformer/."""
     files = [*root.glob("app.py"), *root.glob("pages/*.py"), *root.glob("transformer/**/*.py")]
-    found = {}
+    modules = {}
     for file in files:
         parts = file.relative_to(root).with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
-    return found
+        modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return modules
 
 
 def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
@@ -80,7 +80,7 @@ def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
 
     Imports inside functions and for type checkers alone count too: they are knowledge all the same.
     """
-    known, found = set(modules), set()
+    known_modules, imported_names = set(modules), set()
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -90,13 +90,13 @@ def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
             base = ".".join([*above, *([node.module] if node.module else [])])
             # `from room import name`: `name` may be a file of the room, or something within it.
             inner = {alias.name: f"{base}.{alias.name}" for alias in node.names}
-            names = [name if name in known else base for name in inner.values()]
+            names = [name if name in known_modules else base for name in inner.values()]
         else:
             continue
         for name in names:
-            ours = name.split(".")[0] in {"app", "pages", "transformer"}
-            found.add(name if ours else name.split(".")[0])
-    return found
+            is_internal = name.split(".")[0] in {"app", "pages", "transformer"}
+            imported_names.add(name if is_internal else name.split(".")[0])
+    return imported_names
 
 
 def graph(root: Path) -> Graph:
@@ -109,30 +109,30 @@ def circle(links: Mapping[str, set[str]]) -> list[str]:
     """One closed way through `links`, first node repeated at the end; empty if there is none."""
     done: set[str] = set()
 
-    def walk(node: str, way: list[str]) -> list[str]:
-        if node in way:
-            return [*way[way.index(node) :], node]
+    def walk(node: str, path: list[str]) -> list[str]:
+        if node in path:
+            return [*path[path.index(node) :], node]
         if node in done:
             return []
         for after in sorted(links.get(node, ())):
-            if found := walk(after, [*way, node]):
-                return found
+            if cycle := walk(after, [*path, node]):
+                return cycle
         done.add(node)
         return []
 
     for start in sorted(links):
-        if found := walk(start, []):
-            return found
+        if cycle := walk(start, []):
+            return cycle
     return []
 
 
 def reach(start: str, links: Mapping[str, set[str]]) -> set[str]:
     """Everything that `start` imports, directly or through others."""
-    seen: set[str] = set()
+    reached: set[str] = set()
     ahead = [start]
     while ahead:
         for name in links.get(ahead.pop(), ()):
-            if name not in seen:
-                seen.add(name)
+            if name not in reached:
+                reached.add(name)
                 ahead.append(name)
-    return seen
+    return reached

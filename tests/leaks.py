@@ -34,8 +34,10 @@ def process_state() -> State:
         "torch threads": torch.get_num_threads(),
         "deterministic algorithms": torch.are_deterministic_algorithms_enabled(),
     }
-    for way in ("forward_pre", "forward", "backward_pre", "backward"):
-        state[f"global {way} hooks"] = len(getattr(torch_module, f"_global_{way}_hooks"))
+    for hook_kind in ("forward_pre", "forward", "backward_pre", "backward"):
+        state[f"global {hook_kind} hooks"] = len(
+            getattr(torch_module, f"_global_{hook_kind}_hooks")
+        )
     return state
 
 
@@ -54,12 +56,12 @@ def model_state(model: torch.nn.Module) -> State:
     }
 
 
-def changes(before: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+def changes(before: Mapping[str, object], after: Mapping[str, object]) -> list[str]:
     """One short clause for each value that is no longer what it was."""
     return [
-        f"{name} changed" if name == "weights" else f"{name}: {before[name]}, now {now[name]}"
+        f"{name} changed" if name == "weights" else f"{name}: {before[name]}, now {after[name]}"
         for name in before
-        if before[name] != now[name]
+        if before[name] != after[name]
     ]
 
 
@@ -92,10 +94,10 @@ def stop(processes: Iterable[psutil.Process], patience: float = 2.0) -> list[str
     while waiting and time.monotonic() < deadline:
         time.sleep(0.02)
         waiting &= children()
-    told = []
+    messages = []
     for process in waiting:
         with contextlib.suppress(psutil.NoSuchProcess):
             command = " ".join(process.cmdline())[-200:]
             process.kill()
-            told.append(f"process {process.pid} still ran: {command}")
-    return told
+            messages.append(f"process {process.pid} still ran: {command}")
+    return messages

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from beartype import BeartypeConf, beartype
 
-ENOUGH = 500
+MAX_CHECKS = 500
 """Calls of one function in one process that are read: a model's layers are called without end."""
 # As mypy reads them: where a float is asked for, an int will do.
 _check = beartype(conf=BeartypeConf(is_pep484_tower=True))
@@ -27,7 +27,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def counted(*args: Any, **kwargs: Any) -> Any:
-        if next(calls) == ENOUGH:
+        if next(calls) == MAX_CHECKS:
             _believe(function)
         return checks(*args, **kwargs)
 
@@ -40,9 +40,9 @@ def _believe(function: Callable[..., Any]) -> None:
     owner: Any = sys.modules[function.__module__]
     for part in path:
         owner = getattr(owner, part, None)  # of a function within another there is no way
-    seen = vars(owner).get(name) if owner else None
-    if hasattr(seen, "__wrapped__"):
-        seen.__dict__["__no_type_check__"] = True
+    attribute = vars(owner).get(name) if owner else None
+    if hasattr(attribute, "__wrapped__"):
+        attribute.__dict__["__no_type_check__"] = True
 
 
 def read_anew(function: Callable[..., Any]) -> None:

@@ -31,20 +31,20 @@ OFF = Hooks({"decoder.layers.0.cross_attn.hook_heads": lambda heads, name: heads
 HEADS = [("cross", 0, head) for head in range(2)]
 
 
-class Gone(BaseException):
+class Cancelled(BaseException):
     """As Streamlit ends a rerun: no Exception, which somebody might catch."""
 
 
 class Check:
     """Counts how often it is asked, and ends what asks once too often."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.asked = most, 0
+    def __init__(self, limit: int) -> None:
+        self.most, self.asked = limit, 0
 
     def __call__(self) -> None:
         self.asked += 1
         if self.asked > self.most:
-            raise Gone
+            raise Cancelled
 
 
 @pytest.fixture(scope="module")
@@ -85,24 +85,24 @@ LONG: dict[str, Callable[[Translator, Trace], object]] = {
 def test_what_takes_long_ends_in_the_middle(
     name: str, translator: Translator, trace: Trace
 ) -> None:
-    whole = Check(10**9)
-    with cancelled_by(whole):
+    full_run = Check(10**9)
+    with cancelled_by(full_run):
         LONG[name](translator, trace)
-    assert whole.asked >= 2  # at its beginning, and at least once before its end
-    for most in (0, whole.asked // 2, whole.asked - 1):
-        check = Check(most)
-        with pytest.raises(Gone), cancelled_by(check):
+    assert full_run.asked >= 2  # at its beginning, and at least once before its end
+    for limit in (0, full_run.asked // 2, full_run.asked - 1):
+        check = Check(limit)
+        with pytest.raises(Cancelled), cancelled_by(check):
             LONG[name](translator, trace)
-        assert check.asked == most + 1  # nothing goes on after it
+        assert check.asked == limit + 1  # nothing goes on after it
 
 
 def test_afterwards_and_in_other_threads_nobody_asks(translator: Translator) -> None:
     check, done = Check(0), []
     with cancelled_by(check):
-        other = threading.Thread(target=lambda: done.append(translator.translate(TEXT)))
-        other.start()
-        other.join()
-        with pytest.raises(Gone):
+        thread = threading.Thread(target=lambda: done.append(translator.translate(TEXT)))
+        thread.start()
+        thread.join()
+        with pytest.raises(Cancelled):
             check_cancelled()
     assert done == [translator.translate(TEXT)]
     assert check.asked == 1
@@ -113,6 +113,6 @@ def test_of_two_the_inner_one_decides() -> None:
     with cancelled_by(outer):
         with cancelled_by(inner):
             check_cancelled()
-        with pytest.raises(Gone):
+        with pytest.raises(Cancelled):
             check_cancelled()
     assert (outer.asked, inner.asked) == (1, 1)

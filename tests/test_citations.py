@@ -11,7 +11,7 @@ VOITA, KINGMA, ABNAR = "Voita et al. 2019", "Kingma and Ba 2015", "Abnar and Zui
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "expected"),
     [
         ("(section 3.3, eq. 2)", [(OWN, "section 3.3"), (OWN, "equation 2")]),
         ("sections 3.4 and 3.5)", [(OWN, "section 3.4"), (OWN, "section 3.5")]),
@@ -33,24 +33,28 @@ VOITA, KINGMA, ABNAR = "Voita et al. 2019", "Kingma and Ba 2015", "Abnar and Zui
     ],
 )
 def test_a_section_is_of_the_work_before_it_or_of_the_paper(
-    text: str, wanted: list[tuple[str, str]]
+    text: str, expected: list[tuple[str, str]]
 ) -> None:
-    assert list(citations.mentions(text)) == [Citation(*one) for one in wanted]
+    assert list(citations.mentions(text)) == [Citation(*citation) for citation in expected]
 
 
 def test_every_citation_in_the_code_is_on_the_list() -> None:
-    there, listed = citations.found(), citations.listed()
-    unlisted = [f"{one} ({', '.join(files)})" for one, files in there.items() if one not in listed]
+    cited, listed = citations.cited(), citations.listed()
+    unlisted = [
+        f"{citation} ({', '.join(files)})"
+        for citation, files in cited.items()
+        if citation not in listed
+    ]
     assert unlisted == [], "give each a line in tests/citations.toml"
 
 
 def test_every_line_of_the_list_is_cited_somewhere() -> None:
-    there = citations.found()
-    assert [str(one) for one in citations.listed() if one not in there] == []
+    cited = citations.cited()
+    assert [str(citation) for citation in citations.listed() if citation not in cited] == []
 
 
 def test_a_line_says_what_is_claimed_and_whether_it_was_checked() -> None:
-    for one, entry in citations.listed().items():
-        assert entry.keys() == {"claim", "checked"}, one
-        assert entry["claim"].strip(), one
-        assert entry["checked"] in ("text", "retold", "outline", "memory"), one
+    for citation, entry in citations.listed().items():
+        assert entry.keys() == {"claim", "checked"}, citation
+        assert entry["claim"].strip(), citation
+        assert entry["checked"] in ("text", "retold", "outline", "memory"), citation

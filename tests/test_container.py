@@ -25,21 +25,21 @@ def of(instruction: str) -> list[str]:
 
 def sent(path: str) -> bool:
     """Whether it goes to the builder: of the lines that fit it or a folder above, the last says."""
-    found = True
+    included = True
     for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             parts = [path, *map(str, Path(path).parents)]
             if any(fnmatch(part, line.removeprefix("!").removeprefix("**/")) for part in parts):
-                found = line.startswith("!")
-    return found
+                included = line.startswith("!")
+    return included
 
 
 def test_what_the_wheel_is_made_of_goes_to_the_builder_and_nothing_else() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    wanted = {*forced, "transformer/app_folders.py", "pyproject.toml", "requirements.txt"}
-    wanted |= {project["project"]["readme"], *project["project"]["license-files"]}
-    assert all(sent(path) and (ROOT / path).exists() for path in wanted)
+    expected = {*forced, "transformer/app_folders.py", "pyproject.toml", "requirements.txt"}
+    expected |= {project["project"]["readme"], *project["project"]["license-files"]}
+    assert all(sent(path) and (ROOT / path).exists() for path in expected)
     for path in (".git/config", ".venv/bin/python", "runs/a/config.json", "tests/leaks.py"):
         assert not sent(path)
     assert not sent(".streamlit/secrets.toml")
@@ -75,10 +75,10 @@ def test_what_is_written_lies_in_the_volume(named: str) -> None:
 
 def test_the_app_of_the_cluster_is_given_limits_that_it_takes(tmp_path: Path) -> None:
     text = (ROOT / "compose.cluster.yaml").read_text(encoding="utf-8")
-    said = tomllib.loads(textwrap.dedent(text.partition("content: |\n")[2]))
-    assert said.pop("cluster_keys") == "/keys"
+    limits = tomllib.loads(textwrap.dedent(text.partition("content: |\n")[2]))
+    assert limits.pop("cluster_keys") == "/keys"
     for name in KEY_FILES:
         (tmp_path / name).touch()
         assert text.count(f"/keys/{name}") == 2  # of the scheduler, of the workers
-    assert Limits(**said, cluster_keys=str(tmp_path)).executor == "dask"
+    assert Limits(**limits, cluster_keys=str(tmp_path)).executor == "dask"
     assert sent("requirements-cluster.txt")

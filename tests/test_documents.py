@@ -56,10 +56,12 @@ EXAMPLES = [
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy to run in, so that the examples write beside nobody's files."""
-    there = tmp_path_factory.mktemp("clone")
-    for room in ("transformer", "checkpoints"):  # all that the examples name
-        shutil.copytree(ROOT / room, there / room, ignore=shutil.ignore_patterns("__pycache__"))
-    return there
+    folder = tmp_path_factory.mktemp("clone")
+    for package in ("transformer", "checkpoints"):  # all that the examples name
+        shutil.copytree(
+            ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__")
+        )
+    return folder
 
 
 @pytest.mark.parametrize("block", EXAMPLES, ids=[b.code.split("\n")[0] for b in EXAMPLES])
@@ -105,9 +107,9 @@ def test_the_readme_is_short_enough_to_be_read() -> None:
 
 def test_every_benchmark_has_its_line_and_every_line_its_benchmark() -> None:
     files = (ROOT / "benchmarks").glob("*.py")
-    there = {file.stem for file in files if "__main__" in file.read_text(encoding="utf-8")}
+    benchmarks = {file.stem for file in files if "__main__" in file.read_text(encoding="utf-8")}
     measured = (ROOT / "docs/measured.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"python -m benchmarks\.(\w+)", measured)) == there
+    assert set(re.findall(r"python -m benchmarks\.(\w+)", measured)) == benchmarks
 
 
 def test_the_map_is_up_to_date() -> None:
@@ -127,16 +129,16 @@ def test_every_module_and_script_has_a_docstring() -> None:
 
 def test_the_readme_shows_the_import_layers() -> None:
     rooms = blocks(section("Package layout"))[0].code
-    shown: dict[str, int] = {}
+    layers: dict[str, int] = {}
     for line in rooms.splitlines():
-        if found := re.match(r"([\w/., ]+?) +(\d) ", line):
-            for path in found[1].split(", "):
+        if match := re.match(r"([\w/., ]+?) +(\d) ", line):
+            for path in match[1].split(", "):
                 name = re.sub(r"(\.py|/)$", "", path.strip()).replace("/", ".")
-                shown[name] = int(found[2])
-            assert all((ROOT / path.strip()).exists() for path in found[1].split(", "))
-    assert shown == {room: FLOORS[room] for room in shown}
-    assert len(shown) >= 10
-    assert [*shown.values()] == sorted(shown.values(), reverse=True)
+                layers[name] = int(match[2])
+            assert all((ROOT / path.strip()).exists() for path in match[1].split(", "))
+    assert layers == {package: FLOORS[package] for package in layers}
+    assert len(layers) >= 10
+    assert [*layers.values()] == sorted(layers.values(), reverse=True)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
@@ -152,5 +154,5 @@ def test_a_notebook_runs_from_top_to_bottom(
         if cell["cell_type"] == "code":
             assert not cell["outputs"], "a notebook is committed without what it printed"
             exec(compile("".join(cell["source"]), f"{path.name}, cell {number}", "exec"), space)
-    assert {"figure.html", "view.html", "weights.csv"} <= {one.name for one in tmp_path.iterdir()}
+    assert {"figure.html", "view.html", "weights.csv"} <= {file.name for file in tmp_path.iterdir()}
     assert len(space["lost"]) == space["trace"].n_heads

@@ -41,13 +41,13 @@ PAGES = {
 }
 
 
-def room(module: str) -> str:
+def package_of(module: str) -> str:
     """The room of one of our modules: `transformer.text.corpus` lies in `transformer.text`."""
     parts = module.split(".")
     return ".".join(parts[:2]) if parts[0] == "transformer" else parts[0]
 
 
-def ours(name: str) -> bool:
+def is_internal(name: str) -> bool:
     return name.split(".")[0] in {"app", "pages", "transformer"}
 
 
@@ -62,63 +62,73 @@ def page_folder(module: str) -> str:
 def between_pages(module: str, name: str) -> bool:
     """Whether an import reaches into another page's folder. What all share may ask its front, where
     the page declares what stands in its address."""
-    here, there = page_folder(module), page_folder(name)
-    if not name.startswith("transformer.ui.") or there in ("", here):
+    page, other_page = page_folder(module), page_folder(name)
+    if not name.startswith("transformer.ui.") or other_page in ("", page):
         return False
-    return bool(here) or name != f"transformer.ui.pages.{there}"
+    return bool(page) or name != f"transformer.ui.pages.{other_page}"
 
 
 def faults(root: Path) -> list[str]:
     """Every import below `root` that breaks a rule of the house, a sentence each."""
     links = imports.graph(root)
-    found = [f"{room(m)} has no floor" for m in links if room(m) not in FLOORS.keys() | DOORS]
-    if found:
-        return sorted(set(found))
+    messages = [
+        f"{package_of(m)} has no floor" for m in links if package_of(m) not in FLOORS.keys() | DOORS
+    ]
+    if messages:
+        return sorted(set(messages))
     for module, names in links.items():
-        here = room(module)
-        floor = (6 if module in OF_PAGES else 5) if here in DOORS else FLOORS[here]
+        importer = package_of(module)
+        floor = (6 if module in OF_PAGES else 5) if importer in DOORS else FLOORS[importer]
         for name in sorted(names):
-            if name in ONLY_IN and here not in ONLY_IN[name]:
-                found.append(f"{module} imports {name}")
-            if not ours(name):
+            if name in ONLY_IN and importer not in ONLY_IN[name]:
+                messages.append(f"{module} imports {name}")
+            if not is_internal(name):
                 continue
             for private, allowed in PRIVATE.items():
                 inside = f"{module}.".startswith(f"{private}.")
                 if not f"{name}.".startswith(f"{private}.") or inside:
                     continue
-                if not {module, here} & allowed:
-                    found.append(f"{module} imports {name}, which is not for it")
+                if not {module, importer} & allowed:
+                    messages.append(f"{module} imports {name}, which is not for it")
             if between_pages(module, name):
-                found.append(f"{module} imports {name}, of another page")
-            there = room(name)
-            if there in DOORS:
-                if here not in DOORS:
-                    found.append(f"{module} imports {name}, a door")
-            elif there not in FLOORS:
-                found.append(f"{module} imports {name}, which has no floor")
-            elif FLOORS[there] > floor:
-                found.append(f"{module} (floor {floor}) imports {name} (floor {FLOORS[there]})")
+                messages.append(f"{module} imports {name}, of another page")
+            imported = package_of(name)
+            if imported in DOORS:
+                if importer not in DOORS:
+                    messages.append(f"{module} imports {name}, a door")
+            elif imported not in FLOORS:
+                messages.append(f"{module} imports {name}, which has no floor")
+            elif FLOORS[imported] > floor:
+                messages.append(
+                    f"{module} (floor {floor}) imports {name} (floor {FLOORS[imported]})"
+                )
             if module.startswith(imports.UI) and name.startswith(imports.UI):
-                below, above = (imports.ui_layer(one, PAGES.values()) for one in (module, name))
+                below, above = (imports.ui_layer(name_, PAGES.values()) for name_ in (module, name))
                 if above > below:
-                    found.append(f"{module} (layer {below} of ui) imports {name} (layer {above})")
-        for bad in sorted(NEVER_IN.get(here, set()) & {*imports.reach(module, links)}):
-            found.append(f"{module} reaches {bad}")
-    for way in (imports.circle(links), imports.circle(_folded(links, room))):
-        if way:
-            found.append("circle: " + " > ".join(way))
-    inner = {m: n for m, n in links.items() if room(m) == "transformer.analysis" and m != room(m)}
-    if way := imports.circle(_folded(inner, lambda module: ".".join(module.split(".")[:3]))):
-        found.append("circle: " + " > ".join(way))
-    return found
+                    messages.append(
+                        f"{module} (layer {below} of ui) imports {name} (layer {above})"
+                    )
+        for bad in sorted(NEVER_IN.get(importer, set()) & {*imports.reach(module, links)}):
+            messages.append(f"{module} reaches {bad}")
+    for cycle in (imports.circle(links), imports.circle(_folded(links, package_of))):
+        if cycle:
+            messages.append("circle: " + " > ".join(cycle))
+    inner = {
+        m: n
+        for m, n in links.items()
+        if package_of(m) == "transformer.analysis" and m != package_of(m)
+    }
+    if cycle := imports.circle(_folded(inner, lambda module: ".".join(module.split(".")[:3]))):
+        messages.append("circle: " + " > ".join(cycle))
+    return messages
 
 
 def _folded(links: imports.Graph, fold: Callable[[str], str]) -> imports.Graph:
     """Rooms with the rooms that they import."""
     rooms: imports.Graph = {}
     for module, names in links.items():
-        others = {fold(name) for name in names if ours(name)} - {fold(module)}
-        rooms.setdefault(fold(module), set()).update(others)
+        other_packages = {fold(name) for name in names if is_internal(name)} - {fold(module)}
+        rooms.setdefault(fold(module), set()).update(other_packages)
     return rooms
 
 
@@ -253,10 +263,10 @@ def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
 
 def test_nobody_imports_from_a_test_file() -> None:
     """It could not be split, renamed or joined alone: what is shared lies in a helper."""
-    taken = re.compile(r"^ *(?:from|import)\b[^\n(]*(?:\([^)]*)?\btest_", re.M)
-    assert taken.search("import os\nfrom tests.ui import (\n    conftest,\n    test_gate,\n)\n")
+    pattern = re.compile(r"^ *(?:from|import)\b[^\n(]*(?:\([^)]*)?\btest_", re.M)
+    assert pattern.search("import os\nfrom tests.ui import (\n    conftest,\n    test_gate,\n)\n")
     files = ROOT.glob("[a-z]*/**/*.py")
-    assert [str(file) for file in files if taken.search(file.read_text("utf-8"))] == []
+    assert [str(file) for file in files if pattern.search(file.read_text("utf-8"))] == []
 
 
 def _loaded(program: str) -> set[str]:

@@ -63,10 +63,10 @@ def test_a_wrong_entry_is_one_sentence(case: str) -> None:
 def test_any_text_is_read_or_refused(text: str) -> None:
     for card in (text, f"---\n{text}\n---\n", f"---\nlanguage: {text}\n---\n"):
         try:
-            found = languages_from_card(card)
+            languages = languages_from_card(card)
         except ValueError:
             continue
-        assert found is None or all(code.replace("-", "").isalnum() for code in found)
+        assert languages is None or all(code.replace("-", "").isalnum() for code in languages)
 
 
 codes = st.sampled_from([*NAMES, "pt-BR", "sr-Latn", "xho"])

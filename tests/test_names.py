@@ -13,18 +13,18 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def classes(root: Path) -> dict[str, list[str]]:
     """The modules that define a class of this name, for every class of the package."""
-    found = defaultdict(list)
+    files_by_class = defaultdict(list)
     for module, file in imports.sources(root).items():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef):
-                found[node.name].append(module)
-    return found
+                files_by_class[node.name].append(module)
+    return files_by_class
 
 
 def test_no_two_classes_share_a_name() -> None:
-    found = classes(ROOT)
-    assert len(found) > 100
-    assert {name: where for name, where in found.items() if len(where) > 1} == {}
+    files_by_class = classes(ROOT)
+    assert len(files_by_class) > 100
+    assert {name: where for name, where in files_by_class.items() if len(where) > 1} == {}
 
 
 def test_a_name_defined_twice_is_found(tmp_path: Path) -> None:

@@ -54,11 +54,11 @@ def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
 def test_the_package_asks_for_the_same_within_ranges() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    for asked, file in (
+    for requirements, file in (
         (project["dependencies"], "requirements.txt"),
         *((extras[name], f"requirements-{name}.txt") for name in EXTRAS),
     ):
-        ranges = {one.name: one for one in map(Requirement, asked)}
+        ranges = {parsed.name: parsed for parsed in map(Requirement, requirements)}
         exact = pins(file)
         assert ranges.keys() == exact.keys()
         for name, requirement in exact.items():
@@ -85,9 +85,9 @@ def test_the_other_extras_hold_what_the_tests_ran_with() -> None:
 
 def test_what_the_app_imports_is_what_it_pins() -> None:
     links = imports.graph(ROOT)
-    ours = {"app", "pages", "transformer", "__future__"}
+    internal = {"app", "pages", "transformer", "__future__"}
     foreign = {name for names in links.values() for name in names if "." not in name}
-    foreign -= ours | sys.stdlib_module_names
+    foreign -= internal | sys.stdlib_module_names
     # Nobody imports uvloop: Streamlit takes it where it is there (its extra "performance").
     optional = {"distributed"} | pins("requirements-widget.txt").keys()
     optional |= {package for packages, _ in ONE_MODULE.values() for package in packages}

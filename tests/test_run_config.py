@@ -69,11 +69,11 @@ def written(run: RunConfig, tagged: bool = True) -> dict[str, Any]:
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.kind)
 def test_every_kind_comes_back_with_and_without_its_tag(run: RunConfig) -> None:
-    assert {type(one) for one in RUNS} == {*KINDS.values()}
+    assert {type(config) for config in RUNS} == {*KINDS.values()}
     for tagged in (True, False):
-        found = parse(written(run, tagged))
-        assert found == run
-        assert type(found) is type(run)
+        parsed = parse(written(run, tagged))
+        assert parsed == run
+        assert type(parsed) is type(run)
 
 
 def test_the_runs_that_came_with_the_app_are_read() -> None:
@@ -82,9 +82,9 @@ def test_the_runs_that_came_with_the_app_are_read() -> None:
     assert files
     for file in files:
         values = json.loads(file.read_text("utf-8"))
-        found = written(parse(values))
-        training = {**found.get("training", {}), **rename_old_fields(values.get("training", {}))}
-        assert found == found | values | ({"training": training} if training else {})
+        values_ = written(parse(values))
+        training = {**values_.get("training", {}), **rename_old_fields(values.get("training", {}))}
+        assert values_ == values_ | values | ({"training": training} if training else {})
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, TypeCheckError
 from torch import Tensor
 
-from tests.shapes import ENOUGH, checked, read_anew
+from tests.shapes import MAX_CHECKS, checked, read_anew
 
 
 @jaxtyping.jaxtyped(typechecker=checked)
@@ -22,7 +22,7 @@ def test_a_wrong_shape_is_refused_and_what_was_right_often_is_believed() -> None
         square(right)
         with pytest.raises(TypeCheckError):
             square(wrong)
-    for _ in range(ENOUGH):
+    for _ in range(MAX_CHECKS):
         square(right)
     assert square(wrong).shape == (3,)
     read_anew(square)

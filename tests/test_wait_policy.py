@@ -25,10 +25,10 @@ def policy(program: str, **environment: str) -> str:
         text=True,
         check=True,
     )
-    found = LOADED.search(done.stderr)
-    if found is None:
+    match = LOADED.search(done.stderr)
+    if match is None:
         pytest.skip("this build of torch uses no OpenMP runtime that prints its settings")
-    return found[1]
+    return match[1]
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,13 @@ class Figures:
     tried: int = 0
     wrong: list[tuple[int, str]] = field(default_factory=list)
     seconds: float = 0.0
-    told: str = ""
+    summary: str = ""
 
 
 def attack(attacked: Attack, seed: int) -> str:
     """What went wrong with the input of this seed, or nothing."""
     try:
-        attacked.once(random.Random(seed))
+        attacked.try_once(random.Random(seed))
     except KeyboardInterrupt:
         raise
     except BaseException:
@@ -69,22 +69,22 @@ def attack(attacked: Attack, seed: int) -> str:
     return ""
 
 
-def attacked(door: Door, seed: int, seconds: float, most: int | None = None) -> Figures:
+def attacked(door: Door, seed: int, seconds: float, max_rounds: int | None = None) -> Figures:
     """Attack one door for so many seconds, or with `most` inputs if that is less."""
-    found, began = Figures(), time.monotonic()
+    figures, began = Figures(), time.monotonic()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
             with door.open(Path(folder)) as opened:
                 until = time.monotonic() + seconds
-                while time.monotonic() < until and found.tried != most:
-                    wrong = attack(opened, seed + found.tried)
-                    found.wrong += [(seed + found.tried, wrong)] if wrong else []
-                    found.tried += 1
-                found.told = opened.told()
+                while time.monotonic() < until and figures.tried != max_rounds:
+                    wrong = attack(opened, seed + figures.tried)
+                    figures.wrong += [(seed + figures.tried, wrong)] if wrong else []
+                    figures.tried += 1
+                figures.summary = opened.summary()
         except Exception:
-            found.wrong.append((seed + found.tried, traceback.format_exc().strip()))
-    found.seconds = time.monotonic() - began
-    return found
+            figures.wrong.append((seed + figures.tried, traceback.format_exc().strip()))
+    figures.seconds = time.monotonic() - began
+    return figures
 
 
 def main() -> int:
@@ -92,29 +92,29 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=1.0, help="of all doors together")
     parser.add_argument("--seed", type=int, default=0, help="of the first input of every door")
     parser.add_argument("--doors", nargs="+", default=[*DOORS], choices=DOORS, metavar="NAME")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print(f"seed {given.seed}", flush=True)
-    whole = sum(DOORS[name].share for name in given.doors)
-    found: dict[str, Figures] = {}
-    for name in given.doors:
-        seconds = 60 * given.minutes * DOORS[name].share / whole
-        found[name] = attacked(DOORS[name], given.seed, seconds)
-        for seed, wrong in found[name].wrong[:3]:
+    print(f"seed {arguments.seed}", flush=True)
+    total_share = sum(DOORS[name].share for name in arguments.doors)
+    results: dict[str, Figures] = {}
+    for name in arguments.doors:
+        seconds = 60 * arguments.minutes * DOORS[name].share / total_share
+        results[name] = attacked(DOORS[name], arguments.seed, seconds)
+        for seed, wrong in results[name].wrong[:3]:
             print(f"{name}, seed {seed}: {wrong[-1500:]}\n", file=sys.stderr, flush=True)
-    print(table(found))
-    return 1 if any(figures.wrong for figures in found.values()) else 0
+    print(table(results))
+    return 1 if any(figures.wrong for figures in results.values()) else 0
 
 
-def table(found: dict[str, Figures]) -> str:
+def table(figures: dict[str, Figures]) -> str:
     """A line a door, and one of their sums."""
     lines = [f"{'door':<16} {'tried':>8} {'clean':>8} {'defect':>7} {'s':>5}"]
-    for name, one in found.items():
-        wrong = len(one.wrong)
-        row = f"{name:<16} {one.tried:8,} {max(0, one.tried - wrong):8,} {wrong:7,}"
-        lines.append(f"{row} {one.seconds:5.0f}  {one.told}".rstrip())
-    tried = sum(one.tried for one in found.values())
-    wrong = sum(len(one.wrong) for one in found.values())
+    for name, figures_ in figures.items():
+        wrong = len(figures_.wrong)
+        row = f"{name:<16} {figures_.tried:8,} {max(0, figures_.tried - wrong):8,} {wrong:7,}"
+        lines.append(f"{row} {figures_.seconds:5.0f}  {figures_.summary}".rstrip())
+    tried = sum(figures_.tried for figures_ in figures.values())
+    wrong = sum(len(figures_.wrong) for figures_ in figures.values())
     return "\n".join([*lines, f"{'all':<16} {tried:8,} {tried - wrong:8,} {wrong:7,}"])
 
 

@@ -20,9 +20,9 @@ def main(folder: str, trainer: str = TRAINER) -> None:
         jobs.start()
         for line in sys.stdin:
             config, owner = json.loads(line)
-            asked = parse(config)
-            assert isinstance(asked, TrainingRun)
-            print(jobs.submit(asked, owner), flush=True)
+            run_config = parse(config)
+            assert isinstance(run_config, TrainingRun)
+            print(jobs.submit(run_config, owner), flush=True)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from tests.attack.door import Attack, forked
-from tests.attack.training import STEPS, config, fresh, undisturbed, whole
+from tests.attack.training import STEPS, check_complete, config, fresh, undisturbed
 from tests.jobs.conftest import still_jobs
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import ComputationService, Limits, claims
@@ -46,7 +46,7 @@ class Clock:
 @contextmanager
 def opened(folder: Path) -> Iterator[Attack]:
     undisturbed(STEPS)
-    ways = (the_queue, the_queue, the_passes, the_caches)
+    scenarios = (the_queue, the_queue, the_passes, the_caches)
     trained = 0
 
     def once(chance: random.Random) -> None:
@@ -56,7 +56,7 @@ def opened(folder: Path) -> Iterator[Attack]:
                 a_run(folder)
                 trained += 1
             else:
-                chance.choice(ways)(chance, folder)
+                chance.choice(scenarios)(chance, folder)
 
     yield Attack(once, lambda: f"{trained} runs trained under it, equal to the undisturbed")
 
@@ -67,17 +67,19 @@ def the_queue(chance: random.Random, folder: Path) -> None:
     jobs = still_jobs(root, disk_free=1)
     queue = Queue(root)
     names = [jobs.submit(config(), f"ann{n}") for n in range(chance.randint(1, 5))]
-    shown = [info.name for info in jobs.runs()]
-    assert shown == names[::-1], "the newest is not shown first"
+    listed = [info.name for info in jobs.runs()]
+    assert listed == names[::-1], "the newest is not shown first"
     assert [info.name for info in queue_order(jobs.runs())] == names
     assert [jobs.run(name).queue_position for name in names] == [*range(1, len(names) + 1)]
     assert all(ago(info.created) or info.created <= 0 for info in jobs.runs())
-    taken = claims.claim_next_run(queue, "w1")
-    assert taken is not None
-    assert taken.folder.name == names[0]
-    other = claims.claim_next_run(queue, "w2")
-    assert (other.folder.name if other else None) == (names[1] if len(names) > 1 else None)
-    for claim in filter(None, (taken, other)):
+    first_claim = claims.claim_next_run(queue, "w1")
+    assert first_claim is not None
+    assert first_claim.folder.name == names[0]
+    second_claim = claims.claim_next_run(queue, "w2")
+    assert (second_claim.folder.name if second_claim else None) == (
+        names[1] if len(names) > 1 else None
+    )
+    for claim in filter(None, (first_claim, second_claim)):
         claims.release_run(queue, claim, None, interrupted=True)
     assert [info.name for info in queue_order(jobs.runs())] == names
     for number, name in enumerate(names):
@@ -90,17 +92,17 @@ def the_passes(chance: random.Random, folder: Path) -> None:
     root = folder / "passes"
     root.mkdir(exist_ok=True)
     for number in range(6):
-        made = root / f"{number}"
-        made.mkdir(exist_ok=True)
-        write_json(made / RESULT, {"n": number})
+        result_folder = root / f"{number}"
+        result_folder.mkdir(exist_ok=True)
+        write_json(result_folder / RESULT, {"n": number})
         stamp = time.time()
-        os.utime(made / RESULT, (stamp, stamp))
+        os.utime(result_folder / RESULT, (stamp, stamp))
     remove_oldest([*root.iterdir()], 3, new=root / "5")
     assert (root / "5" / RESULT).is_file(), "the newest result went"
     assert len([*root.iterdir()]) == 3
     with ComputationService(folder / "kept", Limits()) as computing:
-        asked = report_computation(folder, "d", "heads", Corpus.of_lines(["one"], "x"))
-        assert computing.status(asked.key).status == "absent"
+        computation = report_computation(folder, "d", "heads", Corpus.of_lines(["one"], "x"))
+        assert computing.status(computation.key).status == "absent"
     shutil.rmtree(root)
 
 
@@ -122,6 +124,6 @@ def a_run(folder: Path) -> None:
         forked(lambda: train_run(run.path), 0.5)
         ended = forked(lambda: train_run(run.path), PATIENCE)
         assert ended.value == "finished", ended
-        whole(run)
+        check_complete(run)
     finally:
         shutil.rmtree(run.path)

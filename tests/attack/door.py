@@ -28,8 +28,8 @@ class Attack:
         told: a word on what was measured, after the figures.
     """
 
-    once: Callable[[random.Random], None]
-    told: Callable[[], str] = str
+    try_once: Callable[[random.Random], None]
+    summary: Callable[[], str] = str
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def forked(
         os.close(begin)
         _act(act, end, memory, file)
     os.close(end)
-    until, said, late = time.monotonic() + seconds, b"", False
+    until, output, late = time.monotonic() + seconds, b"", False
     try:
         while True:
             ready, _, _ = select.select([begin], [], [], max(0.0, until - time.monotonic()))
@@ -101,13 +101,13 @@ def forked(
             got = os.read(begin, 1 << 20)
             if not got:
                 break
-            said += got
+            output += got
     finally:
         os.kill(child, signal.SIGKILL)  # it may have said all, and not be gone yet
         _, status = os.waitpid(child, 0)
         os.close(begin)
-    if said and not late:
-        value, error = pickle.loads(said)
+    if output and not late:
+        value, error = pickle.loads(output)
         return Ended(value, error)
     return Ended(code=os.waitstatus_to_exitcode(status), late=late)
 
@@ -116,21 +116,21 @@ def _act(act: Callable[[], Any], end: int, memory: int | None, file: int | None)
     """The child's life."""
     import resource
 
-    said: tuple[Any, str] = None, "it could not even say what was wrong"
+    result: tuple[Any, str] = None, "it could not even say what was wrong"
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
         if file is not None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (file, file))
         if memory is not None:
-            most = psutil.Process().memory_info().data + memory
-            resource.setrlimit(resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
+            memory_limit = psutil.Process().memory_info().data + memory
+            resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, resource.RLIM_INFINITY))
         try:
-            said = act(), ""
+            result = act(), ""
         except BaseException as error:
-            said = None, "".join(traceback.format_exception(error))
+            result = None, "".join(traceback.format_exception(error))
         resource.setrlimit(resource.RLIMIT_DATA, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         with open(end, "wb") as pipe:
-            pickle.dump(said, pipe)
+            pickle.dump(result, pipe)
     finally:
         os._exit(0)

@@ -12,8 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from tests.attack.door import Attack, forked
-from tests.attack.hostile import told
-from tests.attack.training import STEPS, config, fresh, small_checkpoint, sound, undisturbed, whole
+from tests.attack.hostile import check_message
+from tests.attack.training import (
+    STEPS,
+    check_complete,
+    config,
+    fresh,
+    small_checkpoint,
+    sound,
+    undisturbed,
+)
 from tests.checkpoint.models import files, tiny
 from tests.jobs.asking import wait_for
 from tests.jobs.conftest import still_jobs
@@ -39,11 +47,11 @@ class Disk:
             self.is_real = False
 
     @contextmanager
-    def full(self, room: int) -> Iterator[int | None]:
+    def full(self, free_bytes: int) -> Iterator[int | None]:
         """All but `room` bytes are taken within the block; gives the limit of a file's size that
         stands in for it, or None."""
         if not self.is_real:
-            yield room
+            yield free_bytes
             return
         ballast = self.path / "ballast"
         try:
@@ -51,7 +59,7 @@ class Disk:
                 while True:
                     file.write(b"\0" * 4096)
             with contextlib.suppress(OSError), ballast.open("rb+") as file:
-                file.truncate(max(0, ballast.stat().st_size - room))
+                file.truncate(max(0, ballast.stat().st_size - free_bytes))
             yield None
         finally:
             ballast.unlink(missing_ok=True)
@@ -67,35 +75,39 @@ def opened(folder: Path) -> Iterator[Attack]:
     small = Disk(folder)
     undisturbed(STEPS)
     source = load_checkpoint(small_checkpoint(folder))[1]
-    ways = (a_run, a_run, a_run, a_checkpoint, a_pass, a_queue)
-    seen: dict[str, int] = {}
+    scenarios = (a_run, a_run, a_run, a_checkpoint, a_pass, a_queue)
+    counts: dict[str, int] = {}
 
     def once(chance: random.Random) -> None:
-        way = chance.choice(ways)
-        seen[way.__name__[2:]] = seen.get(way.__name__[2:], 0) + 1
+        scenario = chance.choice(scenarios)
+        counts[scenario.__name__[2:]] = counts.get(scenario.__name__[2:], 0) + 1
         try:
-            way(chance, small, source)
+            scenario(chance, small, source)
         finally:
-            for left in small.path.iterdir():
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            for leftover in small.path.iterdir():
+                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
 
-    what = "a tmpfs of 8 MiB" if small.is_real else "no mount allowed: a limit on files' sizes"
+    limit_text = (
+        "a tmpfs of 8 MiB" if small.is_real else "no mount allowed: a limit on files' sizes"
+    )
     try:
-        yield Attack(once, lambda: f"{what}; {', '.join(f'{n} {w}' for w, n in seen.items())}")
+        yield Attack(
+            once, lambda: f"{limit_text}; {', '.join(f'{n} {w}' for w, n in counts.items())}"
+        )
     finally:
         small.close()
 
 
 def a_run(chance: random.Random, small: Disk, vocabulary: Any) -> None:
     """It fails with a reason, keeps what it saved, and goes on to the same end."""
-    asked = config()
-    run = fresh(small.path / "run", asked)
+    run_config = config()
+    run = fresh(small.path / "run", run_config)
     if chance.random() < 0.5:  # it is under way already
         forked(lambda: train_run(run.path), chance.uniform(0.3, 1.0))
-    with small.full(int(chance.choice((0, 5e3, 5e4, 2e5, 5e5)) * chance.random())) as most:
-        ended = forked(lambda: train_run(run.path), PATIENCE, file=most)
+    with small.full(int(chance.choice((0, 5e3, 5e4, 2e5, 5e5)) * chance.random())) as limit:
+        ended = forked(lambda: train_run(run.path), PATIENCE, file=limit)
         assert not ended.late, "it never ended"
-    sound(run, asked)
+    sound(run, run_config)
     lacking = "No space left" if small.is_real else "File too large"
     if ended.value == "failed":
         assert lacking in run.state()["reason"], run.state()
@@ -107,7 +119,7 @@ def a_run(chance: random.Random, small: Disk, vocabulary: Any) -> None:
     else:
         assert ended.value == "finished", ended
     assert forked(lambda: train_run(run.path), PATIENCE).value == "finished", run.state()
-    whole(run)
+    check_complete(run)
 
 
 def a_checkpoint(chance: random.Random, small: Disk, vocabulary: Any) -> None:
@@ -115,10 +127,12 @@ def a_checkpoint(chance: random.Random, small: Disk, vocabulary: Any) -> None:
     target = small.path / "made"
     save_checkpoint(target, tiny(len(vocabulary)), vocabulary, "# Old\n")
     before = files(target)
-    other = tiny(len(vocabulary), seed=1)
-    with small.full(chance.randrange(400_000)) as most:
+    other_model = tiny(len(vocabulary), seed=1)
+    with small.full(chance.randrange(400_000)) as limit:
         ended = forked(
-            lambda: save_checkpoint(target, other, vocabulary, "# New\n"), PATIENCE, file=most
+            lambda: save_checkpoint(target, other_model, vocabulary, "# New\n"),
+            PATIENCE,
+            file=limit,
         )
     if ended.error:
         assert "OSError" in ended.error.strip().splitlines()[-1], ended.error
@@ -129,24 +143,24 @@ def a_checkpoint(chance: random.Random, small: Disk, vocabulary: Any) -> None:
 
 def a_pass(chance: random.Random, small: Disk, vocabulary: Any) -> None:
     """It says that there was no room, and is made when there is."""
-    what = Computation("tests.attack.full:measured", {"number": chance.random()})
+    computation = Computation("tests.attack.full:measured", {"number": chance.random()})
     with ComputationService(small.path, Limits()) as computing:
-        with small.full(chance.randrange(60_000)) as most:
-            if most is not None:
+        with small.full(chance.randrange(60_000)) as limit:
+            if limit is not None:
                 return  # no process of another's can be held to it
-            key = computing.submit(what, visitor="ann")
-            found = settled(computing, key)
-            assert found.status in ("done", "failed"), f"nothing is said: {found}"
-            if found.status == "failed":
-                told(ValueError(found.reason))
-                assert "room" in found.reason or "space" in found.reason, found.reason
-        if found.status == "failed":
-            assert computing.submit(what, visitor="ann") == key
+            key = computing.submit(computation, visitor="ann")
+            status = settled(computing, key)
+            assert status.status in ("done", "failed"), f"nothing is said: {status}"
+            if status.status == "failed":
+                check_message(ValueError(status.reason))
+                assert "room" in status.reason or "space" in status.reason, status.reason
+        if status.status == "failed":
+            assert computing.submit(computation, visitor="ann") == key
             assert settled(computing, key).status == "done"
         assert len(computing.result(key)["big"]) == 50_000
 
 
-def measured(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
+def measured(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
     """A result that needs some room."""
     for share in range(10):
         progress(share / 10, "working")
@@ -170,15 +184,15 @@ def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:
             try:
                 jobs.submit(config(), f"ann{number}", {"x.tsv": b"a\tb\n" * 1000})
             except JobError as error:
-                told(error)
+                check_message(error)
                 return number
             if number == 30:
                 return number
         return 0
 
     jobs = still_jobs(root, disk_free=1)
-    with small.full(chance.randrange(100_000)) as most:
-        ended = forked(act, PATIENCE, file=most)
+    with small.full(chance.randrange(100_000)) as limit:
+        ended = forked(act, PATIENCE, file=limit)
         assert not ended.error, ended.error
         assert len(jobs.runs()) == ended.value
     jobs.submit(config(), "bob")

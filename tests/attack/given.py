@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.attack.hostile import spoil, text, told
+from tests.attack.hostile import check_message, spoil, text
 from tests.attack.training import small_checkpoint
 from tests.checkpoint.models import tiny
 from transformer import Trace
@@ -47,9 +47,9 @@ def texts(chance: random.Random, folder: Path) -> None:
         try:
             use()
         except ValueError as error:
-            told(error)
-    shown = plain(brought)
-    assert "<script>" not in shown
+            check_message(error)
+    text_ = plain(brought)
+    assert "<script>" not in text_
 
 
 def links(chance: random.Random, folder: Path) -> None:
@@ -60,43 +60,43 @@ def links(chance: random.Random, folder: Path) -> None:
     values, problems = parse_params(file, params)
     assert all(isinstance(problem, str) for problem in problems)
     view = make_view(PAGES[file].view, values)
-    again, worse = parse_params(file, view.to_params())
-    assert make_view(PAGES[file].view, again) == view
+    reparsed, worse = parse_params(file, view.to_params())
+    assert make_view(PAGES[file].view, reparsed) == view
     assert not worse
 
 
 def checkpoints(chance: random.Random, folder: Path) -> None:
     """A checkpoint whose config lies, or whose weights are cut off or turned over."""
-    made = folder / "checkpoint"
-    if not made.exists():
+    checkpoint = folder / "checkpoint"
+    if not checkpoint.exists():
         vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
-        save_checkpoint(made, tiny(len(vocabulary)), vocabulary, "# Card\n")
-        shutil.copytree(made, folder / "whole")
+        save_checkpoint(checkpoint, tiny(len(vocabulary)), vocabulary, "# Card\n")
+        shutil.copytree(checkpoint, folder / "whole")
     for name in ("config.json", "model.safetensors"):
-        shutil.copy(folder / "whole" / name, made / name)
+        shutil.copy(folder / "whole" / name, checkpoint / name)
     if chance.random() < 0.5:
-        config = json.loads((made / "config.json").read_text())
-        (made / "config.json").write_text(spoil(chance, config))
+        config = json.loads((checkpoint / "config.json").read_text())
+        (checkpoint / "config.json").write_text(spoil(chance, config))
     else:
-        raw = bytearray((made / "model.safetensors").read_bytes())
+        raw = bytearray((checkpoint / "model.safetensors").read_bytes())
         for _ in range(chance.randint(1, 4)):
             raw[chance.randrange(min(len(raw), 4000))] = chance.randrange(256)
-        (made / "model.safetensors").write_bytes(raw[: chance.choice((len(raw), 100, 9, 0))])
+        (checkpoint / "model.safetensors").write_bytes(raw[: chance.choice((len(raw), 100, 9, 0))])
     try:
-        check_checkpoint(made)
+        check_checkpoint(checkpoint)
     except CheckpointError as error:
-        told(error)
+        check_message(error)
 
 
 def folders_of_others(chance: random.Random, folder: Path) -> None:
     """A folder of `transformers` with one spoilt file: a whole checkpoint comes of it, or none."""
-    whole, brought, made = (folder / name for name in ("whole", "brought", "made"))
-    if not whole.exists():
-        export_marian(small_checkpoint(folder), whole)
+    intact, brought, imported = (folder / name for name in ("whole", "brought", "made"))
+    if not intact.exists():
+        export_marian(small_checkpoint(folder), intact)
     shutil.rmtree(brought, ignore_errors=True)
-    shutil.rmtree(made, ignore_errors=True)
-    shutil.copytree(whole, brought)
-    name = chance.choice([path.name for path in sorted(whole.iterdir())])
+    shutil.rmtree(imported, ignore_errors=True)
+    shutil.copytree(intact, brought)
+    name = chance.choice([path.name for path in sorted(intact.iterdir())])
     raw = (brought / name).read_bytes()
     if name.endswith(".json") and chance.random() < 0.7:
         (brought / name).write_text(spoil(chance, json.loads(raw)), encoding="utf-8")
@@ -106,12 +106,12 @@ def folders_of_others(chance: random.Random, folder: Path) -> None:
             turned[chance.randrange(min(len(raw), 4000))] = chance.randrange(256)
         (brought / name).write_bytes(turned[: chance.choice((len(raw), 100, 9, 0))])
     try:
-        import_folder(brought, made)
+        import_folder(brought, imported)
     except CheckpointError as error:
-        told(error)
-        assert not made.exists()
+        check_message(error)
+        assert not imported.exists()
     else:
-        check_checkpoint(made)
+        check_checkpoint(imported)
 
 
 def traces(chance: random.Random, folder: Path) -> None:
@@ -138,7 +138,7 @@ def traces(chance: random.Random, folder: Path) -> None:
     try:
         reading = read_trace_file(bytes(raw), name)
     except ValueError as error:
-        told(error)
+        check_message(error)
         return
     assert "/" not in reading.model
     assert explorer_data([reading.side], {}, [*reading.side.layers(range(2))])
@@ -166,5 +166,5 @@ def runs(chance: random.Random, folder: Path) -> None:
         (run.path / name).write_text(written, encoding="utf-8")
     last = spoil(chance, dict(line)) if spoilt == "metrics.jsonl" else json.dumps(line)
     (run.path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n{last}\n", encoding="utf-8")
-    found = read_run_info(run)
-    assert found is None or (isinstance(found.title, str) and isinstance(found.step, int))
+    info = read_run_info(run)
+    assert info is None or (isinstance(info.title, str) and isinstance(info.step, int))

@@ -33,11 +33,11 @@ def text(chance: random.Random) -> str:
     return "".join(chance.choices(BITS, k=chance.randint(0, 8)))
 
 
-def told(error: BaseException) -> None:
+def check_message(error: BaseException) -> None:
     """A refusal is a sentence that can be shown."""
-    shown = plain(as_sentence(error))
-    assert shown.strip(" ."), f"a refusal without a word: {error!r}"
-    assert "Traceback" not in shown
+    message = plain(as_sentence(error))
+    assert message.strip(" ."), f"a refusal without a word: {error!r}"
+    assert "Traceback" not in message
 
 
 def spoil(chance: random.Random, values: dict[str, Any]) -> str:
@@ -56,19 +56,19 @@ def spoil(chance: random.Random, values: dict[str, Any]) -> str:
 
 def filled(chance: random.Random, kind: Descriptor, ids: list[str]) -> Any:
     """A message of this kind with random fields, some with what they should hold."""
-    made = kind._concrete_class()
+    proto = kind._concrete_class()
     fields = [*kind.fields]
     for field in chance.sample(fields, chance.randint(0, len(fields))):
         for _ in range(chance.choice((1, 1, 3)) if field.is_repeated else 1):
-            put(chance, made, field, ids)
-    return made
+            put(chance, proto, field, ids)
+    return proto
 
 
-def put(chance: random.Random, made: Any, field: FieldDescriptor, ids: list[str]) -> None:
+def put(chance: random.Random, proto: Any, field: FieldDescriptor, ids: list[str]) -> None:
     """One value into one field."""
     if field.message_type is not None:
         value = filled(chance, field.message_type, ids)
-        target = getattr(made, field.name)
+        target = getattr(proto, field.name)
         target.add().CopyFrom(value) if field.is_repeated else target.CopyFrom(value)
         return
     numbers = (0, 1, -1, 2**31 - 1, 7)
@@ -80,8 +80,8 @@ def put(chance: random.Random, made: Any, field: FieldDescriptor, ids: list[str]
     if field.type == FieldDescriptor.TYPE_BYTES:
         value = chance.randbytes(chance.choice((0, 10, 1000)))
     with contextlib.suppress(ValueError):  # a negative number where there is none
-        getattr(made, field.name).append(value) if field.is_repeated else setattr(
-            made, field.name, value
+        getattr(proto, field.name).append(value) if field.is_repeated else setattr(
+            proto, field.name, value
         )
 
 

@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 
 from tests.attack.door import Attack, forked
-from tests.attack.training import STEPS, config, fresh, losses, sound, undisturbed, whole
-from tests.jobs.conftest import STANDIN, asked, still_jobs
+from tests.attack.training import STEPS, check_complete, config, fresh, losses, sound, undisturbed
+from tests.jobs.conftest import STANDIN, run_config, still_jobs
 from transformer.jobs import Jobs
 from transformer.jobs.folder import JobFolder
 from transformer.run_config import TrainingRun
@@ -36,18 +36,18 @@ def trainers(folder: Path) -> Iterator[Attack]:
     began = time.monotonic()
     forked(lambda: train_run(fresh(folder / "timed", config()).path), PATIENCE)
     length, finished = time.monotonic() - began, 0
-    path, asked = folder / "run", config()
+    path, run_config = folder / "run", config()
 
     def once(chance: random.Random) -> None:
         nonlocal finished
         try:
-            run = fresh(path, asked) if not path.exists() else JobFolder(path)
+            run = fresh(path, run_config) if not path.exists() else JobFolder(path)
             ended = forked(lambda: train_run(path), chance.uniform(0.02, 0.6) * length)
             assert not ended.error, ended.error
-            sound(run, asked)
+            sound(run, run_config)
             if not ended.late:
                 assert ended.value == "finished", (ended, run.state())
-                whole(run)
+                check_complete(run)
                 finished += 1
         except BaseException:
             shutil.rmtree(path, ignore_errors=True)  # the next one begins anew
@@ -99,8 +99,8 @@ def servers(folder: Path) -> Iterator[Attack]:
         if not name:
             name = looking.submit(config(LONG, save_every=10), "ann")
         if settle(name, chance.randint(1, LONG // 3)):
-            found = losses(looking.folder(name))
-            assert found == expected, "another loss than undisturbed"
+            losses_found = losses(looking.folder(name))
+            assert losses_found == expected, "another loss than undisturbed"
             finished, name = finished + 1, ""
             return
         victim = chance.choice(("worker", "worker", "server", "both"))
@@ -110,13 +110,13 @@ def servers(folder: Path) -> Iterator[Attack]:
         assert info.status in ("running", "queued", "failed", "finished"), info
         losses(looking.folder(name))
 
-    def told() -> str:
-        kills = ", ".join(f"{count} of {what}" for what, count in killed.items())
+    def summary() -> str:
+        kills = ", ".join(f"{count} of {victim}" for victim, count in killed.items())
         return f"kills: {kills}; {finished} runs of {LONG} steps finished, equal to the undisturbed"
 
-    yield Attack(once, told)
-    for one in apps:
-        one.close()
+    yield Attack(once, summary)
+    for server in apps:
+        server.close()
 
 
 class App:
@@ -128,18 +128,18 @@ class App:
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def submit(self, asked: TrainingRun, owner: str) -> str:
+    def submit(self, run_config: TrainingRun, owner: str) -> str:
         """Put a run in line through this server; its name."""
         assert self.process.stdin
         assert self.process.stdout
-        self.process.stdin.write(json.dumps([asked.to_dict(), owner]) + "\n")
+        self.process.stdin.write(json.dumps([run_config.to_dict(), owner]) + "\n")
         self.process.stdin.flush()
         return self.process.stdout.readline().strip()
 
     def kill(self, victim: str) -> None:
         """`kill -9` of the "server", its "worker" or "both"; waits until they are gone."""
         children = psutil.Process(self.process.pid).children()
-        gone = []
+        killed = []
         if victim in ("server", "both"):
             self.process.kill()
             self.process.wait()
@@ -149,10 +149,10 @@ class App:
                     os.kill(child.pid, signal.SIGKILL)
                 except ProcessLookupError:
                     continue
-                gone.append(child)
+                killed.append(child)
         # A worker whose server is gone saves, gives its run back and ends by itself.
-        _, left = psutil.wait_procs(gone if victim == "worker" else children, PATIENCE)
-        assert not left, f"still there after {PATIENCE} s: {left}"
+        _, survivors = psutil.wait_procs(killed if victim == "worker" else children, PATIENCE)
+        assert not survivors, f"still there after {PATIENCE} s: {survivors}"
         if victim != "worker":
             self._pipes()
 
@@ -177,26 +177,26 @@ def two_servers(folder: Path) -> Iterator[Attack]:
 
     def once(chance: random.Random) -> None:
         nonlocal trained, kills
-        wanted: dict[str, int] = {}
+        expected_steps: dict[str, int] = {}
         for number in range(chance.randint(2, 8)):
             steps = chance.choice((1, 5, 30))
-            config = asked(steps=steps, nap=chance.choice((0.0, 0.01)), title=f"run {number}")
+            config = run_config(steps=steps, nap=chance.choice((0.0, 0.01)), title=f"run {number}")
             name = apps[number % 2].submit(config, f"visitor {number}")
             assert name, "it was not put in line"
-            wanted[name] = steps
+            expected_steps[name] = steps
         killed = chance.random() < 0.2
         if killed:
             time.sleep(chance.random())
-            which = chance.randrange(2)
-            apps[which].kill(chance.choice(("server", "worker", "both")))
+            index = chance.randrange(2)
+            apps[index].kill(chance.choice(("server", "worker", "both")))
             kills += 1
-            if apps[which].process.poll() is not None:
-                apps[which] = App(root, STANDIN)
-        for number, (name, steps) in enumerate(wanted.items()):
+            if apps[index].process.poll() is not None:
+                apps[index] = App(root, STANDIN)
+        for number, (name, steps) in enumerate(expected_steps.items()):
             ended(looking, name, f"visitor {number}", killed)
             folder = looking.folder(name)
-            taken = [line["step"] for line in folder.metrics()]
-            assert taken == [*range(1, steps + 1)], f"steps missing or doubled: {taken}"
+            steps_taken = [line["step"] for line in folder.metrics()]
+            assert steps_taken == [*range(1, steps + 1)], f"steps missing or doubled: {steps_taken}"
             starts = (folder.path / "starts.txt").read_text().split()
             assert killed or len(starts) == 1, f"{name} was begun {len(starts)} times"
             looking.delete(name, f"visitor {number}")

@@ -40,14 +40,14 @@ def opened(folder: Path) -> Iterator[Attack]:
     }
     ends = {"enough": 0, "too little": 0}
 
-    def a_command(room: int, name: str) -> None:
+    def a_command(free_bytes: int, name: str) -> None:
         stdin = (folder / "many.txt").read_bytes() if name == "translate" else b""
-        note(forked(lambda: typed(words[name], stdin, folder), PATIENCE, room))
+        note(forked(lambda: typed(words[name], stdin, folder), PATIENCE, free_bytes))
 
-    def a_run(room: int) -> None:
+    def a_run(free_bytes: int) -> None:
         run = fresh(folder / "run", config(3, **small))
         try:
-            ended = forked(lambda: train_run(run.path), PATIENCE, room)
+            ended = forked(lambda: train_run(run.path), PATIENCE, free_bytes)
             if ended.value == "failed":
                 assert "out of memory" in run.state()["reason"], run.state()
                 ends["too little"] += 1
@@ -57,18 +57,21 @@ def opened(folder: Path) -> Iterator[Attack]:
         finally:
             shutil.rmtree(run.path)
 
-    def a_pass(room: int) -> None:
-        made = folder / "pass"
-        made.mkdir()
+    def a_pass(free_bytes: int) -> None:
+        result_folder = folder / "pass"
+        result_folder.mkdir()
         try:
             ask = {"checkpoint": str(folder / "tiny"), "hash": "", "what": "heads", "options": {}}
-            write_json(made / REQUEST, {**ask, "corpus": corpus.to_dict()})
-            note(forked(lambda: run_function(made, hungry), PATIENCE, room))
-            result, failed = read_or_empty(made / RESULT), read_or_empty(made / FAILED)
+            write_json(result_folder / REQUEST, {**ask, "corpus": corpus.to_dict()})
+            note(forked(lambda: run_function(result_folder, hungry), PATIENCE, free_bytes))
+            result, failed = (
+                read_or_empty(result_folder / RESULT),
+                read_or_empty(result_folder / FAILED),
+            )
             assert result or failed.get("reason"), "neither a result nor a reason"
             ends["too little"] += bool(failed)
         finally:
-            shutil.rmtree(made)
+            shutil.rmtree(result_folder)
 
     def note(ended: Ended) -> None:
         assert not ended.error, ended.error
@@ -77,11 +80,11 @@ def opened(folder: Path) -> Iterator[Attack]:
         ends["enough"] += 1
 
     def once(chance: random.Random) -> None:
-        room = int(chance.choice((1e6, 1e7, 1e8)) * chance.random())
+        free_bytes = int(chance.choice((1e6, 1e7, 1e8)) * chance.random())
         uses: tuple[Callable[[], None], ...] = (
-            lambda: a_command(room, chance.choice([*words])),
-            lambda: a_run(room),
-            lambda: a_pass(room),
+            lambda: a_command(free_bytes, chance.choice([*words])),
+            lambda: a_run(free_bytes),
+            lambda: a_pass(free_bytes),
         )
         chance.choice(uses)()
 

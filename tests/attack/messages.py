@@ -31,7 +31,7 @@ from transformer.ui.shell.visitor import COOKIE, new_id
 
 LONGEST = 5.0  # seconds that anybody else may be kept waiting
 EVERY = 25  # inputs between two looks whether the run goes on
-WAYS = ("/_stcore/stream", "/_stcore/x", "/", PATH, f"/x{PATH}")
+ENDPOINTS = ("/_stcore/stream", "/_stcore/x", "/", PATH, f"/x{PATH}")
 PATHS = (
     *("/_stcore/upload_file/x/y", "/_stcore/upload_file/../../x", "/media/../../etc/passwd"),
     *("/_stcore/host-config", "/_stcore/metrics", "/component/x/../../../etc/passwd"),
@@ -49,11 +49,11 @@ def opened(folder: Path) -> Iterator[Attack]:
     run = looking.submit(config(10**8, save_every=10**6), "somebody")
     log = folder / "server.log"
     with served(folder / "checkpoints", log=log, HEADS_UP_RUNS=str(root)) as (address, process):
-        ids = {page: known(address, page) for page in ("train", "translate", "attention")}
-        beside = Visitor(address, log)
+        ids = {page: widget_ids(address, page) for page in ("train", "translate", "attention")}
+        bystander = Visitor(address, log)
         server = Server(address, process.pid, looking, run)
         server.goes_on()
-        beside.start()
+        bystander.start()
         tried = 0
 
         def once(chance: random.Random) -> None:
@@ -65,26 +65,26 @@ def opened(folder: Path) -> Iterator[Attack]:
             assert process.poll() is None, "the server has ended"
             if tried % EVERY == 0:
                 server.goes_on()
-                beside.is_well()
+                bystander.is_well()
 
-        def told() -> str:
+        def summary() -> str:
             return (
-                f"a visitor's {beside.visits} visits beside it: the longest wait "
-                f"{beside.longest:.2f} s"
+                f"a visitor's {bystander.visits} visits beside it: the longest wait "
+                f"{bystander.longest:.2f} s"
             )
 
-        yield Attack(once, told)
-        beside.end()
+        yield Attack(once, summary)
+        bystander.end()
         server.goes_on()
-        beside.is_well()
+        bystander.is_well()
     server.has_ended()
 
 
-def known(address: str, page: str) -> list[str]:
+def widget_ids(address: str, page: str) -> list[str]:
     """The ids of a page's widgets; the train page starts the workers."""
     with Session(address, page) as session:
-        found = [getattr(widget, "id", "") for widget in session.elements.values()]
-    return [id for id in found if isinstance(id, str) and id]
+        ids = [getattr(widget, "id", "") for widget in session.elements.values()]
+    return [id for id in ids if isinstance(id, str) and id]
 
 
 class Server:
@@ -93,27 +93,31 @@ class Server:
     def __init__(self, address: str, pid: int, looking: Jobs, run: str) -> None:
         self.address, self._looking, self._run = address, looking, run
         self._process = psutil.Process(pid)
-        self._workers = self._found()
+        self._workers = self._worker_pids()
 
-    def _found(self) -> set[int]:
+    def _worker_pids(self) -> set[int]:
         deadline = time.monotonic() + 60
         while True:
             children = self._process.children()
-            found = {one.pid for one in children if "transformer.jobs.worker" in one.cmdline()}
-            if found or time.monotonic() > deadline:
-                return found
+            workers = {
+                process.pid
+                for process in children
+                if "transformer.jobs.worker" in process.cmdline()
+            }
+            if workers or time.monotonic() > deadline:
+                return workers
             time.sleep(0.1)
 
     def has_ended(self) -> None:
         """Wait for its workers, which save when it is gone."""
         workers = [psutil.Process(pid) for pid in self._workers if psutil.pid_exists(pid)]
-        _, left = psutil.wait_procs(workers, 60)
-        assert not left, f"still there after the server: {left}"
+        _, survivors = psutil.wait_procs(workers, 60)
+        assert not survivors, f"still there after the server: {survivors}"
 
     def goes_on(self) -> None:
         """Raises AssertionError unless the same worker takes further steps of the run."""
         assert self._workers, "the server has no worker"
-        assert self._found() == self._workers, "the worker was replaced"
+        assert self._worker_pids() == self._workers, "the worker was replaced"
         folder = self._looking.folder(self._run)
         before = folder.last_step()
         wait_for(
@@ -152,10 +156,10 @@ class Visitor:
             try:
                 self._visit(pages[self.visits % len(pages)])
             except Exception as error:
-                said = self._log.read_text(errors="replace")
-                at = said.rfind("compilation error")
-                said = said[at if at >= 0 else max(0, len(said) - 1200) :][:1200]
-                self.wrong = self.wrong or f"{type(error).__name__}: {error}\n{said}"
+                log_text = self._log.read_text(errors="replace")
+                at = log_text.rfind("compilation error")
+                log_text = log_text[at if at >= 0 else max(0, len(log_text) - 1200) :][:1200]
+                self.wrong = self.wrong or f"{type(error).__name__}: {error}\n{log_text}"
             self.longest = max(self.longest, time.monotonic() - began)
             self.visits += 1
 
@@ -179,7 +183,7 @@ def send(chance: random.Random, address: str, ids: Ids) -> None:
 
 def knock(chance: random.Random, address: str, ids: Ids) -> None:
     """A handshake with other people's session ids, tokens, origins and hosts."""
-    url = address.replace("http", "ws", 1) + chance.choice(WAYS)
+    url = address.replace("http", "ws", 1) + chance.choice(ENDPOINTS)
     odd = chance.choice(("x", "0" * 5000, "null", "https://evil.example", "a.b.c"))
     protocols: Any = [chance.choice(("streamlit", "x")), "PLACEHOLDER_AUTH_TOKEN", "0" * 36]
     cookie = f"{COOKIE}={chance.choice((odd, new_id()))}"

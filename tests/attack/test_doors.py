@@ -16,6 +16,6 @@ SIMPLE = {"texts", "links", "checkpoints", "classes", "folders of others", "trac
 def test_nothing_gets_in_and_nothing_is_lost(name: str) -> None:
     if name not in SIMPLE and not sys.platform.startswith("linux"):
         pytest.skip("needs fork, limits of resources and kill -9 as Linux has them")
-    found = attacked(DOORS[name], seed=0, seconds=SECONDS, most=DOORS[name].rounds)
-    assert not found.wrong, "\n".join(f"seed {seed}: {wrong}" for seed, wrong in found.wrong)
-    assert found.tried
+    figures = attacked(DOORS[name], seed=0, seconds=SECONDS, max_rounds=DOORS[name].rounds)
+    assert not figures.wrong, "\n".join(f"seed {seed}: {wrong}" for seed, wrong in figures.wrong)
+    assert figures.tried

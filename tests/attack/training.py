@@ -26,16 +26,23 @@ STEPS = 24
 def config(steps: int = STEPS, **settings: Any) -> TrainingRun:
     """A run of a model of a few thousand weights, saved at every third step."""
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "batch_tokens": 256}
-    wanted = {**shape, "steps": steps, "save_every": 3, "average": 2, "cooldown": 0.0, **settings}
+    settings_ = {
+        **shape,
+        "steps": steps,
+        "save_every": 3,
+        "average": 2,
+        "cooldown": 0.0,
+        **settings,
+    }
     options = {"n_train": 200, "n_valid": 10}
-    return make_run_config("copy", settings=wanted, options=options, device="cpu")
+    return make_run_config("copy", settings=settings_, options=options, device="cpu")
 
 
-def fresh(path: Path, asked: TrainingRun) -> JobFolder:
+def fresh(path: Path, run_config: TrainingRun) -> JobFolder:
     """A run folder that waits to be trained."""
     path.mkdir(parents=True)
     run = JobFolder(path)
-    run.write_config(asked)
+    run.write_config(run_config)
     return run
 
 
@@ -56,10 +63,10 @@ def undisturbed(steps: int) -> tuple[list[float], bytes]:
         return losses(run), (run.checkpoint_path / "model.safetensors").read_bytes()
 
 
-def sound(run: JobFolder, asked: TrainingRun) -> None:
+def sound(run: JobFolder, run_config: TrainingRun) -> None:
     """A run that somebody was in the middle of: nothing half written, nothing gone."""
-    found = run.config()
-    assert replace(found, owner="", created=0.0) == asked
+    config_read = run.config()
+    assert replace(config_read, owner="", created=0.0) == run_config
     trained = len(losses(run))
     saved = run.saved_step()
     assert not run.resume_path.exists() or saved > 0, "the save cannot be read"
@@ -71,23 +78,23 @@ def sound(run: JobFolder, asked: TrainingRun) -> None:
         load_checkpoint(run.checkpoint_path)
 
 
-def whole(run: JobFolder, steps: int = STEPS) -> None:
+def check_complete(run: JobFolder, steps: int = STEPS) -> None:
     """A finished run, the same as if nobody had disturbed it."""
     expected, weights = undisturbed(steps)
-    found = losses(run)
-    both = enumerate(zip(found, expected, strict=False), 1)
-    first = next((step for step, (one, other) in both if one != other), -1)
-    assert found == expected, f"another loss than undisturbed from step {first}"
+    losses_found = losses(run)
+    pairs = enumerate(zip(losses_found, expected, strict=False), 1)
+    first = next((step for step, (actual, expected_loss) in pairs if actual != expected_loss), -1)
+    assert losses_found == expected, f"another loss than undisturbed from step {first}"
     assert (run.checkpoint_path / "model.safetensors").read_bytes() == weights
-    left = [path.name for path in run.path.rglob(".*tmp*")]
-    assert not left, f"left half written: {left}"
+    leftovers = [path.name for path in run.path.rglob(".*tmp*")]
+    assert not leftovers, f"left half written: {leftovers}"
 
 
 def small_checkpoint(folder: Path) -> Path:
     """`tiny` in `folder`, which is a folder of checkpoints as the app wants it; its path."""
     pairs = [(pair.src, pair.tgt) for pair in TASKS["french"].pairs(200, seed=1)]
     vocabulary = Vocabulary.train(itertools.chain.from_iterable(pairs), 320)
-    made = folder / "tiny"
+    checkpoint = folder / "tiny"
     card = f"{front_matter(('en', 'fr'))}# A tiny model\n"
-    save_checkpoint(made, tiny(len(vocabulary)).eval(), vocabulary, card)
-    return made
+    save_checkpoint(checkpoint, tiny(len(vocabulary)).eval(), vocabulary, card)
+    return checkpoint

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from tests.attack.door import Attack, forked
-from tests.attack.hostile import BITS, VALUES, spoil, text, told
+from tests.attack.hostile import BITS, VALUES, check_message, spoil, text
 from tests.attack.training import small_checkpoint
 from tests.leaks import changes, model_state
 from transformer import Hooks, Trace, Translator
@@ -78,8 +78,8 @@ def commands(folder: Path) -> Iterator[Attack]:
     paths = [str(folder / "pairs.tsv"), str(folder / "noise.tsv"), str(checkpoint), str(spoilt)]
 
     def value(chance: random.Random) -> str:
-        known = chance.choice((NUMBERS, NUMBERS, WORDS, paths, BITS))
-        return chance.choice(known).replace("\0", "0")  # no argument can hold it
+        candidates = chance.choice((NUMBERS, NUMBERS, WORDS, paths, BITS))
+        return chance.choice(candidates).replace("\0", "0")  # no argument can hold it
 
     def once(chance: random.Random) -> None:
         command = chance.choice([*OPTIONS])
@@ -90,10 +90,10 @@ def commands(folder: Path) -> Iterator[Attack]:
             words[chance.randrange(len(words))] = value(chance)
         stdin = chance.choice((b"", b"I sleep .\n", chance.randbytes(50), b"a" * 10**6, b"\n\n"))
         ended = forked(lambda: typed(words, stdin, folder), PATIENCE, MEMORY)
-        shown = [word if len(word) < 60 else f"{word[:60]}…" for word in words]
-        assert not ended.late, f"no end after {PATIENCE} s: {shown}"
-        assert ended.code == 0, f"ended by {ended.code}: {shown}"
-        assert not ended.error, f"{shown}: {ended.error[-1500:]}"
+        shown_words = [word if len(word) < 60 else f"{word[:60]}…" for word in words]
+        assert not ended.late, f"no end after {PATIENCE} s: {shown_words}"
+        assert ended.code == 0, f"ended by {ended.code}: {shown_words}"
+        assert not ended.error, f"{shown_words}: {ended.error[-1500:]}"
 
     yield Attack(once)
 
@@ -128,15 +128,17 @@ def typed(words: list[str], stdin: bytes, folder: Path) -> None:
             status = int(stop.code or 0)
         out.flush()
         err.flush()
-    said = err.buffer.getvalue().decode()  # type: ignore[attr-defined]
-    assert "Traceback" not in said, said
-    assert not any(ord(sign) < 32 and sign not in "\t\n\r" for sign in said), f"escapes: {said!r}"
+    output = err.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert "Traceback" not in output, output
+    assert not any(ord(sign) < 32 and sign not in "\t\n\r" for sign in output), (
+        f"escapes: {output!r}"
+    )
     if status == 1:
-        last = [line for line in said.splitlines() if line.startswith("error: ")]
-        assert len(last) == 1, said
-        assert said.rstrip().splitlines()[-1] == last[0], f"more than one line: {said}"
+        last = [line for line in output.splitlines() if line.startswith("error: ")]
+        assert len(last) == 1, output
+        assert output.rstrip().splitlines()[-1] == last[0], f"more than one line: {output}"
         assert len(last[0]) < 2000, f"{len(last[0]):,} characters: {last[0][:300]}"
-        told(ValueError(last[0].removeprefix("error: ")))
+        check_message(ValueError(last[0].removeprefix("error: ")))
     else:
         assert status in (0, 2), status
 
@@ -146,14 +148,14 @@ def calls(folder: Path) -> Iterator[Attack]:
     """`Translator` and `Trace` with values of other types and sizes: ValueError or TypeError, and
     KeyError of a site that is not there; the model stays as it was."""
     translator = Translator.load(small_checkpoint(folder), "cpu")
-    whole, before = translator.trace("I sleep ."), model_state(translator.model)
-    whole.save_npz(folder / "whole.npz")
+    trace, before = translator.trace("I sleep ."), model_state(translator.model)
+    trace.save_npz(folder / "whole.npz")
 
     def once(chance: random.Random) -> None:
         try:
-            use(chance, translator, whole, folder)
+            use(chance, translator, trace, folder)
         except (ValueError, TypeError, KeyError, FileNotFoundError) as error:
-            told(error)
+            check_message(error)
 
     yield Attack(once)
     assert not changes(before, model_state(translator.model))
@@ -172,20 +174,20 @@ def use(chance: random.Random, translator: Translator, trace: Trace, folder: Pat
     if chance.random() < 0.6:
         names = ("method", "beam_size", "length_penalty", "temperature", "top_k", "top_p", "seed")
         options[chance.choice((*names, "max_len", "candidates", "target", "prefix"))] = some
-    given: Any = chance.choice(("I sleep .", "I sleep .", value(chance)))
+    argument: Any = chance.choice(("I sleep .", "I sleep .", value(chance)))
     site = chance.choice(trace.names)
     hooked: Any = {chance.choice((site, "nowhere", some)): chance.choice((lambda *_: some, some))}
     number: Any = chance.choice((0, 0, some))
     kind: Any = chance.choice(("cross", "encoder", some))
     uses: tuple[Callable[[], object], ...] = (
-        lambda: translator.translate(given, **options),
-        lambda: translator.translate_batch([given, "I see ."], **options),
+        lambda: translator.translate(argument, **options),
+        lambda: translator.translate_batch([argument, "I see ."], **options),
         lambda: translator.translate_batch(some, **options),
-        lambda: translator.trace(given, **options),
+        lambda: translator.trace(argument, **options),
         lambda: translator.trace("I sleep .", names=some, max_len=3),
         lambda: translator.translate("I sleep .", hooks=Hooks(hooked), max_len=3),
         lambda: patching_sweep(
-            translator, given, "I see .", targets=chance.choice((None, ("I .", "We ."), some))
+            translator, argument, "I see .", targets=chance.choice((None, ("I .", "We ."), some))
         ),
         lambda: trace.weights(kind, number),
         lambda: trace.labels(kind),
@@ -207,6 +209,6 @@ def spoilt(chance: random.Random, folder: Path) -> Path:
     raw = bytearray((folder / "whole.npz").read_bytes())
     for _ in range(chance.randint(0, 4)):
         raw[chance.randrange(len(raw))] = chance.randrange(256)
-    made = folder / "spoilt.npz"
-    made.write_bytes(raw[: chance.choice((len(raw), len(raw), chance.randrange(len(raw))))])
-    return made
+    trace_file = folder / "spoilt.npz"
+    trace_file.write_bytes(raw[: chance.choice((len(raw), len(raw), chance.randrange(len(raw))))])
+    return trace_file

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.attack.door import Attack
-from tests.attack.hostile import BITS, text, told
+from tests.attack.hostile import BITS, check_message, text
 from tests.jobs.conftest import still_jobs
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import Jobs
@@ -22,7 +22,7 @@ from transformer.ui.pages.training.own_pairs import parse_own_pairs, tsv
 from transformer.ui.services.uploads import decode_text
 from transformer.ui.widgets.corpus import MAX_UPLOAD_BYTES, corpus_of_upload
 
-MOST = 100_000  # bytes of pairs: what the limit is does not matter here
+MAX_PAIR_BYTES = 100_000  # bytes of pairs: what the limit is does not matter here
 PATIENCE = 5.0  # seconds of a processor that one use of a file may take
 NAMES = ("../../x", "/etc/passwd", "pairs.tsv", "config.json", "lock", "a\0b", "CON", ".hidden")
 ENCODINGS = ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252", "utf-7")
@@ -72,22 +72,24 @@ def opened(folder: Path) -> Iterator[Attack]:
             lambda: measured(Corpus.read(path, chance.choice((None, path)))),
             lambda: [*read_pairs(path)],
             lambda: [*read_pairs(path, path)],
-            lambda: jobs.submit(make_run_config(), "ann", {PAIRS_FILE: raw[:MOST], name: raw[:99]}),
+            lambda: jobs.submit(
+                make_run_config(), "ann", {PAIRS_FILE: raw[:MAX_PAIR_BYTES], name: raw[:99]}
+            ),
         )
         for use in uses:
             began = time.process_time()
             try:
                 use()
             except ValueError as error:
-                told(error)
+                check_message(error)
             spent = time.process_time() - began
             longest = max(longest, spent)
             assert spent < PATIENCE, f"a file of {len(raw):,} bytes took {spent:.1f} s"
         for info in jobs.runs():
             assert info.status == "queued"
             jobs.delete(info.name, "ann")
-        there = {path.name for path in folder.iterdir()} | {p.name for p in folder.parent.iterdir()}
-        assert there <= {"runs", "brought", "brought.gz", *before}, f"a file got out: {there}"
+        files = {path.name for path in folder.iterdir()} | {p.name for p in folder.parent.iterdir()}
+        assert files <= {"runs", "brought", "brought.gz", *before}, f"a file got out: {files}"
 
     before = {path.name for path in folder.parent.iterdir()}
     yield Attack(once, lambda: f"at most {longest:.1f} s for one file")
@@ -96,13 +98,13 @@ def opened(folder: Path) -> Iterator[Attack]:
 
 def train(jobs: Jobs, raw: bytes, name: str) -> None:
     """As the page does: read, estimated, put in line with the pairs as the run keeps them."""
-    assert MAX_UPLOAD_BYTES >= MOST
-    pairs = parse_own_pairs(decode_text(raw, name), name, MOST)
+    assert MAX_UPLOAD_BYTES >= MAX_PAIR_BYTES
+    pairs = parse_own_pairs(decode_text(raw, name), name, MAX_PAIR_BYTES)
     config = make_run_config()
     assert workload(config, pairs).n_src > 0
     run = jobs.submit(config, "ann", {PAIRS_FILE: tsv(pairs)})
-    kept = [*read_pairs(jobs.folder(run).path / PAIRS_FILE)]
-    assert len(kept) == len(pairs)
+    stored_pairs = [*read_pairs(jobs.folder(run).path / PAIRS_FILE)]
+    assert len(stored_pairs) == len(pairs)
 
 
 def measured(corpus: Corpus) -> None:

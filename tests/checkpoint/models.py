@@ -37,9 +37,9 @@ def edited(name: str, **values: Any) -> Spoil:
     """A file of JSON with these values; one that is `...` is left out."""
 
     def edit(folder: Path) -> None:
-        found = json.loads((folder / name).read_text("utf-8")) | values
-        kept = {key: value for key, value in found.items() if value is not ...}
-        (folder / name).write_text(json.dumps(kept), encoding="utf-8")
+        content = json.loads((folder / name).read_text("utf-8")) | values
+        remaining = {key: value for key, value in content.items() if value is not ...}
+        (folder / name).write_text(json.dumps(remaining), encoding="utf-8")
 
     return edit
 

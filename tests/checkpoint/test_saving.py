@@ -128,9 +128,9 @@ def test_another_model_is_not_overwritten(
     before = files(folder)
     with pytest.raises(CheckpointError, match=r"with d_model 16, not 32; d_ff 24, not 48: give"):
         save_checkpoint(folder, tiny(len(vocabulary), d_model=32, d_ff=48), vocabulary, "")
-    other = Vocabulary.train((target for _, target in pairs), len(vocabulary) - 30)
+    other_vocabulary = Vocabulary.train((target for _, target in pairs), len(vocabulary) - 30)
     with pytest.raises(CheckpointError, match=r"vocab_size 320, not 290; the vocabulary \w{12}, n"):
-        save_checkpoint(folder, tiny(len(other)), other, "")
+        save_checkpoint(folder, tiny(len(other_vocabulary)), other_vocabulary, "")
     assert files(folder) == before
 
 
@@ -168,7 +168,7 @@ def test_a_reader_is_served_while_another_writes(folder: Path, vocabulary: Vocab
         for weight in version.parameters():
             weight.data.fill_(number + 1)
     save_checkpoint(folder, versions[0], vocabulary, "")
-    seen: set[float] = set()
+    values_read: set[float] = set()
     errors: list[Exception] = []
     done = threading.Event()
 
@@ -181,20 +181,20 @@ def test_a_reader_is_served_while_another_writes(folder: Path, vocabulary: Vocab
                 return
             values = {float(v) for weight in model.parameters() for v in weight.flatten()}
             assert len(values) == 1, values
-            seen.update(values)
+            values_read.update(values)
 
     reader = threading.Thread(target=read)
     reader.start()
     try:
         for number in range(200):
             save_checkpoint(folder, versions[number % 2], vocabulary, "")
-            if number > 20 and len(seen) == 2:
+            if number > 20 and len(values_read) == 2:
                 break
     finally:
         done.set()
         reader.join()
     assert errors == []
-    assert seen == {1.0, 2.0}
+    assert values_read == {1.0, 2.0}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no fork")

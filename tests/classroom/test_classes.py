@@ -46,7 +46,7 @@ def test_a_class_is_opened_joined_and_found_again(classes: Classes) -> None:
     typed = f" {opened.code[:3].lower()} - {opened.code[3:]}"
     assert classes.join(typed, "ann", name="Ann") is opened
     classes.join(opened.code, "bob")
-    assert [(one.visitor, one.label) for one in opened.members()] == [
+    assert [(member.visitor, member.label) for member in opened.members()] == [
         ("ann", "Ann"),
         ("bob", "Student 2"),
     ]
@@ -57,7 +57,7 @@ def test_a_class_is_opened_joined_and_found_again(classes: Classes) -> None:
     assert not opened.is_teacher("ann")
     assert opened.member("teacher") is None
     classes.join(opened.code, "ann", name="Anna")  # again, to change the name
-    assert [one.label for one in opened.members()] == ["Anna", "Student 2"]
+    assert [member.label for member in opened.members()] == ["Anna", "Student 2"]
     assert "ann'" not in repr(opened.members())  # the id is nobody's to see
 
 
@@ -75,22 +75,22 @@ def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
     classes.join(opened.code, "bob", name="Bob")
     classes.leave("bob")
     assert classes.class_of("bob") is None
-    assert [one.name for one in opened.members()] == ["Ann"]
+    assert [member.name for member in opened.members()] == ["Ann"]
     classes.leave("teacher")  # closes it instead
     assert classes.class_of("teacher") is opened
     opened.lead_to("attention", {"text": "A secret."})
     opened.answer("ann", "umbrella", 1)
-    heard: list[bool] = []
-    opened.listen("ann", heard.append, limit=3)
+    events: list[bool] = []
+    opened.listen("ann", events.append, limit=3)
     classes.end("ann")  # a student ends nothing
     assert not opened.ended
     classes.end("teacher")
     assert opened.ended
-    assert heard == [True, False]
+    assert events == [True, False]
     assert classes.class_of("ann") is classes.class_of("teacher") is None
     assert (opened.members(), opened.lead, opened.answers("umbrella")) == ((), None, {})
-    kept = str([vars(classes), vars(opened)])
-    assert not any(word in kept for word in ("ann", "Ann", "Curie", "secret", "umbrella"))
+    content = str([vars(classes), vars(opened)])
+    assert not any(word in content for word in ("ann", "Ann", "Curie", "secret", "umbrella"))
     with pytest.raises(ClassroomError, match="no class with this code"):
         classes.join(opened.code, "ann")
     with pytest.raises(ClassroomError, match="has ended"):
@@ -99,7 +99,7 @@ def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
 
 def test_guesses_are_bounded_by_visitor_and_by_address(classes: Classes, clock: Clock) -> None:
     code = classes.open(TOKEN, "teacher").code
-    wrong = next(one for one in iter(new_code, "") if one != code)
+    wrong = next(code_ for code_ in iter(new_code, "") if code_ != code)
     for _ in range(20):
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, "eve", "E")
@@ -158,14 +158,14 @@ def test_classes_and_places_are_bounded(classes: Classes) -> None:
 
 
 def test_somebody_is_in_one_class_at_most(classes: Classes) -> None:
-    one, two = classes.open(TOKEN, "teacher"), classes.open(TOKEN, "colleague")
+    first, two = classes.open(TOKEN, "teacher"), classes.open(TOKEN, "colleague")
     with pytest.raises(ClassroomError, match="close that one first"):
         classes.open(TOKEN, "teacher")
     with pytest.raises(ClassroomError, match="close that one first"):
         classes.join(two.code, "teacher")
     with pytest.raises(ClassroomError, match="close that one first"):
-        classes.join(one.code, "teacher")
-    classes.join(one.code, "ann")
+        classes.join(first.code, "teacher")
+    classes.join(first.code, "ann")
     with pytest.raises(ClassroomError, match="leave that one first"):
         classes.join(two.code, "ann")
     with pytest.raises(ClassroomError, match="keeps no cookies"):

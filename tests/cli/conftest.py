@@ -25,12 +25,12 @@ class Result(NamedTuple):
 Shell = Callable[..., Result]
 
 
-def refused(said: Result, says: str) -> None:
+def refused(result: Result, says: str) -> None:
     """With one sentence, and nothing else."""
-    assert (said.status, said.out) == (1, "")
-    assert said.err.startswith("error: ")
-    assert says in said.err
-    assert said.err.count("\n") == 1
+    assert (result.status, result.out) == (1, "")
+    assert result.err.startswith("error: ")
+    assert says in result.err
+    assert result.err.count("\n") == 1
 
 
 @pytest.fixture(scope="session")

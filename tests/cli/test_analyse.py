@@ -42,33 +42,37 @@ def rows(text: str) -> list[dict[str, str]]:
 def test_heads_as_csv_are_the_functions_figures(
     shell: Shell, checkpoint: Path, corpus: Path
 ) -> None:
-    said = shell("analyse", checkpoint, "--corpus", corpus, "--device", "cpu")
-    assert (said.status, said.err) == (0, "")
+    result = shell("analyse", checkpoint, "--corpus", corpus, "--device", "cpu")
+    assert (result.status, result.err) == (0, "")
     table = measure_heads(Translator.load(checkpoint, "cpu"), Corpus.read(corpus)).table()
-    found = rows(said.out)
-    assert len(found) == len(table)
-    for line, (_, wanted) in zip(found, table.iterrows(), strict=True):
-        assert (line["kind"], int(line["layer"])) == (wanted["kind"], wanted["layer"])
-        assert float(line["entropy"]) == pytest.approx(wanted["entropy"], rel=1e-5)
+    lines = rows(result.out)
+    assert len(lines) == len(table)
+    for line, (_, expected) in zip(lines, table.iterrows(), strict=True):
+        assert (line["kind"], int(line["layer"])) == (expected["kind"], expected["layer"])
+        assert float(line["entropy"]) == pytest.approx(expected["entropy"], rel=1e-5)
         assert line["aligned"] == "" or line["kind"] == "cross"
 
 
-@pytest.mark.parametrize("what", REPORTS)
-def test_everything_as_json(shell: Shell, checkpoint: Path, corpus: Path, what: str) -> None:
-    said = shell("analyse", checkpoint, "--what", what, "--corpus", corpus, "--json")
-    assert said.status == 0
-    found = json.loads(said.out)
-    assert found["what"] == what
-    assert found["corpus"] == {"name": "mine.tsv", "hash": Corpus.read(corpus).hash, "sentences": 2}
-    again = rows(shell("analyse", checkpoint, "--what", what, "--corpus", corpus).out)
-    assert [set(line) for line in found["table"]] == [set(line) for line in again]
+@pytest.mark.parametrize("report_name", REPORTS)
+def test_everything_as_json(shell: Shell, checkpoint: Path, corpus: Path, report_name: str) -> None:
+    result = shell("analyse", checkpoint, "--what", report_name, "--corpus", corpus, "--json")
+    assert result.status == 0
+    content = json.loads(result.out)
+    assert content["what"] == report_name
+    assert content["corpus"] == {
+        "name": "mine.tsv",
+        "hash": Corpus.read(corpus).hash,
+        "sentences": 2,
+    }
+    table_rows = rows(shell("analyse", checkpoint, "--what", report_name, "--corpus", corpus).out)
+    assert [set(line) for line in content["table"]] == [set(line) for line in table_rows]
 
 
 def test_heads_that_are_off_together(shell: Shell, checkpoint: Path, corpus: Path) -> None:
-    said = shell(
+    result = shell(
         "analyse", checkpoint, "--what", "without", "--corpus", corpus, "--heads", "c0,e1.2"
     )
-    (row,) = rows(said.out)
+    (row,) = rows(result.out)
     n_heads = Translator.load(checkpoint, "cpu").model.config.n_heads
     assert int(row["off"]) == n_heads + 1
     assert float(row["loss_change"]) != 0
@@ -79,8 +83,8 @@ def test_into_a_file_and_only_the_first_sentences(
 ) -> None:
     path = tmp_path / "board.json"
     words = ("--what", "alignment", "--corpus", corpus, "--json", "--sentences", 1)
-    said = shell("analyse", checkpoint, *words, "--output", path)
-    assert (said.status, said.out) == (0, "")
+    result = shell("analyse", checkpoint, *words, "--output", path)
+    assert (result.status, result.out) == (0, "")
     assert json.loads(path.read_text())["corpus"]["sentences"] == 1
     assert sorted(file.name for file in tmp_path.iterdir()) == ["board.json", "mine.tsv"]
     missing = tmp_path / "out/board.json"
@@ -89,9 +93,9 @@ def test_into_a_file_and_only_the_first_sentences(
 
 def test_sentences_of_ours_by_their_name(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     words = ("--what", "alignment", "--corpus", "linked-fr", "--json", "--device", "cpu")
-    found = json.loads(shell("analyse", checkpoint, *words).out)
-    assert found["corpus"]["hash"] == Corpus.linked("fr").hash
-    assert found["counted"] == len(Corpus.linked("fr"))
+    content = json.loads(shell("analyse", checkpoint, *words).out)
+    assert content["corpus"]["hash"] == Corpus.linked("fr").hash
+    assert content["counted"] == len(Corpus.linked("fr"))
     refused(
         shell("analyse", checkpoint, *words, "--links", tmp_path), "--links needs the --corpus, a"
     )
@@ -102,8 +106,8 @@ def test_links_of_their_own_file(shell: Shell, checkpoint: Path, tmp_path: Path)
     (tmp_path / "pairs").write_text("She paints.\tElle peint.\n")
     (tmp_path / "links").write_text("0-0 1-1\n")
     words = ("--what", "alignment", "--corpus", tmp_path / "pairs", "--links", tmp_path / "links")
-    said = shell("analyse", checkpoint, *words)
-    chance = next(line for line in rows(said.out) if line["aligner"] == "chance")
+    result = shell("analyse", checkpoint, *words)
+    chance = next(line for line in rows(result.out) if line["aligner"] == "chance")
     assert float(chance["aer"]) == pytest.approx(1 - 2 * (0.5 + 0.5) / 4)
 
 
@@ -127,18 +131,18 @@ def test_refusals_are_one_sentence(
 ) -> None:
     (tmp_path / "PLAIN").write_text("She paints.\n")
     (tmp_path / "BLANK").write_text("She paints.\n\nShe sells.\n")
-    given = [tmp_path / word if word in ("PLAIN", "BLANK") else word for word in words]
-    refused(shell("analyse", checkpoint, *given), says)
+    arguments = [tmp_path / word if word in ("PLAIN", "BLANK") else word for word in words]
+    refused(shell("analyse", checkpoint, *arguments), says)
 
 
 def test_a_long_call_says_how_far_it_is_and_what_is_left(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A log gets a line every half minute; of 128 s in all there are left 128 less those passed."""
-    now = 0.0
-    with progress_bar(lambda: now) as progress:
+    time = 0.0
+    with progress_bar(lambda: time) as progress:
         for second in range(128):
-            now = float(second)
+            time = float(second)
             progress(second / 128, "measuring")
     out, err = capsys.readouterr()
     assert out == ""
@@ -154,28 +158,30 @@ def test_a_terminal_gets_a_bar_with_the_time_left(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    now = 0.0
-    with progress_bar(lambda: now) as progress:
+    clock = 0.0
+    with progress_bar(lambda: clock) as progress:
         progress(0.0, "translating")
-        now = 60.0
+        clock = 60.0
         progress(0.5, "measuring")
         time.sleep(0.15)  # tqdm draws ten times a second
         progress(0.5001, "measuring")
-    shown = capsys.readouterr().err
-    assert "measuring  50% |" in shown
-    assert shown.count("\n") == 1
-    assert ", 00:59 left" in shown or ", 01:00 left" in shown
+    output = capsys.readouterr().err
+    assert "measuring  50% |" in output
+    assert output.count("\n") == 1
+    assert ", 00:59 left" in output or ", 01:00 left" in output
 
 
 def test_findings_are_kept_beside_the_checkpoint_if_asked(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(checkpoint, tmp_path / "tiny"))
-    asked = ("analyse", folder, "--what", "findings", "--corpus", corpus, "--keep", "--json")
-    found = json.loads(shell(*asked).out)["findings"]
+    command = ("analyse", folder, "--what", "findings", "--corpus", corpus, "--keep", "--json")
+    content = json.loads(shell(*command).out)["findings"]
     read = load_findings(folder, checkpoint_hash(folder), FINDINGS)
-    assert [*read] == [one["finding"] for one in found] == [*FINDINGS]
-    assert [one.result["reason"] for one in read.values()] == [one["reason"] for one in found]
+    assert [*read] == [finding["finding"] for finding in content] == [*FINDINGS]
+    assert [finding.result["reason"] for finding in read.values()] == [
+        finding["reason"] for finding in content
+    ]
     refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")
 
 
@@ -183,28 +189,28 @@ def test_the_checkpoint_it_writes_is_what_the_function_learns(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     checkpoint = shutil.copytree(checkpoint, tmp_path / "en-de")
-    asked = ("--corpus", corpus, "--penalty", "1", "--steps", "30", "--device", "cpu")
-    said = shell("gates", checkpoint, tmp_path / "new", *asked, "--json")
-    assert (said.status, said.err) == (0, "")
+    command = ("--corpus", corpus, "--penalty", "1", "--steps", "30", "--device", "cpu")
+    result = shell("gates", checkpoint, tmp_path / "new", *command, "--json")
+    assert (result.status, result.err) == (0, "")
     translator = Translator.load(checkpoint, "cpu")
-    wanted = learn_gates(translator, Corpus.read(corpus), penalty=1.0, steps=30)
-    gates = [line["gate"] for line in json.loads(said.out)]
-    assert gates == pytest.approx(wanted.gates)
+    expected = learn_gates(translator, Corpus.read(corpus), penalty=1.0, steps=30)
+    gates = [line["gate"] for line in json.loads(result.out)]
+    assert gates == pytest.approx(expected.gates)
     new = Translator.load(tmp_path / "new", "cpu").model.state_dict()
-    for name, weight in wanted.translator.model.state_dict().items():
+    for name, weight in expected.translator.model.state_dict().items():
         torch.testing.assert_close(new[name], weight)
     card = (tmp_path / "new" / "README.md").read_text()
-    assert f"{len(wanted.survivors)} of {len(wanted.heads)} heads stay" in card
+    assert f"{len(expected.survivors)} of {len(expected.heads)} heads stay" in card
     assert load_languages(tmp_path / "new") == ("en", "de")
 
 
 def test_rounded_gates_over_sentences_of_ours(
     shell: Shell, checkpoint: Path, tmp_path: Path
 ) -> None:
-    asked = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
-    said = shell("gates", checkpoint, tmp_path / "new", *asked)
-    assert (said.status, said.err) == (0, "")
-    assert {line["gate"] for line in json.loads(said.out)} <= {0.0, 1.0}
+    command = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
+    result = shell("gates", checkpoint, tmp_path / "new", *command)
+    assert (result.status, result.err) == (0, "")
+    assert {line["gate"] for line in json.loads(result.out)} <= {0.0, 1.0}
     card = (tmp_path / "new" / "README.md").read_text()
     assert "3 steps over 70 sentences" in card
     assert "rounded to 0 or 1" in card

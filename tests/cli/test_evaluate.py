@@ -18,26 +18,26 @@ def test_scores_are_sacrebleus(
 ) -> None:
     """With a second reference for one sentence, equal to what is said: BLEU by another door."""
     translator = Translator.load(checkpoint, "cpu")
-    said = [translator.translate(source, max_len=8).text for source, _ in pairs[:6]]
+    hypotheses = [translator.translate(source, max_len=8).text for source, _ in pairs[:6]]
     path = tmp_path / "test.tsv.gz"
     lines = [f"{source}\t{target}" for source, target in pairs[:6]]
-    lines.append(f"{pairs[0][0]}\t{said[0] or 'rien'}")
+    lines.append(f"{pairs[0][0]}\t{hypotheses[0] or 'rien'}")
     with gzip.open(path, "wt", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
-    kept = tmp_path / "said.txt"
-    words = ("--method", "greedy", "--max-len", 8, "--json", "--batch", 4, "--output", kept)
-    found = shell("evaluate", checkpoint, path, *words)
-    assert found.status == 0
-    scores = json.loads(found.out)
+    output_file = tmp_path / "said.txt"
+    words = ("--method", "greedy", "--max-len", 8, "--json", "--batch", 4, "--output", output_file)
+    result = shell("evaluate", checkpoint, path, *words)
+    assert result.status == 0
+    scores = json.loads(result.out)
     first = [target for _, target in pairs[:6]]
-    second: list[str | None] = [said[0] or "rien", *[None] * 5]
-    bleu = sacrebleu.corpus_bleu(said, [first, second])  # type: ignore[list-item]
+    second: list[str | None] = [hypotheses[0] or "rien", *[None] * 5]
+    bleu = sacrebleu.corpus_bleu(hypotheses, [first, second])  # type: ignore[list-item]
     assert scores["bleu"] == pytest.approx(bleu.score)
-    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(said, [first, second]).score)  # type: ignore[list-item]
+    assert scores["chrf"] == pytest.approx(sacrebleu.corpus_chrf(hypotheses, [first, second]).score)  # type: ignore[list-item]
     assert "nrefs:var" in scores["bleu_signature"]
     assert "version:" in scores["chrf_signature"]
     assert (scores["sentences"], scores["references"]) == (6, 7)
-    assert kept.read_text("utf-8").split("\n")[:-1] == said
+    assert output_file.read_text("utf-8").split("\n")[:-1] == hypotheses
 
 
 def test_says_it_in_words_and_searches_with_a_beam(
@@ -45,10 +45,10 @@ def test_says_it_in_words_and_searches_with_a_beam(
 ) -> None:
     (tmp_path / "a.en").write_text("She paints.\nShe sells.\n")
     (tmp_path / "a.fr").write_text("Elle peint.\nElle vend.\n")
-    said = shell("evaluate", checkpoint, tmp_path / "a.en", tmp_path / "a.fr", "--max-len", 4)
-    assert said.status == 0
-    assert said.out.startswith("BLEU ")
-    assert "2 sentences, 2 references, {'beam_size': 4" in said.out
+    result = shell("evaluate", checkpoint, tmp_path / "a.en", tmp_path / "a.fr", "--max-len", 4)
+    assert result.status == 0
+    assert result.out.startswith("BLEU ")
+    assert "2 sentences, 2 references, {'beam_size': 4" in result.out
 
 
 @pytest.mark.parametrize(
@@ -66,9 +66,9 @@ def test_refuses_a_wrong_file(
 ) -> None:
     path = tmp_path / "wrong.tsv"
     path.write_bytes(content)
-    said = shell("evaluate", checkpoint, path)
-    refused(said, says)
-    assert str(path) in said.err
+    result = shell("evaluate", checkpoint, path)
+    refused(result, says)
+    assert str(path) in result.err
 
 
 def test_refuses_missing_things(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
@@ -90,8 +90,8 @@ def test_neighbours_are_joined_with_their_references(
         concatenate_sentences(sources, references, 0)
     table = tmp_path / "test.tsv"
     table.write_text("She paints.\tElle peint.\n" + "She sells.\tElle vend.\n" * 2, "utf-8")
-    said = shell("evaluate", checkpoint, table, "--join", 2, "--max-len", 4)
-    assert "1 sentences, 2 references" in said.out
+    result = shell("evaluate", checkpoint, table, "--join", 2, "--max-len", 4)
+    assert "1 sentences, 2 references" in result.out
 
 
 def test_progress_is_said_where_there_is_no_terminal(
@@ -100,6 +100,6 @@ def test_progress_is_said_where_there_is_no_terminal(
     monkeypatch.setattr(console, "LOG_INTERVAL_SECONDS", 0.0)
     pairs = tmp_path / "pairs.tsv"
     pairs.write_text("a b\tc d\nd e\tf g\n")
-    said = shell("evaluate", checkpoint, pairs, "--max-len", 3, "--batch", 1)
-    assert said.status == 0
-    assert " 50.0% 1 sentences, ? left\n" in said.err
+    result = shell("evaluate", checkpoint, pairs, "--max-len", 3, "--batch", 1)
+    assert result.status == 0
+    assert " 50.0% 1 sentences, ? left\n" in result.err

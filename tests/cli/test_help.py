@@ -57,7 +57,7 @@ def test_help_of_the_server_is_ours(shell: Shell) -> None:
 def test_every_option_is_described(command: str) -> None:
     parser = argparse.ArgumentParser()
     import_module(f"transformer.cli.{MODULE_NAMES.get(command, command)}").add_arguments(parser)
-    assert [one.dest for one in parser._actions if not one.help] == []
+    assert [action.dest for action in parser._actions if not action.help] == []
     parser.format_help()  # a per cent sign in a text would be taken for a format
 
 
@@ -93,5 +93,5 @@ def test_texts_of_attributes_are_read_from_a_docstring() -> None:
 
 
 def test_help_of_evaluate_says_what_it_does_by_default(shell: Shell) -> None:
-    said = shell("evaluate", "--help").out
-    assert re.search(r"--beam BEAM_SIZE\s+beam size \(4; the paper has 4\)", said)
+    output = shell("evaluate", "--help").out
+    assert re.search(r"--beam BEAM_SIZE\s+beam size \(4; the paper has 4\)", output)

@@ -13,13 +13,13 @@ from transformer.model.transformer import Transformer
 def test_says_what_the_checkpoint_is(
     shell: Shell, checkpoint: Path, tiny_model: Transformer
 ) -> None:
-    found = json.loads(shell("inspect", checkpoint, "--json").out)
-    assert found["parameters"] == sum(p.numel() for p in tiny_model.parameters())
-    assert found["d_model"] == 64
-    assert found["d_k"] == 16
-    assert found["bytes"] == sum(path.stat().st_size for path in checkpoint.iterdir())
+    facts = json.loads(shell("inspect", checkpoint, "--json").out)
+    assert facts["parameters"] == sum(p.numel() for p in tiny_model.parameters())
+    assert facts["d_model"] == 64
+    assert facts["d_k"] == 16
+    assert facts["bytes"] == sum(path.stat().st_size for path in checkpoint.iterdir())
     words = shell("inspect", checkpoint).out
-    assert f"parameters  {found['parameters']:,}\n" in words
+    assert f"parameters  {facts['parameters']:,}\n" in words
 
 
 def test_says_what_it_reads_and_writes(
@@ -47,6 +47,6 @@ def test_refuses_what_is_none(shell: Shell, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [[], ["transalte"], ["translate", "--beam", "many"]])
 def test_unknown_words_end_with_usage(shell: Shell, words: list[str]) -> None:
-    said = shell(*words)
-    assert said.status == 2
-    assert "usage: python -m transformer" in said.err
+    result = shell(*words)
+    assert result.status == 2
+    assert "usage: python -m transformer" in result.err

@@ -25,12 +25,12 @@ def sentences(tmp_path: Path) -> Path:
 def test_a_file_becomes_a_dataset(shell: Shell, checkpoint: Path, sentences: Path) -> None:
     out = sentences.with_name("out")
     words = ("--checkpoint", checkpoint, "--heads", "e1.2,c0", "--beam", 2, "--max-len", 6)
-    said = shell("trace", sentences, out, *words, "--device", "cpu")
-    assert said == (0, "", "")
+    result = shell("trace", sentences, out, *words, "--device", "cpu")
+    assert result == (0, "", "")
     translator = Translator.load(checkpoint, "cpu")
     traces = [translator.trace(line, beam_size=2, max_len=6) for line in LINES]
-    found = pd.read_parquet(out / "translations.parquet")
-    assert found["text"].tolist() == [trace.text for trace in traces]
+    translations = pd.read_parquet(out / "translations.parquet")
+    assert translations["text"].tolist() == [trace.text for trace in traces]
     with np.load(out / "weights.npz", allow_pickle=False) as stored:
         heads = {f"c0.{head}" for head in range(4)} | {"e1.2"}
         kinds = {
@@ -82,6 +82,6 @@ def test_what_is_there_is_left_alone(shell: Shell, checkpoint: Path, sentences: 
 def test_a_name_that_no_disk_takes_is_not_repeated_whole(
     shell: Shell, checkpoint: Path, sentences: Path
 ) -> None:
-    said = shell("trace", sentences, "x" * 3000, "--checkpoint", checkpoint)
-    refused(said, "x" * 100)
-    assert len(said.err) < 1100
+    result = shell("trace", sentences, "x" * 3000, "--checkpoint", checkpoint)
+    refused(result, "x" * 100)
+    assert len(result.err) < 1100

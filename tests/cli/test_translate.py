@@ -18,9 +18,9 @@ TEXT = "The baker sells bread."
 
 
 def test_prints_what_the_translator_says(shell: Shell, checkpoint: Path) -> None:
-    said = shell("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 9)
+    result = shell("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 9)
     expected = Translator.load(checkpoint, "cpu").translate(TEXT, max_len=9)
-    assert (said.status, said.out, said.err) == (0, expected.text + "\n", "")
+    assert (result.status, result.out, result.err) == (0, expected.text + "\n", "")
 
 
 def test_options_reach_the_search(shell: Shell, checkpoint: Path) -> None:
@@ -33,26 +33,26 @@ def test_options_reach_the_search(shell: Shell, checkpoint: Path) -> None:
 
 
 def test_json_holds_every_step(shell: Shell, checkpoint: Path) -> None:
-    found = json.loads(
+    content = json.loads(
         shell("translate", TEXT, "--checkpoint", checkpoint, "--json", "--target", "Le pain.").out
     )
-    assert found["method"] == "forced"
-    assert found["text"] == "Le pain."
-    for number, step in enumerate(found["steps"]):
-        assert step["chosen"]["token"] == found["tokens"][number]
+    assert content["method"] == "forced"
+    assert content["text"] == "Le pain."
+    for number, step in enumerate(content["steps"]):
+        assert step["chosen"]["token"] == content["tokens"][number]
         shares = [candidate["probability"] for candidate in step["candidates"]]
         assert shares == sorted(shares, reverse=True)
         assert 0 < sum(shares) <= 1.001
-    total = sum(np.log(step["chosen"]["probability"]) for step in found["steps"])
-    assert found["log_probability"] == pytest.approx(total, rel=1e-4)
+    total = sum(np.log(step["chosen"]["probability"]) for step in content["steps"])
+    assert content["log_probability"] == pytest.approx(total, rel=1e-4)
 
 
 def test_lines_of_standard_input_stay_aligned(shell: Shell, checkpoint: Path) -> None:
     lines = [*(f"{TEXT} {n}" for n in range(40)), "", "An owl 🦉 sleeps."]
     stdin = ("\r\n".join(lines) + "\n").encode()
-    said = shell("translate", "--checkpoint", checkpoint, "--max-len", 4, stdin=stdin)
-    out = said.out.split("\n")[:-1]
-    assert said.status == 0
+    result = shell("translate", "--checkpoint", checkpoint, "--max-len", 4, stdin=stdin)
+    out = result.out.split("\n")[:-1]
+    assert result.status == 0
     assert len(out) == len(lines)
     assert out[40] == ""
     translator = Translator.load(checkpoint, "cpu")
@@ -65,11 +65,11 @@ def test_trace_is_kept(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: s
     path = tmp_path / f"kept.{suffix}"
     words = ("--checkpoint", checkpoint, "--max-len", 5, "--trace", path)
     assert shell("translate", TEXT, *words).status == 0
-    kept = Trace.load_npz(path) if suffix == "npz" else Trace.from_json(path.read_text("utf-8"))
+    trace = Trace.load_npz(path) if suffix == "npz" else Trace.from_json(path.read_text("utf-8"))
     model = Translator.load(checkpoint, "cpu").model
-    assert set(kept.names) == set(model.hook_names)
-    weights = kept.weights("cross", 1)
-    assert weights.shape == (4, len(kept.tgt_tokens), len(kept.src_tokens))
+    assert set(trace.names) == set(model.hook_names)
+    weights = trace.weights("cross", 1)
+    assert weights.shape == (4, len(trace.tgt_tokens), len(trace.src_tokens))
     np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
 
 
@@ -91,8 +91,8 @@ def test_trace_is_kept(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: s
 def test_refuses_in_one_sentence(
     shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, says: str
 ) -> None:
-    given = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
-    refused(shell("translate", *given, stdin=stdin), says)
+    arguments = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
+    refused(shell("translate", *arguments, stdin=stdin), says)
 
 
 def test_a_trace_that_cannot_be_written_leaves_nothing(
@@ -101,9 +101,9 @@ def test_a_trace_that_cannot_be_written_leaves_nothing(
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     words = ("--checkpoint", checkpoint, "--max-len", 3, "--trace", blocked / "x.npz")
-    said = shell("translate", TEXT, *words)
-    assert said.status == 1
-    assert "Traceback" not in said.err
+    result = shell("translate", TEXT, *words)
+    assert result.status == 1
+    assert "Traceback" not in result.err
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
@@ -111,8 +111,8 @@ def test_too_little_memory_is_a_sentence(
     shell: Shell, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Translator, "translate", Mock(side_effect=MemoryError))
-    said = shell("translate", TEXT, "--checkpoint", checkpoint)
-    assert (said.status, said.err) == (1, "error: there is not enough memory for it\n")
+    result = shell("translate", TEXT, "--checkpoint", checkpoint)
+    assert (result.status, result.err) == (1, "error: there is not enough memory for it\n")
 
 
 ACTS = "\x1b]0;mine\x07 \x9b2J"
@@ -120,10 +120,10 @@ ACTS = "\x1b]0;mine\x07 \x9b2J"
 
 def test_words_that_are_refused_steer_no_terminal(shell: Shell, tmp_path: Path) -> None:
     for words in (["translate", TEXT, "--checkpoint", tmp_path / ACTS], ["translate", "a", ACTS]):
-        said = shell(*words)
-        assert said.status != 0
-        assert not any(sign in said.err for sign in "\x1b\x07\x9b")
-        assert "\\u001b]0;mine\\u0007 \\u009b2J" in said.err
+        result = shell(*words)
+        assert result.status != 0
+        assert not any(sign in result.err for sign in "\x1b\x07\x9b")
+        assert "\\u001b]0;mine\\u0007 \\u009b2J" in result.err
 
 
 @pytest.mark.parametrize("terminal", [True, False])
@@ -163,6 +163,6 @@ def test_a_trace_in_a_folder_that_is_not_there_is_refused_before_any_work(
 ) -> None:
     monkeypatch.setattr(Translator, "load", Mock(side_effect=AssertionError))
     path = tmp_path / "nope/x.npz"
-    said = shell("translate", TEXT, "--checkpoint", checkpoint, "--trace", path)
-    refused(said, f"{path} cannot be written: there is no folder {path.parent}")
+    result = shell("translate", TEXT, "--checkpoint", checkpoint, "--trace", path)
+    refused(result, f"{path} cannot be written: there is no folder {path.parent}")
     assert [*tmp_path.iterdir()] == []

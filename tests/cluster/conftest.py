@@ -20,14 +20,14 @@ def machines(tmp_path: Path) -> Iterator[Machines]:
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machines]:
     """A scheduler and one worker, for tests that leave them as they were."""
-    for made in _running(tmp_path_factory.mktemp("machines")):
-        made.worker()
-        yield made
+    for machines in _running(tmp_path_factory.mktemp("machines")):
+        machines.worker()
+        yield machines
 
 
 def _running(folder: Path) -> Iterator[Machines]:
-    made = Machines(folder)
-    made.scheduler()
-    yield made
+    machines = Machines(folder)
+    machines.scheduler()
+    yield machines
     services.close_all()
-    made.close()
+    machines.close()

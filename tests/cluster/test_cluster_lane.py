@@ -23,36 +23,39 @@ from transformer.jobs.processes import LaneProcess
 
 @pytest.fixture
 def computing(steady: Machines, tmp_path: Path) -> Iterator[ComputationService]:
-    with _computing(steady, tmp_path) as made:
-        yield made
+    with _computing(steady, tmp_path) as service:
+        yield service
 
 
 @contextmanager
 def _computing(machines: Machines, folder: Path) -> Iterator[ComputationService]:
     limits = Limits(executor="dask", scheduler=machines.address, nice=0)
-    with ComputationService(folder / "runs", limits, executor=for_lanes) as made:
-        machines.wait(lambda: _workers(made) == 1)
-        yield made
+    with ComputationService(folder / "runs", limits, executor=for_lanes) as service:
+        machines.wait(lambda: _workers(service) == 1)
+        yield service
 
 
 def test_a_report_and_a_dataset_are_what_this_machine_makes(
     steady: Machines, computing: ComputationService, checkpoints: Path, tmp_path: Path
 ) -> None:
     folder = checkpoints / "tiny"
-    what = report_computation(folder, checkpoint_hash(folder), "heads", CORPUS)
+    computation = report_computation(folder, checkpoint_hash(folder), "heads", CORPUS)
     dataset = dataset_computation(folder, checkpoint_hash(folder), CORPUS)
-    key = computing.submit(what, visitor="ann")
+    key = computing.submit(computation, visitor="ann")
     until(computing, key, "done")
-    with ComputationService(tmp_path / "here") as here:
-        until(here, here.submit(what, visitor="ann"), "done")
-        assert computing.result(key) == here.result(what.key)
+    with ComputationService(tmp_path / "here") as local_service:
+        until(local_service, local_service.submit(computation, visitor="ann"), "done")
+        assert computing.result(key) == local_service.result(computation.key)
     until(computing, computing.submit(dataset, visitor="ann"), "done")
     with zipfile.ZipFile(computing.file(dataset)) as packed:
         assert packed.testzip() is None
         assert "translations.parquet" in packed.namelist()
     scratch = steady.folder / "scratch"
-    kept = [*scratch.glob("*/*/heads-up/checkpoints/*"), *scratch.glob("*/heads-up/checkpoints/*")]
-    assert [path.name for path in kept] == [checkpoint_hash(folder)]  # sent once
+    leftovers = [
+        *scratch.glob("*/*/heads-up/checkpoints/*"),
+        *scratch.glob("*/heads-up/checkpoints/*"),
+    ]
+    assert [path.name for path in leftovers] == [checkpoint_hash(folder)]  # sent once
 
 
 def test_progress_comes_home_and_cancelling_goes_there(

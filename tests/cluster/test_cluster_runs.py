@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.cluster import Machines
-from tests.jobs.conftest import STANDIN, asked, until, warm
+from tests.jobs.conftest import STANDIN, run_config, until, warm
 from transformer.checkpoint import load_checkpoint
 from transformer.cluster import for_runs
 from transformer.cluster.certificates import main
@@ -38,7 +38,7 @@ def test_eight_runs_on_two_workers_of_which_one_is_killed_and_then_the_scheduler
     machines.worker()
     with cluster_jobs(machines) as jobs:
         warm(jobs, 2)
-        names = [jobs.submit(asked(20, 0.05), f"visitor {n}") for n in range(8)]
+        names = [jobs.submit(run_config(20, 0.05), f"visitor {n}") for n in range(8)]
         first = names[:2]
         for name in first:  # each has saved, and its save has come home
             machines.wait(lambda name=name: jobs.folder(name).saved_step() >= 5)
@@ -64,7 +64,7 @@ def test_eight_runs_on_two_workers_of_which_one_is_killed_and_then_the_scheduler
 def test_a_run_is_paused_goes_on_is_stopped_and_deleted(steady: Machines) -> None:
     with cluster_jobs(steady) as jobs:
         warm(jobs)
-        name = jobs.submit(asked(400, 0.02), "ann")
+        name = jobs.submit(run_config(400, 0.02), "ann")
         until(jobs, name, lambda info: info.step >= 10)
         jobs.control(name, "ann", command="pause")
         step = until(jobs, name, "paused").step
@@ -73,10 +73,10 @@ def test_a_run_is_paused_goes_on_is_stopped_and_deleted(steady: Machines) -> Non
         until(jobs, name, lambda info: info.step > step)
         jobs.control(name, "ann", command="stop")
         until(jobs, name, "cancelled")
-        other = jobs.submit(asked(400, 0.02), "ann")
-        until(jobs, other, "running")
-        jobs.delete(other, "ann")
-        steady.wait(lambda: not (steady.folder / "runs" / other).exists())
+        other_run = jobs.submit(run_config(400, 0.02), "ann")
+        until(jobs, other_run, "running")
+        jobs.delete(other_run, "ann")
+        steady.wait(lambda: not (steady.folder / "runs" / other_run).exists())
         visits = steady.folder / "scratch"
         steady.wait(lambda: not [*visits.glob("*/*/heads-up/runs/*/config.json")])
 
@@ -84,7 +84,7 @@ def test_a_run_is_paused_goes_on_is_stopped_and_deleted(steady: Machines) -> Non
 def test_an_app_that_ends_has_its_runs_saved(steady: Machines) -> None:
     with cluster_jobs(steady) as jobs:
         warm(jobs)
-        name = jobs.submit(asked(400, 0.02), "ann")
+        name = jobs.submit(run_config(400, 0.02), "ann")
         until(jobs, name, lambda info: info.step >= 7)
     with cluster_jobs(steady) as jobs:
         info = jobs.run(name)
@@ -118,7 +118,7 @@ def test_the_real_trainer_brings_home_what_every_page_shows(steady: Machines) ->
 def test_without_a_scheduler_or_a_worker_runs_wait_and_the_page_says_why(tmp_path: Path) -> None:
     machines = Machines(tmp_path)
     with cluster_jobs(machines) as jobs:
-        name = jobs.submit(asked(), "ann")
+        name = jobs.submit(run_config(), "ann")
         machines.wait(lambda: "does not answer" in jobs.startup_error())
         assert jobs.run(name).status == "queued"
         machines.scheduler()
@@ -136,7 +136,7 @@ def test_a_run_is_given_back_though_its_place_is_given_up_before_a_thread_has_be
 ) -> None:
     """An app that ends at the moment in which a run has: its lock was left to the collector."""
     queue, limits = Queue(tmp_path), Limits()
-    queue.add([asked()], Requester("ann"), {}, limits)
+    queue.add([run_config()], Requester("ann"), {}, limits)
     claim = claims.claim_next_run(queue, "a visit")
     assert claim
     connection, gate = Connection("tcp://127.0.0.1:1"), threading.Event()
@@ -173,7 +173,7 @@ def test_a_run_over_tls_and_a_stranger_who_is_not_let_in(
         machines.scheduler()
         machines.worker()
         with cluster_jobs(machines, keys=str(tmp_path / "ours")) as jobs:
-            until(jobs, jobs.submit(asked(), "ann"), "finished")
+            until(jobs, jobs.submit(run_config(), "ann"), "finished")
         with cluster_jobs(machines, keys=str(tmp_path / "theirs")) as jobs:
             jobs.start()
             machines.wait(lambda: "does not answer" in jobs.startup_error())

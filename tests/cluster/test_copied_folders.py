@@ -59,15 +59,15 @@ def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / ".a.tmp").write_bytes(b"half")
     (tmp_path / "weights").mkdir()
     (tmp_path / "weights" / "b").write_bytes(b"1")
-    found = folders.listing(tmp_path, frozenset({"weights/b"}))
-    assert [(name, size) for name, (size, _, _) in found.items()] == [("a", 5)]
-    folders.check_listing(found, tmp_path)
+    files = folders.listing(tmp_path, frozenset({"weights/b"}))
+    assert [(name, size) for name, (size, _, _) in files.items()] == [("a", 5)]
+    folders.check_listing(files, tmp_path)
     monkeypatch.setattr(folders, "MAX_BYTES", 4)
     with pytest.raises(folders.CopyError, match="there is more to copy than"):
-        folders.check_listing(found, tmp_path)
+        folders.check_listing(files, tmp_path)
     monkeypatch.setattr(folders, "MAX_FILES", 0)
     with pytest.raises(folders.CopyError, match="0 files"):
-        folders.check_listing(found, tmp_path)
+        folders.check_listing(files, tmp_path)
 
 
 def test_a_worker_that_lists_what_it_may_not_writes_nothing(tmp_path: Path) -> None:
@@ -108,15 +108,17 @@ def test_a_file_that_grew_is_told_from_one_that_was_replaced(tmp_path: Path) -> 
 class Wire:
     """Stands in for a connection: `host.read` is answered from a folder beside."""
 
-    def __init__(self, there: Path, meanwhile: Callable[[str], object]) -> None:
-        self.there, self.meanwhile, self.bytes = there, meanwhile, 0
+    def __init__(self, remote: Path, meanwhile: Callable[[str], object]) -> None:
+        self.there, self.meanwhile, self.bytes = remote, meanwhile, 0
 
-    async def call(self, worker: str, function: Any, *given: Any) -> bytes | None:
+    async def call(self, worker: str, function: Any, *arguments: Any) -> bytes | None:
         assert function is host.read_file_piece
-        _, name, known, offset = given
+        _, name, expected, offset = arguments
         self.meanwhile(name)
         path = self.there / name
-        if not path.exists() or not folders.is_unchanged_or_grown(name, folders.stamp(path), known):
+        if not path.exists() or not folders.is_unchanged_or_grown(
+            name, folders.stamp(path), expected
+        ):
             return None
         content = folders.read_piece(path, offset)
         self.bytes += len(content)
@@ -135,34 +137,34 @@ def test_a_copy_becomes_like_its_original_again_and_again(
 ) -> None:
     monkeypatch.setattr(folders, "PIECE_BYTES", 7)
     mirror, wire = _mirror(tmp_path)
-    there, home = tmp_path / "there", tmp_path / "home"
-    (there / "weights").mkdir()
+    remote, home = tmp_path / "there", tmp_path / "home"
+    (remote / "weights").mkdir()
     for step in range(1, 6):
-        with (there / "metrics.jsonl").open("a") as file:
+        with (remote / "metrics.jsonl").open("a") as file:
             file.write('{"step": 1}\n')
-        (there / "new").write_bytes(secrets.token_bytes(20))
-        (there / "new").rename(there / "resume.safetensors")
-        (there / "weights" / f"{step}").write_bytes(secrets.token_bytes(10))
-        (there / "weights" / f"{step - 2}").unlink(missing_ok=True)
+        (remote / "new").write_bytes(secrets.token_bytes(20))
+        (remote / "new").rename(remote / "resume.safetensors")
+        (remote / "weights" / f"{step}").write_bytes(secrets.token_bytes(10))
+        (remote / "weights" / f"{step - 2}").unlink(missing_ok=True)
         wire.bytes = 0
-        asyncio.run(mirror.update(folders.listing(there)))
+        asyncio.run(mirror.update(folders.listing(remote)))
         assert wire.bytes == 12 + 20 + 10  # of the lines only the new one
-        for name in folders.listing(there):
-            assert (home / name).read_bytes() == (there / name).read_bytes()
-        assert folders.listing(home).keys() == folders.listing(there).keys()
+        for name in folders.listing(remote):
+            assert (home / name).read_bytes() == (remote / name).read_bytes()
+        assert folders.listing(home).keys() == folders.listing(remote).keys()
 
 
 def test_a_save_never_comes_before_the_lines_of_its_steps(tmp_path: Path) -> None:
-    there, home = tmp_path / "there", tmp_path / "home"
+    remote, home = tmp_path / "there", tmp_path / "home"
 
     def replaced(name: str) -> None:
         """The file is replaced just as it is asked for."""
         if name == "weights":
-            (there / "new").write_text("later")
-            (there / "new").rename(there / "weights")
+            (remote / "new").write_text("later")
+            (remote / "new").rename(remote / "weights")
 
     mirror, _ = _mirror(tmp_path, replaced)
     for name in ("resume.safetensors", "metrics.jsonl", "weights"):
-        (there / name).write_text("first")
-    asyncio.run(mirror.update(folders.listing(there)))
+        (remote / name).write_text("first")
+    asyncio.run(mirror.update(folders.listing(remote)))
     assert [*folders.listing(home)] == ["metrics.jsonl"]  # the rest comes with the next look

@@ -45,12 +45,12 @@ class HubHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self.path.split("?")[0]
-        if found := re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^?]+)", path):
-            self._api(*found.groups())
-        elif found := re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
-            files = self._files(found[1], found[2])
+        if match := re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^?]+)", path):
+            self._api(*match.groups())
+        elif match := re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path):
+            files = self._files(match[1], match[2])
             if files is not None:
-                content = files[found[3]]
+                content = files[match[3]]
                 etag = f'"{hashlib.sha1(content).hexdigest()}"'
                 commit = commit_of(files)
                 self._send(content, {"ETag": etag, "X-Repo-Commit": commit})
@@ -64,21 +64,21 @@ class HubHandler(BaseHTTPRequestHandler):
         if self.headers.get("Authorization") != "Bearer may-write":
             self._error(401, "")
         elif self.path == "/api/repos/create":
-            asked = json.loads(body)
-            name = f"{asked['organization']}/{asked['name']}"
+            request = json.loads(body)
+            name = f"{request['organization']}/{request['name']}"
             self.repositories.setdefault(name, {"main": {}})
             self._json({"url": f"{self.url}/{name}", "id": name})
         elif "/preupload/" in self.path:
             paths = [file["path"] for file in json.loads(body)["files"]]
             modes = [{"path": p, "uploadMode": "regular", "shouldIgnore": False} for p in paths]
             self._json({"files": modes})
-        elif found := re.match(r"/api/models/([^/]+/[^/]+)/commit/main", self.path):
-            files = self.repositories[found[1]]["main"]
+        elif match := re.match(r"/api/models/([^/]+/[^/]+)/commit/main", self.path):
+            files = self.repositories[match[1]]["main"]
             for line in map(json.loads, body.splitlines()):
                 if line["key"] == "file":
                     files[line["value"]["path"]] = base64.b64decode(line["value"]["content"])
             commit = commit_of(files)
-            url = f"{self.url}/{found[1]}/commit/{commit}"
+            url = f"{self.url}/{match[1]}/commit/{commit}"
             self._json({"success": True, "commitOid": commit, "commitUrl": url})
         else:
             self._json({})  # such as a card to validate
@@ -111,8 +111,8 @@ class HubHandler(BaseHTTPRequestHandler):
             self._error(404, "RepoNotFound")
         else:
             revisions = self.repositories[name]
-            for known, files in revisions.items():
-                if revision in (known, commit_of(files)):
+            for revision_names, files in revisions.items():
+                if revision in (revision_names, commit_of(files)):
                     return files
             self._error(404, "RevisionNotFound")
         return None

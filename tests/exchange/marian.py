@@ -14,17 +14,17 @@ from torch.nn import functional
 from transformers import MarianConfig, MarianMTModel, MarianTokenizer
 
 ENGLISH = [
-    f"{who} {does} {what} {when}."
+    f"{who} {does} {noun} {when}."
     for who in ("The baker", "My aunt", "A pilot", "She")
     for does in ("paints", "sells", "hides", "finds")
-    for what in ("a boat", "the lamp", "bread", "books")
+    for noun in ("a boat", "the lamp", "bread", "books")
     for when in ("today", "at night", "again", "first")
 ]
 FRENCH = [
-    f"{who} {does} {what} {when}."
+    f"{who} {does} {noun} {when}."
     for who in ("Le boulanger", "Ma tante", "Un pilote", "Elle")
     for does in ("peint", "vend", "cache", "trouve")
-    for what in ("un bateau", "la lampe", "du pain", "des livres")
+    for noun in ("un bateau", "la lampe", "du pain", "des livres")
     for when in ("aujourd'hui", "la nuit", "encore", "d'abord")
 ]
 LANGUAGES = (">>fra<<", ">>deu<<")
@@ -82,35 +82,35 @@ def model(vocab_size: int, seed: int = 0, **changes: Any) -> MarianMTModel:
     }
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        made = MarianMTModel(MarianConfig(**{**shape, **ids, **changes})).eval()
+        marian = MarianMTModel(MarianConfig(**{**shape, **ids, **changes})).eval()
         with torch.no_grad():
-            for name, weight in made.named_parameters():
+            for name, weight in marian.named_parameters():
                 if "embed_positions" not in name:
                     weight.add_(torch.randn_like(weight), alpha=0.2)
-            made.final_logits_bias.normal_()
-    made.generation_config.bad_words_ids = [[1], [vocab_size - 1]]
-    made.generation_config.max_length = 48
-    return made
+            marian.final_logits_bias.normal_()
+    marian.generation_config.bad_words_ids = [[1], [vocab_size - 1]]
+    marian.generation_config.max_length = 48
+    return marian
 
 
-def half_trained(made: MarianMTModel, steps: int = 120) -> MarianMTModel:
+def half_trained(marian: MarianMTModel, steps: int = 120) -> MarianMTModel:
     """The model after it has begun to write its source again: outputs differ, and most end."""
-    config = made.config
+    config = marian.config
     start = torch.full((32, 1), config.decoder_start_token_id)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
-        optimizer = torch.optim.Adam(made.parameters(), lr=5e-3)
+        optimizer = torch.optim.Adam(marian.parameters(), lr=5e-3)
         for _ in range(steps):
             length = int(torch.randint(1, 8, ()))
             words = torch.randint(2, 20, (32, length))
             out = torch.cat([words, torch.zeros(32, 1, dtype=torch.long)], dim=1)
-            logits = made(
+            logits = marian(
                 input_ids=out, decoder_input_ids=torch.cat([start, out[:, :-1]], 1)
             ).logits
             optimizer.zero_grad()
             functional.cross_entropy(logits.flatten(0, 1), out.flatten()).backward()
             optimizer.step()
-    return made.eval()
+    return marian.eval()
 
 
 def tokenizer(folder: Path) -> MarianTokenizer:
@@ -124,11 +124,11 @@ def save(folder: Path, *, trained: bool = False, **changes: Any) -> MarianMTMode
     """A whole folder: what `save_pretrained` writes, and the vocabulary's three files."""
     files = [sentence_pieces(ENGLISH), sentence_pieces(FRENCH)]
     pieces = listed(*files)
-    made = model(len(pieces), **changes)
+    marian = model(len(pieces), **changes)
     if trained:
-        half_trained(made)
-    made.save_pretrained(folder)
+        half_trained(marian)
+    marian.save_pretrained(folder)
     for name, data in zip(("source.spm", "target.spm"), files, strict=True):
         (folder / name).write_bytes(data)
     (folder / "vocab.json").write_text(json.dumps(pieces), encoding="utf-8")
-    return made
+    return marian

@@ -17,9 +17,9 @@ from transformer.exchange import import_folder
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("marian") / "en-fr"
-    marian.save(found)
-    return found
+    folder = tmp_path_factory.mktemp("marian") / "en-fr"
+    marian.save(folder)
+    return folder
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def as_pickle(folder: Path) -> None:
 
 
 def put(name: str, tensor: torch.Tensor) -> Spoil:
-    return edited_weights(lambda found: found.update({name: tensor}))
+    return edited_weights(lambda weights: weights.update({name: tensor}))
 
 
 BAD: dict[str, tuple[Spoil, str]] = {
@@ -88,7 +88,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
     "a model cut off": (cut("target.spm", 0), "target's 0 bytes are not a SentencePiece model"),
     "a weight too much": (put("model.extra", torch.ones(3)), "model.extra, which this model has"),
     "a weight too few": (
-        edited_weights(lambda found: found.pop("model.decoder.layers.1.fc1.bias")),
+        edited_weights(lambda weights: weights.pop("model.decoder.layers.1.fc1.bias")),
         "lack model.decoder.layers.1.fc1.bias",
     ),
     "another output": (
@@ -117,9 +117,9 @@ def test_is_refused(folder: Path, tmp_path: Path, case: str) -> None:
     spoil(folder)
     with pytest.raises(CheckpointError) as raised:
         import_folder(folder, tmp_path / "out")
-    said = str(raised.value)
-    assert says in said
-    assert "\n" not in said
+    message = str(raised.value)
+    assert says in message
+    assert "\n" not in message
     assert not (tmp_path / "out").exists()
 
 
@@ -132,9 +132,9 @@ def test_a_pickle_is_read_when_asked_for(folder: Path, tmp_path: Path) -> None:
     import_folder(folder, tmp_path / "safe")
     as_pickle(folder)
     import_folder(folder, tmp_path / "pickled", pickled=True)
-    one, other = (load_checkpoint(tmp_path / name)[0] for name in ("safe", "pickled"))
-    for name, weight in one.state_dict().items():
-        assert torch.equal(weight, other.state_dict()[name])
+    first, second = (load_checkpoint(tmp_path / name)[0] for name in ("safe", "pickled"))
+    for name, weight in first.state_dict().items():
+        assert torch.equal(weight, second.state_dict()[name])
 
 
 def test_a_pickle_of_anything_else_is_not_run(folder: Path, tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_a_pickle_of_anything_else_is_not_run(folder: Path, tmp_path: Path) -> N
 
 def test_stored_sinusoids_are_accepted(folder: Path, tmp_path: Path) -> None:
     """Older folders hold them: all sines, then all cosines, here by the formula's own words."""
-    place, pair = torch.arange(64.0).double()[:, None], torch.arange(12).double()
-    angle = place / 10000 ** (2 * pair / 24)
+    position, pair = torch.arange(64.0).double()[:, None], torch.arange(12).double()
+    angle = position / 10000 ** (2 * pair / 24)
     table = torch.cat([angle.sin(), angle.cos()], dim=1).float()
     put("model.encoder.embed_positions.weight", table)(folder)
     assert import_folder(folder, tmp_path / "out").positions == "sinusoidal"

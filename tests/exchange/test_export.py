@@ -24,10 +24,10 @@ SENTENCES = ["The baker paints a boat today.", "She sells bread.", "Ünknown wö
 
 def moved(model: Transformer) -> Transformer:
     """One like it, with biases and gains away from where they start, and ends that come soon."""
-    made = make_model(dtype=torch.float32, **{**model.config.to_dict(), "dropout": 0.0})
+    copy = make_model(dtype=torch.float32, **{**model.config.to_dict(), "dropout": 0.0})
     with torch.no_grad():
-        made.embedding.weight.mul_(3)
-    return made
+        copy.embedding.weight.mul_(3)
+    return copy
 
 
 @pytest.fixture
@@ -42,27 +42,33 @@ def test_the_same_logits_and_text(checkpoint: Path, tmp_path: Path) -> None:
     export_marian(checkpoint, tmp_path / "theirs")
     theirs = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
     pieces = marian.tokenizer(tmp_path / "theirs")
-    ours = Translator.load(checkpoint, "cpu", "fp32")
-    kept = torch.tensor(
-        [ours.vocabulary.id(p) for p in pieces.convert_ids_to_tokens([*range(len(pieces) - 1)])]
+    translator = Translator.load(checkpoint, "cpu", "fp32")
+    exported_ids = torch.tensor(
+        [
+            translator.vocabulary.id(p)
+            for p in pieces.convert_ids_to_tokens([*range(len(pieces) - 1)])
+        ]
     )
     for text in SENTENCES:
-        found = ours.translate(text, max_len=40)
-        their_src, their_ids = pieces(text).input_ids, pieces.convert_tokens_to_ids([*found.tokens])
-        assert kept[their_src].tolist() == list(found.src_ids)
-        src = torch.tensor([found.src_ids])
-        tgt = torch.tensor([[ours.model.config.bos_id, *found.ids[:-1]]])
+        translation = translator.translate(text, max_len=40)
+        their_src, their_ids = (
+            pieces(text).input_ids,
+            pieces.convert_tokens_to_ids([*translation.tokens]),
+        )
+        assert exported_ids[their_src].tolist() == list(translation.src_ids)
+        src = torch.tensor([translation.src_ids])
+        tgt = torch.tensor([[translator.model.config.bos_id, *translation.ids[:-1]]])
         read = torch.tensor([[theirs.config.pad_token_id, *their_ids[:-1]]])
         with torch.no_grad():
             logits = theirs(input_ids=torch.tensor([their_src]), decoder_input_ids=read).logits
-            expected = ours.model(src, tgt)[..., kept]
+            expected = translator.model(src, tgt)[..., exported_ids]
             torch.testing.assert_close(expected, logits[..., :-1], atol=1e-4, rtol=1e-5)
             output = theirs.generate(
                 torch.tensor([their_src]), max_length=41, forced_eos_token_id=None
             )
         ids = output[0, 1:].tolist()
         assert ids == their_ids
-        assert pieces.decode(ids, skip_special_tokens=True) == found.text.strip()
+        assert pieces.decode(ids, skip_special_tokens=True) == translation.text.strip()
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
@@ -72,11 +78,11 @@ def test_the_same_text_from_ctranslate2(checkpoint: Path, tmp_path: Path) -> Non
     TransformersConverter(str(tmp_path / "theirs")).convert(str(tmp_path / "converted"))
     engine = ctranslate2.Translator(str(tmp_path / "converted"), intra_threads=1)
     pieces = marian.tokenizer(tmp_path / "theirs")
-    ours = Translator.load(checkpoint, "cpu", "fp32")
+    translator = Translator.load(checkpoint, "cpu", "fp32")
     for text in SENTENCES:
         source = pieces.convert_ids_to_tokens(pieces(text).input_ids)
         (done,) = engine.translate_batch([source], beam_size=1, max_decoding_length=40)
-        expected = ours.translate(text, max_len=40)
+        expected = translator.translate(text, max_len=40)
         assert done.hypotheses[0] == [token for token in expected.tokens if token != "</s>"]
 
 
@@ -86,24 +92,24 @@ def test_there_and_back(checkpoint: Path, tmp_path: Path) -> None:
     import_folder(tmp_path / "theirs", tmp_path / "again")
     before, vocabulary = load_checkpoint(checkpoint)
     after, pieces = load_checkpoint(tmp_path / "again")
-    left = dict(after.state_dict())
+    remaining = dict(after.state_dict())
     listed = pieces.tokens(range(len(pieces)))
     assert sorted(listed) == sorted(vocabulary.tokens(range(len(vocabulary))))
     rows = [vocabulary.id(piece) for piece in listed]
     for name, weight in before.state_dict().items():
-        expected, found = weight, left.pop(name)
+        expected, actual = weight, remaining.pop(name)
         if name == "embedding.weight":
             expected = weight[rows].clone()
             expected[after.config.pad_id] = 0
             bos = after.config.bos_id
-            torch.testing.assert_close(found[bos], expected[bos], atol=1e-6, rtol=1e-5)
-            found[bos] = expected[bos]
-        assert torch.equal(found, expected), name
-    assert left.pop("output_bias")[after.config.bos_id] == -1000
-    assert left
+            torch.testing.assert_close(actual[bos], expected[bos], atol=1e-6, rtol=1e-5)
+            actual[bos] = expected[bos]
+        assert torch.equal(actual, expected), name
+    assert remaining.pop("output_bias")[after.config.bos_id] == -1000
+    assert remaining
     bias = after.output_bias.clone()
     bias[after.config.bos_id] = 0
-    assert not any(weight.any() for weight in [*left.values(), bias])
+    assert not any(weight.any() for weight in [*remaining.values(), bias])
     assert load_languages(tmp_path / "again") == ("en", "fr")
     assert "license: mit" in (tmp_path / "again" / "README.md").read_text("utf-8")
 
@@ -115,11 +121,11 @@ def test_an_imported_model_goes_back(tmp_path: Path) -> None:
     import_folder(tmp_path / "back", tmp_path / "again")
     before, after = (load_checkpoint(tmp_path / name) for name in ("ours", "again"))
     assert before[1].sha256 == after[1].sha256
-    left = dict(before[0].state_dict())
-    rows, found = left.pop("embedding.weight"), after[0].embedding.weight
+    remaining = dict(before[0].state_dict())
+    rows, actual = remaining.pop("embedding.weight"), after[0].embedding.weight
     rows[after[0].config.pad_id] = 0  # which no output of either reads
-    torch.testing.assert_close(found.detach(), rows, atol=1e-6, rtol=1e-5)
-    for name, weight in left.items():
+    torch.testing.assert_close(actual.detach(), rows, atol=1e-6, rtol=1e-5)
+    for name, weight in remaining.items():
         assert torch.equal(weight, after[0].state_dict()[name]), name
 
 
@@ -144,19 +150,19 @@ def test_a_folder_that_is_there_is_left_alone(checkpoint: Path, tmp_path: Path) 
 
 def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian.save(tmp_path / "opus-mt-en-fr")
-    theirs, ours, back = (str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back"))
-    assert main(["import", theirs, ours]) == 0
+    theirs, our_folder, back = (str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back"))
+    assert main(["import", theirs, our_folder]) == 0
     assert "2 layers of 24, 4 heads, 62 pieces" in capsys.readouterr().out
-    assert load_languages(ours) == ("en", "fr")
-    assert main(["export", ours, back, "--to", "marian"]) == 0
+    assert load_languages(our_folder) == ("en", "fr")
+    assert main(["export", our_folder, back, "--to", "marian"]) == 0
     assert (Path(back) / "vocab.json").is_file()
-    asked = ["translate", "The baker sells bread.", "--checkpoint", ours, "--max-len", "5"]
-    assert main(asked) == 0
+    command = ["translate", "The baker sells bread.", "--checkpoint", our_folder, "--max-len", "5"]
+    assert main(command) == 0
     plain = capsys.readouterr().out
-    assert main([*asked, "--into", "deu", "--json"]) == 0
+    assert main([*command, "--into", "deu", "--json"]) == 0
     assert '">>deu<<"' in capsys.readouterr().out
     assert plain
-    assert main([*asked, "--into", "xyz"]) == 1
+    assert main([*command, "--into", "xyz"]) == 1
     assert "no token to ask for the language 'xyz'; it knows fra, deu" in capsys.readouterr().err
-    assert main(["import", str(tmp_path), ours]) == 1
+    assert main(["import", str(tmp_path), our_folder]) == 1
     assert "has no config.json" in capsys.readouterr().err

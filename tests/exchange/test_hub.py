@@ -49,7 +49,7 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[HubHan
 
 
 @pytest.fixture
-def ours(
+def our_folder(
     hub: type[HubHandler], tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path
 ) -> Path:
     """A checkpoint folder, which is "ana/en-fr" on the hub."""
@@ -59,20 +59,22 @@ def ours(
     return tmp_path / "ours"
 
 
-def test_a_checkpoint_of_ours_is_downloaded_once(hub: type[HubHandler], ours: Path) -> None:
+def test_a_checkpoint_of_ours_is_downloaded_once(hub: type[HubHandler], our_folder: Path) -> None:
     loaded = Translator.load("ana/en-fr", "cpu", "fp32")
-    local = Translator.load(ours, "cpu", "fp32")
+    local = Translator.load(our_folder, "cpu", "fp32")
     for name, weight in local.model.state_dict().items():
         assert torch.equal(weight, loaded.model.state_dict()[name]), name
     assert loaded.folder is not None
-    assert {path.name for path in loaded.folder.iterdir()} == set(contents(ours))  # no train.py
+    assert {path.name for path in loaded.folder.iterdir()} == set(
+        contents(our_folder)
+    )  # no train.py
     assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
     Translator.load("ana/en-fr", "cpu")
     assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
 
 
 def test_the_cache_serves_while_the_hub_cannot_be_reached(
-    hub: type[HubHandler], ours: Path, monkeypatch: pytest.MonkeyPatch
+    hub: type[HubHandler], our_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Translator.load("ana/en-fr", "cpu")
     monkeypatch.setattr(hub_client.constants, "HF_HUB_OFFLINE", True)
@@ -105,8 +107,8 @@ def test_a_marian_model_is_imported_as_it_is_loaded(hub: type[HubHandler], tmp_p
 
 
 @pytest.mark.parametrize("format", ["heads-up", "marian"])
-def test_what_is_pushed_can_be_loaded(hub: type[HubHandler], ours: Path, format: str) -> None:
-    translator = Translator.load(ours, "cpu", "fp32")
+def test_what_is_pushed_can_be_loaded(hub: type[HubHandler], our_folder: Path, format: str) -> None:
+    translator = Translator.load(our_folder, "cpu", "fp32")
     address = translator.push_to_hub("ana/mine", format=format)
     files = hub.repositories["ana/mine"]["main"]
     assert address == f"{hub.url}/ana/mine/commit/{commit_of(files)}"
@@ -117,13 +119,13 @@ def test_what_is_pushed_can_be_loaded(hub: type[HubHandler], ours: Path, format:
         "language": ["en", "fr"],
         "license": "cc-by-2.0",
     }
-    again = Translator.load("ana/mine", "cpu", "fp32")
+    reloaded = Translator.load("ana/mine", "cpu", "fp32")
     options = {"max_len": 12}
-    assert again.translate(TEXT, **options).text == translator.translate(TEXT, **options).text
+    assert reloaded.translate(TEXT, **options).text == translator.translate(TEXT, **options).text
 
 
-def test_another_revision_is_loaded_by_name(hub: type[HubHandler], ours: Path) -> None:
-    files = contents(ours)
+def test_another_revision_is_loaded_by_name(hub: type[HubHandler], our_folder: Path) -> None:
+    files = contents(our_folder)
     pickled = {**files, "pytorch_model.bin": b"\x80"}
     del pickled["model.safetensors"]
     hub.repositories["ana/old"] = {"main": pickled, "refs/pr/1": files}
@@ -134,13 +136,13 @@ def test_another_revision_is_loaded_by_name(hub: type[HubHandler], ours: Path) -
     with pytest.raises(CheckpointError, match=r"^ana/old on the hub has no revision 'v9'$"):
         Translator.load("ana/old", "cpu", revision="v9")
     with pytest.raises(CheckpointError, match="is not on the hub, so it has no revision 'v9'"):
-        Translator.load(ours, "cpu", revision="v9")
+        Translator.load(our_folder, "cpu", revision="v9")
 
 
-def test_what_cannot_be_loaded_is_one_sentence(hub: type[HubHandler], ours: Path) -> None:
+def test_what_cannot_be_loaded_is_one_sentence(hub: type[HubHandler], our_folder: Path) -> None:
     hub.gated.add("ana/gated")
     bert = {"config.json": json.dumps({"model_type": "bert"}).encode(), "model.safetensors": b"x"}
-    sharded = {**contents(ours), "model.safetensors.index.json": b"{}"}
+    sharded = {**contents(our_folder), "model.safetensors.index.json": b"{}"}
     del sharded["model.safetensors"]
     hub.repositories |= {
         "ana/empty": {"main": {"README.md": b"# Nothing"}},
@@ -166,9 +168,9 @@ def test_what_cannot_be_loaded_is_one_sentence(hub: type[HubHandler], ours: Path
 
 
 def test_a_hub_that_refuses_is_one_sentence(
-    hub: type[HubHandler], ours: Path, monkeypatch: pytest.MonkeyPatch
+    hub: type[HubHandler], our_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    translator = Translator.load(ours, "cpu")
+    translator = Translator.load(our_folder, "cpu")
     with pytest.raises(CheckpointError, match="a model on the hub is named owner/name"):
         translator.push_to_hub("mine")
     monkeypatch.setenv("HF_TOKEN", "may-read")
@@ -179,7 +181,7 @@ def test_a_hub_that_refuses_is_one_sentence(
     assert "ana/mine" not in hub.repositories
 
 
-def test_a_path_on_this_machine_is_never_looked_up(hub: type[HubHandler], ours: Path) -> None:
+def test_a_path_on_this_machine_is_never_looked_up(hub: type[HubHandler], our_folder: Path) -> None:
     Path("models").mkdir()
     for path in ("models/en-xx", "./en-xx", "../en-xx", "en-xx", "/en-xx", "a/b/c", "~/x"):
         with pytest.raises(CheckpointError, match=r"no checkpoint folder .*by name: en-de"):

@@ -33,7 +33,7 @@ def theirs(folder: Path) -> MarianMTModel:
 
 
 @pytest.fixture(scope="module")
-def ours(
+def our_translator(
     folder: Path, theirs: MarianMTModel, tmp_path_factory: pytest.TempPathFactory
 ) -> Translator:
     out = tmp_path_factory.mktemp("imported") / "model"
@@ -44,38 +44,42 @@ def ours(
 def rows(config: Any, *lengths: int, seed: int = 3) -> torch.Tensor:
     """Ordinary pieces, `</s>` at the end, padding behind the shorter ones."""
     generator = torch.Generator().manual_seed(seed)
-    found = torch.full((len(lengths), max(lengths)), config.pad_id)
-    for row, length in zip(found, lengths, strict=True):
+    ids = torch.full((len(lengths), max(lengths)), config.pad_id)
+    for row, length in zip(ids, lengths, strict=True):
         row[: length - 1] = torch.randint(2, 20, (length - 1,), generator=generator)
         row[length - 1] = config.eos_id
-    return found
+    return ids
 
 
 @torch.no_grad()
-def both(theirs: MarianMTModel, ours: Transformer, src: torch.Tensor, tgt: torch.Tensor) -> Any:
+def run_both(
+    theirs: MarianMTModel, our_model: Transformer, src: torch.Tensor, tgt: torch.Tensor
+) -> Any:
     """Their output and our logits; the first column of `tgt` is what the decoder starts with."""
-    config = ours.config
-    mine, its = tgt.clone(), tgt.clone()
-    mine[:, 0], its[:, 0] = config.bos_id, config.pad_id
-    found = theirs(
+    config = our_model.config
+    our_ids, its = tgt.clone(), tgt.clone()
+    our_ids[:, 0], its[:, 0] = config.bos_id, config.pad_id
+    marian_output = theirs(
         input_ids=src,
         attention_mask=(src != config.pad_id).long(),
         decoder_input_ids=its,
         output_attentions=True,
     )
-    return found, ours(src, mine)
+    return marian_output, our_model(src, our_ids)
 
 
 @pytest.mark.parametrize("lengths", [(9, 4, 1), (60,)])
-def test_logits(theirs: MarianMTModel, ours: Translator, lengths: tuple[int, ...]) -> None:
+def test_logits(
+    theirs: MarianMTModel, our_translator: Translator, lengths: tuple[int, ...]
+) -> None:
     """Padding and an input of the whole table's length included. The start is no output."""
-    config = ours.model.config
+    config = our_translator.model.config
     src, tgt = rows(config, *lengths), rows(config, *(50 for _ in lengths), seed=5)
-    found, logits = both(theirs, ours.model, src, tgt)
-    torch.testing.assert_close(logits[..., :-1], found.logits, atol=2e-5, rtol=1e-5)
+    marian_output, logits = run_both(theirs, our_translator.model, src, tgt)
+    torch.testing.assert_close(logits[..., :-1], marian_output.logits, atol=2e-5, rtol=1e-5)
     assert logits[..., -1].max() < -900
     shares = logits.softmax(-1)[..., :-1]
-    torch.testing.assert_close(shares, found.logits.softmax(-1), atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(shares, marian_output.logits.softmax(-1), atol=1e-6, rtol=1e-5)
 
 
 @pytest.mark.parametrize("activation", ["relu", "swish", "gelu"])
@@ -95,17 +99,17 @@ def test_every_kind_of_model(tmp_path: Path, activation: str, scaled: bool) -> N
     config = model.config
     assert (config.activation, config.scale_embedding) == (activation, scaled)
     src, tgt = rows(config, 9, 4), rows(config, 7, 7, seed=5)
-    found, logits = both(theirs, model, src, tgt)
-    torch.testing.assert_close(logits[..., :-1], found.logits, atol=2e-5, rtol=1e-5)
+    marian_output, logits = run_both(theirs, model, src, tgt)
+    torch.testing.assert_close(logits[..., :-1], marian_output.logits, atol=2e-5, rtol=1e-5)
 
 
-def test_all_attention_weights(theirs: MarianMTModel, ours: Translator) -> None:
+def test_all_attention_weights(theirs: MarianMTModel, our_translator: Translator) -> None:
     source = "The baker paints a boat today."
-    trace = ours.trace(source, target="Ma tante vend du pain encore.")
+    trace = our_translator.trace(source, target="Ma tante vend du pain encore.")
     src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
-    found, _ = both(theirs, ours.model, src, tgt)
+    marian_output, _ = run_both(theirs, our_translator.model, src, tgt)
     for kind in ("encoder", "decoder", "cross"):
-        for layer, weights in enumerate(found[f"{kind}_attentions"]):
+        for layer, weights in enumerate(marian_output[f"{kind}_attentions"]):
             torch.testing.assert_close(
                 torch.tensor(trace.weights(kind, layer)), weights[0], atol=2e-6, rtol=1e-5
             )
@@ -116,48 +120,48 @@ def generated(theirs: MarianMTModel, src: torch.Tensor, **options: Any) -> list[
     config: Any = theirs.config
     mask = (src != config.pad_token_id).long()
     with torch.no_grad():
-        found = theirs.generate(input_ids=src, attention_mask=mask, **options)
+        generated_ids = theirs.generate(input_ids=src, attention_mask=mask, **options)
     outputs = []
-    for row in found[:, 1:].tolist():
+    for row in generated_ids[:, 1:].tolist():
         end = row.index(config.eos_token_id) + 1 if config.eos_token_id in row else len(row)
         outputs.append(row[:end])
     return outputs
 
 
-def test_greedy_output(theirs: MarianMTModel, ours: Translator) -> None:
-    config = ours.model.config
+def test_greedy_output(theirs: MarianMTModel, our_translator: Translator) -> None:
+    config = our_translator.model.config
     src = rows(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
-    decoder = SequenceDecoder(ours.model, "fp32")
-    found = decoder.run(sources, Decoding(max_len=30))
+    decoder = SequenceDecoder(our_translator.model, "fp32")
+    decoded = decoder.run(sources, Decoding(max_len=30))
     expected = generated(theirs, src, num_beams=1, do_sample=False, max_length=31)
-    assert [output.decoded.ids for output in found] == expected
-    assert any(output.decoded.finished for output in found)
+    assert [output.decoded.ids for output in decoded] == expected
+    assert any(output.decoded.finished for output in decoded)
     assert len({tuple(ids) for ids in expected}) > 3
 
 
 @pytest.mark.parametrize("beams", [2, 4])
 def test_beam_output_without_a_length_penalty(
-    theirs: MarianMTModel, ours: Translator, beams: int
+    theirs: MarianMTModel, our_translator: Translator, beams: int
 ) -> None:
     """`transformers` divides by |Y|^p, we by ((5 + |Y|)/6)^α: with both at 0 the sums are compared
     as they are, and the searches agree."""
-    config = ours.model.config
+    config = our_translator.model.config
     src = rows(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
     options = Decoding(beam_size=beams, length_penalty=0.0, max_len=30)
-    decoder = SequenceDecoder(ours.model, "fp32")
-    found = [one.decoded.ids for one in decoder.run(sources, options)]
+    decoder = SequenceDecoder(our_translator.model, "fp32")
+    outputs = [result.decoded.ids for result in decoder.run(sources, options)]
     expected = generated(
         theirs, src, num_beams=beams, length_penalty=0.0, early_stopping=True, max_length=31
     )
-    assert found == expected
+    assert outputs == expected
 
 
 @torch.inference_mode()
-def test_the_cached_decoders_say_the_same(ours: Translator) -> None:
+def test_the_cached_decoders_say_the_same(our_translator: Translator) -> None:
     """One row folded, and several at once: biases, activation and output bias are in both."""
-    model, config = ours.model, ours.model.config
+    model, config = our_translator.model, our_translator.model.config
     src, tgt = rows(config, 9, 4, 18), rows(config, 25, 25, 25, seed=6)
     tgt[:, 0] = config.bos_id
     mask = padding_mask(src, config.pad_id)
@@ -169,9 +173,9 @@ def test_the_cached_decoders_say_the_same(ours: Translator) -> None:
 
         weights = DecoderWeights(model)
         sessions.append(BatchSession(weights, model.encode(src, mask), mask, 25))
-        one = SingleSession(DecoderWeights(model, Fp32Copy), model.encode(src[2:]), 25)
-        found = models.logits_of_steps(one, tgt[2:], config.vocab_size)
-        torch.testing.assert_close(found, model(src[2:], tgt[2:]), atol=2e-5, rtol=1e-5)
-    for many in sessions:
-        found = models.logits_of_steps(many, tgt, config.vocab_size)
-        torch.testing.assert_close(found, model(src, tgt), atol=2e-5, rtol=1e-5)
+        single = SingleSession(DecoderWeights(model, Fp32Copy), model.encode(src[2:]), 25)
+        logits = models.logits_of_steps(single, tgt[2:], config.vocab_size)
+        torch.testing.assert_close(logits, model(src[2:], tgt[2:]), atol=2e-5, rtol=1e-5)
+    for session in sessions:
+        logits = models.logits_of_steps(session, tgt, config.vocab_size)
+        torch.testing.assert_close(logits, model(src, tgt), atol=2e-5, rtol=1e-5)

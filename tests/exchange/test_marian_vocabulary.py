@@ -31,9 +31,9 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("marian") / "en-fr"
-    marian.save(found)
-    return found
+    path = tmp_path_factory.mktemp("marian") / "en-fr"
+    marian.save(path)
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -42,59 +42,61 @@ def theirs(folder: Path) -> MarianTokenizer:
 
 
 @pytest.fixture(scope="module")
-def ours(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
+def our_vocabulary(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Vocabulary:
     out = tmp_path_factory.mktemp("imported") / "model"
     import_folder(folder, out)
     return load_checkpoint(out)[1]
 
 
-def test_ids_of_sources_and_targets(theirs: MarianTokenizer, ours: Vocabulary) -> None:
+def test_ids_of_sources_and_targets(theirs: MarianTokenizer, our_vocabulary: Vocabulary) -> None:
     for text in TEXTS:
-        assert ours.encode(text) == theirs(text).input_ids, text
+        assert our_vocabulary.encode(text) == theirs(text).input_ids, text
         if not text.startswith(">>"):
-            assert ours.encode(text, target=True) == theirs(text_target=text).input_ids, text
-    assert ours.encode_batch(TEXTS) == [ours.encode(text) for text in TEXTS]
+            assert our_vocabulary.encode(text, target=True) == theirs(text_target=text).input_ids, (
+                text
+            )
+    assert our_vocabulary.encode_batch(TEXTS) == [our_vocabulary.encode(text) for text in TEXTS]
     english, french = marian.ENGLISH[0], marian.FRENCH[0]
-    assert ours.encode(french) != ours.encode(french, target=True)
-    assert ours.unk_id not in ours.encode(english)
+    assert our_vocabulary.encode(french) != our_vocabulary.encode(french, target=True)
+    assert our_vocabulary.unk_id not in our_vocabulary.encode(english)
 
 
-def test_text_of_ids(theirs: MarianTokenizer, ours: Vocabulary) -> None:
+def test_text_of_ids(theirs: MarianTokenizer, our_vocabulary: Vocabulary) -> None:
     for text in marian.FRENCH[::5]:
-        ids = ours.encode(text, target=True)
-        assert ours.decode(ids) == theirs.decode(ids, skip_special_tokens=True) == text
-    ids = ours.encode("Ελλε", target=True)
-    assert ours.unk_id in ids
-    assert "⁇" in ours.decode(ids)
+        ids = our_vocabulary.encode(text, target=True)
+        assert our_vocabulary.decode(ids) == theirs.decode(ids, skip_special_tokens=True) == text
+    ids = our_vocabulary.encode("Ελλε", target=True)
+    assert our_vocabulary.unk_id in ids
+    assert "⁇" in our_vocabulary.decode(ids)
 
 
-def test_a_language_is_one_piece(ours: Vocabulary) -> None:
-    assert ours.pair is not None
-    assert ours.pair.languages() == marian.LANGUAGES
-    first, *rest = ours.encode(">>fra<< The baker")
-    assert ours.token(first) == ">>fra<<"
-    assert rest == ours.encode("The baker")
-    assert ours.token(ours.bos_id) == "<s>"
+def test_a_language_is_one_piece(our_vocabulary: Vocabulary) -> None:
+    assert our_vocabulary.pair is not None
+    assert our_vocabulary.pair.languages() == marian.LANGUAGES
+    first, *rest = our_vocabulary.encode(">>fra<< The baker")
+    assert our_vocabulary.token(first) == ">>fra<<"
+    assert rest == our_vocabulary.encode("The baker")
+    assert our_vocabulary.token(our_vocabulary.bos_id) == "<s>"
 
 
-def test_a_language_is_asked_for_once(ours: Vocabulary) -> None:
-    asked = ours.with_language("The baker", "fra")
-    assert ours.split_language(asked) == ("fra", "The baker")
-    assert ours.split_language("The baker >>fra<<") == ("", "The baker >>fra<<")
-    assert ours.with_language(asked, "deu") == ">>deu<< The baker"
-    assert ours.with_language(asked, "") == "The baker"
+def test_a_language_is_asked_for_once(our_vocabulary: Vocabulary) -> None:
+    text = our_vocabulary.with_language("The baker", "fra")
+    assert our_vocabulary.split_language(text) == ("fra", "The baker")
+    assert our_vocabulary.split_language("The baker >>fra<<") == ("", "The baker >>fra<<")
+    assert our_vocabulary.with_language(text, "deu") == ">>deu<< The baker"
+    assert our_vocabulary.with_language(text, "") == "The baker"
 
 
-def test_bytes_and_back(ours: Vocabulary, tmp_path: Path) -> None:
-    ours.save(tmp_path / "vocabulary.model")
-    again = Vocabulary.load(tmp_path / "vocabulary.model")
-    assert again.sha256 == ours.sha256
-    assert again.encode_batch(TEXTS) == ours.encode_batch(TEXTS)
+def test_bytes_and_back(our_vocabulary: Vocabulary, tmp_path: Path) -> None:
+    our_vocabulary.save(tmp_path / "vocabulary.model")
+    reloaded = Vocabulary.load(tmp_path / "vocabulary.model")
+    assert reloaded.sha256 == our_vocabulary.sha256
+    assert reloaded.encode_batch(TEXTS) == our_vocabulary.encode_batch(TEXTS)
 
 
 @pytest.mark.parametrize("cut", [1, 100, -1])
-def test_bytes_that_are_cut_off(ours: Vocabulary, cut: int) -> None:
-    data = ours.to_bytes()
+def test_bytes_that_are_cut_off(our_vocabulary: Vocabulary, cut: int) -> None:
+    data = our_vocabulary.to_bytes()
     with pytest.raises(ValueError, match=r"cut off|no list"):
         Vocabulary.from_bytes(data[: len(data) - cut if cut > 0 else 40])
 

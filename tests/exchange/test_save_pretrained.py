@@ -41,10 +41,10 @@ def loaded(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> T
 
 def test_our_folder_opens_again_with_the_same_numbers(loaded: Translator, tmp_path: Path) -> None:
     loaded.save_pretrained(tmp_path / "out")
-    again = Translator.load(tmp_path / "out", "cpu", "fp32")
+    reloaded = Translator.load(tmp_path / "out", "cpu", "fp32")
     for name, weight in loaded.model.state_dict().items():
-        assert torch.equal(weight, again.model.state_dict()[name]), name
-    assert again.translate(TEXT, max_len=12).tokens == loaded.translate(TEXT, max_len=12).tokens
+        assert torch.equal(weight, reloaded.model.state_dict()[name]), name
+    assert reloaded.translate(TEXT, max_len=12).tokens == loaded.translate(TEXT, max_len=12).tokens
     assert load_languages(tmp_path / "out") == ("en", "fr")
     loaded.save_pretrained(tmp_path / "out", license="mit")  # the same model may be replaced
     assert licence_of((tmp_path / "out" / "README.md").read_text("utf-8")) == "mit"
@@ -54,18 +54,18 @@ def test_marians_folder_opens_in_transformers(loaded: Translator, tmp_path: Path
     loaded.save_pretrained(tmp_path / "out", format="marian", languages=["en", "de"])
     theirs = MarianMTModel.from_pretrained(tmp_path / "out").eval()
     pieces = marian.tokenizer(tmp_path / "out")
-    found = loaded.translate(TEXT, max_len=12)
-    read = [theirs.config.pad_token_id, *pieces.convert_tokens_to_ids([*found.tokens])[:-1]]
+    translation = loaded.translate(TEXT, max_len=12)
+    read = [theirs.config.pad_token_id, *pieces.convert_tokens_to_ids([*translation.tokens])[:-1]]
     with torch.no_grad():
         logits = theirs(
             input_ids=torch.tensor([pieces(TEXT).input_ids]),
             decoder_input_ids=torch.tensor([read]),
         ).logits[0]
-    kept = [
+    exported_ids = [
         loaded.vocabulary.id(p) for p in pieces.convert_ids_to_tokens([*range(len(pieces) - 1)])
     ]
-    ours, _ = loaded.run_with_cache(TEXT, found.ids, names_filter="hook_logits")
-    torch.testing.assert_close(logits[:, :-1], ours[0][:, kept], atol=1e-4, rtol=1e-5)
+    our_logits, _ = loaded.run_with_cache(TEXT, translation.ids, names_filter="hook_logits")
+    torch.testing.assert_close(logits[:, :-1], our_logits[0][:, exported_ids], atol=1e-4, rtol=1e-5)
     assert load_languages(tmp_path / "out") == ("en", "de")
 
 
@@ -124,8 +124,8 @@ def test_what_cannot_be_saved_is_one_sentence_and_no_folder(
 
 
 def test_a_card_without_metadata_keeps_its_text(tiny_model: Transformer) -> None:
-    made = model_card("# Title\n\n---\n\nA rule.", tiny_model.config, library="x", languages=None)
-    assert made == (
+    card = model_card("# Title\n\n---\n\nA rule.", tiny_model.config, library="x", languages=None)
+    assert card == (
         "---\nlibrary_name: x\npipeline_tag: translation\nlicense: unknown\n---\n\n"
         "# Title\n\n---\n\nA rule.\n"
     )

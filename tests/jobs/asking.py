@@ -14,27 +14,27 @@ from transformer.jobs.computation import LANES
 FUNCTION = "tests.jobs.standin:compute"
 PATIENCE = 180.0  # seconds, for a machine whose host gives it little; what is there is seen at once
 CORPUS = Corpus.of_lines(["one", "two"], "mine")
-MOST = LANES["corpus"].max_per_visitor
+MAX_PER_VISITOR = LANES["corpus"].max_per_visitor
 LIMITS = Limits(nice=3)
 Ask = Callable[..., str]
 
 
-def question(root: Path, what: str, lane: str = "corpus", **more: object) -> Computation:
-    return Computation(FUNCTION, {"what": what, "root": str(root), **more}, lane)
+def question(root: Path, action: str, lane: str = "corpus", **more: object) -> Computation:
+    return Computation(FUNCTION, {"what": action, "root": str(root), **more}, lane)
 
 
-def wait_for(true: Callable[[], Any], said: Callable[[], object] = str) -> Any:
+def wait_for(true: Callable[[], Any], describe: Callable[[], object] = str) -> Any:
     """What it is once it is true; fails with what is `said` where it never is."""
     deadline = time.monotonic() + PATIENCE
-    while not (found := true()):
-        assert time.monotonic() < deadline, said()
+    while not (value := true()):
+        assert time.monotonic() < deadline, describe()
         time.sleep(0.01)
-    return found
+    return value
 
 
 def until(computing: ComputationService, key: str, status: str) -> ComputationStatus:
     def so() -> ComputationStatus | None:
-        return found if (found := computing.status(key)).status == status else None
+        return current if (current := computing.status(key)).status == status else None
 
     return wait_for(so, lambda: computing.status(key))
 

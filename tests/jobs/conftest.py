@@ -20,7 +20,7 @@ MakeJobs = Callable[..., Jobs]
 MakeStill = Callable[..., Jobs]
 
 
-def asked(
+def run_config(
     steps: int = 3, nap: float = 0.0, breaks: str = "", title: str = "", **more: Any
 ) -> TaskRun:
     """A run that every limit allows; `steps`, `nap` and `breaks` are for the stand-in."""
@@ -54,15 +54,15 @@ def warm(jobs: Jobs, count: int = 1) -> Jobs:
 @pytest.fixture
 def make_jobs(tmp_path: Path) -> Iterator[MakeJobs]:
     """`make_jobs(queued=3)`: jobs over one folder with these limits, closed at the end."""
-    made: list[Jobs] = []
+    opened: list[Jobs] = []
 
     def make(trainer: str = STANDIN, folder: str = "runs", **limits: Any) -> Jobs:
-        given = Limits(**({"workers": 1, "nice": 0} | limits))
-        made.append(Jobs(tmp_path / folder, given, trainer=trainer))
-        return made[-1]
+        limits_ = Limits(**({"workers": 1, "nice": 0} | limits))
+        opened.append(Jobs(tmp_path / folder, limits_, trainer=trainer))
+        return opened[-1]
 
     yield make
-    for jobs in made:
+    for jobs in opened:
         jobs.close()
 
 
@@ -99,23 +99,23 @@ def still(tmp_path: Path) -> MakeStill:
     return functools.partial(still_jobs, tmp_path / "runs")
 
 
-def places(jobs: Jobs) -> dict[str, int | None]:
+def queue_positions(jobs: Jobs) -> dict[str, int | None]:
     return {info.title: info.queue_position for info in jobs.runs()}
 
 
 def begin(jobs: Jobs, title: str, owner: str) -> str:
-    return jobs.submit(asked(title=title), owner)
+    return jobs.submit(run_config(title=title), owner)
 
 
 @pytest.fixture
 def computing(tmp_path: Path) -> Iterator[ComputationService]:
-    with ComputationService(tmp_path, asking.LIMITS) as made:
-        yield made
+    with ComputationService(tmp_path, asking.LIMITS) as service:
+        yield service
 
 
 @pytest.fixture
 def ask(computing: ComputationService, tmp_path: Path) -> Ask:
-    def submitted(what: str, visitor: str = "me", lane: str = "corpus", **more: object) -> str:
-        return computing.submit(asking.question(tmp_path, what, lane, **more), visitor=visitor)
+    def submitted(action: str, visitor: str = "me", lane: str = "corpus", **more: object) -> str:
+        return computing.submit(asking.question(tmp_path, action, lane, **more), visitor=visitor)
 
     return submitted

@@ -54,12 +54,12 @@ def train(path: Path) -> Status:
     return status
 
 
-def _happen(what: str, step: int) -> None:
-    if step != 3 or what not in ("memory", "disk", "text"):
+def _happen(action: str, step: int) -> None:
+    if step != 3 or action not in ("memory", "disk", "text"):
         return
-    if what == "memory":
+    if action == "memory":
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried 9 bytes")
-    if what == "disk":
+    if action == "disk":
         raise OSError(28, "No space left on device")
     raise ValueError("the text has no pairs")
 
@@ -73,32 +73,32 @@ def save(run: RunFolder, step: int) -> None:
     run.write_state("running", step=step)
 
 
-def compute(given: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
+def compute(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dict[str, Any]:
     """`what` says what happens; every start is a line in the folder `root`."""
-    what = given["what"]
-    with (Path(given["root"]) / "starts").open("a") as file:
-        file.write(f"{what}\n")
+    action = arguments["what"]
+    with (Path(arguments["root"]) / "starts").open("a") as file:
+        file.write(f"{action}\n")
     progress(0.5, "half way")
-    if what == "parts":
+    if action == "parts":
         progress(0.6, "one part", {"lines": [1]})
-    if what in ("long", "parts"):
+    if action in ("long", "parts"):
         time.sleep(600)
-    while what == "held" and not (Path(given["root"]) / "go").exists():
+    while action == "held" and not (Path(arguments["root"]) / "go").exists():
         time.sleep(0.01)
-    if what == "busy":
+    if action == "busy":
         while True:
             pass
-    if what == "fails":
+    if action == "fails":
         raise ValueError("no such ruler")
-    if what == "file":
-        Path(given["file"]).write_bytes(b"made")
-    if what == "breaks":
+    if action == "file":
+        Path(arguments["file"]).write_bytes(b"made")
+    if action == "breaks":
         os._exit(9)
-    if what == "full":
+    if action == "full":
         os._exit(EXIT_DISK_FULL)
-    if what == "talks":
+    if action == "talks":
         print("no answer of a process\n" * 10)
-    if what == "large":
+    if action == "large":
         bytearray(8_000_000_000)
     niceness = os.nice(0) if hasattr(os, "nice") else None
-    return {"given": dict(given), "nice": niceness, "process": os.getpid()}
+    return {"given": dict(arguments), "nice": niceness, "process": os.getpid()}

@@ -78,8 +78,8 @@ def test_one_process_answers_what_comes_next_and_is_replaced_when_it_is_killed(
     lanes = {name: replace(LANES["corpus"], idle_seconds=PATIENCE) for name in ("corpus", "timing")}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
 
-        def made_by(what: str, lane: str = "corpus", **more: int) -> int:
-            key = computing.submit(question(tmp_path, what, lane, **more), visitor="me")
+        def made_by(action: str, lane: str = "corpus", **more: int) -> int:
+            key = computing.submit(question(tmp_path, action, lane, **more), visitor="me")
             until(computing, key, "done")
             return int(computing.result(key)["process"])
 
@@ -106,17 +106,19 @@ def test_what_nobody_asks_for_any_more_is_dropped(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
         held = computing.submit(question(tmp_path, "held", "step"), visitor="me")
         half_way(computing, held)
-        asked = [question(tmp_path, "quick", "step", number=number) for number in range(30)]
-        keys = [computing.submit(one, visitor="me") for one in asked]
+        computations = [question(tmp_path, "quick", "step", number=number) for number in range(30)]
+        keys = [computing.submit(computation, visitor="me") for computation in computations]
         assert computing.status(keys[-1]).requests_ahead == 1  # asked last, it comes next
         assert sum(computing.status(key).live for key in keys) <= LANES["step"].capacity
-        left = time.monotonic() + 0.6
-        while time.monotonic() < left:
+        deadline = time.monotonic() + 0.6
+        while time.monotonic() < deadline:
             computing.status(held, "me")
             time.sleep(0.1)
         (tmp_path / "go").touch()
         wait_for(
-            lambda: computing.status(computing.submit(asked[0], visitor="me")).status == "done"
+            lambda: (
+                computing.status(computing.submit(computations[0], visitor="me")).status == "done"
+            )
         )
         assert sum(computing.status(key).status == "done" for key in keys) <= 2
 
@@ -155,13 +157,13 @@ def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
     )
     assert app.stdout
     key = app.stdout.readline().strip()
-    with ComputationService(tmp_path) as other:
+    with ComputationService(tmp_path) as service:
         wait_for((tmp_path / ".results" / key / "progress.json").exists)
         assert folders(tmp_path) == [key]  # another living app's work is left alone
         app.send_signal(signal.SIGKILL)
         app.wait()
         app.stdout.close()
-        assert other.status(key).status == "absent"
+        assert service.status(key).status == "absent"
     wait_for(lambda: is_free(tmp_path / ".results" / key / "lock"))
     with ComputationService(tmp_path):
         assert folders(tmp_path) == []
@@ -176,10 +178,10 @@ def test_a_folder_that_another_app_clears_as_it_is_begun_is_made_again(
 
     def clearing(path: Path) -> BinaryIO | None:
         if when == "after":
-            found = try_lock(path)
+            lock = try_lock(path)
         if not cleared:
             cleared.append(folder.rename(tmp_path / ".going-1"))
-        return try_lock(path) if when == "before" else found
+        return try_lock(path) if when == "before" else lock
 
     monkeypatch.setattr("transformer.jobs.results.try_lock", clearing)
     lock = lock_folder(folder)
@@ -213,10 +215,10 @@ def test_a_full_disk_is_said_even_if_it_takes_no_word(
     assert ask("words") == key  # there is room again
     assert until(computing, key, "done")
 
-    made = tmp_path / "made"
-    write_json(made / "ask.json", {})
+    folder = tmp_path / "made"
+    write_json(folder / "ask.json", {})
     monkeypatch.setattr("transformer.jobs.compute_process.write_json", full)
-    assert run_function(made, lambda given, progress: {}) == EXIT_DISK_FULL
+    assert run_function(folder, lambda arguments, progress: {}) == EXIT_DISK_FULL
     monkeypatch.undo()
-    assert run_function(made, full) == 1
-    assert read_or_empty(made / "failed.json")["reason"] == DISK_FULL
+    assert run_function(folder, full) == 1
+    assert read_or_empty(folder / "failed.json")["reason"] == DISK_FULL

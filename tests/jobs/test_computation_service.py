@@ -13,7 +13,7 @@ from tests import imports
 from tests.jobs.asking import (
     CORPUS,
     FUNCTION,
-    MOST,
+    MAX_PER_VISITOR,
     Ask,
     folders,
     half_way,
@@ -38,42 +38,42 @@ def test_a_result_is_kept_for_everyone_and_for_the_next_app(
 ) -> None:
     key = ask("quick", bleu=True)
     until(computing, key, "done")
-    found = computing.result(key)
-    assert found["given"] == question(tmp_path, "quick", bleu=True).arguments
-    assert found["nice"] in (None, os.nice(0) + 3)
+    result = computing.result(key)
+    assert result["given"] == question(tmp_path, "quick", bleu=True).arguments
+    assert result["nice"] in (None, os.nice(0) + 3)
     assert ask("quick", "you", bleu=True) == key
     with ComputationService(tmp_path) as later:
         assert later.status(key) == ComputationStatus(key, "done", 1.0)
-        assert later.result(key) == found
+        assert later.result(key) == result
     assert starts(tmp_path) == ["quick"]
-    kept = tmp_path / ".results" / key
-    assert sorted(path.name for path in kept.iterdir()) == ["lock", "result.json"]
+    result_folder = tmp_path / ".results" / key
+    assert sorted(path.name for path in result_folder.iterdir()) == ["lock", "result.json"]
     computing.submit(question(tmp_path, "quick", bleu=True), visitor="you", force=True)
     until(computing, key, "done")
     assert starts(tmp_path) == ["quick", "quick"]
 
 
 def test_a_file_is_kept_beside_a_result(computing: ComputationService, tmp_path: Path) -> None:
-    what = replace(question(tmp_path, "file"), file="made.zip")
+    computation = replace(question(tmp_path, "file"), file="made.zip")
     with pytest.raises(JobError, match="this file is not there any more"):
-        computing.file(what)
-    key = computing.submit(what, visitor="me")
+        computing.file(computation)
+    key = computing.submit(computation, visitor="me")
     until(computing, key, "done")
-    path = computing.file(what)
+    path = computing.file(computation)
     assert path.read_bytes() == b"made"
     assert path.parent == tmp_path / ".results" / key
     with ComputationService(tmp_path) as later:
-        assert later.file(what).read_bytes() == b"made"
+        assert later.file(computation).read_bytes() == b"made"
     remove_oldest([path.parent], 0)
     with pytest.raises(JobError, match="this file is not there any more"):
-        computing.file(what)
+        computing.file(computation)
     with pytest.raises(JobError, match="this file is not there any more"):
         computing.file(question(tmp_path, "quick"))  # it has none
 
 
 def test_the_key_is_of_everything_that_counts(tmp_path: Path) -> None:
     first = report_computation(tmp_path, "a", "heads", CORPUS)
-    others = [
+    variants = [
         report_computation(tmp_path, "b", "heads", CORPUS),
         report_computation(tmp_path, "a", "ablation", CORPUS),
         report_computation(tmp_path, "a", "heads", CORPUS.first(1)),
@@ -81,7 +81,7 @@ def test_the_key_is_of_everything_that_counts(tmp_path: Path) -> None:
         replace(first, function=FUNCTION),
         replace(first, lane="timing"),
     ]
-    assert len({one.key for one in (first, *others)}) == 7
+    assert len({computation.key for computation in (first, *variants)}) == 7
     renamed = Corpus("another name", CORPUS.sentences)
     assert report_computation(tmp_path / "moved", "a", "heads", renamed).key == first.key
 
@@ -102,19 +102,19 @@ def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("ROLE = 0.4\n")
 
-    def now() -> str:
+    def current_fingerprint() -> str:
         fingerprint.cache_clear()
         return fingerprint(tmp_path)
 
-    first = now()
+    first = current_fingerprint()
     (tmp_path / "ui" / "page.py").write_text("ROLE = 0.5\n")
     (tmp_path / "analysis" / "notes.txt").write_text("none")
-    assert now() == first
+    assert current_fingerprint() == first
     (tmp_path / "analysis" / "heads.py").write_text("ROLE = 0.5\n")
-    changed = now()
+    changed = current_fingerprint()
     assert changed != first
     (tmp_path / "analysis" / "heads.py").rename(tmp_path / "analysis" / "rows.py")
-    assert len({first, changed, now()}) == 3
+    assert len({first, changed, current_fingerprint()}) == 3
     fingerprint.cache_clear()
 
 
@@ -150,15 +150,15 @@ def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
     computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     long, quick = ask("long"), ask("quick")
-    for number in range(MOST - 2):
+    for number in range(MAX_PER_VISITOR - 2):
         ask("quick", number=number)
-    with pytest.raises(JobError, match=f"you have {MOST} measurements under way"):
+    with pytest.raises(JobError, match=f"you have {MAX_PER_VISITOR} measurements under way"):
         ask("quick", number=-1)
     ask("quick", "you", number=3)  # the same question is the same pass
     half_way(computing, long)
     computing.cancel(quick, "me")
     assert computing.status(quick).status == "absent"
-    for number in range(MOST - 2):
+    for number in range(MAX_PER_VISITOR - 2):
         for visitor in ("me", "you"):
             computing.cancel(question(tmp_path, "quick", number=number).key, visitor)
     computing.cancel(long, "me")
@@ -203,10 +203,10 @@ def test_what_a_process_makes_of_a_real_checkpoint(checkpoints: Path, tmp_path: 
     ask |= {"options": {}, "corpus": corpus.to_dict()}
     write_json(tmp_path / "ask.json", ask)
     assert run_function(tmp_path, compute) == 0
-    found = read_or_empty(tmp_path / "result.json")
-    assert found["what"] == "heads"
-    assert len(found["table"]) == len(found["cards"]) == 24
-    assert found["texts"] == [["She paints.", "Elle peint."]]
+    result = read_or_empty(tmp_path / "result.json")
+    assert result["what"] == "heads"
+    assert len(result["table"]) == len(result["cards"]) == 24
+    assert result["texts"] == [["She paints.", "Elle peint."]]
     assert read_or_empty(tmp_path / "progress.json")["stage"]
     for change, reason in (
         ({"hash": "0" * 16}, "the checkpoint tiny has changed since"),

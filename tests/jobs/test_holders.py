@@ -7,28 +7,30 @@ from dataclasses import replace
 
 import pytest
 
-from tests.jobs.conftest import MakeJobs, MakeStill, asked, until
+from tests.jobs.conftest import MakeJobs, MakeStill, run_config, until
 from transformer.jobs import JobError, info
 from transformer.run_config import PairsRun, RaceEntry, TrainingRun
 
 
 def of_seed(seed: int, **more: object) -> TrainingRun:
-    found = asked()
-    return replace(found, training=replace(found.training, seed=seed), **more)  # type: ignore[arg-type]
+    config = run_config()
+    return replace(config, training=replace(config.training, seed=seed), **more)  # type: ignore[arg-type]
 
 
 def test_thirty_who_ask_for_the_same_at_once_have_one_run(still: MakeStill) -> None:
     jobs = still()
     visitors = [f"visitor {number}" for number in range(30)]
     with ThreadPoolExecutor(8) as pool:
-        given = [pool.submit(jobs.submit, asked(title=who), who, reuse=True) for who in visitors]
-        names = {one.result() for one in given}
+        futures = [
+            pool.submit(jobs.submit, run_config(title=who), who, reuse=True) for who in visitors
+        ]
+        names = {future.result() for future in futures}
     [info] = jobs.runs()
     assert names == {info.name}
     assert sorted(info.holders) == sorted(visitors)
     assert info.owner == info.holders[0] == info.title
     for who in visitors:
-        assert [one.name for one in jobs.runs(who)] == [info.name]
+        assert [future.name for future in jobs.runs(who)] == [info.name]
 
 
 def test_whatever_changes_the_numbers_makes_another_run(
@@ -38,24 +40,24 @@ def test_whatever_changes_the_numbers_makes_another_run(
     begun = jobs.submit(first, "ann", reuse=True)
     assert jobs.submit(of_seed(1, title="Called otherwise"), "bob", reuse=True) == begun
     assert isinstance(first.model.d_ff, int)
-    others = [
+    variants = [
         of_seed(2),
         replace(first, model=replace(first.model, d_ff=16)),
         replace(first, training=replace(first.training, steps=4)),
-        asked(steps=4),
+        run_config(steps=4),
         replace(first, probes=(("a b", "a b"),)),
         replace(first, race=RaceEntry("score-1", "score", "dot", 1)),
     ]
-    names = [jobs.submit(other, "ann", reuse=True) for other in others]
-    assert len({begun, *names}) == 1 + len(others)
-    assert jobs.submit(others[-1], "bob", reuse=True) not in names, "a race has its own runs"
+    names = [jobs.submit(variant, "ann", reuse=True) for variant in variants]
+    assert len({begun, *names}) == 1 + len(variants)
+    assert jobs.submit(variants[-1], "bob", reuse=True) not in names, "a race has its own runs"
     assert jobs.submit(first, "ann") != begun, "who does not ask for one that is there has two"
     monkeypatch.setattr(info, "fingerprint", lambda: "another version of the code")
     assert jobs.submit(first, "bob", reuse=True) != begun
 
 
 def test_own_sentences_are_shared_with_nobody(still: MakeStill) -> None:
-    jobs, bare = still(), asked()
+    jobs, bare = still(), run_config()
     pairs = PairsRun(pairs="p.tsv", model=bare.model, training=bare.training)
     names = [jobs.submit(pairs, who, {"p.tsv": b"a\tb\n"}, reuse=True) for who in ("ann", "bob")]
     assert names[0] != names[1]
@@ -64,7 +66,7 @@ def test_own_sentences_are_shared_with_nobody(still: MakeStill) -> None:
 @pytest.mark.parametrize("how", ["stop", "pause", "faster", "hidden"])
 def test_what_somebody_changed_is_nobody_elses(still: MakeStill, how: str) -> None:
     jobs = still()
-    name = jobs.submit(asked(), "ann", reuse=True)
+    name = jobs.submit(run_config(), "ann", reuse=True)
     if how == "hidden":
         jobs.share(name, "ann", False)
     elif how == "faster":
@@ -72,23 +74,23 @@ def test_what_somebody_changed_is_nobody_elses(still: MakeStill, how: str) -> No
         jobs.control(name, "ann", learning_rate_factor=1.0)
     else:
         jobs.control(name, "ann", command=how)
-    assert jobs.submit(asked(), "bob", reuse=True) != name
+    assert jobs.submit(run_config(), "bob", reuse=True) != name
 
 
 def test_nobody_changes_what_others_wait_for_and_each_may_leave(still: MakeStill) -> None:
     jobs = still()
-    name = jobs.submit(asked(), "ann", reuse=True)
-    jobs.submit(asked(), "bob", reuse=True)
+    name = jobs.submit(run_config(), "ann", reuse=True)
+    jobs.submit(run_config(), "bob", reuse=True)
     for who in ("ann", "bob"):
-        for wish in ({"command": "pause"}, {"command": "stop"}, {"learning_rate_factor": 2.0}):
+        for change in ({"command": "pause"}, {"command": "stop"}, {"learning_rate_factor": 2.0}):
             with pytest.raises(JobError, match="somebody else has this run too"):
-                jobs.control(name, who, **wish)  # type: ignore[arg-type]
+                jobs.control(name, who, **change)  # type: ignore[arg-type]
     jobs.control(name, "ann", save=True)
     jobs.delete(name, "ann")
     assert (jobs.run(name).holders, jobs.runs("ann")) == (("bob",), [])
     with pytest.raises(JobError, match="is not your run"):
         jobs.control(name, "ann", command="stop")
-    jobs.submit(asked(), "cay", reuse=True)
+    jobs.submit(run_config(), "cay", reuse=True)
     jobs.control(name, "bob", command="stop", for_all=True)
     assert jobs.run(name).status == "cancelled"
     for who in ("cay", "bob"):
@@ -109,16 +111,16 @@ def test_a_teacher_who_joins_a_line_comes_first(still: MakeStill) -> None:
 
 def test_what_has_been_computed_is_there_at_once(make_jobs: MakeJobs) -> None:
     jobs = make_jobs()
-    name = jobs.submit(asked(), "ann", reuse=True)
+    name = jobs.submit(run_config(), "ann", reuse=True)
     until(jobs, name, "finished")
-    assert jobs.submit(asked(), "bob", reuse=True) == name
-    found = jobs.run(name)
-    assert (found.status, found.holders) == ("finished", ("ann", "bob"))
+    assert jobs.submit(run_config(), "bob", reuse=True) == name
+    run = jobs.run(name)
+    assert (run.status, run.holders) == ("finished", ("ann", "bob"))
 
 
 @pytest.mark.parametrize("spoilt", ["bob", [], [1], ["ann", ""], {"ann": 1}])
 def test_holders_that_are_none_are_the_one_who_began(still: MakeStill, spoilt: object) -> None:
     jobs = still()
-    name = jobs.submit(asked(), "ann")
+    name = jobs.submit(run_config(), "ann")
     jobs.folder(name).change_job(holders=spoilt)
     assert jobs.run(name).holders == ("ann",)

@@ -11,23 +11,23 @@ from transformer.jobs import Computation, ComputationService
 from transformer.jobs.results import LATEST_FOLDER
 
 
-def about(root: Path, what: str, subject: str = "a finding") -> Computation:
-    return replace(question(root, what), subject=subject)
+def about(root: Path, action: str, subject: str = "a finding") -> Computation:
+    return replace(question(root, action), subject=subject)
 
 
 def test_the_last_of_several_questions_outlives_the_app(tmp_path: Path) -> None:
     before = time.time()
     with ComputationService(tmp_path, LIMITS) as computing:
         assert computing.latest("a finding") is None
-        for what in (about(tmp_path, "one"), about(tmp_path, "two")):
-            until(computing, computing.submit(what, visitor="me"), "done")
+        for computation in (about(tmp_path, "one"), about(tmp_path, "two")):
+            until(computing, computing.submit(computation, visitor="me"), "done")
         until(computing, computing.submit(about(tmp_path, "three", ""), visitor="me"), "done")
     with ComputationService(tmp_path, LIMITS) as computing:
-        found = computing.latest("a finding")
-        assert found is not None
-        assert found.key == about(tmp_path, "two").key
-        assert found.result == computing.result(found.key)
-        assert before <= found.when <= time.time()
+        latest = computing.latest("a finding")
+        assert latest is not None
+        assert latest.key == about(tmp_path, "two").key
+        assert latest.result == computing.result(latest.key)
+        assert before <= latest.when <= time.time()
         assert computing.latest("another") is None
         assert computing.latest("") is None
     assert len([*(tmp_path / LATEST_FOLDER).iterdir()]) == 1
@@ -40,12 +40,12 @@ def test_the_subject_makes_no_other_question(tmp_path: Path) -> None:
 def test_what_is_asked_anew_has_the_time_of_its_new_result(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as computing:
         whens = []
-        for anew in (False, True):
-            key = computing.submit(about(tmp_path, "one"), visitor="me", force=anew)
+        for force in (False, True):
+            key = computing.submit(about(tmp_path, "one"), visitor="me", force=force)
             until(computing, key, "done")
-            found = computing.latest("a finding")
-            assert found is not None
-            whens.append(found.when)
+            latest = computing.latest("a finding")
+            assert latest is not None
+            whens.append(latest.when)
     assert whens[0] < whens[1]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.jobs.conftest import MakeStill, asked
+from tests.jobs.conftest import MakeStill, run_config
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import JobError, Limits, count_parameters, runs_folder
 from transformer.jobs.limits import cores, machine_memory
@@ -25,10 +25,10 @@ def test_the_file_that_comes_with_the_app_says_the_defaults() -> None:
 
 
 def test_a_container_has_the_memory_that_it_is_given(tmp_path: Path) -> None:
-    given, free, absent = tmp_path / "given", tmp_path / "free", tmp_path / "absent"
-    given.write_text("1073741824\n")
+    limited, free, absent = tmp_path / "given", tmp_path / "free", tmp_path / "absent"
+    limited.write_text("1073741824\n")
     free.write_text("max\n")
-    assert machine_memory([given, free, absent]) == 2**30
+    assert machine_memory([limited, free, absent]) == 2**30
     assert machine_memory([free]) == machine_memory([]) > 2**28
 
 
@@ -132,26 +132,26 @@ def test_what_goes_past_a_limit_is_refused(
 ) -> None:
     jobs = still(parameters=1_000_000, minutes=30)
     with pytest.raises(JobError, match=message):
-        jobs.submit(replace(asked(), **changes), "ann")
+        jobs.submit(replace(run_config(), **changes), "ann")
     assert jobs.runs() == []
 
 
 def test_files_may_be_so_large(still: MakeStill) -> None:
     jobs = still(upload_bytes=10)
-    jobs.submit(asked(), "ann", {"a.tsv": b"12345", "b.tsv": b"12345"})
+    jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"12345"})
     with pytest.raises(JobError, match="the files have 11 bytes; this app allows at most 10"):
-        jobs.submit(asked(), "ann", {"a.tsv": b"12345", "b.tsv": b"123456"})
+        jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"123456"})
 
 
 def test_a_run_without_minutes_gets_those_of_the_limit(still: MakeStill) -> None:
     jobs = still(minutes=12)
-    free = jobs.folder(jobs.submit(asked(), "ann")).config()
+    free = jobs.folder(jobs.submit(run_config(), "ann")).config()
     assert isinstance(free, TaskRun)
-    assert free.training == replace(asked().training, minutes=12)
-    bound = replace(asked(), training=TrainingConfig(minutes=2))
-    found = jobs.folder(jobs.submit(bound, "ann")).config()
-    assert isinstance(found, TaskRun)
-    assert found.training == bound.training
+    assert free.training == replace(run_config().training, minutes=12)
+    bound = replace(run_config(), training=TrainingConfig(minutes=2))
+    config = jobs.folder(jobs.submit(bound, "ann")).config()
+    assert isinstance(config, TaskRun)
+    assert config.training == bound.training
 
 
 @pytest.fixture
@@ -179,7 +179,7 @@ def test_more_machines_need_keys(address: str, keys: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "why"),
+    ("values", "why"),
     [
         ({"executor": "ray"}, 'executor must be "dask", or ""'),
         ({"executor": "dask"}, "scheduler must be an address such as"),
@@ -190,6 +190,8 @@ def test_more_machines_need_keys(address: str, keys: str) -> None:
         ({"scheduler": "tcp://127.0.0.1:8786"}, 'add executor = "dask"'),
     ],
 )
-def test_what_cannot_be_or_would_be_open_to_all_is_refused(said: dict[str, str], why: str) -> None:
+def test_what_cannot_be_or_would_be_open_to_all_is_refused(
+    values: dict[str, str], why: str
+) -> None:
     with pytest.raises(ValueError, match=why):
-        Limits(**said)
+        Limits(**values)

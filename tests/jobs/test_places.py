@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.conftest import asked
+from tests.jobs.conftest import run_config
 from transformer.config import ModelConfig, TrainingConfig
 from transformer.jobs import Limits, claims, limits
 from transformer.jobs.claims import ClaimedRun, WorkerCapacity, new_worker_id
@@ -24,7 +24,7 @@ ME = new_worker_id("here")
 def large(title: str) -> TrainingRun:
     """Steps of 1.3 × 10⁹ weights × positions, for which a second thread is worth its while."""
     model = ModelConfig(vocab_size=1000, d_model=128, n_layers=1, n_heads=2, d_ff=128)
-    return replace(asked(title=title), model=model, training=TrainingConfig(batch_tokens=4096))
+    return replace(run_config(title=title), model=model, training=TrainingConfig(batch_tokens=4096))
 
 
 @pytest.fixture
@@ -38,8 +38,8 @@ def put(queue: Queue, *configs: TrainingRun) -> None:
         queue.add([config], Requester(f"visitor {number}"), {}, Limits(disk_free=1))
 
 
-def taken(queue: Queue, worker: str = ME, places: WorkerCapacity = TWO) -> ClaimedRun | None:
-    return claims.claim_next_run(queue, worker, places)
+def claim_next(queue: Queue, worker: str = ME, capacity: WorkerCapacity = TWO) -> ClaimedRun | None:
+    return claims.claim_next_run(queue, worker, capacity)
 
 
 def title(claim: ClaimedRun | None) -> str:
@@ -53,46 +53,46 @@ def end(queue: Queue, claim: ClaimedRun | None) -> None:
 
 
 def test_two_small_runs_train_on_two_cores_and_a_third_waits(queue: Queue) -> None:
-    put(queue, asked(title="a"), asked(title="b"), asked(title="c"))
-    first, second = taken(queue), taken(queue)
+    put(queue, run_config(title="a"), run_config(title="b"), run_config(title="c"))
+    first, second = claim_next(queue), claim_next(queue)
     assert [title(first), title(second)] == ["a", "b"]
-    assert taken(queue) is None
+    assert claim_next(queue) is None
     end(queue, first)
-    third = taken(queue)
+    third = claim_next(queue)
     assert title(third) == "c"
     for claim in (second, third):
         end(queue, claim)
 
 
 def test_a_large_run_has_both_cores_and_nobody_overtakes_it(queue: Queue) -> None:
-    put(queue, asked(title="small"), large("large"), asked(title="late"))
-    small = taken(queue)
+    put(queue, run_config(title="small"), large("large"), run_config(title="late"))
+    small = claim_next(queue)
     assert title(small) == "small"
-    assert taken(queue) is None  # neither the large one, nor the one behind it
+    assert claim_next(queue) is None  # neither the large one, nor the one behind it
     end(queue, small)
-    huge = taken(queue)
+    huge = claim_next(queue)
     assert title(huge) == "large"
-    assert taken(queue) is None
+    assert claim_next(queue) is None
     end(queue, huge)
-    late = taken(queue)
+    late = claim_next(queue)
     assert title(late) == "late"
     end(queue, late)
 
 
 def test_what_another_app_s_workers_train_takes_none_of_these_cores(queue: Queue) -> None:
-    put(queue, asked(title="a"), large("b"), asked(title="c"))
-    elsewhere = taken(queue, new_worker_id("there"))
-    here = taken(queue)
-    assert [title(elsewhere), title(here)] == ["a", "b"]
+    put(queue, run_config(title="a"), large("b"), run_config(title="c"))
+    elsewhere = claim_next(queue, new_worker_id("there"))
+    claim_ = claim_next(queue)
+    assert [title(elsewhere), title(claim_)] == ["a", "b"]
     third = claims.claim_next_run(queue, "a machine of a cluster")
     assert title(third) == "c"
-    for claim in (elsewhere, here, third):
+    for claim in (elsewhere, claim_, third):
         end(queue, claim)
 
 
 def test_a_run_larger_than_the_machine_begins_alone(queue: Queue) -> None:
     put(queue, large("a"))
-    claim = taken(queue, places=WorkerCapacity(cores=1, threads=2))
+    claim = claim_next(queue, capacity=WorkerCapacity(cores=1, threads=2))
     assert title(claim) == "a"
     end(queue, claim)
 
@@ -122,15 +122,15 @@ def test_how_many_train_at_once(
 ) -> None:
     monkeypatch.setattr(limits, "cores", lambda: cores)
     monkeypatch.setattr(limits, "machine_memory", lambda: memory)
-    found = Limits(workers=workers)
-    assert (found.processes, found.threads) == (processes, threads)
+    defaults = Limits(workers=workers)
+    assert (defaults.processes, defaults.threads) == (processes, threads)
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_run_that_the_page_offers_takes_one_core(queue: Queue, task: str) -> None:
     config = replace(make_run_config(task), title="a")
     put(queue, config, replace(config, title="b"))
-    claimed = taken(queue), taken(queue)
-    assert [title(one) for one in claimed] == ["a", "b"]
+    claimed = claim_next(queue), claim_next(queue)
+    assert [title(run) for run in claimed] == ["a", "b"]
     for claim in claimed:
         end(queue, claim)

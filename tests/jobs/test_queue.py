@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeStill, asked, begin, places
+from tests.jobs.conftest import MakeStill, begin, queue_positions, run_config
 from tests.jobs.standin import save
 from transformer.jobs import JobError, claims
 from transformer.jobs.info import RunInfo, queue_order, with_queue_positions
@@ -21,18 +21,18 @@ def test_everyone_s_first_run_comes_before_anyone_s_second(still: MakeStill) -> 
     jobs = still()
     for title in ("a1", "a2", "a3", "b1", "c1", "b2"):
         begin(jobs, title, title[0])
-    assert places(jobs) == {"a1": 1, "b1": 2, "c1": 3, "a2": 4, "b2": 5, "a3": 6}
+    assert queue_positions(jobs) == {"a1": 1, "b1": 2, "c1": 3, "a2": 4, "b2": 5, "a3": 6}
     queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
     order = []
-    taken = {}
+    served_runs = {}
     while claim := claims.claim_next_run(queue, "worker"):
         title = claim.folder.config().title
         order.append(title)
-        taken[title] = claim
+        served_runs[title] = claim
         if title == "c1":  # its end makes no difference to the others' order
             claims.release_run(queue, claim, ValueError("enough"))
     assert order == ["a1", "b1", "c1", "a2", "b2", "a3"]
-    for claim in taken.values():
+    for claim in served_runs.values():
         claim.lock.close()
 
 
@@ -44,11 +44,11 @@ def test_who_trains_already_waits_behind_who_does_not(still: MakeStill) -> None:
     assert claim
     begin(jobs, "a2", "a")
     begin(jobs, "b1", "b")
-    assert places(jobs) == {"a1": None, "b1": 1, "a2": 2}
+    assert queue_positions(jobs) == {"a1": None, "b1": 1, "a2": 2}
     claims.release_run(queue, claim, ValueError("enough"))
-    assert places(jobs) == {"a1": None, "a2": 1, "b1": 2}
+    assert queue_positions(jobs) == {"a1": None, "a2": 1, "b1": 2}
     jobs.resume(claim.folder.name, "a")  # it came first, and stands there again
-    assert places(jobs) == {"a1": 1, "b1": 2, "a2": 3}
+    assert queue_positions(jobs) == {"a1": 1, "b1": 2, "a2": 3}
 
 
 def test_a_run_that_pauses_never_stands_as_cancelled(still: MakeStill) -> None:
@@ -66,7 +66,7 @@ def test_a_run_that_pauses_never_stands_as_cancelled(still: MakeStill) -> None:
     assert jobs.run(name).status == "paused"
 
 
-AGAIN = "starts again at step 0, since nothing was saved"
+RESTARTS = "starts again at step 0, since nothing was saved"
 
 
 def test_a_run_that_was_interrupted_says_where_it_will_continue(still: MakeStill) -> None:
@@ -84,7 +84,7 @@ def test_a_run_that_was_interrupted_says_where_it_will_continue(still: MakeStill
         claims.release_run(queue, claim, None, interrupted=True)
         return jobs.run(name).reason
 
-    assert interrupted(0) == f"interrupted at step 157; {AGAIN} when a worker is free"
+    assert interrupted(0) == f"interrupted at step 157; {RESTARTS} when a worker is free"
     assert interrupted(150) == (
         "interrupted at step 157; continues from the save at step 150 when a worker is free"
     )
@@ -99,7 +99,7 @@ def test_a_run_that_was_interrupted_says_where_it_will_continue(still: MakeStill
 
 def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
     jobs = still()
-    name, other = begin(jobs, "a", "ann"), begin(jobs, "b", "bob")
+    name, other_run = begin(jobs, "a", "ann"), begin(jobs, "b", "bob")
     queue = Queue(jobs.folder(name).path.parent)
     claim, second = claims.claim_next_run(queue, "worker"), claims.claim_next_run(queue, "another")
     assert claim
@@ -108,14 +108,14 @@ def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
     assert jobs.run(name).status == "running"
     claim.lock.close()
     claims.record_worker_exit(queue, "worker", 3)
-    assert jobs.run(name).reason == f"its worker ended (code 3) at step 0; Resume {AGAIN}"
-    assert jobs.run(other).status == "running"
-    jobs.delete(other, "bob")
+    assert jobs.run(name).reason == f"its worker ended (code 3) at step 0; Resume {RESTARTS}"
+    assert jobs.run(other_run).status == "running"
+    jobs.delete(other_run, "bob")
     assert not jobs.runs("bob")
-    assert (queue.root / other).exists()  # while it is held
+    assert (queue.root / other_run).exists()  # while it is held
     second.lock.close()
     jobs.runs()
-    assert not (queue.root / other).exists()
+    assert not (queue.root / other_run).exists()
 
 
 @st.composite
@@ -140,7 +140,7 @@ def test_the_line_is_fair(infos: list[RunInfo]) -> None:
     for at, info in enumerate(line):
         # Nobody who still waits has been served less often than the one who is next ...
         rest = line[at:]
-        assert served[info.owner] == min(served[other.owner] for other in rest)
+        assert served[info.owner] == min(served[waiting.owner] for waiting in rest)
         # ... and among the equals it is the one who came first.
         equals = [i for i in rest if served[i.owner] == served[info.owner]]
         assert info.turn == min(i.turn for i in equals)
@@ -161,7 +161,7 @@ def test_thirty_at_once_with_room_for_twenty(still: MakeStill) -> None:
     with ThreadPoolExecutor(30) as pool:
         assert len([*pool.map(press, range(30))]) == 30
     assert len(set(got)) == 20
-    assert sorted(places(jobs).values()) == [*range(1, 21)]  # type: ignore[type-var]
+    assert sorted(queue_positions(jobs).values()) == [*range(1, 21)]  # type: ignore[type-var]
     assert (
         refused
         == ["20 runs are waiting and this app allows 20: try again when one of them has begun"] * 10
@@ -219,9 +219,9 @@ def test_a_run_of_the_command_line_is_shown_and_is_nobody_s(
 def test_the_newest_is_shown_first_though_the_clock_was_put_back(
     still: MakeStill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    jobs, now = still(), iter((2e9, 1e9, 1.5e9))
-    monkeypatch.setattr("time.time", lambda: next(now))
-    names = [jobs.submit(asked(), "ann") for _ in range(3)]
+    jobs, clock = still(), iter((2e9, 1e9, 1.5e9))
+    monkeypatch.setattr("time.time", lambda: next(clock))
+    names = [jobs.submit(run_config(), "ann") for _ in range(3)]
     assert [info.name for info in jobs.runs()] == names[::-1]
 
 

@@ -27,8 +27,8 @@ from transformer.jobs.shipped_race import MAX_BYTES, read_race, write_race
 def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
     jobs = still()
     race_id = submit_race(jobs, "positions", "ann", seeds=(4, 9))
-    other = submit_race(jobs, "positions", "bob", seeds=(4,))
-    assert race_id != other
+    other_race = submit_race(jobs, "positions", "bob", seeds=(4,))
+    assert race_id != other_race
     runs = race_runs(jobs, race_id)
     entries = list(RACES["positions"].entries)
     assert [(run.race.entry, run.race.seed) for run in runs] == [
@@ -36,9 +36,9 @@ def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
         *((entry, 9) for entry in entries),
     ]
     assert {(run.race.name, run.info.owner) for run in runs} == {("positions", "ann")}
-    said = [jobs.folder(run.info.name).config().to_dict() for run in runs]
-    assert [config["race"]["id"] for config in said] == [race_id] * 6
-    assert [config["model"]["positions"] for config in said[:3]] == [
+    configs = [jobs.folder(run.info.name).config().to_dict() for run in runs]
+    assert [config["race"]["id"] for config in configs] == [race_id] * 6
+    assert [config["model"]["positions"] for config in configs[:3]] == [
         "sinusoidal",
         "learned",
         "none",
@@ -87,15 +87,15 @@ def test_a_race_that_does_not_fit_leaves_nothing_behind(still: MakeStill) -> Non
 
 def test_cancel_and_delete_touch_ones_own_runs_of_this_race_alone(still: MakeStill) -> None:
     jobs = still()
-    mine = submit_race(jobs, "warm-up", "ann", (1,))
-    other = submit_race(jobs, "warm-up", "ann", (1,))
-    assert cancel_race(jobs, mine, "bob") == delete_race(jobs, mine, "bob") == 0
-    assert cancel_race(jobs, mine, "ann") == 2
-    assert [run.info.status for run in race_runs(jobs, mine)] == ["cancelled"] * 2
-    assert [run.info.status for run in race_runs(jobs, other)] == ["queued"] * 2
-    assert cancel_race(jobs, mine, "ann") == 0
-    assert delete_race(jobs, mine, "ann") == 2
-    assert {run.race.id for run in race_runs(jobs)} == {other}
+    own_race = submit_race(jobs, "warm-up", "ann", (1,))
+    other_race = submit_race(jobs, "warm-up", "ann", (1,))
+    assert cancel_race(jobs, own_race, "bob") == delete_race(jobs, own_race, "bob") == 0
+    assert cancel_race(jobs, own_race, "ann") == 2
+    assert [run.info.status for run in race_runs(jobs, own_race)] == ["cancelled"] * 2
+    assert [run.info.status for run in race_runs(jobs, other_race)] == ["queued"] * 2
+    assert cancel_race(jobs, own_race, "ann") == 0
+    assert delete_race(jobs, own_race, "ann") == 2
+    assert {run.race.id for run in race_runs(jobs)} == {other_race}
 
 
 def _finish(path: Path, steps: int, loss: float, status: str = "finished") -> None:
@@ -110,16 +110,16 @@ def test_standings_are_computed_from_the_runs_files(still: MakeStill) -> None:
     jobs = still()
     race_id = submit_race(jobs, "warm-up", "ann")
     steps = RACES["warm-up"].config("no warm-up", 1, "").training.steps
-    _, (said,) = standings(jobs, race_runs(jobs, race_id))
-    assert said.word == "not shown"
+    _, (verdict_,) = standings(jobs, race_runs(jobs, race_id))
+    assert verdict_.word == "not shown"
     for run in race_runs(jobs, race_id):
         loss = run.race.seed / 100 + (0.5 if run.race.entry == "no warm-up" else 0)
         _finish(jobs.folder(run.info.name).path, steps, loss)
-    table, (said,) = standings(jobs, race_runs(jobs, race_id))
+    table, (verdict_,) = standings(jobs, race_runs(jobs, race_id))
     assert list(table["n"]) == [3, 3]
     assert list(table["loss_mean"]) == pytest.approx([0.02, 0.52])
     assert list(table["loss_sd"]) == pytest.approx([0.01, 0.01])
-    assert said.word == "holds"
+    assert verdict_.word == "holds"
     worst = race_runs(jobs, race_id)[0]
     folder = jobs.folder(worst.info.name).path
     _finish(folder, steps, 9.0)  # nothing is stored: what the file says now counts
@@ -155,9 +155,9 @@ TABLE = pd.DataFrame(
 
 def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     write_race(tmp_path, "layers", TABLE)
-    found = read_race(tmp_path, "layers", ["b", "a"])
-    assert found is not None
-    pd.testing.assert_frame_equal(found.table, TABLE, check_dtype=False)
+    read = read_race(tmp_path, "layers", ["b", "a"])
+    assert read is not None
+    pd.testing.assert_frame_equal(read.table, TABLE, check_dtype=False)
 
 
 def test_a_race_of_other_layers_is_none(tmp_path: Path) -> None:
@@ -165,9 +165,9 @@ def test_a_race_of_other_layers_is_none(tmp_path: Path) -> None:
     assert read_race(tmp_path, "layers", ["a"]) is None
     assert read_race(tmp_path, "layers", ["a", "b", "c"]) is None
     assert read_race(tmp_path, "heads", ["a", "b"]) is None
-    found = json.loads(path.read_text())
-    found["lines"][0]["accuracy"] = None
-    path.write_text(json.dumps(found))
+    read = json.loads(path.read_text())
+    read["lines"][0]["accuracy"] = None
+    path.write_text(json.dumps(read))
     assert read_race(tmp_path, "layers", ["a", "b"]) is None
 
 
@@ -179,6 +179,6 @@ def test_any_other_file_is_none(tmp_path: Path, text: str) -> None:
 
 def test_the_one_that_ships_is_of_the_layers_of_today() -> None:
     """Else: `python docs/shipped_runs.py --race layers`."""
-    found = read_race(SHIPPED, "layers", RACES["layers"].entries)
-    assert found is not None
-    assert found.table["accuracy"].between(0, 1).all()
+    read = read_race(SHIPPED, "layers", RACES["layers"].entries)
+    assert read is not None
+    assert read.table["accuracy"].between(0, 1).all()

@@ -23,7 +23,7 @@ from transformer.jobs.races import RACES, race_named
 CLAIM = Claim("a beats b", "a", "b")
 
 
-def made(entry: str, *losses: float, reached: float = math.inf) -> list[Outcome]:
+def outcomes(entry: str, *losses: float, reached: float = math.inf) -> list[Outcome]:
     """One outcome a seed; the accuracy is 1 - loss."""
     return [
         Outcome(entry, seed, loss, 1 - loss, reached, seconds=2.0 * seed)
@@ -55,7 +55,7 @@ def test_an_outcome_is_read_where_all_steps_were_taken() -> None:
 
 def test_the_table_has_means_and_spreads_over_seeds() -> None:
     # 2, 4, 9: mean 5, squares of the differences 9 + 1 + 16 = 26, over n - 1 = 2 is 13.
-    table = results([*made("a", 2, 4, 9, reached=30), *made("b", 1)], ["b", "a", "c"])
+    table = results([*outcomes("a", 2, 4, 9, reached=30), *outcomes("b", 1)], ["b", "a", "c"])
     assert list(table.index) == ["b", "a", "c"]
     a, b, c = table.loc["a"], table.loc["b"], table.loc["c"]
     assert (a["n"], a["loss_mean"], a["loss_min"], a["loss_max"]) == (3, 5, 2, 9)
@@ -70,15 +70,15 @@ def test_the_table_has_means_and_spreads_over_seeds() -> None:
 
 
 def test_steps_to_95_percent_have_a_mean_only_if_every_seed_got_there() -> None:
-    both = [Outcome("a", 1, 0, 1, 20, 1), Outcome("a", 2, 0, 1, 50, 1)]
-    row = results(both, ["a"]).loc["a"]
+    runs = [Outcome("a", 1, 0, 1, 20, 1), Outcome("a", 2, 0, 1, 50, 1)]
+    row = results(runs, ["a"]).loc["a"]
     assert (row["steps_mean"], row["steps_min"], row["steps_max"], row["reached"]) == (
         35,
         20,
         50,
         2,
     )
-    row = results([*both, Outcome("a", 3, 0, 0.9, math.inf, 1)], ["a"]).loc["a"]
+    row = results([*runs, Outcome("a", 3, 0, 0.9, math.inf, 1)], ["a"]).loc["a"]
     assert row["reached"] == 2
     assert math.isnan(row["steps_mean"])
     assert math.isnan(row["steps_max"])
@@ -86,11 +86,11 @@ def test_steps_to_95_percent_have_a_mean_only_if_every_seed_got_there() -> None:
 
 def test_a_table_refuses_what_cannot_be() -> None:
     with pytest.raises(ValueError, match=r"no entry 'x'; it has a, b$"):
-        results(made("x", 1), ["a", "b"])
+        results(outcomes("x", 1), ["a", "b"])
     with pytest.raises(ValueError, match=r"'a' has seed 1 twice"):
-        results([*made("a", 1), *made("a", 1)], ["a"])
+        results([*outcomes("a", 1), *outcomes("a", 1)], ["a"])
     with pytest.raises(ValueError, match=r"no entry 'b'; it has a$"):
-        verdict(results(made("a", 1), ["a"]), CLAIM)
+        verdict(results(outcomes("a", 1), ["a"]), CLAIM)
 
 
 @pytest.mark.parametrize(
@@ -114,19 +114,19 @@ def test_a_table_refuses_what_cannot_be() -> None:
 def test_a_verdict_is_never_stronger_than_the_seeds(
     a: tuple[float, ...], b: tuple[float, ...], word: str
 ) -> None:
-    table = results([*made("a", *a), *made("b", *b)], ["a", "b"])
+    table = results([*outcomes("a", *a), *outcomes("b", *b)], ["a", "b"])
     measures: tuple[Measure, ...] = ("loss", "accuracy")
     for measure in measures:  # the accuracy is 1 - loss: higher is better
-        said = verdict(table, CLAIM, measure)
-        assert said.word == word, said.reason
-        assert said.claim is CLAIM
+        conclusion = verdict(table, CLAIM, measure)
+        assert conclusion.word == word, conclusion.reason
+        assert conclusion.claim is CLAIM
 
 
 def test_a_verdict_names_what_it_rests_on() -> None:
-    table = results([*made("a", 1, 2, 3), *made("b", 4, 5, 6)], ["a", "b"])
-    said = verdict(table, CLAIM).reason
-    assert said == "mean loss 2 against 5, pooled standard deviation 1, 3 and 3 seeds"
-    table = results([*made("a", 1, 2), *made("b", 4, 5, 6)], ["a", "b"])
+    table = results([*outcomes("a", 1, 2, 3), *outcomes("b", 4, 5, 6)], ["a", "b"])
+    reason = verdict(table, CLAIM).reason
+    assert reason == "mean loss 2 against 5, pooled standard deviation 1, 3 and 3 seeds"
+    table = results([*outcomes("a", 1, 2), *outcomes("b", 4, 5, 6)], ["a", "b"])
     assert verdict(table, CLAIM).reason == (
         "a verdict needs 3 finished seeds of each side, and there are 2 and 3"
     )
@@ -138,7 +138,7 @@ def test_by_order_alone_a_claim_holds_one_time_in_twenty_at_most() -> None:
     held = deals = 0
     for chosen in itertools.combinations(values, MIN_SEEDS):
         rest = [value for value in values if value not in chosen]
-        table = results([*made("a", *chosen), *made("b", *rest)], ["a", "b"])
+        table = results([*outcomes("a", *chosen), *outcomes("b", *rest)], ["a", "b"])
         held += verdict(table, CLAIM).word == "holds"
         deals += 1
     assert (held, deals) == (1, 20)
@@ -149,17 +149,17 @@ def test_every_race_can_run_within_the_limits_that_come_with_the_app(name: str) 
     race, limits = RACES[name], Limits()
     assert len(race.entries) * len(race.seeds) <= limits.runs_per_visitor
     assert len(race.seeds) >= MIN_SEEDS
-    seen: dict[str, Any] = {}
+    configs: dict[str, Any] = {}
     for entry in race.entries:
-        asked = race.config(entry, 5, "id")
-        limits.check_run(asked, {})
-        assert count_parameters(asked.model) < limits.parameters
-        config = asked.to_dict()
+        run_config = race.config(entry, 5, "id")
+        limits.check_run(run_config, {})
+        assert count_parameters(run_config.model) < limits.parameters
+        config = run_config.to_dict()
         assert config["training"]["seed"] == 5
         assert config["race"] == {"id": "id", "name": name, "entry": entry, "seed": 5}
         budget = {k: config["training"][k] for k in ("steps", "batch_tokens", "cooldown")}
-        assert seen.setdefault("budget", budget) == budget  # same budget, same data
-        assert seen.setdefault("data", config["data"]) == config["data"]
+        assert configs.setdefault("budget", budget) == budget  # same budget, same data
+        assert configs.setdefault("data", config["data"]) == config["data"]
     for claim in race.claims:
         assert {claim.better, claim.worse} <= race.entries.keys()
         assert claim.better != claim.worse
@@ -174,13 +174,13 @@ def test_entries_differ_in_what_the_race_is_about_and_nothing_else() -> None:
         "layers": {"d_ff"},
     }
     for name, race in RACES.items():
-        first, *others = [race.config(entry, 1, "").to_dict() for entry in race.entries]
+        first, *other_configs = [race.config(entry, 1, "").to_dict() for entry in race.entries]
         differs = {
             field
-            for other in others
+            for config in other_configs
             for part in ("model", "training")
             for field, value in first[part].items()
-            if other[part][field] != value
+            if config[part][field] != value
         }
         assert differs == may_differ[name] or differs == may_differ[name] - {"max_len"}
     scores = RACES["scores"]
@@ -191,5 +191,5 @@ def test_entries_differ_in_what_the_race_is_about_and_nothing_else() -> None:
 def test_all_entries_of_a_race_compute_in_one_precision(race: str) -> None:
     """What "auto" finds faster would be a setting that differs between its runs."""
     chosen = race_named(race)
-    found = {chosen.config(entry, 1, "x").training.precision for entry in chosen.entries}
-    assert found == {"fp32"}
+    precisions = {chosen.config(entry, 1, "x").training.precision for entry in chosen.entries}
+    assert precisions == {"fp32"}

@@ -37,10 +37,10 @@ def test_tasks_and_pairs_of_one_s_own_in_a_real_worker(make_jobs: MakeJobs, tmp_
     jobs.control(name, "ann", command="pause")
     step = until(jobs, name, lambda info: info.status == "paused" and not info.pending_command).step
     assert step >= 20
-    other = jobs.submit(
+    second_run = jobs.submit(
         make_run_config("copy", settings={**SMALL, "steps": 5}, options=options), "bob"
     )
-    until(jobs, other, "finished")  # the paused run keeps nobody waiting
+    until(jobs, second_run, "finished")  # the paused run keeps nobody waiting
     assert jobs.run(name).status == "paused"
     jobs.resume(name, "ann")
     assert until(jobs, name, "finished").step == 200

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.jobs.conftest import MakeStill, asked, begin, places
+from tests.jobs.conftest import MakeStill, begin, queue_positions, run_config
 from transformer.jobs import JobError
 from transformer.run_config import FilesRun, PairsRun
 
@@ -32,7 +32,7 @@ def test_a_name_never_leaves_the_folder(name: str, still: MakeStill, tmp_path: P
         with pytest.raises(JobError, match="there is no run"):
             change(name, "ann")
     with pytest.raises(JobError, match="a file cannot be called"):
-        jobs.submit(asked(), "ann", {name: b""})
+        jobs.submit(run_config(), "ann", {name: b""})
     assert (outside / "config.json").is_file()
     assert jobs.runs() == []
 
@@ -40,7 +40,7 @@ def test_a_name_never_leaves_the_folder(name: str, still: MakeStill, tmp_path: P
 @pytest.mark.parametrize("name", ["config.json", "State.json", "job.lock", "checkpoint", "lock"])
 def test_a_file_does_not_take_the_place_of_ours(name: str, still: MakeStill) -> None:
     with pytest.raises(JobError, match=f"a file cannot be called '{name}'"):
-        still().submit(asked(), "ann", {name: b""})
+        still().submit(run_config(), "ann", {name: b""})
 
 
 def test_a_link_out_of_the_folder_is_no_run(still: MakeStill, tmp_path: Path) -> None:
@@ -55,7 +55,7 @@ def test_a_link_out_of_the_folder_is_no_run(still: MakeStill, tmp_path: Path) ->
 
 
 def test_a_run_reads_only_what_came_with_it(still: MakeStill) -> None:
-    shape = {"model": asked().model, "training": asked().training}
+    shape = {"model": run_config().model, "training": run_config().training}
     for pairs in ("/etc/passwd", "other.tsv"):
         with pytest.raises(JobError, match=f"'{pairs}', did not come with it"):
             still().submit(PairsRun(pairs=pairs, **shape), "ann", {"pairs.tsv": b"a\tb\n"})
@@ -79,18 +79,18 @@ def test_a_disk_that_refuses_leaves_nothing_half_made(
     for name in ["rename"] if refused == "rename" else ["write_bytes", "write_text"]:
         monkeypatch.setattr(Path, name, functools.partialmethod(full, getattr(Path, name)))
     with pytest.raises(JobError, match="the run could not be written: No space left on device"):
-        jobs.submit(asked(), "ann", {"pairs.tsv": b"a\tb\n"})
+        jobs.submit(run_config(), "ann", {"pairs.tsv": b"a\tb\n"})
     monkeypatch.undo()
     assert os.listdir(tmp_path / "runs") == [".lock"]
     begin(jobs, "again", "ann")
-    assert places(jobs) == {"again": 1}
+    assert queue_positions(jobs) == {"again": 1}
 
 
 def test_what_a_killed_app_left_half_made_is_cleared_away(still: MakeStill, tmp_path: Path) -> None:
     still()
-    for left in (".coming-run-1", ".going-2"):
-        (tmp_path / "runs" / left).mkdir()
-        (tmp_path / "runs" / left / "config.json").write_text("{}")
+    for name in (".coming-run-1", ".going-2"):
+        (tmp_path / "runs" / name).mkdir()
+        (tmp_path / "runs" / name / "config.json").write_text("{}")
     assert still().runs() == []
     assert os.listdir(tmp_path / "runs") == [".lock"]
 

@@ -10,26 +10,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.jobs.conftest import MakeStill, asked
+from tests.jobs.conftest import MakeStill, run_config
 from transformer.jobs import JobError
 from transformer.jobs.computation import LANES, Computation
 from transformer.jobs.lane_queue import LaneQueue, PendingRequest
 from transformer.jobs.shares import Requester, exceeded_quota, seconds_until_turn
 
 LANE = LANES["corpus"]
-PLACES, OF_A_VISITOR = LANE.capacity, LANE.max_per_visitor
+CAPACITY, OF_A_VISITOR = LANE.capacity, LANE.max_per_visitor
 
 
 def test_an_address_has_half_and_a_newcomer_a_place_even_where_all_is_taken() -> None:
     cookies = [Requester(f"cookie {n}", "A") for n in range(5)]
     assert exceeded_quota(cookies[:4], Requester("another", "A"), 10) == ""
     assert exceeded_quota(cookies, Requester("another", "A"), 10) == "address"
-    taken = cookies + [Requester(f"visitor {n}", "B") for n in range(5)]
-    assert exceeded_quota(taken, Requester("one more", "B"), 10) == "address"
-    assert exceeded_quota(taken, Requester("first", "C"), 10) == ""
-    assert exceeded_quota([*taken, Requester("first", "C")], Requester("second", "C"), 10) == "all"
-    assert exceeded_quota(taken, Requester("a race", "C"), 10, count=2) == "all"
-    assert exceeded_quota(taken, Requester("nobody knows from where"), 10) == "all"
+    requesters = cookies + [Requester(f"visitor {n}", "B") for n in range(5)]
+    assert exceeded_quota(requesters, Requester("one more", "B"), 10) == "address"
+    assert exceeded_quota(requesters, Requester("first", "C"), 10) == ""
+    assert (
+        exceeded_quota([*requesters, Requester("first", "C")], Requester("second", "C"), 10)
+        == "all"
+    )
+    assert exceeded_quota(requesters, Requester("a race", "C"), 10, count=2) == "all"
+    assert exceeded_quota(requesters, Requester("nobody knows from where"), 10) == "all"
     assert (
         exceeded_quota([Requester("v", f"{n}") for n in range(20)], Requester("first", "new"), 10)
         == "all"
@@ -39,36 +42,36 @@ def test_an_address_has_half_and_a_newcomer_a_place_even_where_all_is_taken() ->
 def test_new_cookies_of_one_address_leave_half_of_the_line(still: MakeStill) -> None:
     jobs = still(queued=6)
     for number in range(3):
-        jobs.submit(asked(), f"cookie {number}", address="A")
+        jobs.submit(run_config(), f"cookie {number}", address="A")
     with pytest.raises(JobError, match="3 runs from your address are waiting"):
-        jobs.submit(asked(), "cookie 3", address="A")
+        jobs.submit(run_config(), "cookie 3", address="A")
     for number in range(3):
-        jobs.submit(asked(), f"visitor {number}", address="B")
-    late = jobs.submit(asked(), "newcomer", address="C")
+        jobs.submit(run_config(), f"visitor {number}", address="B")
+    late = jobs.submit(run_config(), "newcomer", address="C")
     # ... and it waits for one run of each other address, not for all there are.
     assert jobs.run(late).queue_position == 3
     with pytest.raises(JobError, match="7 runs are waiting and this app allows 6"):
-        jobs.submit(asked(), "newcomer", address="C")
+        jobs.submit(run_config(), "newcomer", address="C")
 
 
 def test_what_an_address_keeps_and_what_the_disk_has_left_are_bounded(still: MakeStill) -> None:
     jobs = still(runs_per_address=2)
     for number in range(2):
-        jobs.submit(asked(), f"cookie {number}", address="A")
+        jobs.submit(run_config(), f"cookie {number}", address="A")
     with pytest.raises(JobError, match="2 runs are kept from your address and this app allows 2"):
-        jobs.submit(asked(), "cookie 2", address="A")
-    jobs.submit(asked(), "cookie 2", address="B")
+        jobs.submit(run_config(), "cookie 2", address="A")
+    jobs.submit(run_config(), "cookie 2", address="B")
     full = still(disk_free=10**18)
     with pytest.raises(JobError, match="GB left and this app leaves"):
-        full.submit(asked(), "ann")
+        full.submit(run_config(), "ann")
 
 
 def put(line: LaneQueue, key: str, visitor: str, address: str = "") -> PendingRequest:
-    made = PendingRequest(Computation("", {}), Requester(visitor, address), {visitor})
-    line.add(key, made)
+    request = PendingRequest(Computation("", {}), Requester(visitor, address), {visitor})
+    line.add(key, request)
     if len(line.requests()) == 1:
         line.take_next()  # the first of all runs
-    return made
+    return request
 
 
 def order(line: LaneQueue, keys: list[str]) -> list[str]:
@@ -95,34 +98,34 @@ def test_one_visitor_fills_no_line_and_nobody_all_of_it() -> None:
     with pytest.raises(JobError, match=f"you have {OF_A_VISITOR} measurements under way"):
         put(line, "more", "ann")
     line = LaneQueue(LANE)
-    for number in range(PLACES // 2):
+    for number in range(CAPACITY // 2):
         put(line, f"a{number}", f"cookie {number}", "A")
-    with pytest.raises(JobError, match=f"{PLACES // 2} measurements from your address"):
+    with pytest.raises(JobError, match=f"{CAPACITY // 2} measurements from your address"):
         put(line, "more", "another cookie", "A")
-    for number in range(PLACES // 2):
+    for number in range(CAPACITY // 2):
         put(line, f"b{number}", f"visitor {number}")
-    with pytest.raises(JobError, match=f"{PLACES} measurements are under way already"):
+    with pytest.raises(JobError, match=f"{CAPACITY} measurements are under way already"):
         put(line, "more", "from nobody knows where")
     put(line, "new", "newcomer", "C")
     assert line.requests_ahead("new") <= 1 + len(
-        Counter(one.requester.group for one in line.requests())
+        Counter(request.requester.group for request in line.requests())
     )
 
 
 def test_what_nobody_looks_at_makes_room() -> None:
     line = LaneQueue(LANE)
-    runs, waits, looked = (put(line, key, key) for key in ("runs", "waits", "looked"))
+    runs, waits, watched = (put(line, key, key) for key in ("runs", "waits", "looked"))
     runs.last_polled = waits.last_polled = time.monotonic() - LANE.abandoned_after - 1
     put(line, "new", "new")
     assert runs.cancelled  # ends as soon as its thread sees it
     assert not line.get("waits")
-    assert not looked.cancelled
+    assert not watched.cancelled
     assert order(line, ["runs", "looked", "new"]) == ["runs", "looked", "new"]
 
 
 def test_a_run_does_not_say_where_its_owner_asked_from(still: MakeStill, tmp_path: Path) -> None:
     jobs = still()
-    name = jobs.submit(asked(), "ann", address="a word of the page's")
+    name = jobs.submit(run_config(), "ann", address="a word of the page's")
     assert jobs.run(name).address == "a word of the page's"
     assert "address" not in jobs.folder(name).config().to_dict()
 
@@ -130,26 +133,26 @@ def test_a_run_does_not_say_where_its_owner_asked_from(still: MakeStill, tmp_pat
 SECONDS = st.lists(st.integers(1, 50).map(float), max_size=8)
 
 
-def worked_off(left: list[float], before: list[float], workers: int) -> float:
+def worked_off(remaining: list[float], before: list[float], workers: int) -> float:
     """Second by second: who is free takes the next; the turn comes when one is free and none is."""
-    busy, line, now = sorted(left)[-workers:], [*before], 0.0
+    busy, line, time = sorted(remaining)[-workers:], [*before], 0.0
     while len(busy) >= workers or line:
         while line and len(busy) < workers:
             busy.append(line.pop(0))
         if len(busy) < workers:
             break
         step = min(busy)
-        now += step
-        busy = [one - step for one in busy if one > step]
-    return now
+        time += step
+        busy = [seconds - step for seconds in busy if seconds > step]
+    return time
 
 
 @given(left=SECONDS, before=SECONDS, workers=st.integers(1, 4))
 def test_it_is_what_working_the_line_off_takes(
-    left: list[float], before: list[float], workers: int
+    remaining: list[float], before: list[float], workers: int
 ) -> None:
-    left = left[:workers]
-    assert seconds_until_turn(left, before, workers) == worked_off(left, before, workers)
+    remaining = remaining[:workers]
+    assert seconds_until_turn(remaining, before, workers) == worked_off(remaining, before, workers)
 
 
 def test_what_is_not_known_is_not_told() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.jobs.conftest import asked, still_jobs
+from tests.jobs.conftest import run_config, still_jobs
 from transformer import Translator
 from transformer.checkpoint import load_checkpoint
 from transformer.jobs import JobError
@@ -71,18 +71,18 @@ def history(root: Path, checkpoint: Any, name: str = "training") -> Path:
 
 
 def test_a_packed_run_keeps_what_people_look_at(trained: RunFolder, root: Path) -> None:
-    made = RunFolder(root / "toy-reverse")
-    assert made.snapshots() == trained.snapshots()
-    assert made.labels() == trained.labels()
-    for step in made.snapshots():
+    run = RunFolder(root / "toy-reverse")
+    assert run.snapshots() == trained.snapshots()
+    assert run.labels() == trained.labels()
+    for step in run.snapshots():
         for name, weights in trained.snapshot(step).items():
-            np.testing.assert_allclose(made.snapshot(step)[name], weights, atol=1 / 1024)
-    assert made.examples() == trained.examples()
-    assert made.inspect() == trained.inspect()
-    assert [line["step"] for line in made.metrics()] == [line["step"] for line in trained.metrics()]
-    model, _ = load_checkpoint(made.checkpoint_path)
-    wanted, _ = load_checkpoint(trained.checkpoint_path)
-    assert model.state_dict().keys() == wanted.state_dict().keys()
+            np.testing.assert_allclose(run.snapshot(step)[name], weights, atol=1 / 1024)
+    assert run.examples() == trained.examples()
+    assert run.inspect() == trained.inspect()
+    assert [line["step"] for line in run.metrics()] == [line["step"] for line in trained.metrics()]
+    model, _ = load_checkpoint(run.checkpoint_path)
+    expected, _ = load_checkpoint(trained.checkpoint_path)
+    assert model.state_dict().keys() == expected.state_dict().keys()
 
 
 def test_a_packed_run_holds_nothing_else(trained: RunFolder, root: Path) -> None:
@@ -106,16 +106,16 @@ def test_a_run_of_a_checkpoint_names_it_and_keeps_no_sentence(
     trained: RunFolder, tmp_path: Path
 ) -> None:
     pairs = [("a b", "b a")]
-    made = RunFolder(
+    run = RunFolder(
         make_shipped_run(trained.path, tmp_path / "film", checkpoint="en-de", pairs=pairs)
     )
-    config = made.config().to_dict()
+    config = run.config().to_dict()
     assert (config["checkpoint"], config["probes"]) == ("en-de", (("a b", "b a"),))
     assert {"data", "device"} & config.keys() == set()
-    assert made.snapshots() == trained.snapshots()
-    assert made.metrics()
-    assert not made.checkpoint_path.exists()
-    assert made.examples() == []
+    assert run.snapshots() == trained.snapshots()
+    assert run.metrics()
+    assert not run.checkpoint_path.exists()
+    assert run.examples() == []
 
 
 def test_packed_again_it_replaces_the_old_one(trained: RunFolder, root: Path) -> None:
@@ -140,9 +140,9 @@ def test_thinned_curves_keep_what_was_measured_and_all_seconds() -> None:
         lines.append({"step": step, "loss": 1 / 3 / step, "seconds": 0.25, "tokens": 7})
         if step % 100 == 0:
             lines.append({"step": step, "valid_loss": 0.5, "sequence_accuracy": step / 1000})
-    kept = thin_metrics(lines)
-    assert [x for x in kept if "valid_loss" in x] == [x for x in lines if "valid_loss" in x]
-    steps = [x for x in kept if "loss" in x]
+    thinned = thin_metrics(lines)
+    assert [x for x in thinned if "valid_loss" in x] == [x for x in lines if "valid_loss" in x]
+    steps = [x for x in thinned if "loss" in x]
     assert MAX_STEP_LINES / 2 <= len(steps) <= MAX_STEP_LINES + 1
     assert (steps[0]["step"], steps[-1]["step"]) == (1, 1000)
     assert math.fsum(x["seconds"] for x in steps) == pytest.approx(250)
@@ -163,20 +163,23 @@ def test_early_saves_become_a_film_in_the_order_of_their_steps(
         add_early_checkpoint(
             root / "t", trained.checkpoint_path, step, "en-fr", pairs, {"valid_loss": loss}
         )
-    found = find_shipped(root, "t")
-    assert found
-    assert found.config().to_dict()["checkpoint"] == "en-fr"
-    assert found.snapshots() == [100, 500]
-    assert found.metrics() == [{"step": 100, "valid_loss": 2.5}, {"step": 500, "valid_loss": 1.25}]
-    assert [look["step"] for look in found.examples()] == [100, 500]
-    assert [one["src"] for one in found.examples()[0]["examples"]] == ["a b c", "d a"]
+    shipped = find_shipped(root, "t")
+    assert shipped
+    assert shipped.config().to_dict()["checkpoint"] == "en-fr"
+    assert shipped.snapshots() == [100, 500]
+    assert shipped.metrics() == [
+        {"step": 100, "valid_loss": 2.5},
+        {"step": 500, "valid_loss": 1.25},
+    ]
+    assert [look["step"] for look in shipped.examples()] == [100, 500]
+    assert [example["src"] for example in shipped.examples()[0]["examples"]] == ["a b c", "d a"]
     translator = Translator.load(trained.checkpoint_path, device="cpu")
     trace = translator.trace(pairs[0][0], target=pairs[0][1])
-    assert found.labels()[0]["tgt"] == list(trace.tgt_tokens)
+    assert shipped.labels()[0]["tgt"] == list(trace.tgt_tokens)
     for kind in ("encoder", "decoder", "cross"):
-        weights = found.snapshot(100)[f"0.{kind}"][0]
+        weights = shipped.snapshot(100)[f"0.{kind}"][0]
         np.testing.assert_allclose(weights, trace.weights(kind, 0), atol=2e-3)
-    info = next(one for one in shipped_infos(root) if one.name == "t")
+    info = next(example for example in shipped_infos(root) if example.name == "t")
     assert (info.title, info.step) == ("The training of en-fr", 500)
     with pytest.raises(ValueError, match="has other probes"):
         add_early_checkpoint(root / "t", trained.checkpoint_path, 600, "en-fr", pairs[:1], {})
@@ -202,7 +205,7 @@ def test_a_toy_has_learned_and_has_its_film(toy: ShippedFolder) -> None:
     assert toy.inspect()
     assert sum(path.stat().st_size for path in toy.path.rglob("*") if path.is_file()) < 1_500_000
     # It learned: what it writes at the end is right more often than before the first step.
-    first, *_, last = ([one["right"] for one in look["examples"]] for look in toy.examples())
+    first, *_, last = ([item["right"] for item in look["examples"]] for look in toy.examples())
     assert sum(last) > sum(first)
     translator = Translator.load(toy.checkpoint_path, device="cpu")
     example = toy.examples()[-1]["examples"][0]
@@ -212,9 +215,9 @@ def test_a_toy_has_learned_and_has_its_film(toy: ShippedFolder) -> None:
 def test_it_is_nobodys_whatever_it_says(root: Path) -> None:
     config = json.loads((root / "toy-reverse" / "config.json").read_text())
     (root / "toy-reverse" / "config.json").write_text(json.dumps({**config, "owner": OWNER}))
-    (found,) = shipped_infos(root)
-    assert (found.name, found.title, found.status) == ("toy-reverse", "Reverse", "finished")
-    assert (found.owner, found.shipped, found.step) == ("", True, 12)
+    (shipped,) = shipped_infos(root)
+    assert (shipped.name, shipped.title, shipped.status) == ("toy-reverse", "Reverse", "finished")
+    assert (shipped.owner, shipped.shipped, shipped.step) == ("", True, 12)
 
 
 def test_early_saves_have_the_checkpoint_that_they_name(root: Path, trained: RunFolder) -> None:
@@ -234,9 +237,9 @@ def test_nothing_outside_the_checkpoints_is_reached(
 ) -> None:
     shutil.copytree(trained.checkpoint_path, root.parents[1] / "outside")
     history(root, name)
-    found = find_shipped(root, "training")
-    assert found
-    assert found.checkpoint_path == root / "training" / "checkpoint"
+    shipped = find_shipped(root, "training")
+    assert shipped
+    assert shipped.checkpoint_path == root / "training" / "checkpoint"
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../runs/toy-reverse", "nowhere", "toy-reverse/"])
@@ -271,7 +274,7 @@ def test_all_may_look_and_nobody_may_change(root: Path, tmp_path: Path) -> None:
 
 def test_a_run_of_ones_own_comes_before_one_of_the_same_name(root: Path, tmp_path: Path) -> None:
     jobs = still_jobs(tmp_path / "runs", root)
-    name = jobs.submit(asked(title="Mine"), OWNER)
+    name = jobs.submit(run_config(title="Mine"), OWNER)
     (tmp_path / "runs" / name).rename(tmp_path / "runs" / "toy-reverse")
     assert not jobs.folder("toy-reverse").shipped
     jobs.delete("toy-reverse", OWNER)

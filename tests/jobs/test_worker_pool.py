@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from tests.jobs.asking import PATIENCE, wait_for
-from tests.jobs.conftest import STANDIN, MakeJobs, MakeStill, asked, until, warm
+from tests.jobs.conftest import STANDIN, MakeJobs, MakeStill, run_config, until, warm
 from transformer.jobs import Jobs, Limits, claims, worker
 from transformer.jobs.claims import UNLIMITED
 from transformer.jobs.folder import JobFolder
@@ -46,7 +46,9 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
 
 
 def test_from_click_to_finished(jobs: Jobs) -> None:
-    name = jobs.submit(asked(title="Reverse, 4 heads", steps=7), "ann", {"pairs.tsv": b"a\tb\n"})
+    name = jobs.submit(
+        run_config(title="Reverse, 4 heads", steps=7), "ann", {"pairs.tsv": b"a\tb\n"}
+    )
     info = until(jobs, name, "finished")
     assert (info.title, info.owner, info.step, info.progress) == ("Reverse, 4 heads", "ann", 7, 1.0)
     assert name.startswith("reverse-4-heads-")
@@ -61,8 +63,8 @@ def test_from_click_to_finished(jobs: Jobs) -> None:
 
 
 def test_a_paused_run_gives_its_worker_to_the_next_and_goes_on(jobs: Jobs) -> None:
-    first = jobs.submit(asked(steps=60, nap=0.02), "ann")
-    second = jobs.submit(asked(steps=2), "bob")
+    first = jobs.submit(run_config(steps=60, nap=0.02), "ann")
+    second = jobs.submit(run_config(steps=2), "bob")
     assert jobs.run(second).queue_position in (1, 2)  # the first one may not have been taken yet
     info = until(jobs, first, lambda info: info.step >= 7)
     assert info.seconds_left is not None
@@ -81,16 +83,16 @@ def test_a_paused_run_gives_its_worker_to_the_next_and_goes_on(jobs: Jobs) -> No
 
 
 def test_stop_and_delete_while_it_trains(jobs: Jobs) -> None:
-    stopped = jobs.submit(asked(steps=1000, nap=0.02), "ann")
+    stopped = jobs.submit(run_config(steps=1000, nap=0.02), "ann")
     until(jobs, stopped, lambda info: info.step >= 2)
     jobs.control(stopped, "ann", command="stop")
     assert until(jobs, stopped, "cancelled").step < 1000
-    deleted = jobs.submit(asked(steps=1000, nap=0.02), "ann")
+    deleted = jobs.submit(run_config(steps=1000, nap=0.02), "ann")
     until(jobs, deleted, lambda info: info.step >= 2)
     path = jobs.folder(deleted).path
     jobs.delete(deleted, "ann")
     assert deleted not in [info.name for info in jobs.runs()]  # at once
-    last = jobs.submit(asked(), "ann")
+    last = jobs.submit(run_config(), "ann")
     until(jobs, last, "finished")  # so the worker is free
     assert not path.exists()
     jobs.delete(stopped, "ann")
@@ -99,8 +101,8 @@ def test_stop_and_delete_while_it_trains(jobs: Jobs) -> None:
 
 def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(nice=3)
-    name = jobs.submit(asked(steps=40, nap=0.03), "ann")
-    waiting = jobs.submit(asked(), "bob")
+    name = jobs.submit(run_config(steps=40, nap=0.03), "ann")
+    waiting = jobs.submit(run_config(), "bob")
     until(jobs, name, lambda info: info.step >= 7)
     os.kill(starts(jobs, name)[0], signal.SIGKILL)
     info = until(jobs, name, "failed")
@@ -113,17 +115,17 @@ def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs
     jobs.resume(name, "ann")
     until(jobs, name, "finished")
     assert steps(jobs, name) == [*range(1, 41)]
-    killed, again = starts(jobs, name)
-    assert killed != again
-    assert starts(jobs, waiting) == [again]
-    left = jobs.submit(asked(steps=500, nap=0.02), "ann")
-    until(jobs, left, lambda info: info.step >= 2)
-    worker = psutil.Process(again)
+    killed, restarted = starts(jobs, name)
+    assert killed != restarted
+    assert starts(jobs, waiting) == [restarted]
+    unfinished = jobs.submit(run_config(steps=500, nap=0.02), "ann")
+    until(jobs, unfinished, lambda info: info.step >= 2)
+    worker = psutil.Process(restarted)
     assert worker.nice() == psutil.Process().nice() + 3
     jobs.close()
     assert not worker.is_running()
-    state = json.loads((jobs.folder(left).path / "state.json").read_text())
-    assert (state["status"], state["step"]) == ("queued", steps(jobs, left)[-1])
+    state = json.loads((jobs.folder(unfinished).path / "state.json").read_text())
+    assert (state["status"], state["step"]) == ("queued", steps(jobs, unfinished)[-1])
 
 
 def test_what_breaks_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
@@ -133,11 +135,13 @@ def test_what_breaks_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
         "step 0, since nothing was saved",
         "text": "the text has no pairs",
     }
-    broken = {what: jobs.submit(asked(breaks=what, steps=9), "ann") for what in reasons}
-    fine = jobs.submit(asked(), "ann")
+    broken = {
+        failure: jobs.submit(run_config(breaks=failure, steps=9), "ann") for failure in reasons
+    }
+    fine = jobs.submit(run_config(), "ann")
     until(jobs, fine, "finished")
-    for what, reason in reasons.items():
-        assert reason in until(jobs, broken[what], "failed").reason
+    for failure, reason in reasons.items():
+        assert reason in until(jobs, broken[failure], "failed").reason
     assert "line" in (jobs.folder(broken["text"]).log_path.read_text())  # the traceback is kept
 
 
@@ -172,7 +176,7 @@ def test_the_app_is_killed_and_finds_its_runs_again(
     with app(tmp_path / "runs") as (process, trained):
         looking = still()
         until(looking, trained, lambda info: info.step >= 3)
-        waiting = looking.submit(asked(), "bob")
+        waiting = looking.submit(run_config(), "bob")
         worker = psutil.Process(starts(looking, trained)[0])
         process.kill()
         worker.wait(PATIENCE)
@@ -205,12 +209,12 @@ def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) ->
         worker.wait(PATIENCE)
     info = still().run(name)
     assert info.status == "failed"
-    said = (
+    script = (
         f"its worker ended with the app at step {info.step}; Resume continues from the save at "
         "step "
     )
-    assert info.reason.startswith(said)
-    saved = int(info.reason.removeprefix(said))
+    assert info.reason.startswith(script)
+    saved = int(info.reason.removeprefix(script))
     assert info.step // 5 * 5 <= saved <= info.step  # who trains may have saved once more
     looking.resume(name, "ann")
     assert looking.run(name).queue_position == 1
@@ -221,18 +225,18 @@ def test_a_run_is_given_back_when_the_disk_has_room_again(
 ) -> None:
     """Nobody else knows why it ended: a run that no word was said of would seem to train on."""
     jobs = still()
-    name = jobs.submit(asked(), "ann")
+    name = jobs.submit(run_config(), "ann")
     queue = Queue(jobs.folder(name).path.parent)
     claim = claims.claim_next_run(queue, "worker")
     assert claim is not None
     tries = iter([OSError(28, "No space left on device")] * 3)
     write = JobFolder.change_state
 
-    def full(folder: JobFolder, *said: Any) -> None:
+    def full(folder: JobFolder, *arguments: Any) -> None:
         for error in tries:
             assert folder.is_held
             raise error
-        write(folder, *said)
+        write(folder, *arguments)
 
     monkeypatch.setattr(JobFolder, "change_state", full)
     monkeypatch.setattr(worker, "QUEUE_POLL_SECONDS", 0.01)
@@ -254,14 +258,16 @@ def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:
     def press(n: int) -> None:
         begin.wait()
         names[n] = apps[n % 2].submit(
-            asked(title=f"visitor {n}", steps=n % 3 + 1), f"visitor-{n}", {"mine.txt": b"%d" % n}
+            run_config(title=f"visitor {n}", steps=n % 3 + 1),
+            f"visitor-{n}",
+            {"mine.txt": b"%d" % n},
         )
 
     with ThreadPoolExecutor(30) as pool:
         assert len([*pool.map(press, range(30))]) == 30
     assert len(set(names.values())) == 30
-    places = sorted(info.queue_position for info in apps[0].runs() if info.queue_position)
-    assert places == [*range(1, len(places) + 1)]
+    positions = sorted(info.queue_position for info in apps[0].runs() if info.queue_position)
+    assert positions == [*range(1, len(positions) + 1)]
     for n, name in names.items():
         info = until(apps[n % 2], name, "finished")
         assert (info.owner, info.title) == (f"visitor-{n}", f"visitor {n}")
@@ -278,10 +284,10 @@ def test_a_second_worker_comes_when_a_run_waits_and_both_train(
         monkeypatch.setattr(f"transformer.jobs.{module}.cores", lambda: 2)
     monkeypatch.setattr("transformer.jobs.limits.machine_memory", lambda: 8e9)
     jobs = warm(make_jobs(workers=0))
-    first = jobs.submit(asked(steps=4000, nap=0.01), "ann")
+    first = jobs.submit(run_config(steps=4000, nap=0.01), "ann")
     until(jobs, first, lambda info: info.step > 0)
     assert jobs.warm_workers() == 1
-    second = jobs.submit(asked(steps=3), "bob")
+    second = jobs.submit(run_config(steps=3), "bob")
     until(jobs, second, "finished")
     assert jobs.run(first).status == "running"
     assert jobs.warm_workers() == 2
@@ -291,7 +297,7 @@ def test_a_second_worker_comes_when_a_run_waits_and_both_train(
 
 def test_a_trainer_that_is_not_there_is_trouble_not_silence(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(trainer="tests.jobs.nowhere:train")
-    name = jobs.submit(asked(), "ann")
+    name = jobs.submit(run_config(), "ann")
     wait_for(jobs.startup_error)
     assert jobs.startup_error() == "no worker starts; the app's terminal says why"
     assert jobs.run(name).status == "queued"

@@ -34,8 +34,8 @@ MEASURES: list[Callable[[Any], Any]] = [
 
 def softmax(scores: npt.NDArray[np.float32]) -> Weights:
     raised = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    made: Weights = (raised / raised.sum(axis=-1, keepdims=True)).astype(np.float32)
-    return made
+    weights: Weights = (raised / raised.sum(axis=-1, keepdims=True)).astype(np.float32)
+    return weights
 
 
 @st.composite
@@ -129,13 +129,13 @@ def in_loops(head: Weights) -> dict[str, float]:
     n, m = len(rows), len(rows[0])
     spread = [-sum(w * log2(w) for w in row if w > 0) for row in rows]
     far = [sum(w * abs(i - j) for j, w in enumerate(row)) for i, row in enumerate(rows)]
-    found = Counter(row.index(max(row)) - i for i, row in enumerate(rows))
-    top = min(found, key=lambda o: (-found[o], abs(o), o))
+    offsets = Counter(row.index(max(row)) - i for i, row in enumerate(rows))
+    top = min(offsets, key=lambda o: (-offsets[o], abs(o), o))
     return {
         "entropy": sum(spread) / n,
         "distance": sum(far) / n,
         "offset": top,
-        "positional": found[top] / sum(0 <= i + top < m for i in range(n)),
+        "positional": offsets[top] / sum(0 <= i + top < m for i in range(n)),
         "first": sum(row[0] for row in rows) / n,
         "last": sum(row[-1] for row in rows) / n,
         "confidence": sum(max(row) for row in rows) / n,
@@ -145,7 +145,7 @@ def in_loops(head: Weights) -> dict[str, float]:
 
 @given(heads())
 def test_any_head_as_plain_loops_say(weights: Weights) -> None:
-    found = {
+    measured = {
         "entropy": entropy(weights),
         "distance": distance(weights),
         "offset": offset(weights),
@@ -155,7 +155,7 @@ def test_any_head_as_plain_loops_say(weights: Weights) -> None:
         "confidence": confidence(weights),
         "without the last": confidence(weights, [weights.shape[-1] - 1]),
     }
-    for name, values in found.items():
+    for name, values in measured.items():
         expected = [in_loops(head)[name] for head in weights]
         np.testing.assert_allclose(values, expected, rtol=1e-6, atol=1e-6, err_msg=name)
 

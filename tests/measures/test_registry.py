@@ -29,16 +29,16 @@ def trace() -> FakeTrace:
 
 def test_every_measure_says_what_it_is() -> None:
     assert len(MEASURES) > 20
-    for name, one in MEASURES.items():
-        assert name == one.name
+    for name, measure in MEASURES.items():
+        assert name == measure.name
         assert name.isidentifier()
-        assert one.label
-        assert one.note.endswith(".")
-        assert one.group in GROUPS
-        assert set(one.kinds) <= set(KINDS)
-        assert not one.missing_reason.endswith(".")
-    assert len({one.label for one in MEASURES.values()}) == len(MEASURES)
-    groups = [GROUPS.index(one.group) for one in MEASURES.values()]
+        assert measure.label
+        assert measure.note.endswith(".")
+        assert measure.group in GROUPS
+        assert set(measure.kinds) <= set(KINDS)
+        assert not measure.missing_reason.endswith(".")
+    assert len({measure.label for measure in MEASURES.values()}) == len(MEASURES)
+    groups = [GROUPS.index(measure.group) for measure in MEASURES.values()]
     assert groups == sorted(groups)
     assert FIELDS["measure"].choices == ("none", *MEASURES)
 
@@ -47,39 +47,39 @@ def test_every_measure_says_what_it_is() -> None:
 def test_of_one_sentence_they_are_the_formulas(trace: FakeTrace, kind: str) -> None:
     for layer in range(LAYERS):
         w = trace.weights(kind, layer)
-        found = measure_heads(trace, kind, layer)
-        np.testing.assert_allclose(found["entropy"], measures.entropy(w), atol=2e-5)
-        np.testing.assert_allclose(found["distance"], measures.distance(w), atol=2e-5)
-        np.testing.assert_allclose(found["positional"], measures.positional(w))
-        np.testing.assert_array_equal(found["offset"], measures.offset(w))
+        values = measure_heads(trace, kind, layer)
+        np.testing.assert_allclose(values["entropy"], measures.entropy(w), atol=2e-5)
+        np.testing.assert_allclose(values["distance"], measures.distance(w), atol=2e-5)
+        np.testing.assert_allclose(values["positional"], measures.positional(w))
+        np.testing.assert_array_equal(values["offset"], measures.offset(w))
         for name, column in (("first", 0), ("last", -1)):
-            np.testing.assert_allclose(found[name], measures.share(w, column), atol=2e-6)
+            np.testing.assert_allclose(values[name], measures.share(w, column), atol=2e-6)
         if kind != "decoder":
-            np.testing.assert_allclose(found["backwards"], measures.positional(w[..., ::-1]))
-        assert set(found) <= {*MEASURES, "offset", "backwards_offset"}
-        for name in set(found) & set(MEASURES):
+            np.testing.assert_allclose(values["backwards"], measures.positional(w[..., ::-1]))
+        assert set(values) <= {*MEASURES, "offset", "backwards_offset"}
+        for name in set(values) & set(MEASURES):
             assert kind in MEASURES[name].kinds
-            assert found[name].shape == (HEADS,)
-            assert np.isfinite(found[name]).all()
+            assert values[name].shape == (HEADS,)
+            assert np.isfinite(values[name]).all()
 
 
 def test_those_that_need_tokens_are_plain_loops(trace: FakeTrace) -> None:
-    w, found = trace.weights("encoder", 1), measure_heads(trace, "encoder", 1)
+    w, values = trace.weights("encoder", 1), measure_heads(trace, "encoder", 1)
     n = len(SRC)
     np.testing.assert_allclose(
-        found["previous"], [np.mean([h[i, i - 1] for i in range(1, n)]) for h in w], atol=1e-6
+        values["previous"], [np.mean([h[i, i - 1] for i in range(1, n)]) for h in w], atol=1e-6
     )
     np.testing.assert_allclose(
-        found["next"], [np.mean([h[i, i + 1] for i in range(n - 1)]) for h in w], atol=1e-6
+        values["next"], [np.mean([h[i, i + 1] for i in range(n - 1)]) for h in w], atol=1e-6
     )
-    np.testing.assert_allclose(found["itself"], [np.diag(h).mean() for h in w], atol=1e-6)
-    np.testing.assert_allclose(found["punctuation"], w[:, :, [2, 7]].sum(-1).mean(-1), atol=1e-6)
-    np.testing.assert_allclose(found["delimiters"], w[:, :, [2, 7, 8]].sum(-1).mean(-1), atol=1e-6)
+    np.testing.assert_allclose(values["itself"], [np.diag(h).mean() for h in w], atol=1e-6)
+    np.testing.assert_allclose(values["punctuation"], w[:, :, [2, 7]].sum(-1).mean(-1), atol=1e-6)
+    np.testing.assert_allclose(values["delimiters"], w[:, :, [2, 7, 8]].sum(-1).mean(-1), atol=1e-6)
     # "a" stands twice; "sea" is no word by itself.
-    np.testing.assert_allclose(found["duplicate"], (w[:, 0, 3] + w[:, 3, 0]) / 2, atol=1e-6)
+    np.testing.assert_allclose(values["duplicate"], (w[:, 0, 3] + w[:, 3, 0]) / 2, atol=1e-6)
     inside = [4, 5, 6]
     hits = [[h[i, :-1].argmax() in inside and h[i, :-1].argmax() != i for i in inside] for h in w]
-    np.testing.assert_allclose(found["pieces"], np.mean(hits, axis=-1))
+    np.testing.assert_allclose(values["pieces"], np.mean(hits, axis=-1))
     cross, written = trace.weights("cross", 0), trace.predicted_tokens
     rows = [(i, SRC.index(token)) for i, token in enumerate(written) if token in ("▁boat",)]
     np.testing.assert_allclose(
@@ -92,12 +92,12 @@ def test_those_that_need_tokens_are_plain_loops(trace: FakeTrace) -> None:
 def test_side_by_side_and_padded_they_are_as_alone(trace: FakeTrace) -> None:
     """What a corpus does: two sentences in one batch, the shorter one padded."""
     short = fake_trace(SRC[3:], TGT)
-    for one in MEASURES.values():
-        for kind in one.kinds:
-            both = [rows_of(trace, kind), rows_of(short, kind)]
-            n_query, n_key = both[0].query.shape[1], both[0].key.shape[1]
+    for measure in MEASURES.values():
+        for kind in measure.kinds:
+            both_rows = [rows_of(trace, kind), rows_of(short, kind)]
+            n_query, n_key = both_rows[0].query.shape[1], both_rows[0].key.shape[1]
             w = np.zeros((2, HEADS, n_query, n_key), np.float32)
-            known = sorted({*SRC, *TGT, *trace.predicted_tokens})
+            vocabulary = sorted({*SRC, *TGT, *trace.predicted_tokens})
             ids = np.zeros((3, 2, max(n_query, n_key)), np.int64)
             for at, each in enumerate((trace, short)):
                 part = each.weights(kind, 1)
@@ -107,28 +107,31 @@ def test_side_by_side_and_padded_they_are_as_alone(trace: FakeTrace) -> None:
                 key = texts.get(kind, each.src_tokens)
                 writes = query if kind == "encoder" else each.predicted_tokens
                 for row, tokens in enumerate((query, key, writes)):
-                    ids[row, at, : len(tokens)] = [known.index(token) for token in tokens]
+                    ids[row, at, : len(tokens)] = [vocabulary.index(token) for token in tokens]
             within = {
                 name: np.stack(
-                    [np.pad(part.within[name][0], (0, n_key - part.key.shape[1])) for part in both]
+                    [
+                        np.pad(part.within[name][0], (0, n_key - part.key.shape[1]))
+                        for part in both_rows
+                    ]
                 )
-                for name in both[0].within
+                for name in both_rows[0].within
             }
             rows = replace(
-                both[0],
+                both_rows[0],
                 query=ids[0, :, :n_query],
                 key=ids[1, :, :n_key],
                 writes=ids[2, :, :n_query],
-                n_query=np.array([part.n_query[0] for part in both]),
-                n_key=np.array([part.n_key[0] for part in both]),
-                pieces=Pieces.of(known),
+                n_query=np.array([part.n_query[0] for part in both_rows]),
+                n_key=np.array([part.n_key[0] for part in both_rows]),
+                pieces=Pieces.of(vocabulary),
                 within=within,
                 _cache={},
             )
-            found = one.means(RowWeights(rows, w))
+            values = measure.means(RowWeights(rows, w))
             for at, each in enumerate((trace, short)):
-                alone = one.means(RowWeights(both[at], each.weights(kind, 1)[None]))
-                np.testing.assert_allclose(found[at], alone[0], atol=2e-6, err_msg=one.name)
+                alone = measure.means(RowWeights(both_rows[at], each.weights(kind, 1)[None]))
+                np.testing.assert_allclose(values[at], alone[0], atol=2e-6, err_msg=measure.name)
 
 
 def test_an_even_head_is_what_chance_gives(trace: FakeTrace) -> None:
@@ -144,21 +147,21 @@ def test_a_new_measure_is_in_the_explorer(
     trace: FakeTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else names it: label, note and numbers go to the browser from the registry."""
-    one = Measure(
+    measure = Measure(
         "second", "The second token", "The weight on it.", lambda a: a.w[..., 1], group="place"
     )
-    monkeypatch.setitem(MEASURES, "second", one)
-    found = header([ExplorerData(trace)], DEFAULTS)
-    assert found["measures"]["second"] == {
+    monkeypatch.setitem(MEASURES, "second", measure)
+    content = header([ExplorerData(trace)], DEFAULTS)
+    assert content["measures"]["second"] == {
         "label": "The second token",
         "unit": "",
         "note": "The weight on it.",
         "offset": "",
     }
-    shown = found["sides"][0]["measures"]["cross"]["second"]
+    measure_values = content["sides"][0]["measures"]["cross"]["second"]
     w = np.stack([trace.weights("cross", layer) for layer in range(LAYERS)])
-    np.testing.assert_allclose(shown, w[..., 1].mean(-1), atol=1e-4)
-    assert "rare" not in found["measures"]  # which one sentence cannot say
+    np.testing.assert_allclose(measure_values, w[..., 1].mean(-1), atol=1e-4)
+    assert "rare" not in content["measures"]  # which one sentence cannot say
 
 
 def test_numbers_are_said_with_their_unit() -> None:
@@ -169,8 +172,8 @@ def test_numbers_are_said_with_their_unit() -> None:
 
 
 def test_a_share_at_an_offset_is_no_mean_over_rows(trace: FakeTrace) -> None:
-    one = MEASURES["positional"]
-    assert isinstance(one, OffsetShare)
+    measure = MEASURES["positional"]
+    assert isinstance(measure, OffsetShare)
     rows = rows_of(trace, "encoder")
     with pytest.raises(TypeError, match="no mean of numbers"):
-        one.function(RowWeights(rows, trace.weights("encoder", 0)[None]))
+        measure.function(RowWeights(rows, trace.weights("encoder", 0)[None]))

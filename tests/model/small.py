@@ -54,11 +54,11 @@ def capture(
     model: Transformer, src: Tensor, tgt: Tensor, names: Iterable[str] | None = None
 ) -> dict[str, Tensor]:
     """What the hooks of one forward pass see, and its result as `"logits"`."""
-    seen: dict[str, Tensor] = {}
+    captured: dict[str, Tensor] = {}
 
     def look(tensor: Tensor, name: str) -> None:
-        seen[name] = tensor
+        captured[name] = tensor
 
     chosen = model.hook_names if names is None else names
-    seen["logits"] = model(src, tgt, hooks=Hooks(dict.fromkeys(chosen, look)))
-    return seen
+    captured["logits"] = model(src, tgt, hooks=Hooks(dict.fromkeys(chosen, look)))
+    return captured

@@ -34,25 +34,25 @@ def score_by_hand(kind: Score, query: list[float], key: list[float], v: list[flo
 def test_scores_equal_a_loop(kind: Score) -> None:
     function = ScoreFunction(kind, n_heads=3, d_k=5).double()
     query, key = torch.randn(2, 3, 4, 5).double(), torch.randn(2, 3, 6, 5).double()
-    found = function(query, key)
-    assert found.shape == (2, 3, 4, 6)
-    for b, h, i, j in torch.cartesian_prod(*map(torch.arange, found.shape)).tolist():
+    actual = function(query, key)
+    assert actual.shape == (2, 3, 4, 6)
+    for b, h, i, j in torch.cartesian_prod(*map(torch.arange, actual.shape)).tolist():
         v = function.v[h].tolist() if kind == "additive" else []
         expected = score_by_hand(kind, query[b, h, i].tolist(), key[b, h, j].tolist(), v)
-        assert found[b, h, i, j].item() == pytest.approx(expected, abs=1e-12)
+        assert actual[b, h, i, j].item() == pytest.approx(expected, abs=1e-12)
 
 
 @given(st.lists(st.tuples(st.floats(-50, 50), st.booleans()), min_size=1, max_size=9))
 def test_weights_equal_a_softmax_by_hand(row: list[tuple[float, bool]]) -> None:
     row[0] = (row[0][0], True)  # each query has something to attend to
     scores, allowed = (list(column) for column in zip(*row, strict=True))
-    found = attention_weights(
+    actual = attention_weights(
         torch.tensor(scores, dtype=torch.float64).view(1, 1, 1, -1), torch.tensor(allowed)
     ).flatten()
     highest = max(score for score, may in row if may)
     parts = [math.exp(score - highest) if may else 0.0 for score, may in row]
-    assert found.tolist() == pytest.approx([part / sum(parts) for part in parts], abs=1e-12)
-    assert all(weight == 0 for weight, may in zip(found.tolist(), allowed, strict=True) if not may)
+    assert actual.tolist() == pytest.approx([part / sum(parts) for part in parts], abs=1e-12)
+    assert all(weight == 0 for weight, may in zip(actual.tolist(), allowed, strict=True) if not may)
 
 
 def test_heads_are_consecutive_slices() -> None:
@@ -92,8 +92,10 @@ def test_multi_head_attention_is_its_equation(kind: Score, crossed: bool) -> Non
 
 def test_one_projection_for_self_attention_equals_three() -> None:
     attention, x = MultiHeadAttention(make_config()).double(), torch.randn(2, 5, 24).double()
-    for once, apart in zip(attention.project(x, x), attention.project(x, x.clone()), strict=True):
-        torch.testing.assert_close(once, apart)
+    for once, separate in zip(
+        attention.project(x, x), attention.project(x, x.clone()), strict=True
+    ):
+        torch.testing.assert_close(once, separate)
 
 
 @pytest.mark.parametrize("d_k", [1, 8, 64, 512])

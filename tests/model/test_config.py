@@ -105,10 +105,10 @@ def model_configs(draw: st.DrawFn) -> ModelConfig:
 
 @given(model_configs())
 def test_a_model_survives_json(config: ModelConfig) -> None:
-    again = ModelConfig.from_dict(json.loads(json.dumps(config.to_dict())))
-    assert again == config
-    assert hash(again) == hash(config)
-    assert again.d_k * again.n_heads == again.d_model
+    reloaded = ModelConfig.from_dict(json.loads(json.dumps(config.to_dict())))
+    assert reloaded == config
+    assert hash(reloaded) == hash(config)
+    assert reloaded.d_k * reloaded.n_heads == reloaded.d_model
 
 
 @given(

@@ -16,50 +16,50 @@ from transformer.hooks import HookFn, Hooks
 CROSS = "decoder.layers.{}.cross_attn.hook_weights"
 
 
-def keep_in(seen: dict[str, Tensor]) -> HookFn:
-    return lambda tensor, name: seen.update({name: tensor})
+def keep_in(captured: dict[str, Tensor]) -> HookFn:
+    return lambda tensor, name: captured.update({name: tensor})
 
 
 def test_every_alias_is_one_of_the_models_hook_points() -> None:
     model = make_model()
-    found = aliases(model.config.n_layers)
+    alias_names = aliases(model.config.n_layers)
     # Of a stack 2 embeddings; of an encoder's block 6 of attention and 5, of a decoder's 7 more.
-    assert len(found) == 2 * 2 + 2 * 11 + 2 * 18
-    assert set(found.values()) <= set(model.hook_names)
-    assert not set(found) & set(model.hook_names)
-    assert "decoder.blocks.2.hook_resid_pre" not in found
+    assert len(alias_names) == 2 * 2 + 2 * 11 + 2 * 18
+    assert set(alias_names.values()) <= set(model.hook_names)
+    assert not set(alias_names) & set(model.hook_names)
+    assert "decoder.blocks.2.hook_resid_pre" not in alias_names
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_the_streams_of_the_blocks_are_what_a_layer_reads_and_writes(stack: str) -> None:
     """By PyTorch's own hooks on the layers, which know nothing of names."""
     model = make_model()
-    seen: dict[str, Tensor] = {}
+    captured: dict[str, Tensor] = {}
 
     def keep(layer: int) -> Any:
         def look(module: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-            seen[f"{stack}.blocks.{layer}.hook_resid_pre"] = inputs[0]
-            seen[f"{stack}.blocks.{layer}.hook_resid_post"] = output
+            captured[f"{stack}.blocks.{layer}.hook_resid_pre"] = inputs[0]
+            captured[f"{stack}.blocks.{layer}.hook_resid_post"] = output
 
         return look
 
     for number, layer in enumerate(getattr(model, stack).layers):
         layer.register_forward_hook(keep(number))
-    ours: dict[str, Tensor] = {}
-    model(SRC, TGT, hooks=Hooks({f"{stack}.blocks.*.hook_resid_p*": keep_in(ours)}))
-    assert len(seen) == 4
-    for alias, tensor in seen.items():
-        assert torch.equal(ours[aliases(2)[alias]], tensor)
+    our_tensors: dict[str, Tensor] = {}
+    model(SRC, TGT, hooks=Hooks({f"{stack}.blocks.*.hook_resid_p*": keep_in(our_tensors)}))
+    assert len(captured) == 4
+    for alias, tensor in captured.items():
+        assert torch.equal(our_tensors[aliases(2)[alias]], tensor)
 
 
 def test_the_parts_of_attention_are_what_their_names_say_in_transformer_lens() -> None:
     """z = pattern · v; the pattern is the softmax of the scores over what may be attended to."""
-    seen: dict[str, Tensor] = {}
+    captured: dict[str, Tensor] = {}
     model = make_model()
-    model(SRC, TGT, hooks=Hooks({"decoder.blocks.1.*": keep_in(seen)}))
+    model(SRC, TGT, hooks=Hooks({"decoder.blocks.1.*": keep_in(captured)}))
     for part in ("attn", "cross_attn"):
         q, k, v, scores, pattern, z = (
-            seen[aliases(2)[f"decoder.blocks.1.{part}.hook_{name}"]]
+            captured[aliases(2)[f"decoder.blocks.1.{part}.hook_{name}"]]
             for name in ("q", "k", "v", "attn_scores", "pattern", "z")
         )
         assert torch.allclose(scores, q @ k.transpose(-1, -2) / q.shape[-1] ** 0.5)
@@ -111,23 +111,23 @@ def test_a_name_without_a_hook_point_gets_near_ones_of_its_own_kind(
 
 
 def test_functions_of_one_site_run_in_the_order_given_on_each_others_tensors() -> None:
-    model, seen = make_model(), []
+    model, calls = make_model(), []
     cross = "decoder.layers.*.cross_attn.hook_heads"
 
     def double(tensor: Tensor, name: str) -> Tensor:
         return tensor * 2
 
     def look(tensor: Tensor, name: str) -> None:
-        seen.append((name, tensor.clone()))
+        calls.append((name, tensor.clone()))
 
     heads: dict[str, Tensor] = {}
     model(SRC, TGT, hooks=Hooks({cross.replace("*", "0"): keep_in(heads)}))
     hooks = Hooks({cross: double, cross.replace("*", "0"): look, "*.cross_attn.hook_z": double})
-    found = model(SRC, TGT, hooks=hooks)
-    assert [name for name, _ in seen] == [cross.replace("*", "0")]
-    assert torch.equal(seen[0][1], 2 * heads[cross.replace("*", "0")])
+    output = model(SRC, TGT, hooks=hooks)
+    assert [name for name, _ in calls] == [cross.replace("*", "0")]
+    assert torch.equal(calls[0][1], 2 * heads[cross.replace("*", "0")])
     by_hand = Hooks({cross.replace("*", str(n)): lambda x, name: x * 4 for n in range(2)})
-    assert torch.equal(found, model(SRC, TGT, hooks=by_hand))
+    assert torch.equal(output, model(SRC, TGT, hooks=by_hand))
 
 
 def test_resolved_hooks_stay_causal_and_are_kept_for_the_model() -> None:

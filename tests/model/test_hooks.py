@@ -69,8 +69,8 @@ def test_every_site_is_called_once_in_order(n_layers: int, gradients: bool) -> N
 
 
 def test_every_site_has_the_shape_that_stands_beside_it() -> None:
-    seen = capture(make_model(), SRC, TGT, sites(2))
-    assert {name: tuple(seen[name].shape) for name in sites(2)} == {
+    captured = capture(make_model(), SRC, TGT, sites(2))
+    assert {name: tuple(captured[name].shape) for name in sites(2)} == {
         name: shape_of(name) for name in sites(2)
     }
 
@@ -89,14 +89,14 @@ def test_looking_and_an_empty_set_change_nothing() -> None:
 def test_replacing_changes_what_follows_and_that_call_alone(name: str) -> None:
     model = make_model()
     plain = capture(model, SRC, TGT)
-    seen: dict[str, Tensor] = {}
+    captured: dict[str, Tensor] = {}
     hooks: dict[str, Callable[[Tensor, str], Tensor | None]] = {
-        site: lambda tensor, site: seen.update({site: tensor}) for site in model.hook_names
+        site: lambda tensor, site: captured.update({site: tensor}) for site in model.hook_names
     }
     logits = model(SRC, TGT, hooks=Hooks(hooks | {name: swap}))
     assert (logits - plain["logits"]).abs().max() > 1e-6
     for earlier in sites(2)[: sites(2).index(name)]:
-        assert torch.equal(seen[earlier], plain[earlier])
+        assert torch.equal(captured[earlier], plain[earlier])
     assert torch.equal(capture(model, SRC, TGT)["logits"], plain["logits"])
 
 
@@ -115,16 +115,16 @@ def test_a_head_switched_off_is_a_slice_of_w_o_set_to_zero() -> None:
 def test_forced_weights_choose_one_value() -> None:
     """All attention on source position 0: the heads are that position's values."""
     model, path = make_model(), "decoder.layers.0.cross_attn"
-    seen: dict[str, Tensor] = {}
+    captured: dict[str, Tensor] = {}
 
     def force(weights: Tensor, name: str) -> Tensor:
         return torch.eye(7)[0].to(weights).expand_as(weights)
 
     looking = {
-        f"{path}.hook_{site}": lambda t, n: seen.update({n: t}) for site in ("value", "heads")
+        f"{path}.hook_{site}": lambda t, n: captured.update({n: t}) for site in ("value", "heads")
     }
     model(SRC, TGT, hooks=Hooks({f"{path}.hook_weights": force, **looking}))
-    value, heads = seen[f"{path}.hook_value"], seen[f"{path}.hook_heads"]
+    value, heads = captured[f"{path}.hook_value"], captured[f"{path}.hook_heads"]
     torch.testing.assert_close(heads, value[:, :, :1].expand_as(heads))
 
 
@@ -135,21 +135,21 @@ def test_a_hook_that_writes_in_place_leaves_the_model_as_it_was(positions: str) 
     before, state = model(SRC, TGT), [t.clone() for t in (*model.parameters(), *model.buffers())]
     model(SRC, TGT, hooks=Hooks(dict.fromkeys(model.hook_names, lambda t, name: t.zero_())))
     assert torch.equal(model(SRC, TGT), before)
-    now = (*model.parameters(), *model.buffers())
-    assert all(torch.equal(a, b) for a, b in zip(now, state, strict=True))
+    tensors = (*model.parameters(), *model.buffers())
+    assert all(torch.equal(a, b) for a, b in zip(tensors, state, strict=True))
 
 
 def test_gradients_reach_what_a_hook_keeps() -> None:
     model, name = make_model(), "encoder.layers.0.self_attn.hook_weights"
-    seen: list[Tensor] = []
+    captured: list[Tensor] = []
 
     def keep(weights: Tensor, name: str) -> None:
         weights.retain_grad()
-        seen.append(weights)
+        captured.append(weights)
 
     model(SRC, TGT, hooks=Hooks({name: keep})).square().sum().backward()
-    assert seen[0].grad is not None
-    assert seen[0].grad.abs().max() > 0
+    assert captured[0].grad is not None
+    assert captured[0].grad.abs().max() > 0
 
 
 @pytest.mark.parametrize(
@@ -214,17 +214,17 @@ def test_encode_calls_the_encoders_hooks_alone() -> None:
 def test_pytorchs_own_hooks_work_on_a_hook_point(before: bool) -> None:
     model, name = make_model(), "encoder.layers.1.self_attn.hook_weights"
     expected = capture(model, SRC, TGT, [name])[name]
-    point, seen = model.get_submodule(name), []
+    point, captured = model.get_submodule(name), []
     assert isinstance(point, HookPoint)
     if before:
-        handle = point.register_forward_pre_hook(lambda module, args: seen.append(args[0]))
+        handle = point.register_forward_pre_hook(lambda module, args: captured.append(args[0]))
     else:
-        handle = point.register_forward_hook(lambda module, args, result: seen.append(result))
+        handle = point.register_forward_hook(lambda module, args, result: captured.append(result))
     model(SRC, TGT)
-    assert torch.equal(seen[0], expected)
+    assert torch.equal(captured[0], expected)
     handle.remove()
     model(SRC, TGT)
-    assert len(seen) == 1
+    assert len(captured) == 1
 
 
 @pytest.mark.parametrize(
@@ -247,5 +247,5 @@ def test_whatever_takes_a_tensor_and_a_name_can_be_a_hook() -> None:
     def bound(x: Tensor, name: str, factor: int = 2) -> Tensor:
         return x * factor
 
-    for function in (bound, lambda *both: both[0], partial(bound, factor=3), max):
+    for function in (bound, lambda *arguments: arguments[0], partial(bound, factor=3), max):
         assert Hooks({"a": function})["a"] is function

@@ -27,16 +27,16 @@ def test_ffn_is_two_convolutions_of_kernel_1() -> None:
         return out.mT
 
     inputs = [x, *ffn.parameters()]
-    ours, theirs = ffn(x), convolutions(x)
-    torch.testing.assert_close(ours, theirs)
-    direction = torch.randn_like(ours)
-    for mine, other in zip(
-        torch.autograd.grad(ours, inputs, direction),
+    output, theirs = ffn(x), convolutions(x)
+    torch.testing.assert_close(output, theirs)
+    direction = torch.randn_like(output)
+    for our_gradient, their_gradient in zip(
+        torch.autograd.grad(output, inputs, direction),
         torch.autograd.grad(theirs, inputs, direction),
         strict=True,
     ):
-        assert mine.abs().max() > 0
-        torch.testing.assert_close(mine, other)
+        assert our_gradient.abs().max() > 0
+        torch.testing.assert_close(our_gradient, their_gradient)
 
 
 def test_ffn_treats_each_position_alone() -> None:
@@ -61,50 +61,50 @@ def test_dropout_falls_on_the_sublayer_and_not_on_the_residual() -> None:
     box = AddAndNorm(make_config(dropout=0.5)).double()
     box.hook_sum.name = "sum"
     x, sublayer = torch.randn(4, 9, 24).double(), torch.randn(4, 9, 24).double()
-    seen: list[Tensor] = []
-    box(x, sublayer, Hooks({"sum": lambda tensor, name: seen.append(tensor)}))
-    share = (seen[0] - x) / sublayer
+    captured: list[Tensor] = []
+    box(x, sublayer, Hooks({"sum": lambda tensor, name: captured.append(tensor)}))
+    share = (captured[0] - x) / sublayer
     dropped = torch.isclose(share, torch.zeros(()).double(), atol=1e-9)
-    kept = torch.isclose(share, torch.full((), 2.0).double(), atol=1e-9)
-    assert (dropped ^ kept).all()
+    is_kept = torch.isclose(share, torch.full((), 2.0).double(), atol=1e-9)
+    assert (dropped ^ is_kept).all()
     assert dropped.any()
-    assert kept.any()
+    assert is_kept.any()
 
 
 def test_positions_are_added_from_the_start_that_is_asked_for() -> None:
     box, embedded = AddPositions(make_config()).eval(), torch.randn(2, 9, 24)
-    whole = box(embedded)
+    all_positions = box(embedded)
     for t in range(9):
-        assert torch.equal(box(embedded[:, t : t + 1], start=t), whole[:, t : t + 1])
+        assert torch.equal(box(embedded[:, t : t + 1], start=t), all_positions[:, t : t + 1])
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
 def test_embedding_sums_are_dropped_in_training(side: str) -> None:
     """Section 5.4: dropout on the sums of embeddings and positions, in both stacks."""
     model = make_model(dropout=0.5).train()
-    seen = capture(model, SRC, TGT)
-    total = seen[f"{side}.embed.hook_tokens"] + seen[f"{side}.embed.hook_positions"]
-    share = seen[f"{side}.embed.hook_output"] / total
+    captured = capture(model, SRC, TGT)
+    total = captured[f"{side}.embed.hook_tokens"] + captured[f"{side}.embed.hook_positions"]
+    share = captured[f"{side}.embed.hook_output"] / total
     assert share.unique().tolist() == pytest.approx([0, 2])
 
 
 def test_the_residual_stream_runs_through_every_box() -> None:
     """What each box adds to, and what comes out of it, written down from Figure 1."""
     model = make_model()
-    seen = capture(model, SRC, TGT)
+    captured = capture(model, SRC, TGT)
     for side, attentions in (("encoder", ["self_attn"]), ("decoder", ["self_attn", "cross_attn"])):
-        stream = seen[f"{side}.embed.hook_output"]
+        stream = captured[f"{side}.embed.hook_output"]
         for layer in range(2):
             for box in [*attentions, "ffn"]:
                 path = f"{side}.layers.{layer}.{box}"
-                total = stream + seen[f"{path}.hook_output"]
-                torch.testing.assert_close(seen[f"{path}_norm.hook_sum"], total)
+                total = stream + captured[f"{path}.hook_output"]
+                torch.testing.assert_close(captured[f"{path}_norm.hook_sum"], total)
                 norm = model.get_submodule(f"{path}_norm.norm")
-                stream = seen[f"{path}_norm.hook_output"]
+                stream = captured[f"{path}_norm.hook_output"]
                 torch.testing.assert_close(stream, norm(total))
-        end = seen["encoder.hook_memory"] if side == "encoder" else None
+        end = captured["encoder.hook_memory"] if side == "encoder" else None
         assert end is None or torch.equal(end, stream)
-    torch.testing.assert_close(seen["logits"], stream @ model.embedding.weight.T)
+    torch.testing.assert_close(captured["logits"], stream @ model.embedding.weight.T)
 
 
 def test_hidden_units_are_never_negative_and_often_zero() -> None:

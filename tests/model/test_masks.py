@@ -109,16 +109,16 @@ def test_nothing_flows_back_into_padding() -> None:
 @pytest.mark.parametrize("score", SCORES)
 def test_weights_are_shares_of_what_may_be_seen(score: Score) -> None:
     model = make_model(score=score)
-    seen = capture(model, SRC, TGT)
+    captured = capture(model, SRC, TGT)
     source, target = padding_mask(SRC, 0), target_mask(TGT, 0)
     n_sites = 0
     for name in model.hook_names:
         if name.endswith("hook_scores"):
-            assert seen[name].isfinite().all()  # before the mask
+            assert captured[name].isfinite().all()  # before the mask
         if name.endswith("hook_weights"):
             n_sites += 1
             allowed = target if name.startswith("decoder") and "self_attn" in name else source
-            weights = seen[name]
+            weights = captured[name]
             torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]).double())
             assert torch.equal(weights > 0, allowed.expand_as(weights))
             assert (weights >= 0).all()

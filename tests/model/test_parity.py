@@ -41,19 +41,22 @@ def make_reference(**changes: Any) -> nn.Transformer:
 def counterparts(model: Transformer, reference: nn.Transformer) -> Iterator[tuple[Tensor, Tensor]]:
     """Each weight of ours (but the embedding) with PyTorch's."""
     stacks = ((model.encoder, reference.encoder), (model.decoder, reference.decoder))
-    for ours, theirs in (
+    for our_value, theirs in (
         (o, t) for a, b in stacks for o, t in zip(a.layers, b.layers, strict=True)
     ):
-        attentions = [(ours.self_attn, theirs.self_attn)]
-        norms = [(ours.self_attn_norm, theirs.norm1), (ours.ffn_norm, theirs.norm2)]
-        if hasattr(ours, "cross_attn"):
-            attentions.append((ours.cross_attn, theirs.multihead_attn))
-            norms[1:] = [(ours.cross_attn_norm, theirs.norm2), (ours.ffn_norm, theirs.norm3)]
+        attentions = [(our_value.self_attn, theirs.self_attn)]
+        norms = [(our_value.self_attn_norm, theirs.norm1), (our_value.ffn_norm, theirs.norm2)]
+        if hasattr(our_value, "cross_attn"):
+            attentions.append((our_value.cross_attn, theirs.multihead_attn))
+            norms[1:] = [
+                (our_value.cross_attn_norm, theirs.norm2),
+                (our_value.ffn_norm, theirs.norm3),
+            ]
         for a, b in attentions:
             yield from ((a.w_qkv, b.in_proj_weight), (a.w_o, b.out_proj.weight))
         for c, d in norms:
             yield from ((c.norm.weight, d.weight), (c.norm.bias, d.bias))
-        for e, f in ((ours.ffn.w_1, theirs.linear1), (ours.ffn.w_2, theirs.linear2)):
+        for e, f in ((our_value.ffn.w_1, theirs.linear1), (our_value.ffn.w_2, theirs.linear2)):
             yield from ((e.weight, f.weight), (e.bias, f.bias))
 
 
@@ -62,8 +65,8 @@ def copy_weights(model: Transformer, reference: nn.Transformer) -> nn.Parameter:
     with torch.no_grad():
         for name, weight in reference.named_parameters():
             weight.fill_(0.0 if name.endswith(("in_proj_bias", "out_proj.bias")) else math.nan)
-        for ours, theirs in counterparts(model, reference):
-            theirs.copy_(ours)
+        for our_value, theirs in counterparts(model, reference):
+            theirs.copy_(our_value)
     assert not any(weight.isnan().any() for weight in reference.parameters())
     return nn.Parameter(model.embedding.weight.detach().clone())
 
@@ -110,20 +113,20 @@ def test_equals_torch_in_numbers_and_gradients(
     model = make_model(seed, positions=positions, **shape).train()  # no dropout
     reference = make_reference(**shape)
     table = copy_weights(model, reference)
-    ours, theirs = model(SRC, TGT), reference_logits(reference, table, SRC, TGT, positions)
-    torch.testing.assert_close(ours, theirs, rtol=0, atol=tolerance)
+    our_value, theirs = model(SRC, TGT), reference_logits(reference, table, SRC, TGT, positions)
+    torch.testing.assert_close(our_value, theirs, rtol=0, atol=tolerance)
 
-    direction = torch.randn_like(ours)
-    (ours * direction).sum().backward()
+    direction = torch.randn_like(our_value)
+    (our_value * direction).sum().backward()
     (theirs * direction).sum().backward()
     pairs = [*counterparts(model, reference), (model.embedding.weight, table)]
-    assert {id(mine) for mine, _ in pairs} == {id(weight) for weight in model.parameters()}
-    for mine, torchs in pairs:
-        assert mine.grad is not None
+    assert {id(weight_) for weight_, _ in pairs} == {id(weight) for weight in model.parameters()}
+    for weight_, torchs in pairs:
+        assert weight_.grad is not None
         assert torchs.grad is not None
         scale = torchs.grad.abs().max().item()
         assert scale > 0
-        torch.testing.assert_close(mine.grad, torchs.grad, rtol=0, atol=tolerance * scale)
+        torch.testing.assert_close(weight_.grad, torchs.grad, rtol=0, atol=tolerance * scale)
 
 
 @torch.no_grad()
@@ -131,5 +134,5 @@ def test_equals_torch_in_float32() -> None:
     model, reference = make_model(5, positions="none"), make_reference()
     table = copy_weights(model, reference)
     theirs = reference_logits(reference, table, SRC, TGT, "none")
-    ours = model.float()(SRC, TGT)
-    torch.testing.assert_close(ours.double(), theirs, rtol=0, atol=1e-4)
+    our_value = model.float()(SRC, TGT)
+    torch.testing.assert_close(our_value.double(), theirs, rtol=0, atol=1e-4)

@@ -23,64 +23,64 @@ def test_as_many_vectors_of_the_same_width_come_out(name: str, n: int) -> None:
 
 @pytest.mark.parametrize("n_heads", [1, 3])
 def test_self_attention_is_torchs(n_heads: int) -> None:
-    ours = rivals.SelfAttention(rivals.RivalConfig(6, n_heads=n_heads)).double()
+    layer = rivals.SelfAttention(rivals.RivalConfig(6, n_heads=n_heads)).double()
     theirs = nn.MultiheadAttention(6, n_heads, bias=False, batch_first=True).double()
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(ours.attention.w_qkv)
-        theirs.out_proj.weight.copy_(ours.attention.w_o)
+        theirs.in_proj_weight.copy_(layer.attention.w_qkv)
+        theirs.out_proj.weight.copy_(layer.attention.w_o)
     x = vectors(7)
-    torch.testing.assert_close(ours(x), theirs(x, x, x, need_weights=False)[0])
+    torch.testing.assert_close(layer(x), theirs(x, x, x, need_weights=False)[0])
 
 
 def test_the_recurrent_layer_is_torchs() -> None:
-    ours, theirs = (
+    layer, theirs = (
         rivals.Recurrent(rivals.RivalConfig(6)).double(),
         nn.RNN(6, 6, batch_first=True).double(),
     )
     with torch.no_grad():
-        ours.b.normal_()
-        theirs.weight_ih_l0.copy_(ours.w.T)
-        theirs.weight_hh_l0.copy_(ours.u.T)
-        theirs.bias_ih_l0.copy_(ours.b)
+        layer.b.normal_()
+        theirs.weight_ih_l0.copy_(layer.w.T)
+        theirs.weight_hh_l0.copy_(layer.u.T)
+        theirs.bias_ih_l0.copy_(layer.b)
         theirs.bias_hh_l0.zero_()
     x = vectors(9)
-    torch.testing.assert_close(ours(x), theirs(x)[0])
+    torch.testing.assert_close(layer(x), theirs(x)[0])
 
 
 @pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (5, 1), (3, 2), (3, 9), (5, 5)])
 def test_the_convolution_is_the_sum_over_its_taps(k: int, dilation: int) -> None:
-    ours = rivals.Convolutional(rivals.RivalConfig(6, k=k, dilation=dilation)).double()
+    layer = rivals.Convolutional(rivals.RivalConfig(6, k=k, dilation=dilation)).double()
     x = vectors(8)
-    expected = ours.convolution.bias.expand_as(x).clone()
+    expected = layer.convolution.bias.expand_as(x).clone()
     for at in range(8):
         for tap in range(k):
-            other = at + (tap - k // 2) * dilation
-            if 0 <= other < 8:
-                expected[:, at] += x[:, other] @ ours.convolution.weight[:, :, tap].T
-    torch.testing.assert_close(ours(x), expected)
+            source = at + (tap - k // 2) * dilation
+            if 0 <= source < 8:
+                expected[:, at] += x[:, source] @ layer.convolution.weight[:, :, tap].T
+    torch.testing.assert_close(layer(x), expected)
 
 
 @pytest.mark.parametrize("r", [1, 3, 7, 21])
 @pytest.mark.parametrize("n_heads", [1, 2])
 def test_restricted_attention_is_full_attention_under_a_band(r: int, n_heads: int) -> None:
     config = rivals.RivalConfig(6, r=r, n_heads=n_heads)
-    ours, full = rivals.RestrictedAttention(config).double(), rivals.SelfAttention(config).double()
-    full.load_state_dict(ours.state_dict())
+    layer, full = rivals.RestrictedAttention(config).double(), rivals.SelfAttention(config).double()
+    full.load_state_dict(layer.state_dict())
     x, at = vectors(9), torch.arange(9)
     band = (at[:, None] - at).abs() <= r // 2
-    torch.testing.assert_close(ours(x), full.attention(x, x, band))
+    torch.testing.assert_close(layer(x), full.attention(x, x, band))
 
 
 def test_restricted_attention_makes_no_matrix_of_all_pairs() -> None:
     layer, largest = rivals.RestrictedAttention(rivals.RivalConfig(4, r=3)), 0
 
-    def kept(tensor: Tensor) -> Tensor:
+    def record(tensor: Tensor) -> Tensor:
         nonlocal largest
         largest = max(largest, tensor.numel())
         return tensor
 
     x = torch.randn(1, 500, 4, requires_grad=True)
-    with torch.autograd.graph.saved_tensors_hooks(kept, lambda tensor: tensor):
+    with torch.autograd.graph.saved_tensors_hooks(record, lambda tensor: tensor):
         layer(x).sum().backward()
     assert 0 < largest <= 500 * 4 * 3
 
@@ -119,17 +119,22 @@ def test_an_unknown_layer_is_refused() -> None:
         rivals.stack("lstm", rivals.RivalConfig(4), 1)
 
 
-@pytest.mark.parametrize(("ours", "theirs"), [(rivals.Lstm, nn.LSTM), (rivals.Gru, nn.GRU)])
+@pytest.mark.parametrize(("our_class", "theirs"), [(rivals.Lstm, nn.LSTM), (rivals.Gru, nn.GRU)])
 @pytest.mark.parametrize("n", [1, 9])
-def test_it_is_torchs(ours: type[rivals.Gated], theirs: type[nn.LSTM | nn.GRU], n: int) -> None:
-    mine, other = ours(rivals.RivalConfig(6)).double(), theirs(6, 6, batch_first=True).double()
+def test_it_is_torchs(
+    our_class: type[rivals.Gated], theirs: type[nn.LSTM | nn.GRU], n: int
+) -> None:
+    layer, reference = (
+        our_class(rivals.RivalConfig(6)).double(),
+        theirs(6, 6, batch_first=True).double(),
+    )
     with torch.no_grad():
-        mine.b.normal_()
-        other.weight_ih_l0.copy_(mine.w)
-        other.weight_hh_l0.copy_(mine.u)
-        other.bias_ih_l0.copy_(mine.b)
-        other.bias_hh_l0.zero_()
-    torch.testing.assert_close(mine(vectors(n)), other(vectors(n))[0])
+        layer.b.normal_()
+        reference.weight_ih_l0.copy_(layer.w)
+        reference.weight_hh_l0.copy_(layer.u)
+        reference.bias_ih_l0.copy_(layer.b)
+        reference.bias_hh_l0.zero_()
+    torch.testing.assert_close(layer(vectors(n)), reference(vectors(n))[0])
 
 
 def test_an_lstm_begins_by_keeping_what_it_has() -> None:

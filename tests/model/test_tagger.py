@@ -24,7 +24,7 @@ LAYERS: dict[str, dict[str, int]] = {
 }
 
 
-def made(layer: str, config: ModelConfig = SHAPE, **sizes: int) -> Tagger:
+def make_tagger(layer: str, config: ModelConfig = SHAPE, **sizes: int) -> Tagger:
     with torch.random.fork_rng():
         torch.manual_seed(3)
         return Tagger(layer, config, 5, **sizes).eval()
@@ -35,7 +35,7 @@ def made(layer: str, config: ModelConfig = SHAPE, **sizes: int) -> Tagger:
 def test_a_stack_hears_as_far_as_its_reach_and_no_further(
     layer: str, sizes: dict[str, int], n_layers: int
 ) -> None:
-    model = made(layer, replace(SHAPE, n_layers=n_layers), **sizes).double()
+    model = make_tagger(layer, replace(SHAPE, n_layers=n_layers), **sizes).double()
     length = 80
     embedded = torch.randn(1, length, 8, dtype=torch.float64, requires_grad=True)
     ids = torch.zeros(1, length, dtype=torch.long)
@@ -43,14 +43,14 @@ def test_a_stack_hears_as_far_as_its_reach_and_no_further(
     model.embedding.forward = lambda _: embedded  # type: ignore[method-assign]
     logits = model(ids)[0, -1]
     (gradient,) = torch.autograd.grad(logits.square().sum(), embedded)
-    heard = gradient[0].abs().sum(-1) > 0
-    furthest = length - 1 - int(heard.nonzero()[0])
+    reached = gradient[0].abs().sum(-1) > 0
+    furthest = length - 1 - int(reached.nonzero()[0])
     assert furthest == min(receptive_field(layer, n_layers, **sizes), length - 1)
 
 
 def test_a_block_of_self_attention_is_an_encoder_layer() -> None:
     """With copied weights it is torch's own post-norm encoder layer."""
-    model = made("self-attention", replace(SHAPE, n_layers=1))
+    model = make_tagger("self-attention", replace(SHAPE, n_layers=1))
     theirs = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
     attention, ffn = model.mixers[0].attention, model.ffns[0]
     copied: list[tuple[Any, Any]] = [
@@ -69,18 +69,18 @@ def test_a_block_of_self_attention_is_an_encoder_layer() -> None:
     ids = torch.randint(0, 9, (3, 11), generator=torch.Generator().manual_seed(1))
     with torch.no_grad():
         x = model.embed(model.embedding(ids) * 8**0.5)
-        wanted = model.output(theirs.train()(x))
-        torch.testing.assert_close(model(ids), wanted)
+        expected = model.output(theirs.train()(x))
+        torch.testing.assert_close(model(ids), expected)
 
 
 @pytest.mark.parametrize(("layer", "sizes"), LAYERS.items())
 def test_all_get_as_many_weights_as_self_attention(layer: str, sizes: dict[str, int]) -> None:
     config = replace(SHAPE, d_model=32, d_ff=128)
-    wanted = count_weights("self-attention", config, 5)
-    found = made(layer, match_parameters(layer, config, 5, wanted, **sizes), **sizes)
-    weights = sum(weight.numel() for weight in found.parameters())
-    assert abs(weights / wanted - 1) < 0.005
-    assert count_weights(layer, found.config, 5, **sizes) == weights
+    expected = count_weights("self-attention", config, 5)
+    tagger = make_tagger(layer, match_parameters(layer, config, 5, expected, **sizes), **sizes)
+    weights = sum(weight.numel() for weight in tagger.parameters())
+    assert abs(weights / expected - 1) < 0.005
+    assert count_weights(layer, tagger.config, 5, **sizes) == weights
 
 
 def test_a_layer_that_is_too_large_for_the_others_is_refused() -> None:

@@ -49,12 +49,12 @@ def test_eight_threads_see_their_own_tensors_alone(tiny_model: Transformer) -> N
     start = Barrier(N_THREADS)
 
     def session(thread: int) -> list[dict[str, Tensor]]:
-        found = []
+        concurrent = []
         with torch.no_grad():
             for turn in range(ROUNDS):
                 start.wait(timeout=60)
-                found.append(run(tiny_model, thread, turn))
-        return found
+                concurrent.append(run(tiny_model, thread, turn))
+        return concurrent
 
     with ThreadPoolExecutor(N_THREADS) as pool:
         together = list(pool.map(session, range(N_THREADS)))
@@ -62,20 +62,20 @@ def test_eight_threads_see_their_own_tensors_alone(tiny_model: Transformer) -> N
     with torch.no_grad():
         for thread in range(N_THREADS):
             for turn in range(ROUNDS):
-                alone, found = run(tiny_model, thread, turn), together[thread][turn]
-                assert found.keys() == alone.keys()
+                alone, in_thread = run(tiny_model, thread, turn), together[thread][turn]
+                assert in_thread.keys() == alone.keys()
                 for name, tensor in alone.items():
-                    assert torch.equal(found[name], tensor), f"thread {thread}, {name}"
+                    assert torch.equal(in_thread[name], tensor), f"thread {thread}, {name}"
 
 
 @pytest.mark.usefixtures("hasty_threads")
 def test_a_call_without_hooks_is_not_watched_by_another(tiny_model: Transformer) -> None:
     """One thread looks all the time; the others' calls must never reach its function."""
-    start, seen = Barrier(N_THREADS), []
+    start, calls = Barrier(N_THREADS), []
     name = tiny_model.hook_names[0]
 
     def session(thread: int) -> None:
-        hooks = Hooks({name: lambda tensor, _: seen.append(tensor)}) if thread == 0 else None
+        hooks = Hooks({name: lambda tensor, _: calls.append(tensor)}) if thread == 0 else None
         start.wait(timeout=60)
         with torch.no_grad():
             for turn in range(ROUNDS):
@@ -84,5 +84,5 @@ def test_a_call_without_hooks_is_not_watched_by_another(tiny_model: Transformer)
     with ThreadPoolExecutor(N_THREADS) as pool:
         list(pool.map(session, range(N_THREADS)))
     expected = [capture(tiny_model, *sentences(0, turn), [name])[name] for turn in range(ROUNDS)]
-    assert len(seen) == ROUNDS
-    assert all(torch.equal(a, b) for a, b in zip(seen, expected, strict=True))
+    assert len(calls) == ROUNDS
+    assert all(torch.equal(a, b) for a, b in zip(calls, expected, strict=True))

@@ -58,21 +58,21 @@ def test_source_target_and_output_share_one_matrix() -> None:
         return tensor.detach()
 
     sites = ("encoder.embed.hook_tokens", "decoder.embed.hook_tokens")
-    whole = torch.autograd.grad(model(SRC, TGT).square().sum(), table)[0]
+    full_gradient = torch.autograd.grad(model(SRC, TGT).square().sum(), table)[0]
     # The same gradient, one use at a time: the output alone, then each embedding alone.
     logits = model(SRC, TGT, hooks=Hooks(dict.fromkeys(sites, loose)))
     parts = [torch.autograd.grad(logits.square().sum(), table)[0]]
-    for other in sites:
+    for site in sites:
         states = model.decode(
             TGT,
-            model.encode(SRC, hooks=Hooks({other: loose})),
+            model.encode(SRC, hooks=Hooks({site: loose})),
             padding_mask(SRC, 0),
-            hooks=Hooks({other: loose}),
+            hooks=Hooks({site: loose}),
         )
         logits = states @ table.detach().T
         parts.append(torch.autograd.grad(logits.square().sum(), table)[0])
     assert all(part.abs().max() > 0 for part in parts)
-    torch.testing.assert_close(sum(parts), whole)
+    torch.testing.assert_close(sum(parts), full_gradient)
 
 
 def test_the_output_is_linear_in_the_embedding_and_has_no_bias() -> None:
@@ -97,11 +97,11 @@ def test_a_memory_without_padding_needs_no_mask() -> None:
 
 def test_another_padding_id_is_respected() -> None:
     """The same sentences, their padding written as 3 instead of 0."""
-    usual, other = make_model(), make_model(pad_id=3, unk_id=0)
-    other.load_state_dict(usual.state_dict())
+    usual, changed = make_model(), make_model(pad_id=3, unk_id=0)
+    changed.load_state_dict(usual.state_dict())
     src, tgt = SRC + 3 * (SRC == 0), TGT + 3 * (TGT == 0)
     real = TGT != 0
-    torch.testing.assert_close(other(src, tgt)[real], usual(SRC, TGT)[real])
+    torch.testing.assert_close(changed(src, tgt)[real], usual(SRC, TGT)[real])
 
 
 def test_evaluation_is_repeatable_and_training_drops() -> None:
@@ -118,9 +118,9 @@ def test_a_copy_and_a_loaded_twin_give_the_same_numbers() -> None:
     logits = model(SRC, TGT)
     assert not torch.allclose(twin(SRC, TGT), logits)
     twin.load_state_dict(model.state_dict())
-    for other in (twin, copy.deepcopy(model)):
-        assert torch.equal(other(SRC, TGT), logits)
-        assert other.hook_names == model.hook_names
+    for copy_ in (twin, copy.deepcopy(model)):
+        assert torch.equal(copy_(SRC, TGT), logits)
+        assert copy_.hook_names == model.hook_names
 
 
 @torch.no_grad()

@@ -47,8 +47,8 @@ def test_every_pair_once_within_the_budget(
     assert sorted(indices) == list(range(len(src)))
     for batch in plan:
         assert len(batch) == 1 or padded_size(batch, src, tgt) <= budget
-    again = batch_plan(src, tgt, batch_tokens=budget, seed=seed, epoch=epoch)
-    assert [batch.tolist() for batch in again] == [batch.tolist() for batch in plan]
+    repeated = batch_plan(src, tgt, batch_tokens=budget, seed=seed, epoch=epoch)
+    assert [batch.tolist() for batch in repeated] == [batch.tolist() for batch in plan]
 
 
 @given(lengths=LENGTHS, budget=st.integers(1, 3000))
@@ -69,8 +69,8 @@ def test_batches_are_the_longest_runs_of_the_sorted_pairs(lengths: Lengths, budg
             batches[-1].append(row)
         else:
             batches.append([row])
-    found = [list(zip(src[b].tolist(), tgt[b].tolist(), strict=True)) for b in plan]
-    assert sorted(found) == sorted(batches)
+    planned = [list(zip(src[b].tolist(), tgt[b].tolist(), strict=True)) for b in plan]
+    assert sorted(planned) == sorted(batches)
 
 
 def test_padding_is_little_and_most_batches_are_nearly_full() -> None:
@@ -88,20 +88,20 @@ def test_epochs_and_seeds_differ_in_order_and_in_company() -> None:
         for seed, epoch in ((0, 0), (0, 1), (1, 0))
     ]
     companies = [{frozenset(batch.tolist()) for batch in plan} for plan in plans]
-    for one, another in ((0, 1), (0, 2), (1, 2)):
-        assert [len(b) for b in plans[one]] != [len(b) for b in plans[another]]
-        assert len(companies[one] & companies[another]) < len(companies[one]) / 10
+    for first, another in ((0, 1), (0, 2), (1, 2)):
+        assert [len(b) for b in plans[first]] != [len(b) for b in plans[another]]
+        assert len(companies[first] & companies[another]) < len(companies[first]) / 10
     # Batches do not come from short to long.
     means = [float(src[batch].mean()) for batch in plans[0]]
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.2
 
 
 def test_wrong_arguments_are_named() -> None:
-    ones = np.ones(3, dtype=np.int32)
+    lengths = np.ones(3, dtype=np.int32)
     with pytest.raises(ValueError, match="3 source lengths and 2 target lengths"):
-        batch_plan(ones, ones[:2], batch_tokens=9, seed=0, epoch=0)
+        batch_plan(lengths, lengths[:2], batch_tokens=9, seed=0, epoch=0)
     with pytest.raises(ValueError, match="batch_tokens is 0; it must be at least 1"):
-        batch_plan(ones, ones, batch_tokens=0, seed=0, epoch=0)
+        batch_plan(lengths, lengths, batch_tokens=0, seed=0, epoch=0)
 
 
 @pytest.fixture(scope="module")
@@ -181,8 +181,8 @@ ROWS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=6), min_size=1,
 
 @given(ROWS)
 def test_padding_is_torchs(rows: list[list[int]]) -> None:
-    wanted = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
-    assert torch.equal(pad(rows, 0), wanted)
+    expected = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    assert torch.equal(pad(rows, 0), expected)
 
 
 def test_no_rows_are_no_batch() -> None:
@@ -202,6 +202,6 @@ def test_what_the_decoder_reads_is_one_behind_what_it_writes(rows: list[list[int
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1))
 def test_rows_in_order_of_their_lengths(lengths: list[tuple[int, int]]) -> None:
-    order = by_length([one for one, _ in lengths], [other for _, other in lengths])
+    order = by_length([first for first, _ in lengths], [second for _, second in lengths])
     assert sorted(order) == [*range(len(lengths))]
     assert [lengths[n] for n in order] == sorted(lengths)

@@ -123,15 +123,15 @@ def test_a_line_of_many_megabytes_is_refused_before_it_is_in_memory(
 
 
 def test_missing_files_and_folders_are_refused_before_reading(tmp_path: Path) -> None:
-    there = write(tmp_path / "there", "a\n")
+    existing = write(tmp_path / "there", "a\n")
     for paths in (
         (tmp_path / "absent",),
-        (there, tmp_path / "absent"),
-        (tmp_path / "absent", there),
+        (existing, tmp_path / "absent"),
+        (tmp_path / "absent", existing),
     ):
         with pytest.raises(CorpusError, match=r"There is no file .*absent"):
             read_pairs(*paths)
-    for paths in ((tmp_path,), (there, tmp_path), (tmp_path, there)):
+    for paths in ((tmp_path,), (existing, tmp_path), (tmp_path, existing)):
         with pytest.raises(CorpusError, match="is a folder; give a text file"):
             read_pairs(*paths)
 

@@ -32,8 +32,8 @@ def the(words: str) -> NounPhraseParts:
     return NounPhraseParts(NOUNS[noun], THE, w.ADJECTIVES[adjective[0]] if adjective else None)
 
 
-def clause(subject: object, verb: str, what: object = None, **fields: str) -> c.Clause:
-    return c.Clause(subject, v.BE if verb == "be" else VERBS[verb], what, **fields)  # type: ignore
+def clause(subject: object, verb: str, complement: object = None, **fields: str) -> c.Clause:
+    return c.Clause(subject, v.BE if verb == "be" else VERBS[verb], complement, **fields)  # type: ignore
 
 
 BY_HAND = (
@@ -91,20 +91,22 @@ BY_HAND = (
 )
 
 
-def told(english: Words) -> set[str]:
+def readable(english: Words) -> set[str]:
     words = [word.text for word in english]
     return {f"{name} {words[i]} {words[j]}" for name, i, j in dependencies(english)}
 
 
-@pytest.mark.parametrize(("said", "text", "wanted"), BY_HAND, ids=[one[1] for one in BY_HAND])
-def test_by_hand(said: c.Clause, text: str, wanted: str) -> None:
-    english, _ = c.both_sides(said)
+@pytest.mark.parametrize(
+    ("clause_", "text", "expected"), BY_HAND, ids=[text for _, text, _ in BY_HAND]
+)
+def test_by_hand(clause_: c.Clause, text: str, expected: str) -> None:
+    english, _ = c.both_sides(clause_)
     assert " ".join(word.text for word in english) == text
-    assert told(english) == set(filter(None, wanted.split(", ")))
+    assert readable(english) == set(filter(None, expected.split(", ")))
 
 
 def test_of_to_be_there_is_only_the_adjective() -> None:
-    assert told(c.where_is(the("old lamp"))[0]) == {"adjective lamp old"}
+    assert readable(c.where_is(the("old lamp"))[0]) == {"adjective lamp old"}
 
 
 def test_every_sentence_has_what_it_must() -> None:
@@ -114,13 +116,13 @@ def test_every_sentence_has_what_it_must() -> None:
     be = {"am", "is", "are", "be"}
     for example in TASKS["french"].pairs(800, seed=4):
         words = example.src.split()
-        found = example.dependencies
-        assert {name for name, _, _ in found} <= set(RELATIONS)
-        assert len({(name, j) for name, _, j in found}) == len(found)  # one governor each
-        subjects = [i for name, i, _ in found if name == "subject"]
+        relations = example.dependencies
+        assert {name for name, _, _ in relations} <= set(RELATIONS)
+        assert len({(name, j) for name, _, j in relations}) == len(relations)  # one governor each
+        subjects = [i for name, i, _ in relations if name == "subject"]
         assert len(subjects) == 1 or (not subjects and be & set(words)), example.src
-        assert sum(name == "object" for name, _, _ in found) <= 1
-        for name, i, j in found:
+        assert sum(name == "object" for name, _, _ in relations) <= 1
+        for name, i, j in relations:
             assert i != j
             if name == "adjective":
                 assert words[j] in w.ADJECTIVES

@@ -15,7 +15,7 @@ from transformer.text import Examples, TokenStore, Vocabulary
 EOS = 2
 
 
-class Made:
+class StubPairs:
     """A store in memory: pair n of a corpus is a run of one id of its own, then `</s>`."""
 
     def __init__(self, first: int, lengths: list[tuple[int, int]]) -> None:
@@ -45,9 +45,9 @@ def test_every_pair_comes_as_often_as_its_weight_says(
     join: float,
     seed: int,
 ) -> None:
-    stores = [Made(10, first), Made(100, second)]
+    stores = [StubPairs(10, first), StubPairs(100, second)]
     epoch = Examples(stores, [1.0, weight], concat_prob=join, max_len=25, seed=seed, epoch=1)
-    seen: Counter[int] = Counter()
+    drawn_counts: Counter[int] = Counter()
     for number in range(len(epoch)):
         src, tgt = epoch.pair(number)
         assert (len(src), len(tgt)) == (epoch.src_lengths[number], epoch.tgt_lengths[number])
@@ -60,15 +60,15 @@ def test_every_pair_comes_as_often_as_its_weight_says(
             for pair in store.rows:
                 times, rest = divmod(int((src == pair[0][0]).sum()), len(pair[0]) - 1)
                 assert rest == 0
-                seen[int(pair[0][0])] += times
-    assert all(seen[10 + n] == 1 for n in range(len(first)))
-    counts = [seen[100 + n] for n in range(len(second))]
+                drawn_counts[int(pair[0][0])] += times
+    assert all(drawn_counts[10 + n] == 1 for n in range(len(first)))
+    counts = [drawn_counts[100 + n] for n in range(len(second))]
     assert sum(counts) == int(weight) * len(second) + round((weight - int(weight)) * len(second))
     assert {int(weight), int(weight) + 1} >= set(counts)
 
 
 def test_the_asked_share_is_joined_and_no_pair_twice_alike() -> None:
-    store = Made(10, [(3, 4)] * 20_000)
+    store = StubPairs(10, [(3, 4)] * 20_000)
     epochs = [
         Examples([store], [1.0], concat_prob=0.3, max_len=99, seed=1, epoch=number)
         for number in (0, 1, 0)
@@ -95,6 +95,6 @@ def test_joined_ids_are_those_of_the_joined_sentences(tmp_path: Path) -> None:
 
 
 def test_an_example_outside_is_refused() -> None:
-    epoch = Examples([Made(10, [(1, 1)])], [1.0], concat_prob=0, max_len=9, seed=0, epoch=0)
+    epoch = Examples([StubPairs(10, [(1, 1)])], [1.0], concat_prob=0, max_len=9, seed=0, epoch=0)
     with pytest.raises(IndexError, match="outside the epoch's 0 to 0"):
         epoch.pair(1)

@@ -57,7 +57,7 @@ DETERMINERS = {
 REGULAR = """chant dans march pleur arriv tomb jou regard cherch trouv aim dessin cach touch
 port cass lav aid invit remerci admir écout goût téléphon parl pens rêv travaill retourn habit entr
 rest"""
-OTHERS = """nage nages nage nageons nagez nagent,
+OTHER_FORMS = """nage nages nage nageons nagez nagent,
 dors dors dort dormons dormez dorment, cours cours court courons courez courent,
 ris ris rit rions riez rient, commence commences commence commençons commencez commencent,
 pars pars part partons partez partent, vois vois voit voyons voyez voient,
@@ -91,18 +91,18 @@ for gender, table in (("m", MASCULINE), ("f", FEMININE)):
 
 
 def adjectives(table: str) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
+    known_forms: dict[str, set[str]] = {}
     for line in table.split():
         for forms, kind in zip(line.split("/"), ("ms", "fs", "mp", "fp"), strict=True):
             for form in forms.split("|"):
-                found.setdefault(form, set()).add(kind)
-    return found
+                known_forms.setdefault(form, set()).add(kind)
+    return known_forms
 
 
 PRE, POST = adjectives(BEFORE), adjectives(AFTER)
 ENDINGS = ("e", "es", "e", "ons", "ez", "ent")
 VERBS = [{stem + ending for stem in REGULAR.split()} for ending in ENDINGS]
-for row in OTHERS.split(","):
+for row in OTHER_FORMS.split(","):
     for person, form in enumerate(row.split()):
         VERBS[person].add(form)
 FINITE = set().union(*VERBS)
@@ -131,7 +131,7 @@ def spelling(words: list[str]) -> list[str]:
 
 def agreement(words: list[str]) -> tuple[list[str], list[set[str]]]:
     """Faults of noun phrases, and the gender and number of each in turn."""
-    faults, found = [], []
+    faults, nouns = [], []
     for k, word in enumerate(words):
         if word not in NOUNS:
             continue
@@ -149,8 +149,8 @@ def agreement(words: list[str]) -> tuple[list[str], list[set[str]]]:
             kinds -= {"fs"}
         if not kinds:
             faults.append(" ".join(words[start : k + 2]))
-        found.append(kinds)
-    return faults, found
+        nouns.append(kinds)
+    return faults, nouns
 
 
 def verb(words: list[str], nouns: list[set[str]]) -> list[str]:
@@ -164,25 +164,25 @@ def verb(words: list[str], nouns: list[set[str]]) -> list[str]:
     ):
         persons, kinds = {PERSONS[subject]}, {"ms", "mp"} if subject != "elle" else {"fs"}
         kinds = {k for k in kinds if (k[1] == "p") == (PERSONS[subject] > 2)}
-        place = start + 1
+        position = start + 1
     else:
         kinds = nouns[0]
         persons = {5 if kind[1] == "p" else 2 for kind in kinds}
-        place = next(k for k in range(start, len(words)) if words[k] in NOUNS)
-    while words[place] in {"ne", "n'", "me", "m'", "te", "t'", "la", "les", "l'", "le"} or (
-        words[place] not in FINITE or words[place] in POST
+        position = next(k for k in range(start, len(words)) if words[k] in NOUNS)
+    while words[position] in {"ne", "n'", "me", "m'", "te", "t'", "la", "les", "l'", "le"} or (
+        words[position] not in FINITE or words[position] in POST
     ):
-        place += 1
+        position += 1
     faults = []
-    if not any(words[place] in VERBS[person] for person in persons):
-        faults.append(f"{subject} … {words[place]}")
-    rest = [w for w in words[place + 1 :] if w not in DENIALS | ADVERBS | {"être"}]
-    said = {**PRE, **POST}.get(rest[0]) if len(rest) == 2 else None  # an adjective and the end
-    if said and not kinds & said:
+    if not any(words[position] in VERBS[person] for person in persons):
+        faults.append(f"{subject} … {words[position]}")
+    rest = [w for w in words[position + 1 :] if w not in DENIALS | ADVERBS | {"être"}]
+    adjective = {**PRE, **POST}.get(rest[0]) if len(rest) == 2 else None  # an adjective and the end
+    if adjective and not kinds & adjective:
         faults.append(f"{subject} … {rest[0]}")
     if sum(w in ("ne", "n'") for w in words) != sum(w in DENIALS for w in words):
         faults.append("ne without pas")
-    if ("ne" in words or "n'" in words) and words[place + 1] not in DENIALS:
+    if ("ne" in words or "n'" in words) and words[position + 1] not in DENIALS:
         faults.append("pas does not follow the verb")
     return faults
 
@@ -192,8 +192,8 @@ ADVERBS = {"souvent", "toujours", "aujourd'hui", "maintenant", "ici"}
 
 
 def faults(french: str) -> list[str]:
-    for many in ("pomme", "pommes"):
-        french = french.replace(f"{many} de terre", f"{many}_de_terre")
+    for noun in ("pomme", "pommes"):
+        french = french.replace(f"{noun} de terre", f"{noun}_de_terre")
     words = french.split()
     wrong, nouns = agreement(words)
     return spelling(words) + wrong + verb(words, nouns)
@@ -207,7 +207,7 @@ def examples() -> list[Example]:
 
 def test_every_sentence_is_right(examples: list[Example]) -> None:
     assert len(examples) == 6_000
-    wrong = {example.tgt: found for example in examples if (found := faults(example.tgt))}
+    wrong = {example.tgt: errors for example in examples if (errors := faults(example.tgt))}
     assert not wrong, list(wrong.items())[:20]
 
 
@@ -233,10 +233,10 @@ def test_every_sentence_is_right(examples: list[Example]) -> None:
 )
 def test_the_checker_finds_what_is_wrong(wrong: str, fault: str) -> None:
     try:
-        found = faults(wrong)
+        errors = faults(wrong)
     except (IndexError, StopIteration):  # a word that is none, where a noun should be
-        found = [wrong]
-    assert any(fault in item for item in found)
+        errors = [wrong]
+    assert any(fault in item for item in errors)
 
 
 def test_links_stay_within_and_connect_every_word_that_means_something(
@@ -254,8 +254,8 @@ def test_links_stay_within_and_connect_every_word_that_means_something(
         assert alone <= {"est-ce", "que", "qu'", "le", "la", "l'"}, example
         linked = {(src[i], tgt[j]) for i, j in example.alignment}
         assert {pair for pair in linked if "." in pair or "?" in pair} <= {(".", "."), ("?", "?")}
-        for one, other in (("two", "deux"), ("many", "beaucoup"), ("never", "jamais")):
-            assert ((one, other) in linked) == (one in src)
+        for english, french in (("two", "deux"), ("many", "beaucoup"), ("never", "jamais")):
+            assert ((english, french) in linked) == (english in src)
         assert ("not" in src or "cannot" in src) == ("pas" in tgt)
         assert all((src[i], "ne") in linked or (src[i], "n'") in linked
                    for i, j in example.alignment if tgt[j] == "pas")  # fmt: skip

@@ -26,12 +26,12 @@ def test_what_is_asked_stands_that_far_before(
     assert ids.max() < gap.symbols
     assert set(distances) <= set(gap.distances)
     for row, tag, distance in zip(ids, tags, distances, strict=True):
-        asked = np.flatnonzero(tag != NOTHING)
-        assert asked.tolist() == [*range(distance, distance + word)]
-        assert row[asked].tolist() == [*range(1, word + 1)]
-        assert (row[asked - distance] - 1 - word).tolist() == tag[asked].tolist()
-        others = np.delete(row, [*asked, *(asked - distance)])
-        assert not others.any()
+        mark_positions = np.flatnonzero(tag != NOTHING)
+        assert mark_positions.tolist() == [*range(distance, distance + word)]
+        assert row[mark_positions].tolist() == [*range(1, word + 1)]
+        assert (row[mark_positions - distance] - 1 - word).tolist() == tag[mark_positions].tolist()
+        other_symbols = np.delete(row, [*mark_positions, *(mark_positions - distance)])
+        assert not other_symbols.any()
 
 
 def test_letters_are_even_and_one_says_nothing_of_another() -> None:

@@ -25,95 +25,95 @@ LINES = (Path(__file__).parent / "french_by_hand.txt").read_text(encoding="utf-8
 
 def by_hand(line: str) -> Example:
     english, french = line.split(" | ")
-    words, found = [], []
+    words, links = [], []
     for j, item in enumerate(french.split()):
-        word, _, places = item.partition("/")
+        word, _, positions = item.partition("/")
         words.append(word)
-        found += [(int(i), j) for i in places.split(",") if i]
-    return Example(english, " ".join(words), tuple(sorted(found)))
+        links += [(int(i), j) for i in positions.split(",") if i]
+    return Example(english, " ".join(words), tuple(sorted(links)))
 
 
-def fits(choice: Any, there: set[str]) -> bool:
+def fits(choice: Any, words: set[str]) -> bool:
     """Whether all English words of a choice are among these; far fewer are left to try out."""
     match choice:
         case None:
             return True
         case str():
-            return choice in there
+            return choice in words
         case Verb():
             forms = {choice.base, choice.third}
             if choice.base == "be":
                 forms |= {"am", "is", "are"}
-            return bool(forms & there) and set(choice.after) <= there
+            return bool(forms & words) and set(choice.after) <= words
         case Pronoun() | Preposition() | Adjective():
-            return set(choice.english.split()) <= there
+            return set(choice.english.split()) <= words
     raise TypeError(choice)
 
 
-def numbers(choices: Any, there: set[str]) -> list[int]:
+def numbers(choices: Any, words: set[str]) -> list[int]:
     """The numbers in a list of choices that these words may come from."""
     if isinstance(choices, OwnedPhrases):
-        nouns = [k for k, noun in enumerate(choices.nouns) if noun.english[0] in there]
-        owners = numbers(choices.owners, there) if nouns and "'s" in there else []
+        nouns = [k for k, noun in enumerate(choices.nouns) if noun.english[0] in words]
+        owners = numbers(choices.owners, words) if nouns and "'s" in words else []
         return [owner * len(choices.nouns) + k for owner in owners for k in nouns]
     if isinstance(choices, NounPhrases):
-        article = there | ({"a"} & {word[:1] for word in there & {"an"}})
-        article |= {"some"} if "any" in there else set()
-        found = []
+        article = words | ({"a"} & {word[:1] for word in words & {"an"}})
+        article |= {"some"} if "any" in words else set()
+        matching = []
         for i, noun in enumerate(choices.nouns):
-            if there.isdisjoint(noun.english):
+            if words.isdisjoint(noun.english):
                 continue
             for j, determiner in enumerate(choices.determiners):
-                if determiner.english in article and noun.english[determiner.plural] in there:
-                    found += [
+                if determiner.english in article and noun.english[determiner.plural] in words:
+                    matching += [
                         (i * len(choices.determiners) + j) * len(choices.adjectives) + k
                         for k, adjective in enumerate(choices.adjectives)
-                        if fits(adjective, there)
+                        if fits(adjective, words)
                     ]
-        return found
-    return [k for k in range(len(choices)) if fits(choices[k], there)]
+        return matching
+    return [k for k in range(len(choices)) if fits(choices[k], words)]
 
 
-def said_in(kind: Kind, english: str, known: dict[int, list[int]]) -> list[tuple[int, str]]:
+def said_in(kind: Kind, english: str, cache: dict[int, list[int]]) -> list[tuple[int, str]]:
     """Every sentence of a kind that is this English one: its number and its French. `known` keeps
     what `numbers` found for lists that kinds share."""
-    there = set(english.split())
+    words = set(english.split())
     for name, signs in (("future", {"going"}), ("can", {"can", "cannot"}), ("must", {"must"})):
-        if (kind.fields.get("mode") == name) != bool(signs & there):
+        if (kind.fields.get("mode") == name) != bool(signs & words):
             return []
-    if bool(kind.fields.get("question")) > ("?" in there):
+    if bool(kind.fields.get("question")) > ("?" in words):
         return []
     for name in ("often", "time"):
-        if kind.fields.get(name, "") not in {"", *there}:
+        if kind.fields.get(name, "") not in {"", *words}:
             return []
     lists = (kind.subjects, kind.verbs, kind.prepositions, kind.complements)
     able: list[list[int]] = []
     for choices in lists:
-        if id(choices) not in known:
-            known[id(choices)] = numbers(choices, there)
-        able.append(known[id(choices)])
+        if id(choices) not in cache:
+            cache[id(choices)] = numbers(choices, words)
+        able.append(cache[id(choices)])
         if not able[-1]:
             return []
-    found = []
+    sentences = []
     for chosen in itertools.product(*able):
         number, unit = 0, 1
         for index, choices in zip(chosen, lists, strict=True):
             number, unit = number + index * unit, unit * len(choices)
         src, tgt = kind.sentence(number)
         if " ".join(word.text for word in src) == english:
-            found.append((number, " ".join(word.text for word in tgt)))
-    return found
+            sentences.append((number, " ".join(word.text for word in tgt)))
+    return sentences
 
 
 @pytest.mark.parametrize("line", LINES)
 def test_a_sentence_by_hand_is_made_once_and_as_written(line: str) -> None:
-    wanted = by_hand(line)
-    known: dict[int, list[int]] = {}
-    made = [(kind, n) for kind in kinds(3) for n, _ in said_in(kind, wanted.src, known)]
-    assert len(made) == 1
-    src, tgt = made[0][0].sentence(made[0][1])
-    assert " ".join(word.text for word in tgt) == wanted.tgt
-    assert links(src, tgt) == wanted.alignment
+    expected = by_hand(line)
+    cache: dict[int, list[int]] = {}
+    sentences = [(kind, n) for kind in kinds(3) for n, _ in said_in(kind, expected.src, cache)]
+    assert len(sentences) == 1
+    src, tgt = sentences[0][0].sentence(sentences[0][1])
+    assert " ".join(word.text for word in tgt) == expected.tgt
+    assert links(src, tgt) == expected.alignment
 
 
 def test_there_are_enough_by_hand() -> None:
@@ -124,19 +124,21 @@ def test_sentences_are_counted_and_no_small_kind_repeats_another() -> None:
     """Every kind of up to 120 sentences whole, and 3,000 of the others: all are distinct."""
     assert count_sentences(1) < count_sentences(2) < count_sentences(3)
     assert FRENCH.count() == count_sentences(3) == sum(kind.size for kind in kinds(3))
-    seen: dict[str, str] = {}
+    kind_of_sentence: dict[str, str] = {}
     total = 0
     for kind in kinds(3):
         if kind.size <= 120:
             for number in range(kind.size):
                 src, tgt = (" ".join(w.text for w in side) for side in kind.sentence(number))
-                assert src not in seen, src
-                seen[src] = tgt
+                assert src not in kind_of_sentence, src
+                kind_of_sentence[src] = tgt
             total += kind.size
-    assert len(seen) == total > 2000
+    assert len(kind_of_sentence) == total > 2000
     examples = FRENCH.pairs(3_000, 8)
     assert len({example.src for example in examples}) == 3_000
-    assert all(seen.get(example.src, example.tgt) == example.tgt for example in examples)
+    assert all(
+        kind_of_sentence.get(example.src, example.tgt) == example.tgt for example in examples
+    )
 
 
 @pytest.mark.parametrize("level", [0, 4])
@@ -156,8 +158,8 @@ def test_the_levels_bring_what_they_promise() -> None:
 def test_numbers_and_sentences_are_one_to_one_within_a_kind() -> None:
     kind = max(kinds(2), key=lambda kind: kind.size)
     step = kind.size // 3000
-    made = {" ".join(w.text for w in kind.sentence(n)[0]) for n in range(0, kind.size, step)}
-    assert len(made) == len(range(0, kind.size, step))
+    sentences = {" ".join(w.text for w in kind.sentence(n)[0]) for n in range(0, kind.size, step)}
+    assert len(sentences) == len(range(0, kind.size, step))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ Pairs = list[tuple[str, str]]
 
 
 @pytest.fixture(scope="module")
-def other(pairs: Pairs) -> Vocabulary:
+def other_vocabulary(pairs: Pairs) -> Vocabulary:
     return Vocabulary.train((target for _, target in pairs), 290)
 
 
@@ -39,17 +39,17 @@ def test_the_store_holds_the_encoded_pairs_in_order(
 ) -> None:
     path = tmp_path_factory.mktemp("store") / "pairs.arrow"
     texts = [("", ""), *texts]  # one that any max_len keeps
-    kept = expected(texts, vocabulary, max_len)
+    expected_pairs = expected(texts, vocabulary, max_len)
     TokenStore.build(path, iter(texts), vocabulary, max_len=max_len, chunk=chunk)
     store = TokenStore.open(path, vocabulary)
-    assert len(store) == len(kept)
-    assert store.n_dropped == len(texts) - len(kept)
+    assert len(store) == len(expected_pairs)
+    assert store.n_dropped == len(texts) - len(expected_pairs)
     assert store.max_len == max_len
-    for number, (source, target) in enumerate(kept):
+    for number, (source, target) in enumerate(expected_pairs):
         src, tgt = store.pair(number)
         assert (src.tolist(), tgt.tolist()) == (source, target)
-    assert store.src_lengths.tolist() == [len(source) for source, _ in kept]
-    assert store.tgt_lengths.tolist() == [len(target) for _, target in kept]
+    assert store.src_lengths.tolist() == [len(source) for source, _ in expected_pairs]
+    assert store.tgt_lengths.tolist() == [len(target) for _, target in expected_pairs]
     assert store.src_lengths.dtype == store.tgt_lengths.dtype == np.int32
 
 
@@ -60,10 +60,10 @@ def test_ids_are_views_of_the_mapped_file(
     store = TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=50)
     assert pa.total_allocated_bytes() == before  # Arrow holds no copy
     src, tgt = store.pair(120)
-    again, _ = store.pair(120)
+    same_pair, _ = store.pair(120)
     assert src.dtype == tgt.dtype == np.uint16
     assert not src.flags.owndata
-    assert np.shares_memory(src, again)
+    assert np.shares_memory(src, same_pair)
     assert not np.shares_memory(src, tgt)
     with pytest.raises(ValueError, match="read-only"):
         src[0] = 1
@@ -97,9 +97,9 @@ def test_a_pair_out_of_range_is_named(
 def test_progress_counts_the_pairs_read(
     tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
 ) -> None:
-    seen: list[int] = []
-    TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=60, progress=seen.append)
-    assert seen == [60, 120, 180, 200]
+    counts: list[int] = []
+    TokenStore.build(tmp_path / "s", pairs, vocabulary, chunk=60, progress=counts.append)
+    assert counts == [60, 120, 180, 200]
 
 
 def test_pairs_are_read_a_chunk_at_a_time(
@@ -172,12 +172,14 @@ def test_no_pairs_make_no_store(tmp_path: Path, vocabulary: Vocabulary, pairs: P
 
 
 def test_a_store_of_another_vocabulary_is_refused(
-    tmp_path: Path, vocabulary: Vocabulary, other: Vocabulary, pairs: Pairs
+    tmp_path: Path, vocabulary: Vocabulary, other_vocabulary: Vocabulary, pairs: Pairs
 ) -> None:
     TokenStore.build(tmp_path / "s", pairs, vocabulary)
-    both = f"with the vocabulary {vocabulary.sha256[:12]}, this one is {other.sha256[:12]}"
-    with pytest.raises(ValueError, match=both):
-        TokenStore.open(tmp_path / "s", other)
+    message = (
+        f"with the vocabulary {vocabulary.sha256[:12]}, this one is {other_vocabulary.sha256[:12]}"
+    )
+    with pytest.raises(ValueError, match=message):
+        TokenStore.open(tmp_path / "s", other_vocabulary)
 
 
 def test_files_that_are_no_store_are_refused(
@@ -186,9 +188,9 @@ def test_files_that_are_no_store_are_refused(
     with pytest.raises(FileNotFoundError, match="no token store at"):
         TokenStore.open(tmp_path / "absent", vocabulary)
     TokenStore.build(tmp_path / "s", pairs, vocabulary)
-    whole = (tmp_path / "s").read_bytes()
+    store_bytes = (tmp_path / "s").read_bytes()
     broken = tmp_path / "broken"
-    for content in (b"", b"text\n", whole[: len(whole) // 2], whole[:-1]):
+    for content in (b"", b"text\n", store_bytes[: len(store_bytes) // 2], store_bytes[:-1]):
         broken.write_bytes(content)
         with pytest.raises(
             ValueError, match=r"broken is not a whole token store \(.*build it again"

@@ -33,8 +33,8 @@ def drawn(draw: st.DrawFn, name: str) -> Call:
     """A call for some examples, with options of chance."""
     task = TASKS[name]
     options = {
-        option: draw(st.integers(least, greatest))
-        for option, (least, greatest, _) in task.options.items()
+        option: draw(st.integers(minimum, greatest))
+        for option, (minimum, greatest, _) in task.options.items()
     }
     return partial(some, name, draw(st.integers(0, 60)), draw(N_SEEDS), **options)
 
@@ -76,8 +76,8 @@ def test_a_new_task_is_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @given(made=drawn("copy"))
-def test_copy_is_the_same(made: Call) -> None:
-    options, examples = made.keywords, made()
+def test_copy_is_the_same(draw_examples: Call) -> None:
+    options, examples = draw_examples.keywords, draw_examples()
     for example in examples:
         assert example.tgt == example.src
         assert all(i == j for i, j in example.alignment or ())
@@ -87,8 +87,8 @@ def test_copy_is_the_same(made: Call) -> None:
 
 
 @given(made=drawn("reverse"))
-def test_reverse_is_reverse(made: Call) -> None:
-    for example in made():
+def test_reverse_is_reverse(draw_examples: Call) -> None:
+    for example in draw_examples():
         assert example.tgt == example.src[::-1]
         assert all(a == b for a, b in linked(example))
         assert all(i + j == len(example.src.split()) - 1 for i, j in example.alignment or ())
@@ -96,8 +96,8 @@ def test_reverse_is_reverse(made: Call) -> None:
 
 
 @given(made=drawn("sort"))
-def test_sort_is_sorted_and_no_letter_stands_twice(made: Call) -> None:
-    for example in made():
+def test_sort_is_sorted_and_no_letter_stands_twice(draw_examples: Call) -> None:
+    for example in draw_examples():
         assert example.tgt.split() == sorted(set(example.src.split()))
         assert all(a == b for a, b in linked(example))
         assert one_to_one(example)
@@ -117,13 +117,13 @@ def test_the_cipher_is_one_alphabet_for_every_seed(key: int, seeds: tuple[int, i
 
 
 def test_another_key_is_another_cipher() -> None:
-    said = {TASKS["cipher"].pairs(1, 0, key=key)[0].tgt for key in range(20)}
-    assert len(said) == 20
+    targets = {TASKS["cipher"].pairs(1, 0, key=key)[0].tgt for key in range(20)}
+    assert len(targets) == 20
 
 
 @given(made=drawn("dates"))
-def test_dates_are_those_that_the_calendar_reads(made: Call) -> None:
-    for example in made():
+def test_dates_are_those_that_the_calendar_reads(draw_examples: Call) -> None:
+    for example in draw_examples():
         text = re.sub(r"(?<=\d) (?=\d)", "", example.src)
         if "," not in text:
             day = datetime.strptime(text, "%d %B %Y")
@@ -144,8 +144,8 @@ def test_dates_are_those_that_the_calendar_reads(made: Call) -> None:
 
 
 @given(made=drawn("addition"))
-def test_a_sum_is_the_sum(made: Call) -> None:
-    options, examples = made.keywords, made()
+def test_a_sum_is_the_sum(draw_examples: Call) -> None:
+    options, examples = draw_examples.keywords, draw_examples()
     for example in examples:
         parts = example.src.replace(" ", "").split("+")
         assert all(str(int(part)) == part and len(part) <= options["digits"] for part in parts)
@@ -155,15 +155,15 @@ def test_a_sum_is_the_sum(made: Call) -> None:
 
 
 @given(made=drawn("brackets"))
-def test_source_and_target_together_are_balanced(made: Call) -> None:
-    for example in made():
+def test_source_and_target_together_are_balanced(draw_examples: Call) -> None:
+    for example in draw_examples():
         src, tgt = (text.replace(" ", "") for text in (example.src, example.tgt))
         assert tgt
         assert not re.search(r"[(\[{]", tgt)
-        whole = src + tgt
-        while (shorter := re.sub(r"\(\)|\[\]|\{\}", "", whole)) != whole:
-            whole = shorter
-        assert whole == ""
+        brackets = src + tgt
+        while (shorter := re.sub(r"\(\)|\[\]|\{\}", "", brackets)) != brackets:
+            brackets = shorter
+        assert brackets == ""
         assert all(a + b in ("()", "[]", "{}") for a, b in linked(example))
         assert [j for _, j in sorted(example.alignment or ())] == list(range(len(tgt)))[::-1]
 
@@ -254,7 +254,7 @@ def test_wrong_options_are_refused(name: str, options: dict[str, int], reason: s
 
 def test_the_defaults_are_used_and_within_bounds() -> None:
     for task in TASKS.values():
-        assert all(least <= value <= most for least, most, value in task.options.values())
+        assert all(minimum <= value <= maximum for minimum, maximum, value in task.options.values())
         assert task.pairs(5, 1) == task.pairs(5, 1, **task.settings())
 
 

@@ -12,8 +12,10 @@ from transformer.text import Vocabulary
 from transformer.text.typing_noise import typing_variant, without_final_mark
 from transformer.training.data import augment_pairs
 
-SEEN = ("moon", "sun", "garden", "river", "house")
-TEXT = [f"the {a} sees the {b}." for a in ("cat", "dog", "bird", "boat", "tree") for b in SEEN]
+KNOWN_WORDS = ("moon", "sun", "garden", "river", "house")
+TEXT = [
+    f"the {a} sees the {b}." for a in ("cat", "dog", "bird", "boat", "tree") for b in KNOWN_WORDS
+]
 
 
 @pytest.fixture(scope="module")
@@ -74,10 +76,10 @@ def test_an_epoch_changes_the_asked_share_of_the_pairs(vocabulary: Vocabulary) -
     changed = augment_pairs(vocabulary, config, pairs, np.random.default_rng(2))
     assert all(src.dtype == np.uint16 for src, _ in changed)
     texts = [vocabulary.decode(src) for src, _ in changed]
-    kept = sum(new == old for new, old in zip(texts, TEXT * 20, strict=True))
+    unchanged = sum(new == old for new, old in zip(texts, TEXT * 20, strict=True))
     # 200 of 500 are drawn. Of these lower-case texts 0.5 keep the mark, 0.89 the case and 0.94
     # the spaces: 83 of the 200, standard deviation 7.
-    assert 355 < kept < 412
+    assert 355 < unchanged < 412
     assert changed[0][1][-1] == vocabulary.eos_id
 
 
@@ -91,5 +93,5 @@ def test_only_sources_are_segmented_at_random(vocabulary: Vocabulary) -> None:
     for (src, tgt), old in zip(changed, pairs, strict=True):
         assert vocabulary.decode(src) == vocabulary.decode(old[0])
         assert tgt.tolist() == old[1].tolist()
-    both = zip(changed, pairs, strict=True)
-    assert 3 <= sum(len(new) != len(old) for (new, _), (old, _) in both) <= 22  # half of 25
+    all_pairs = zip(changed, pairs, strict=True)
+    assert 3 <= sum(len(new) != len(old) for (new, _), (old, _) in all_pairs) <= 22  # half of 25

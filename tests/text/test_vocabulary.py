@@ -45,9 +45,9 @@ def test_text_comes_back_in_unicode_normal_form(vocabulary: Vocabulary, text: st
 
 @given(ids=st.lists(st.integers(0, 319)))
 def test_any_ids_in_range_are_decoded_up_to_the_end(vocabulary: Vocabulary, ids: list[int]) -> None:
-    whole = vocabulary.decode(ids)
-    assert vocabulary.decode([0, 1, *ids, 0, 2, 150, 3]) == whole
-    assert vocabulary.decode(np.array(ids, dtype=np.uint16)) == whole
+    text = vocabulary.decode(ids)
+    assert vocabulary.decode([0, 1, *ids, 0, 2, 150, 3]) == text
+    assert vocabulary.decode(np.array(ids, dtype=np.uint16)) == text
 
 
 def test_decoding_shows_unknown_and_broken_bytes_but_no_other_special(
@@ -127,17 +127,17 @@ def test_training_gives_the_same_bytes_again(pairs: Pairs, model_type: str) -> N
     texts = [source for source, _ in pairs]
     assert len(texts) == 200
     # Fewer sentences than there are, so that the sampling is shown to be no matter of chance.
-    made = [
+    vocabularies = [
         Vocabulary.train(iter(texts), 290, model_type=model_type, max_sentences=150)
         for _ in range(2)
     ]
-    assert made[0].to_bytes() == made[1].to_bytes()
-    assert made[0].sha256 == made[1].sha256
+    assert vocabularies[0].to_bytes() == vocabularies[1].to_bytes()
+    assert vocabularies[0].sha256 == vocabularies[1].sha256
 
 
 def test_the_pieces_do_not_depend_on_the_threads(pairs: Pairs) -> None:
-    made = [Vocabulary.train((s for s, _ in pairs), 290, threads=n) for n in (1, 3)]
-    assert made[0].tokens(range(290)) == made[1].tokens(range(290))
+    vocabularies = [Vocabulary.train((s for s, _ in pairs), 290, threads=n) for n in (1, 3)]
+    assert vocabularies[0].tokens(range(290)) == vocabularies[1].tokens(range(290))
 
 
 def test_training_leaves_no_word_on_the_terminal(
@@ -156,10 +156,10 @@ def test_the_smallest_size_named_by_the_error_can_be_had(pairs: Pairs) -> None:
     texts = [source for source, _ in pairs]
     with pytest.raises(ValueError, match="vocabulary of 200 pieces is too small") as caught:
         Vocabulary.train(texts, 200)
-    least = int(str(caught.value).split("at least ")[1].rstrip("."))
-    assert len(Vocabulary.train(texts, least)) == least
-    with pytest.raises(ValueError, match=f"ask for at least {least}"):
-        Vocabulary.train(texts, least - 1)
+    smallest = int(str(caught.value).split("at least ")[1].rstrip("."))
+    assert len(Vocabulary.train(texts, smallest)) == smallest
+    with pytest.raises(ValueError, match=f"ask for at least {smallest}"):
+        Vocabulary.train(texts, smallest - 1)
 
 
 @pytest.mark.parametrize("size", [0, -5])

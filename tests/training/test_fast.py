@@ -48,19 +48,19 @@ def test_rate_and_mean(p: float) -> None:
     y = drop(x)
     n_dropped = int((y == 0).sum())
     assert near_rate(n_dropped, rate, N)
-    kept = y[y != 0]
-    torch.testing.assert_close(kept, torch.full_like(kept, 3 / (1 - rate)))
+    kept_values = y[y != 0]
+    torch.testing.assert_close(kept_values, torch.full_like(kept_values, 3 / (1 - rate)))
     deviation = 3 * math.sqrt(rate / (1 - rate) / N)
     assert abs(y.mean().item() - 3) < 5 * deviation
 
 
 def test_all_eight_places_of_a_draw_are_alike_and_independent() -> None:
     dropped = (byte_mask(torch.ones(8 * 50_000), 64) == 0).view(-1, 8).double()
-    for place in range(8):
-        assert near_rate(dropped[:, place].sum().item(), 0.25, 50_000)
-        for other in range(place):
-            both = (dropped[:, place] * dropped[:, other]).sum().item()
-            assert near_rate(both, 0.25**2, 50_000)
+    for bit in range(8):
+        assert near_rate(dropped[:, bit].sum().item(), 0.25, 50_000)
+        for other_bit in range(bit):
+            joint_mean = (dropped[:, bit] * dropped[:, other_bit]).sum().item()
+            assert near_rate(joint_mean, 0.25**2, 50_000)
     after = (dropped.flatten()[1:] * dropped.flatten()[:-1]).sum().item()
     assert abs(after / (8 * 50_000 - 1) - 0.25**2) < 0.003
 
@@ -119,9 +119,9 @@ def test_the_gradient_passes_by_the_same_mask() -> None:
 def test_tensors_that_are_views_are_masked_like_any() -> None:
     x = torch.ones(30, 50).T
     torch.manual_seed(1)
-    there = ByteDropout(0.5)(x)
+    masked = ByteDropout(0.5)(x)
     torch.manual_seed(1)
-    assert torch.equal(ByteDropout(0.5)(x.contiguous()), there)
+    assert torch.equal(ByteDropout(0.5)(x.contiguous()), masked)
     assert torch.equal(x, torch.ones(50, 30))
 
 

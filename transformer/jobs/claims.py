@@ -81,7 +81,11 @@ def claim_next_run(
     OSError if its state cannot be written; then it waits on."""
     with queue.held():
         infos = queue.infos()
-        running = [JobFolder(queue.root / one.name) for one in infos if one.status == "running"]
+        running = [
+            JobFolder(queue.root / running_info.name)
+            for running_info in infos
+            if running_info.status == "running"
+        ]
         same_pool_runs = [
             folder for folder in running if same_pool(worker, folder.job().get("worker"))
         ]

@@ -142,12 +142,12 @@ class ComputationService(AbstractContextManager["ComputationService"]):
     def result(self, key: str) -> dict[str, Any]:
         """What was found. Raises JobError if it is not there (any more)."""
         path = self._folder / key / RESULT
-        found = read_or_empty(path)
-        if not found:
+        result_content = read_or_empty(path)
+        if not result_content:
             raise JobError("this measurement is not there any more; ask for it again")
         with suppress(OSError):
             os.utime(path)  # it was looked at last
-        return found
+        return result_content
 
     def file(self, computation: Computation) -> Path:
         """The file beside its result. Raises JobError if it is not there (any more)."""

@@ -103,7 +103,7 @@ class LaneQueue:
     def _check_capacity(self, requester: Requester) -> None:
         requesters = [request.requester for request in self._requests.values()]
         capacity, max_own = self.lane.capacity, self.lane.max_per_visitor
-        if sum(other.visitor == requester.visitor for other in requesters) >= max_own:
+        if sum(pending.visitor == requester.visitor for pending in requesters) >= max_own:
             raise JobError(f"you have {max_own} measurements under way; wait for one, or cancel it")
         match exceeded_quota(requesters, requester, capacity):
             case "address":

@@ -204,14 +204,14 @@ class Limits:
         are kept."""
         race = f"the race has {count} runs and " if count > 1 else ""
         fewer_seeds = ", or take fewer seeds" if race else ""
-        own = sum(other.visitor == requester.visitor for other in stored)
+        own = sum(request.visitor == requester.visitor for request in stored)
         if own + count > self.runs_per_visitor:
             raise JobError(
                 f"{race}you keep {own:,} runs and this app allows {self.runs_per_visitor:,}: "
                 f"delete {'some' if race else 'one'} first{fewer_seeds}"
             )
         same_address = sum(
-            bool(requester.address) and other.address == requester.address for other in stored
+            bool(requester.address) and request.address == requester.address for request in stored
         )
         if same_address + count > self.runs_per_address:
             raise JobError(
@@ -221,7 +221,7 @@ class Limits:
         retry = f"try again when {'some of them have' if race else 'one of them has'} begun"
         match exceeded_quota(waiting, requester, self.queued, count):
             case "address":
-                waiting_here = sum(other.address == requester.address for other in waiting)
+                waiting_here = sum(request.address == requester.address for request in waiting)
                 raise JobError(
                     f"{race}{waiting_here:,} runs from your address are waiting and this app "
                     f"allows {address_quota(self.queued):,}: {retry}{fewer_seeds}"

@@ -159,8 +159,8 @@ class Queue:
 
     def _add_holder(self, folder: JobFolder, visitor: str, first: bool) -> None:
         job = folder.job()
-        now = dict.fromkeys([*holders(folder.config(), job), visitor])
-        folder.change_job(holders=[*now], first=first or job.get("first") is True)
+        current_holders = dict.fromkeys([*holders(folder.config(), job), visitor])
+        folder.change_job(holders=[*current_holders], first=first or job.get("first") is True)
 
     def _new_name(self, title: str) -> str:
         base = re.sub(r"[^a-z0-9]+", "-", title.lower())[:40].strip("-") or "run"

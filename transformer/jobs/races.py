@@ -44,10 +44,10 @@ class Race:
     @property
     def groups(self) -> dict[str, list[str]]:
         """Entries that are to be compared with each other, by what follows their comma."""
-        found: dict[str, list[str]] = {}
+        groups: dict[str, list[str]] = {}
         for entry in self.entries:
-            found.setdefault(entry.partition(", ")[2], []).append(entry)
-        return found
+            groups.setdefault(entry.partition(", ")[2], []).append(entry)
+        return groups
 
     def config(self, entry: str, seed: int, race_id: str) -> TrainingRun:
         """What is asked of one of its runs. Raises ValueError for a name it has not."""
