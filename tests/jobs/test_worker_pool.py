@@ -147,10 +147,10 @@ def test_what_breaks_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
 
 APP = """
 import sys, time
-from tests.jobs.conftest import asked
+from tests.jobs.conftest import run_config
 from transformer.jobs import Jobs, Limits
 jobs = Jobs(sys.argv[1], Limits(workers=1, nice=0), trainer="tests.jobs.standin:train")
-print(jobs.submit(asked(steps=40, nap=0.03), "ann"), flush=True)
+print(jobs.submit(run_config(steps=40, nap=0.03), "ann"), flush=True)
 time.sleep(600)
 """
 
