@@ -232,7 +232,7 @@ def test_the_site_is_small_and_requests_no_other_host(site: Path) -> None:
 def test_nothing_is_overwritten_and_failures_leave_no_files(
     site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(FileExistsError, match="is there already; give another name"):
+    with pytest.raises(FileExistsError, match="already exists; give another name"):
         write_site(site)
     monkeypatch.setenv(models.FOLDER_VARIABLE, str(tmp_path / "none"))
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))

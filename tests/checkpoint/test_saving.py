@@ -146,7 +146,7 @@ def test_what_could_not_be_loaded_is_replaced(
 def test_a_vocabulary_of_another_size_is_refused(
     folder: Path, tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
-    with pytest.raises(CheckpointError, match=r"made for 321 pieces, the vocabulary has 320"):
+    with pytest.raises(CheckpointError, match=r"model has 321 pieces, the vocabulary has 320"):
         save_checkpoint(tmp_path / "new", tiny(321), vocabulary, "")
     assert not (tmp_path / "new").exists()
 

@@ -58,7 +58,7 @@ def test_says_it_in_words_and_searches_with_a_beam(
         (b"no tab here\n", "line 1 has no tab"),
         (b"fine\tbien\n\ttarget alone\n", "line 2 has an empty source"),
         ("héron\toiseau\n".encode("utf-16"), "UTF-8"),
-        (b"\x1f\x8bnot really gzip", "not a whole gzip file"),
+        (b"\x1f\x8bnot really gzip", "not a complete gzip file"),
     ],
 )
 def test_refuses_a_wrong_file(

@@ -167,7 +167,7 @@ def test_a_run_over_tls_and_a_stranger_who_is_not_let_in(
         assert main([str(tmp_path / name)]) == 0
     assert stat.S_IMODE((tmp_path / "ours" / "key.pem").stat().st_mode) == 0o600
     assert main([str(tmp_path / "ours")]) == 1  # keys in use are not replaced
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     machines = Machines(tmp_path, "tls", tmp_path / "ours")
     try:
         machines.scheduler()

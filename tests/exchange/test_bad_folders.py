@@ -85,7 +85,10 @@ BAD: dict[str, tuple[Spoil, str]] = {
     "another padding": (edited("config.json", pad_token_id=7), "has <pad> as 60"),
     "weights cut off": (cut("model.safetensors", 5000), "(5000 bytes) is cut off"),
     "a list cut off": (cut("vocab.json", 99), "is cut off or is no JSON"),
-    "a model cut off": (cut("target.spm", 0), "target's 0 bytes are not a SentencePiece model"),
+    "a model cut off": (
+        cut("target.spm", 0),
+        "target model's 0 bytes are not a SentencePiece model",
+    ),
     "a weight too much": (put("model.extra", torch.ones(3)), "model.extra, which this model has"),
     "a weight too few": (
         edited_weights(lambda weights: weights.pop("model.decoder.layers.1.fc1.bias")),

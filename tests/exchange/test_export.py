@@ -144,7 +144,7 @@ def test_what_marian_is_not(
 
 def test_a_folder_that_is_there_is_left_alone(checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
-    with pytest.raises(CheckpointError, match="is there already"):
+    with pytest.raises(CheckpointError, match="already exists"):
         export_marian(checkpoint, tmp_path / "theirs")
 
 
@@ -163,6 +163,6 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert '">>deu<<"' in capsys.readouterr().out
     assert plain
     assert main([*command, "--into", "xyz"]) == 1
-    assert "no token to ask for the language 'xyz'; it knows fra, deu" in capsys.readouterr().err
+    assert "no token for the target language 'xyz'; it has fra, deu" in capsys.readouterr().err
     assert main(["import", str(tmp_path), our_folder]) == 1
     assert "has no config.json" in capsys.readouterr().err

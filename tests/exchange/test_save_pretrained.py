@@ -119,7 +119,7 @@ def test_what_cannot_be_saved_is_one_sentence_and_no_folder(
             loaded.save_pretrained(out, **options)
         assert not out.exists()
     out.mkdir()
-    with pytest.raises(CheckpointError, match="is there already"):
+    with pytest.raises(CheckpointError, match="already exists"):
         loaded.save_pretrained(out, format="marian")
 
 

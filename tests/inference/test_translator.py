@@ -191,7 +191,7 @@ def test_odd_texts_do_not_crash(translator: Translator, text: str) -> None:
 
 
 def test_a_model_that_does_not_fit_is_refused(vocabulary: Vocabulary) -> None:
-    with pytest.raises(ValueError, match="made for 20 pieces, the vocabulary has 320"):
+    with pytest.raises(ValueError, match="model has 20 pieces, the vocabulary has 320"):
         Translator(models.untrained(), vocabulary)
     training = models.untrained(vocab_size=len(vocabulary)).train()
     with pytest.raises(ValueError, match="training mode"):

@@ -147,7 +147,7 @@ def worked_off(remaining: list[float], before: list[float], workers: int) -> flo
     return time
 
 
-@given(left=SECONDS, before=SECONDS, workers=st.integers(1, 4))
+@given(remaining=SECONDS, before=SECONDS, workers=st.integers(1, 4))
 def test_it_is_what_working_the_line_off_takes(
     remaining: list[float], before: list[float], workers: int
 ) -> None:

@@ -153,7 +153,7 @@ def test_a_batch_moves_whole(store: TokenStore) -> None:
 
 
 def test_a_batch_of_no_pairs_is_refused(store: TokenStore) -> None:
-    with pytest.raises(ValueError, match="0 pairs make no batch; give at least 1 index"):
+    with pytest.raises(ValueError, match="A batch needs at least 1 index, not 0"):
         make_batch(store, [], pad_id=0, bos_id=1)
 
 

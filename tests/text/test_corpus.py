@@ -80,7 +80,7 @@ TABLE_ERRORS = {
         "a\tb\n".encode("utf-16"),
         r"line 1 is not UTF-8 .*save the file as UTF-8",
     ),
-    "utf-16 without": ("a\tb\n".encode("utf-16-le"), r"line 1 holds a NUL character; .*UTF-8"),
+    "utf-16 without": ("a\tb\n".encode("utf-16-le"), r"line 1 contains a NUL character; .*UTF-8"),
 }
 
 
@@ -140,7 +140,7 @@ def test_a_cut_off_gzip_is_refused_after_its_whole_lines(tmp_path: Path) -> None
     lines = "".join(f"sentence {i}\tphrase {i * 7919 % 1000}\n" for i in range(5000)).encode()
     path = write(tmp_path / "c.tsv.gz", gzip.compress(lines)[:-2000])
     read = []
-    with pytest.raises(CorpusError, match=r"c\.tsv\.gz is not a whole gzip file") as caught:
+    with pytest.raises(CorpusError, match=r"c\.tsv\.gz is not a complete gzip file") as caught:
         read.extend(read_pairs(path))
     assert f"after line {len(read)};" in str(caught.value)
     assert 0 < len(read) < 5000
@@ -151,7 +151,7 @@ def test_damaged_and_false_gzip_are_refused(tmp_path: Path) -> None:
     damaged = bytearray(good)
     damaged[14] ^= 0xFF
     for data in (b"a\tb\n", bytes(damaged), good[:-8] + bytes(8)):
-        with pytest.raises(CorpusError, match="is not a whole gzip file"):
+        with pytest.raises(CorpusError, match="is not a complete gzip file"):
             list(read_pairs(write(tmp_path / "c.tsv.gz", data)))
 
 

@@ -193,7 +193,7 @@ def test_files_that_are_no_store_are_refused(
     for content in (b"", b"text\n", store_bytes[: len(store_bytes) // 2], store_bytes[:-1]):
         broken.write_bytes(content)
         with pytest.raises(
-            ValueError, match=r"broken is not a whole token store \(.*build it again"
+            ValueError, match=r"broken is not a complete token store \(.*build it again"
         ):
             TokenStore.open(broken, vocabulary)
     table = pa.table({"src": [1], "tgt": [2]})

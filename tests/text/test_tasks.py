@@ -75,7 +75,7 @@ def test_a_new_task_is_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.delitem(sys.modules, "transformer.text.tasks.doubling")
 
 
-@given(made=drawn("copy"))
+@given(draw_examples=drawn("copy"))
 def test_copy_is_the_same(draw_examples: Call) -> None:
     options, examples = draw_examples.keywords, draw_examples()
     for example in examples:
@@ -86,7 +86,7 @@ def test_copy_is_the_same(draw_examples: Call) -> None:
         assert set(example.src.split()) <= set("abcdefghijklmnopqrstuvwxyz"[: options["letters"]])
 
 
-@given(made=drawn("reverse"))
+@given(draw_examples=drawn("reverse"))
 def test_reverse_is_reverse(draw_examples: Call) -> None:
     for example in draw_examples():
         assert example.tgt == example.src[::-1]
@@ -95,7 +95,7 @@ def test_reverse_is_reverse(draw_examples: Call) -> None:
         assert one_to_one(example)
 
 
-@given(made=drawn("sort"))
+@given(draw_examples=drawn("sort"))
 def test_sort_is_sorted_and_no_letter_stands_twice(draw_examples: Call) -> None:
     for example in draw_examples():
         assert example.tgt.split() == sorted(set(example.src.split()))
@@ -121,7 +121,7 @@ def test_another_key_is_another_cipher() -> None:
     assert len(targets) == 20
 
 
-@given(made=drawn("dates"))
+@given(draw_examples=drawn("dates"))
 def test_dates_are_those_that_the_calendar_reads(draw_examples: Call) -> None:
     for example in draw_examples():
         text = re.sub(r"(?<=\d) (?=\d)", "", example.src)
@@ -143,7 +143,7 @@ def test_dates_are_those_that_the_calendar_reads(draw_examples: Call) -> None:
         assert reached == set(range(10)) - missing
 
 
-@given(made=drawn("addition"))
+@given(draw_examples=drawn("addition"))
 def test_a_sum_is_the_sum(draw_examples: Call) -> None:
     options, examples = draw_examples.keywords, draw_examples()
     for example in examples:
@@ -154,7 +154,7 @@ def test_a_sum_is_the_sum(draw_examples: Call) -> None:
         assert example.alignment is None
 
 
-@given(made=drawn("brackets"))
+@given(draw_examples=drawn("brackets"))
 def test_source_and_target_together_are_balanced(draw_examples: Call) -> None:
     for example in draw_examples():
         src, tgt = (text.replace(" ", "") for text in (example.src, example.tgt))
@@ -261,6 +261,6 @@ def test_the_defaults_are_used_and_within_bounds() -> None:
 def test_numbers_below_none_are_refused() -> None:
     with pytest.raises(ValueError, match="-1 examples of copy"):
         TASKS["copy"].pairs(-1, 0)
-    with pytest.raises(ValueError, match="5 and -2 examples are wanted; neither may be below 0"):
+    with pytest.raises(ValueError, match="5 and -2 examples are requested; neither may be below 0"):
         split(TASKS["copy"], 5, -2, 0)
     assert TASKS["copy"].pairs(0, 0) == []

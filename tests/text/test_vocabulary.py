@@ -169,7 +169,7 @@ def test_a_size_below_one_is_refused(pairs: Pairs, size: int) -> None:
 
 
 def test_no_text_and_wrong_type_are_refused() -> None:
-    with pytest.raises(ValueError, match="no text to learn 300 pieces from: 0 sentences"):
+    with pytest.raises(ValueError, match="0 sentences to learn 300 pieces from"):
         Vocabulary.train(iter([]), 300)
     with pytest.raises(ValueError, match="from 2 sentences"):
         Vocabulary.train(["", " "], 300)
@@ -248,7 +248,7 @@ def test_a_model_without_padding_is_refused(pairs: Pairs) -> None:
 
 
 def test_check_names_both_numbers(vocabulary: Vocabulary) -> None:
-    with pytest.raises(ValueError, match="made for 8000 pieces, the vocabulary has 320"):
+    with pytest.raises(ValueError, match="model has 8000 pieces, the vocabulary has 320"):
         vocabulary.check(ModelConfig(vocab_size=8000))
     with pytest.raises(ValueError, match="eos_id is 3, the vocabulary's is 2"):
         vocabulary.check(ModelConfig(vocab_size=320, eos_id=3, unk_id=2))

@@ -102,7 +102,7 @@ INVALID_TEXTS: dict[str, tuple[Callable[[Path], list[Any]], str]] = {
     "Latin-1": (write("t.tsv", "a\tb\ncaf\xe9\tx\n".encode("latin-1")), "line 2 is not UTF-8"),
     "half a gzip": (
         write("t.tsv.gz", gzip.compress(ROWS.encode())[:-20]),
-        "t.tsv.gz is not a whole gzip file",
+        "t.tsv.gz is not a complete gzip file",
     ),
     "too small for the vocabulary": (write("t.tsv", ROWS.encode()), "too small for 320 pieces"),
     "unequal files": (

@@ -64,7 +64,7 @@ def write_marian(
     target = Path(out)
     _check(model_name, model.config)
     if target.exists():
-        raise CheckpointError(f"{target} is there already; give a folder that is not")
+        raise CheckpointError(f"{target} already exists; give the path of a new folder")
     sides = zip(("source_lang", "target_lang"), languages or (), strict=False)
     tokenizer = {
         "tokenizer_class": "MarianTokenizer",

@@ -1,4 +1,4 @@
-"""Sequences of unequal length side by side: padded, shifted right, in order; pairs as a batch."""
+"""Padding, shifting and sorting of token sequences, and batches of sentence pairs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.text.examples import Pairs
 def pad(
     rows: Sequence[Sequence[int]], pad_id: int, device: torch.device | str = "cpu"
 ) -> Int[Tensor, "rows longest"]:
-    """One row each, filled up with `pad_id` behind (int64). Raises ValueError for no rows."""
+    """Pad every row at its end with `pad_id` (int64). Raises ValueError if there are no rows."""
     if not rows:
         raise ValueError("there are no rows to pad")
     table = np.full((len(rows), max(map(len, rows))), pad_id, dtype=np.int64)
@@ -27,27 +27,27 @@ def pad(
 
 
 def shift_right(rows: Sequence[Sequence[int]], bos_id: int) -> list[list[int]]:
-    """What the decoder reads where it should write `rows`: `<s>` first, without the last id. The
+    """Return the decoder's input for the targets `rows`: `<s>` first, without the last id; the
     outputs "offset by one position" (section 3.1)."""
     return [[bos_id, *row[:-1]] for row in rows]
 
 
 def by_length(*lengths: Sequence[int]) -> list[int]:
-    """Numbers of the rows, shortest first; ties by the second lengths, and so on."""
+    """Return row indices sorted by length; ties are broken by the second lengths, and so on."""
     return sorted(range(len(lengths[0])), key=lambda n: tuple(each[n] for each in lengths))
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs as padded tensors of ids (int64): what the model reads and what it must say."""
+    """Sentence pairs as padded tensors of ids (int64): the model's inputs and its targets."""
 
     src: Int[Tensor, "batch src"]
     tgt_in: Int[Tensor, "batch tgt"]
     """`<s>` and the target without its `</s>`: the decoder's input."""
     tgt_out: Int[Tensor, "batch tgt"]
-    """The target with its `</s>`: what the decoder should predict at each position."""
+    """The target with its `</s>`: the token to predict at each position."""
     n_tokens: int
-    """Ids of source and target together, padding not counted."""
+    """Number of ids in source and target together, without padding."""
 
     @property
     def n_pairs(self) -> int:
@@ -67,11 +67,11 @@ class Batch:
 def make_batch(
     store: Pairs, indices: Iterable[SupportsIndex], *, pad_id: int, bos_id: int
 ) -> Batch:
-    """Read these pairs from the store, or from an epoch drawn from stores, and pad them. Raises
-    ValueError for no indices, IndexError for one outside the store."""
+    """Read the pairs with these indices and pad them. Raises ValueError if there are no indices,
+    IndexError for an index outside the store."""
     pairs = [store.pair(index.__index__()) for index in indices]
     if not pairs:
-        raise ValueError("0 pairs make no batch; give at least 1 index.")
+        raise ValueError("A batch needs at least 1 index, not 0.")
     sources, targets = [src.tolist() for src, _ in pairs], [tgt.tolist() for _, tgt in pairs]
     return pad_batch(sources, targets, pad_id=pad_id, bos_id=bos_id)
 
@@ -84,7 +84,7 @@ def pad_batch(
     bos_id: int,
     device: torch.device | str = "cpu",
 ) -> Batch:
-    """These ids, a source and its target at each place, padded to the longest of each side."""
+    """Make a batch of these sources and their targets, each side padded to its longest row."""
     return Batch(
         src=pad(sources, pad_id, device),
         tgt_in=pad(shift_right(targets, bos_id), pad_id, device),

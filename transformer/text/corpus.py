@@ -13,7 +13,7 @@ Pair = tuple[str, str]
 PathLike = str | os.PathLike[str]
 
 MAX_LINE_BYTES = 1_000_000
-"""Bytes of a line."""
+"""Largest size of a line."""
 
 
 class CorpusError(ValueError):
@@ -21,12 +21,12 @@ class CorpusError(ValueError):
 
 
 def read_pairs(path: PathLike, tgt_path: PathLike | None = None) -> Iterator[Pair]:
-    """Stream the (source, target) pairs of a corpus; gzip is recognised.
+    """Stream the (source, target) pairs of a corpus; gzip files are recognised.
 
-    One path: a table with `source TAB target` on each line, further columns ignored. Two paths:
-    parallel files, line i of one the translation of line i of the other. Sides are stripped of
-    outer white space. A missing file is reported at once, everything else when the stream gets
-    there. Raises CorpusError.
+    One path: a table with `source TAB target` on each line; further columns are ignored. Two paths:
+    parallel files; line i of the second translates line i of the first. Leading and trailing white
+    space is removed. A missing file is reported at once, other errors when the stream reaches them.
+    Raises CorpusError.
     """
     if tgt_path is None:
         _check_file(path)
@@ -37,10 +37,10 @@ def read_pairs(path: PathLike, tgt_path: PathLike | None = None) -> Iterator[Pai
 
 
 def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
-    """The pairs of `source TAB target` lines; `name` is what errors call the text.
+    """Parse lines of `source TAB target`; `name` stands for the text in error messages.
 
     Split pasted text with `.split("\\n")`: `.splitlines()` also breaks at rarer characters that a
-    sentence may hold. Blank lines at the end are ignored. Raises CorpusError.
+    sentence may contain. Blank lines at the end are ignored. Raises CorpusError.
     """
     blank = 0
     empty = True
@@ -68,11 +68,10 @@ def parse_pairs(lines: Iterable[str], name: str) -> Iterator[Pair]:
 def read_references(
     path: PathLike, tgt_path: PathLike | None = None
 ) -> tuple[list[str], list[list[str]]]:
-    """The distinct sources of an evaluation corpus, and for each the list of its references.
+    """Return the distinct sources of an evaluation corpus and the references of each.
 
-    A source line that comes again brings a further reference. Sources and references keep the order
-    of the file. Raises CorpusError as `read_pairs` does.
-    """
+    A repeated source adds a reference. Sources and references keep the order of the file. Raises
+    CorpusError as `read_pairs` does."""
     references: dict[str, list[str]] = {}
     for source, target in read_pairs(path, tgt_path):
         references.setdefault(source, []).append(target)
@@ -85,7 +84,7 @@ def _read_parallel(src_path: PathLike, tgt_path: PathLike) -> Iterator[Pair]:
     for number, (source, target) in enumerate(zip_longest(sources, targets), start=1):
         if source is None or target is None:
             short, long = (src_path, tgt_path) if source is None else (tgt_path, src_path)
-            # Count the rest, so that the sentence can name both numbers.
+            # Count the rest: the message names both numbers.
             total = number + sum(1 for _ in (targets if source is None else sources))
             raise CorpusError(
                 f"{short} has {number - 1} lines and {long} has {total}; "
@@ -113,14 +112,14 @@ def _check_file(path: PathLike) -> None:
 
 
 def read_lines(path: PathLike) -> Iterator[str]:
-    """The lines of a UTF-8 file, without their ends. Read as bytes, so that only a newline ends a
-    line and a wrong byte is reported with its line."""
+    """Stream the lines of a UTF-8 file without their line ends. The file is read as bytes, so that
+    only a newline ends a line and an invalid byte is reported with its line."""
     number = 0
     try:
         with open(path, "rb") as plain:
             zipped = str(path).endswith(".gz") or plain.peek(2)[:2] == b"\x1f\x8b"
             file = gzip.GzipFile(fileobj=plain) if zipped else plain
-            # Not the file's own iteration: a small .gz may hold one line of many gigabytes.
+            # Bounded reads: a small .gz may contain one line of many gigabytes.
             lines = iter(lambda: file.readline(MAX_LINE_BYTES + 1), b"")
             for number, raw in enumerate(lines, start=1):
                 if len(raw) > MAX_LINE_BYTES:
@@ -131,9 +130,9 @@ def read_lines(path: PathLike) -> Iterator[str]:
                 if number == 1:
                     raw = raw.removeprefix(b"\xef\xbb\xbf")
                 line = raw.decode("utf-8")
-                if "\0" in line:  # UTF-16 of English text without a mark decodes, with these
+                if "\0" in line:  # English UTF-16 without a BOM decodes as UTF-8 with NULs
                     raise CorpusError(
-                        f"{path}, line {number} holds a NUL character; save the file as UTF-8."
+                        f"{path}, line {number} contains a NUL character; save the file as UTF-8."
                     )
                 yield line.rstrip("\r\n")
     except UnicodeDecodeError as error:
@@ -143,8 +142,8 @@ def read_lines(path: PathLike) -> Iterator[str]:
         ) from error
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise CorpusError(
-            f"{path} is not a whole gzip file, it ends or breaks after line {number}; "
-            "fetch or compress it again."
+            f"{path} is not a complete gzip file: it ends or is corrupt after line {number}; "
+            "download or compress it again."
         ) from error
     except OSError as error:
         raise CorpusError(f"{path} cannot be read: {error.strerror}.") from error

@@ -1,9 +1,9 @@
-"""What one epoch reads: pairs of some stores, drawn by weight, some joined, cut into batches.
+"""The examples of one epoch: pairs sampled from stores by weight, some concatenated, in batches.
 
-A model that has only seen single short sentences is lost on a paragraph: its positions beyond the
-longest sentence never occurred. Joining two pairs into one example helps without other text
-(Kondo et al. 2021, "Sentence Concatenation Approach to Data Augmentation for Neural Machine
-Translation"); here they are random ones.
+A model trained on single short sentences fails on a paragraph, because positions beyond the longest
+sentence never occurred. Concatenating pairs helps without more text (Kondo et al. 2021, "Sentence
+Concatenation Approach to Data Augmentation for Neural Machine Translation"); here the pairs are
+random.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from transformer.text.store import Ids, Lengths
 
 MAX_JOINED = 4
 Augmentation = Callable[[Sequence[tuple[Ids, Ids]], np.random.Generator], list[tuple[Ids, Ids]]]
-"""Changed pairs of ids, as many as were given."""
+"""Changes pairs of ids; returns as many as it is given."""
 
 
 @runtime_checkable  # the tests check it at every call
 class Pairs(Protocol):
-    """Encoded pairs by number: a token store, or an epoch drawn from some."""
+    """Encoded pairs by index: a token store, or the examples of an epoch."""
 
     @property
     def src_lengths(self) -> Lengths: ...
@@ -34,10 +34,10 @@ class Pairs(Protocol):
 
 
 class Examples:
-    """The examples of one epoch, each one pair or up to four joined end to end.
+    """The examples of one epoch: single pairs, or two to four pairs concatenated.
 
-    Of a joined example's sides only the last keeps its `</s>`: what is left is what the joined
-    sentences are encoded to, since a piece says itself whether a space stands before it.
+    Only the last sentence of a concatenated side keeps its `</s>`. The result is the encoding of
+    the concatenated text, since a piece marks itself whether a space precedes it.
     """
 
     def __init__(
@@ -54,13 +54,14 @@ class Examples:
         """
         Args:
             weights: how often an epoch reads each store: 1 is every pair once, 0.5 a random half
-                of them, 2.5 every pair twice and a random half once more.
-            join: share of the examples that are two to four random pairs (2, 3 and 4 alike).
-            max_len: ids of a side; what would be longer when joined stays single.
-            seed, epoch: the draw depends on these two alone.
-            vary: changes the pairs of the epoch before they are joined, all of them at once;
-                they are then kept in memory. A pair that becomes longer than `max_len` on a side
-                stays as it was.
+                of the pairs, 2.5 every pair twice and a random half a third time.
+            concat_prob: fraction of the examples that concatenate two to four random pairs (each
+                number with the same probability).
+            max_len: maximum number of ids on a side; pairs that would exceed it when concatenated
+                stay single.
+            seed, epoch: determine all random choices.
+            augment: changes all pairs of the epoch before they are concatenated; they are then
+                kept in memory. A pair that would exceed `max_len` on a side stays unchanged.
         """
         random = np.random.default_rng([seed, epoch, 1])
         self._stores = stores
@@ -95,7 +96,7 @@ class Examples:
         return len(self._sizes)
 
     def pair(self, index: int) -> tuple[Ids, Ids]:
-        """Source and target ids, each ending in one `</s>`. Raises IndexError."""
+        """Return source and target ids, each ending in one `</s>`. Raises IndexError."""
         if not 0 <= index < len(self):
             raise IndexError(f"Example {index} is outside the epoch's 0 to {len(self) - 1}.")
         first = int(self._firsts[index])
@@ -113,7 +114,7 @@ class Examples:
 
 
 def _draw_indices(count: int, weight: float, random: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Numbers below `count`, each ⌊weight⌋ times, and a random share of them once more."""
+    """Return each index below `count` ⌊weight⌋ times, and a random fraction once more."""
     repeats = int(weight)
     extra = random.permutation(count)[: round((weight - repeats) * count)]
     return np.concatenate([np.tile(np.arange(count), repeats), extra])
@@ -122,7 +123,7 @@ def _draw_indices(count: int, weight: float, random: np.random.Generator) -> npt
 def _group_sizes(
     count: int, concat_prob: float, random: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    """How many pairs each example takes, `count` in all."""
+    """Return the number of pairs in each example; they sum to `count`."""
     joined = random.random(count) < concat_prob
     sizes = np.where(joined, random.integers(2, MAX_JOINED + 1, count), 1)
     ends = np.cumsum(sizes)
@@ -135,7 +136,7 @@ def _group_sizes(
 def _split_long_groups(
     sizes: npt.NDArray[np.int64], src: Lengths, tgt: Lengths, max_len: int
 ) -> npt.NDArray[np.int64]:
-    """`sizes`, with every group that is longer than `max_len` on a side taken apart."""
+    """Return `sizes` with every group that exceeds `max_len` on a side split into single pairs."""
     firsts = np.cumsum(sizes) - sizes
     longest = np.maximum(_lengths(src, firsts, sizes), _lengths(tgt, firsts, sizes))
     too_long = (longest > max_len) & (sizes > 1)
@@ -145,7 +146,7 @@ def _split_long_groups(
 
 
 def _lengths(each: Lengths, firsts: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Lengths:
-    """Ids of each example: the sum of its parts, but for the `</s>` inside."""
+    """Return the number of ids of each example: the sum of its parts without the inner `</s>`."""
     return np.asarray(np.add.reduceat(each, firsts) - (sizes - 1), dtype=np.int32)
 
 
@@ -164,16 +165,16 @@ def batch_plan(
     seed: int,
     epoch: int,
 ) -> list[Indices]:
-    """Split the pairs into batches of similar length (section 5.1): every index once, in any order.
+    """Split the pairs into batches of similar length (section 5.1), each index once, shuffled.
 
-    A batch of n pairs is padded to n * (longest source + longest target) ids, and this is at most
-    `batch_tokens`; a single pair longer than that stands alone. The plan depends on `seed` and
-    `epoch` alone. Raises ValueError for arrays of unequal length or a size below 1.
+    A batch of n pairs is padded to n * (longest source + longest target) ids, at most
+    `batch_tokens`; a single longer pair is a batch by itself. The plan depends only on `seed` and
+    `epoch`. Raises ValueError for arrays of unequal length or a size below 1.
     """
     if src_lengths.shape != tgt_lengths.shape:
         raise ValueError(
             f"There are {len(src_lengths)} source lengths and {len(tgt_lengths)} target lengths; "
-            "they must be as many."
+            "the numbers must be equal."
         )
     if batch_tokens < 1:
         raise ValueError(f"batch_tokens is {batch_tokens}; it must be at least 1.")
@@ -188,22 +189,23 @@ def batch_plan(
 def _by_length(
     src: npt.NDArray[np.integer], tgt: npt.NDArray[np.integer], random: np.random.Generator
 ) -> Indices:
-    """Indices sorted by source length, then target length, ties at random."""
+    """Return indices sorted by source length, then target length, with random order in ties."""
     width = int(tgt.max()) + 1
-    # Target lengths rise for even source lengths and fall for odd ones, so that a batch that spans
-    # two source lengths still has neighbouring target lengths.
+    # Target lengths ascend for even source lengths and descend for odd ones, so that a batch that
+    # spans two source lengths still has similar target lengths.
     key = src.astype(np.int64) * width + np.where(src % 2 == 0, tgt, width - 1 - tgt)
     shuffled = random.permutation(len(src))
     key = key[shuffled]
     if key.max() < 1 << 16:
-        key = key.astype(np.uint16)  # sorted by radix: ten times faster on millions of pairs
+        key = key.astype(np.uint16)  # radix sort: ten times faster on millions of pairs
     return shuffled[np.argsort(key, kind="stable")]
 
 
 def _cut_batches(
     order: Indices, src: npt.NDArray[np.integer], tgt: npt.NDArray[np.integer], batch_tokens: int
 ) -> list[Indices]:
-    """Cut the order into the longest runs that fit; Python works once a batch, not once a pair."""
+    """Cut the order into the longest runs that fit; the Python loop runs per batch, not per
+    pair."""
     batches = []
     start = 0
     while start < len(order):

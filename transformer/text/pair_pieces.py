@@ -1,7 +1,7 @@
-"""Two SentencePiece models over one list of pieces: the vocabulary of a Marian model.
+"""Two SentencePiece models with one shared list of pieces: the vocabulary of a Marian model.
 
-Each side is cut by its own model, and a piece's id is its place in a list that both share (what
-Marian and `transformers` call source.spm, target.spm and vocab.json).
+Each side is segmented by its own model, and a piece's id is its index in the shared list (Marian
+and `transformers` call the files source.spm, target.spm and vocab.json).
 """
 
 from __future__ import annotations
@@ -13,41 +13,42 @@ from collections.abc import Iterable, Sequence
 import sentencepiece
 
 MAGIC = b"heads-up pair 1\n"
-"""What the bytes begin with; no SentencePiece model does."""
+"""The first bytes of the format; no SentencePiece model begins with them."""
 _LENGTH = struct.Struct(">Q")
 PAD, START, END, UNKNOWN = "<pad>", "<s>", "</s>", "<unk>"
 
 
 class PairPieces:
-    """What `Vocabulary` asks of a SentencePiece model, for two of them. Never changes once made.
+    """The SentencePiece methods that `Vocabulary` uses, for a pair of models; immutable.
 
-    A source may begin with a token for the language to write, ">>fra<<", right at its beginning;
-    it becomes one piece, as in `MarianTokenizer`. What is not in the list becomes `<unk>`.
+    A source may begin with a target-language token such as ">>fra<<"; it becomes one piece, as in
+    `MarianTokenizer`. Pieces that are not in the list become `<unk>`.
     """
 
     def __init__(self, source: bytes, target: bytes, pieces: Sequence[str], start: int) -> None:
         """
         Args:
             source, target: serialised SentencePiece models.
-            pieces: by id, with `<pad>`, `</s>` and `<unk>` among them.
-            start: id of what the decoder reads first.
+            pieces: in the order of their ids; must include `<pad>`, `</s>` and `<unk>`.
+            start: id of the token that the decoder reads first.
 
-        Raises ValueError for a model or a list that is none.
+        Raises ValueError for an invalid model or list.
         """
-        self._source = load_processor(source, "The source's")
-        self._target = load_processor(target, "The target's")
+        self._source = load_processor(source, "The source model's")
+        self._target = load_processor(target, "The target model's")
         self._ids = {piece: id for id, piece in reversed([*enumerate(pieces)])}
         for name in (PAD, END, UNKNOWN):
             if name not in self._ids:
                 raise ValueError(f"The list of {len(pieces)} pieces has no {name}.")
         if not 0 <= start < len(pieces):
-            raise ValueError(f"The start is piece {start} of a list of {len(pieces)}.")
+            raise ValueError(f"The start id is {start}; it must be from 0 to {len(pieces) - 1}.")
         self._pieces, self._start = tuple(pieces), start
         self.files = source, target
 
     @classmethod
     def from_bytes(cls, data: bytes) -> PairPieces:
-        """The inverse of `to_bytes`. Raises ValueError if the bytes are cut off or are none."""
+        """Inverse of `to_bytes`. Raises ValueError if the bytes are truncated or in another
+        format."""
         parts, offset = [], len(MAGIC)
         while offset < len(data):
             size = int.from_bytes(data[offset : offset + _LENGTH.size], "big")
@@ -55,19 +56,21 @@ class PairPieces:
             parts.append(data[offset : offset + size])
             offset += size
         if offset != len(data) or len(parts) != 3:
-            raise ValueError(f"This vocabulary for two sides is cut off at {len(data)} bytes.")
+            raise ValueError(f"This two-model vocabulary is truncated at {len(data)} bytes.")
         try:
             content = json.loads(parts[2])
             pieces, start = content["pieces"], content["start"]
             valid = type(start) is int and all(isinstance(piece, str) for piece in pieces)
         except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise ValueError("This vocabulary for two sides has no list of pieces.") from error
+            raise ValueError("This two-model vocabulary has no list of pieces.") from error
         if not valid:
-            raise ValueError("This vocabulary for two sides has a list of what is no text.")
+            raise ValueError(
+                "In this two-model vocabulary a piece is no string or the start id no integer."
+            )
         return cls(parts[0], parts[1], pieces, start)
 
     def to_bytes(self) -> bytes:
-        """Both models and the list, each after its length."""
+        """Serialise both models and the list, each preceded by its length."""
         content = json.dumps({"pieces": self._pieces, "start": self._start}, ensure_ascii=False)
         parts = (*self.files, content.encode())
         return MAGIC + b"".join(_LENGTH.pack(len(part)) + part for part in parts)
@@ -94,22 +97,22 @@ class PairPieces:
         return self._ids.get(piece, self.unk_id())
 
     def languages(self) -> tuple[str, ...]:
-        """What a source may begin with: ">>fra<<", …"""
+        """Return the tokens that a source may begin with: ">>fra<<", …"""
         return tuple(p for p in self._pieces if p.startswith(">>") and p.endswith("<<"))
 
     def encode_source(self, texts: Sequence[str], threads: int) -> list[list[int]]:
-        """Ids of each text, its language's token first if it begins with one, `</s>` last."""
+        """Return the ids of each text: a leading language token first, if any, and `</s>` last."""
         codes, rest = zip(*map(_split_language, texts), strict=True) if texts else ((), ())
         cut: list[list[str]] = self._source.encode(list(rest), out_type=str, num_threads=threads)
         return [self._to_ids([*code, *pieces]) for code, pieces in zip(codes, cut, strict=True)]
 
     def encode_target(self, texts: Sequence[str], threads: int) -> list[list[int]]:
-        """Ids of each text by the target's model, `</s>` last."""
+        """Return the ids of each text under the target model, `</s>` last."""
         cut: list[list[str]] = self._target.encode(list(texts), out_type=str, num_threads=threads)
         return [self._to_ids(pieces) for pieces in cut]
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of a target's ids, without control pieces."""
+        """Return the text of target ids, without control pieces."""
         control = {self.pad_id(), self._start, self.eos_id()}
         pieces = [self._pieces[id] for id in ids if id not in control]
         text: str = self._target.decode_pieces(pieces)
@@ -120,19 +123,20 @@ class PairPieces:
 
 
 def _split_language(text: str) -> tuple[list[str], str]:
-    """The token at the beginning of a text, if there is one, and what follows."""
+    """Return the language token at the beginning of a text, if any, and the rest."""
     end = text.find("<<") if text.startswith(">>") else -1
     return ([], text) if end < 0 else ([text[: end + 2]], text[end + 2 :])
 
 
 def load_processor(data: bytes, owner: str = "These") -> sentencepiece.SentencePieceProcessor:
-    """A serialised SentencePiece model, opened. Raises ValueError if it is none, saying whose."""
+    """Load a serialised SentencePiece model. Raises ValueError if it is invalid; `owner` begins the
+    message."""
     try:
         if not data:
-            raise RuntimeError("no bytes")  # SentencePiece takes them for an empty model
+            raise RuntimeError("no bytes")  # SentencePiece would accept them as an empty model
         return sentencepiece.SentencePieceProcessor(model_proto=data)
     except RuntimeError as error:
         raise ValueError(
-            f"{owner} {len(data)} bytes are not a SentencePiece model; the file may be cut "
-            "off or of another kind."
+            f"{owner} {len(data)} bytes are not a SentencePiece model; the file may be "
+            "truncated or of another kind."
         ) from error

@@ -1,7 +1,7 @@
 """Token ids of a corpus in one file on disk, read through a memory map.
 
-The file is an Arrow IPC file with the columns `src` and `tgt` (lists of ids). It is written a chunk
-at a time and read where it lies, so a corpus of many million pairs needs little memory.
+The file is an Arrow IPC file with the columns `src` and `tgt` (lists of ids). It is written in
+chunks and memory-mapped, so a corpus of many million pairs needs little memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _KIND = b"transformer token store 1"
 
 
 class TokenStore:
-    """The encoded pairs of a corpus; made by `build`, reopened by `open`."""
+    """The encoded pairs of a corpus; created by `build`, reopened by `open`."""
 
     def __init__(self, path: Path, batches: list[pa.RecordBatch], max_len: int, n_dropped: int):
         self.path = path
@@ -34,7 +34,7 @@ class TokenStore:
         self.n_dropped = n_dropped
         self._src = [_views(batch.column("src")) for batch in batches]
         self._tgt = [_views(batch.column("tgt")) for batch in batches]
-        # The number of pairs before each chunk, and in all.
+        # The number of pairs before each chunk, and the total.
         self._starts = np.cumsum([0] + [batch.num_rows for batch in batches])
         self.src_lengths = _lengths(self._src)
         self.tgt_lengths = _lengths(self._tgt)
@@ -52,9 +52,9 @@ class TokenStore:
     ) -> TokenStore:
         """Encode a stream of pairs into the file `path`, `chunk` pairs in memory at a time.
 
-        Pairs with a side of more than `max_len` ids (`</s>` counted) are left out and counted in
+        Pairs with a side of more than `max_len` ids (including `</s>`) are dropped and counted in
         `n_dropped`. `progress` is called with the number of pairs read so far. The file appears
-        only when it is whole. Raises ValueError if no pair is left, and whatever `pairs` raises.
+        only when it is complete. Raises ValueError if no pair remains, and any error of `pairs`.
         """
         if chunk < 1:
             raise ValueError(f"chunk is {chunk}; it must be at least 1.")
@@ -72,8 +72,8 @@ class TokenStore:
                 for batch, n_in in _encoded(pairs, vocabulary, schema, max_len, chunk):
                     n_read += n_in
                     n_kept += batch.num_rows
-                    # Arrow writes the schema first, when the number of dropped pairs is not yet
-                    # known; so each chunk carries the count up to itself, and the last the total.
+                    # Arrow writes the schema first, before the number of dropped pairs is known; so
+                    # each chunk stores the count up to itself, and the last one the total.
                     counts = {b"n_dropped": str(n_read - n_kept).encode()}
                     writer.write_batch(batch, custom_metadata=counts)
                     if progress is not None:
@@ -88,7 +88,7 @@ class TokenStore:
     @classmethod
     def open(cls, path: str | os.PathLike[str], vocabulary: Vocabulary) -> TokenStore:
         """Map a store that `build` wrote with the same vocabulary. Raises FileNotFoundError, or
-        ValueError if the file is no whole store or another vocabulary made it."""
+        ValueError if the file is not a complete store or was built with another vocabulary."""
         if not Path(path).is_file():
             raise FileNotFoundError(f"There is no token store at {path}.")
         try:
@@ -100,7 +100,8 @@ class TokenStore:
             batches = [reader.get_batch_with_custom_metadata(number) for number in numbers]
         except (pa.ArrowInvalid, OSError) as error:
             raise ValueError(
-                f"{path} is not a whole token store ({str(error).splitlines()[0]}); build it again."
+                f"{path} is not a complete token store ({str(error).splitlines()[0]}); build "
+                "it again."
             ) from error
         store_vocabulary = metadata[b"vocabulary_sha256"].decode()
         if store_vocabulary != vocabulary.sha256:
@@ -116,8 +117,8 @@ class TokenStore:
         return int(self._starts[-1])
 
     def pair(self, index: int) -> tuple[Ids, Ids]:
-        """The source and target ids of pair `index`, both ending in `</s>`: read-only views of the
-        file (uint16, or int32 for a vocabulary of more than 65,536). Raises IndexError."""
+        """Return source and target ids of pair `index`, both ending in `</s>`: read-only views of
+        the file (uint16, or int32 for a vocabulary of more than 65,536). Raises IndexError."""
         if not 0 <= index < len(self):
             raise IndexError(f"Pair {index} is outside the store's 0 to {len(self) - 1}.")
         chunk = int(np.searchsorted(self._starts, index, side="right")) - 1
@@ -136,7 +137,7 @@ def _encoded(
     max_len: int,
     chunk: int,
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Record batches of up to `chunk` pairs, each with the number of pairs read for it."""
+    """Yield record batches of up to `chunk` pairs, each with the number of pairs read for it."""
     stream = iter(pairs)
     while rows := list(islice(stream, chunk)):
         sources = vocabulary.encode_batch([source for source, _ in rows])
@@ -163,7 +164,7 @@ def _list_array(rows: list[list[int]], kind: pa.ListType) -> pa.ListArray:
 
 
 def _views(column: pa.ListArray) -> tuple[Lengths, Ids]:
-    """The offsets and ids of a column, as views of the file."""
+    """Return the offsets and ids of a column as views of the file."""
     return column.offsets.to_numpy(), column.values.to_numpy()
 
 

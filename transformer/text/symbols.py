@@ -1,7 +1,7 @@
-"""A vocabulary of given words: a SentencePiece model in which one symbol is one piece.
+"""SentencePiece models with a fixed list of words: one piece for each symbol.
 
-Toy tasks speak in symbols between blanks, "3 a b"; nothing is learned from text. SentencePiece's
-"word" trainer makes the model, so that a checkpoint's file is of the same kind as any other.
+Toy tasks use symbols separated by spaces, "3 a b"; nothing is learned from text. The model comes
+from SentencePiece's "word" trainer, so a toy checkpoint has the same file format as any other.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 
 import sentencepiece
 
-# The special pieces and their ids, in every vocabulary that is made here.
+# The special pieces and their ids in every vocabulary trained here.
 SPECIAL = {"pad": (0, "<pad>"), "bos": (1, "<s>"), "eos": (2, "</s>"), "unk": (3, "<unk>")}
 
 
 def special_options() -> dict[str, Any]:
-    """SentencePiece's training options that give the special pieces their ids and names."""
+    """Return SentencePiece's training options for the ids and names of the special pieces."""
     options: dict[str, Any] = {}
     for kind, (number, piece) in SPECIAL.items():
         options |= {f"{kind}_id": number, f"{kind}_piece": piece}
@@ -26,15 +26,15 @@ def special_options() -> dict[str, Any]:
 
 
 def symbol_model(symbols: Sequence[str]) -> bytes:
-    """A serialised model: the special pieces, then "▁" + symbol for each symbol, in their order.
+    """Return a serialised model: the special pieces, then "▁" + symbol for each symbol, in order.
 
-    The bytes depend on `symbols` alone. Raises ValueError if there is none, if one is empty,
-    holds a blank or stands twice, or if NFKC (as in all our vocabularies) changes it.
+    The bytes depend only on `symbols`. Raises ValueError if there are no symbols, or if one is
+    empty, contains a space, occurs twice, or is changed by NFKC (used by all our vocabularies).
     """
     return _train_model(tuple(symbols))
 
 
-@lru_cache(maxsize=32)  # a task's are asked for by every card that shows it
+@lru_cache(maxsize=32)  # every card of a task asks for its model
 def _train_model(symbols: tuple[str, ...]) -> bytes:
     _check(symbols)
     buffer = io.BytesIO()
@@ -55,12 +55,12 @@ def _train_model(symbols: tuple[str, ...]) -> bytes:
         )
         model = sentencepiece.SentencePieceProcessor(model_proto=buffer.getvalue())
     except RuntimeError as error:
-        raise ValueError(f"SentencePiece makes no pieces of {list(symbols)}: {error}") from error
+        raise ValueError(f"SentencePiece cannot make pieces of {list(symbols)}: {error}") from error
     for number, symbol in enumerate(symbols, start=len(SPECIAL)):
         if model.encode(symbol) != [number] or model.decode([number]) != symbol:
             raise ValueError(
-                f'The symbol "{symbol}" does not come back from SentencePiece as it is; '
-                "it must be in Unicode's NFKC form, without ▁ and control pieces."
+                f'SentencePiece changes the symbol "{symbol}"; a symbol must be in Unicode\'s '
+                "NFKC form, without ▁ and control pieces."
             )
     return buffer.getvalue()
 
@@ -72,18 +72,18 @@ def _check(symbols: Sequence[str]) -> None:
     for symbol in symbols:
         if symbol.split() != [symbol]:
             raise ValueError(
-                f'The symbol "{symbol}" is empty or holds a blank; a symbol is one word.'
+                f'The symbol "{symbol}" is empty or contains a space; a symbol is one word.'
             )
         if symbol in checked:
-            raise ValueError(f'The symbol "{symbol}" stands twice; each must be there once.')
+            raise ValueError(f'The symbol "{symbol}" occurs twice; symbols must be unique.')
         checked.add(symbol)
 
 
 def _training_lines(symbols: Sequence[str]) -> list[str]:
-    """Lines from which the trainer takes the symbols in their order.
+    """Return lines from which the trainer learns the symbols in their given order.
 
-    It sorts words by how often they stand, and equals by their bytes. So the symbols are cut into
-    runs that ascend on their own, and an earlier run stands more often than a later one.
+    The trainer sorts words by frequency, and equally frequent ones by their bytes. So the symbols
+    are cut into ascending runs, and an earlier run occurs more often than a later one.
     """
     runs: list[list[str]] = []
     for symbol in symbols:

@@ -1,8 +1,8 @@
-"""Variants of a sentence pair as visitors type it: no final mark, any case, stray spaces.
+"""Sentence pairs with typical typing errors: no final punctuation, another case, stray spaces.
 
-A model that has only read edited sentences depends on their final mark and their capital letter.
-Each function changes the source the way a careless writer would; the target stays the edited
-sentence, except that a final mark left out on one side is left out on the other.
+A model trained on edited text depends on final punctuation and capital letters. Each function
+changes the source as a careless writer would; the target stays as edited, except that final
+punctuation is removed from both sides or from neither.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ _INNER_MARK = re.compile(r"(\w)([,;])\s")
 def typing_variant(src: str, tgt: str, random: np.random.Generator) -> tuple[str, str]:
     """Return the pair with one to three random changes.
 
-    Half of the variants lose the final mark on both sides (none if only one side has one), 70 %
-    change case, and one in eight changes its spacing.
+    Half of the variants lose the final punctuation on both sides (if both have it), 70 % change
+    case, and one in eight changes its spacing.
     """
     if random.random() < 0.5:
         src, tgt = without_final_mark(src, tgt)
@@ -36,14 +36,14 @@ def typing_variant(src: str, tgt: str, random: np.random.Generator) -> tuple[str
 
 
 def without_final_mark(src: str, tgt: str) -> tuple[str, str]:
-    """Return both sides without their final full stop, exclamation or question mark; unchanged if
-    one side has no such mark, or nothing else."""
+    """Return both sides without their final full stop, exclamation or question mark; both stay
+    unchanged if a side has no such mark or consists of it."""
     shorter = _FINAL_MARK.sub("", src), _FINAL_MARK.sub("", tgt)
     return (src, tgt) if shorter[0] == src or shorter[1] == tgt else shorter
 
 
 def _respaced(src: str, random: np.random.Generator) -> str:
-    """A space before the final mark, or none after a comma."""
+    """Add a space before the final punctuation, or remove the space after a comma."""
     if random.random() < 0.5:
         return re.sub(r"(?<=\w)([.!?…])$", r" \1", src)
     return _INNER_MARK.sub(r"\1\2", src)

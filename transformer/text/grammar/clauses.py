@@ -1,7 +1,7 @@
-"""A clause in both languages, who does what, and which of its English words depends on which.
+"""Clauses in both languages, and the dependencies between their English words.
 
-English puts "do" before questions and denials and turns subject and verb round; French wraps the
-verb in "ne … pas", asks with "est-ce que", and puts a pronoun that is the object before the verb.
+English forms questions and negations with "do" and inverts subject and verb; French puts the verb
+between "ne" and "pas", asks with "est-ce que", and places object pronouns before the verb.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from transformer.text.grammar.words import Adjective
 
 
 class Pronoun(NamedTuple):
-    """A pronoun; `person` counts je, tu, il, nous, vous, ils from 0. As object: `objects`."""
+    """A subject pronoun; `person` numbers je, tu, il, nous, vous, ils from 0."""
 
     english: str
     french: str
@@ -35,7 +35,7 @@ class Pronoun(NamedTuple):
 
 ME, YOU, HE = Pronoun("I", "je", 0), Pronoun("you", "tu", 1), Pronoun("he", "il", 2)
 SHE, WE = Pronoun("she", "elle", 2, True), Pronoun("we", "nous", 3)
-# "you" is "tu" here, so that a sentence has one translation; "you all" is "vous".
+# "you" is always "tu", so that a sentence has one translation; "you all" is "vous".
 YOU_ALL, THEY = Pronoun("you all", "vous", 4), Pronoun("they", "ils", 5)
 PRONOUNS = (ME, YOU, HE, SHE, WE, YOU_ALL, THEY)
 IT, WHO = Pronoun("it", "ce", 2), Pronoun("who", "qui", 2)
@@ -46,7 +46,8 @@ OBJECTS = tuple(_OBJECTS)
 
 
 def reflexive(subject: Pronoun, english: str) -> bool:
-    """Whether the object takes up the subject, "I see me", which needs other words."""
+    """Whether the object refers to the subject ("I see me"), which would need a reflexive
+    pronoun."""
     side = {0: 0, 3: 0, 1: 1, 4: 1}
     return side.get(subject.person, 2) == side.get(_OBJECTS[english][1], 3)
 
@@ -59,7 +60,7 @@ class Preposition(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """The choices that make a clause."""
+    """The choices that determine a clause."""
 
     subject: Pronoun | NounPhraseParts | Owned
     verb: Verb
@@ -81,7 +82,7 @@ BE_FORMS = ("am", "are", "is", "are", "are", "are")
 
 
 def both_sides(clause: Clause) -> tuple[Words, Words]:
-    """The words of the clause in English and in French, with what links them."""
+    """Return the clause in English and in French, as words whose shared keys align them."""
     subject, person = _subject(clause.subject)
     negated = clause.polarity != "yes"
     after: tuple[Words, Words] = ([], [])
@@ -107,7 +108,7 @@ def both_sides(clause: Clause) -> tuple[Words, Words]:
 
 
 def where_is(parts: NounPhraseParts) -> tuple[Words, Words]:
-    """ "where is the cat ?", the one question that French turns round here."""
+    """Return "where is the cat ?", the only question here with inversion in French."""
     noun = noun_phrase(parts, "subject")
     be = ("are", "sont") if noun.plural else ("is", "est")
     sides = [
@@ -124,7 +125,7 @@ def _any_noun_phrase(phrase: NounPhraseParts | Owned, role: str, negated: bool =
 
 
 def _subject(subject: Pronoun | NounPhraseParts | Owned) -> tuple[Phrase, int]:
-    """The subject's words and its person, 0 to 5."""
+    """Return the subject's words and its person, 0 to 5."""
     if isinstance(subject, Pronoun):
         words = with_keys(subject.english, "subject"), with_keys(subject.french, "subject")
         return Phrase(*words, subject.feminine, subject.person > 2), subject.person
@@ -133,11 +134,11 @@ def _subject(subject: Pronoun | NounPhraseParts | Owned) -> tuple[Phrase, int]:
 
 
 def _english(clause: Clause, subject: Words, person: int) -> Words:
-    """Everything up to what the verb acts on: "does the cat not look at"."""
+    """Return all words up to the complement: "does the cat not look at"."""
     verb, question = clause.verb, bool(clause.question)
-    # "obeys" alone says what French says with a preposition: "obéit à".
+    # "obeys" alone translates a verb with a preposition: "obéit à".
     keys = ("verb", "preposition") if verb.preposition and not verb.after else ("verb",)
-    first: Words = []  # what a question puts before the subject
+    first: Words = []  # placed before the subject in a question
     rest = with_keys(verb.base, *keys)
     if clause.mode == "future":
         first, rest = with_keys(BE_FORMS[person], "mode"), with_keys("going to", "mode") + rest
@@ -166,7 +167,7 @@ def _english(clause: Clause, subject: Words, person: int) -> Words:
 
 
 def _french(clause: Clause, subject: Words, person: int) -> Words:
-    """Everything up to what the verb acts on: "est-ce que le chat ne regarde pas"."""
+    """Return all words up to the complement: "est-ce que le chat ne regarde pas"."""
     verb = clause.verb
     words: Words = []
     if clause.question:
@@ -196,19 +197,19 @@ def _french(clause: Clause, subject: Words, person: int) -> Words:
 
 
 Dependency = tuple[str, int, int]
-"""A relation, then the places of its governor and of its dependent, from 0."""
+"""A relation and the positions of its head and its dependent, from 0."""
 
 RELATIONS = ("subject", "object", "adjective", "adverb")
 _BE = {*BE_FORMS, "be"}
 
 
 def dependencies(english: Words) -> tuple[Dependency, ...]:
-    """Which word depends on which in the English of one sentence, in the order of `RELATIONS`.
+    """Return the dependencies of an English sentence, in the order of `RELATIONS`.
 
-    Subject and object of a verb, the adjective of a noun, the adverb of a verb: nsubj, dobj, amod
-    and advmod of the Stanford dependencies, by which Voita et al. 2019 judge heads. As there, what
-    stands after a preposition ("look at me") is no direct object, "not" and "never" are no adverbs,
-    and of "to be", which would hang on its complement, nothing is said; "where", "when" and "why"
+    Subject and object of a verb, adjective of a noun, adverb of a verb: nsubj, dobj, amod and
+    advmod of the Stanford dependencies, with which Voita et al. 2019 evaluate heads. As there, the
+    object of a preposition ("look at me") is not a direct object, "not" and "never" are not
+    adverbs, and "to be", a dependent of its complement, has no relations; "where", "when" and "why"
     are adverbs of the verb.
     """
     relations = [*_verb_dependencies(english), *_adjective_dependencies(english)]

@@ -1,4 +1,4 @@
-"""What goes with what: the patterns of the small grammar's sentences, and how often each is met."""
+"""The sentence patterns of the small grammar and their frequencies."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.text.grammar import words as w
 
 @runtime_checkable
 class Choices(Protocol):
-    """A list of choices, or what can be asked like one."""
+    """A list of choices, possibly computed on access."""
 
     def __len__(self) -> int: ...
 
@@ -20,7 +20,8 @@ class Choices(Protocol):
 
 
 class Shape(NamedTuple):
-    """Choices for the subject or for what follows, how often they are met, and from which level."""
+    """Choices for a subject or complement, with their frequency and the first level that has
+    them."""
 
     choices: Choices
     weight: float = 1
@@ -28,7 +29,8 @@ class Shape(NamedTuple):
 
 
 class ClauseForm(NamedTuple):
-    """How a clause is said: the fields of `Clause` that are no lists, with weight and level."""
+    """Mode, polarity, question and adverbs of a clause (fields of `Clause`), with weight and
+    level."""
 
     fields: dict[str, str]
     weight: float
@@ -36,7 +38,7 @@ class ClauseForm(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """Subjects, verbs and what follows that go together, and the ways of saying them."""
+    """Subjects, verbs and complements that can be combined, and the clause forms they take."""
 
     subjects: tuple[Shape, ...]
     verbs: Choices
@@ -53,7 +55,7 @@ def shapes(
     determiners: tuple[ph.Determiner, ...] = ph.COUNTED,
     weight: float = 1,
 ) -> tuple[Shape, ...]:
-    """Nouns without an adjective, and with one from level 2 on."""
+    """Return shapes of nouns without an adjective, and from level 2 with one."""
     return (
         Shape(ph.NounPhrases(nouns, determiners), weight),
         Shape(ph.NounPhrases(nouns, determiners, adjectives), weight, 2),
@@ -67,7 +69,7 @@ def _owned(*nouns: w.Noun) -> Shape:
 def clause_forms(
     *questions: str, modes: bool = True, adverbs: bool = False
 ) -> tuple[ClauseForm, ...]:
-    """Every mode, polarity and question (of these), and adverbs where they fit."""
+    """Return all forms with each mode, polarity and given question, and adverbs where possible."""
     forms = []
     for mode in ("simple", "future", "can", "must") if modes else ("simple",):
         for polarity, negation_weight in (("yes", 1.0), ("not", 0.6), ("never", 0.4)):

@@ -1,7 +1,7 @@
-"""Phrases in both languages at once: each word knows what it stands for, and so what it links to.
+"""Noun phrases in both languages, with keys on every word that give the gold alignment.
 
-A word carries keys, "object.noun" say; two words of a sentence are linked if they share one. Merged
-words keep the keys of both: "du" links to what "de" links to and to what "le" does.
+A word has keys such as "object.noun"; a source and a target word are aligned if they share one.
+Contracted words keep the keys of both: "du" is aligned with the partners of "de" and of "le".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from transformer.text.grammar.words import Adjective, Noun, starts_with_vowel
 
 
 class Word(NamedTuple):
-    """A word of one side and the keys of what it stands for."""
+    """A word of one side with its alignment keys."""
 
     text: str
     keys: tuple[str, ...]
@@ -25,12 +25,12 @@ Words = list[Word]
 
 
 def with_keys(text: str, *keys: str) -> Words:
-    """The words of `text`, all with the same keys."""
+    """Return the words of `text`, all with the same keys."""
     return [Word(word, keys) for word in text.split()]
 
 
 class Determiner(NamedTuple):
-    """What begins a noun phrase: its English word, its number, and how common it is."""
+    """An English determiner, whether it is plural, and its frequency."""
 
     english: str
     plural: bool
@@ -45,7 +45,7 @@ _POSSESSIVES |= {"our": "notre notre nos", "their": "leur leur leurs"}
 _OTHER_SINGULAR = tuple(Determiner(word, False) for word in ("this", *_POSSESSIVES))
 _OTHER_PLURAL = tuple(Determiner(word, True) for word in ("these", *_POSSESSIVES, "two", "three"))
 SINGULAR = (THE, A, *_OTHER_SINGULAR)
-# After "à" and "de": what French says of "of some cats" is another matter, "de chats".
+# After "à" and "de", where "some" would need another French form ("of some cats": "de chats").
 DEFINITE = (THE, A, *_OTHER_SINGULAR, THE_PLURAL, *_OTHER_PLURAL)
 COUNTED = (*DEFINITE, SOME_PLURAL, Determiner("many", True))
 MASS = (THE, SOME, *_OTHER_SINGULAR)
@@ -53,7 +53,7 @@ OWNERS = (THE, *_OTHER_SINGULAR)
 
 
 class NounPhraseParts(NamedTuple):
-    """The choices that make a noun phrase."""
+    """The choices that determine a noun phrase."""
 
     noun: Noun
     determiner: Determiner
@@ -61,7 +61,7 @@ class NounPhraseParts(NamedTuple):
 
 
 class Owned(NamedTuple):
-    """Something with its owner: "the boy 's cat"."""
+    """A noun with its owner: "the boy 's cat"."""
 
     owner: NounPhraseParts
     noun: Noun
@@ -69,7 +69,7 @@ class Owned(NamedTuple):
 
 @dataclass(frozen=True)
 class NounPhrases:
-    """All phrases of these nouns, determiners and adjectives; (None,) is no adjective."""
+    """All phrases of these nouns, determiners and adjectives (None: no adjective), by number."""
 
     nouns: Sequence[Noun]
     determiners: Sequence[Determiner]
@@ -86,7 +86,7 @@ class NounPhrases:
         )
 
     def draw(self, rng: Random) -> int:
-        """A number of chance, the commoner determiners more often."""
+        """Return a random number, with frequent determiners more often."""
         noun, adjective = rng.randrange(len(self.nouns)), rng.randrange(len(self.adjectives))
         weights = [determiner.weight for determiner in self.determiners]
         (determiner,) = rng.choices(range(len(weights)), weights)
@@ -95,7 +95,7 @@ class NounPhrases:
 
 @dataclass(frozen=True)
 class OwnedPhrases:
-    """All phrases of these owners and these things that they have."""
+    """All phrases of these owners and nouns, by number."""
 
     owners: NounPhrases
     nouns: Sequence[Noun]
@@ -108,7 +108,7 @@ class OwnedPhrases:
         return Owned(self.owners[owner], self.nouns[noun])
 
     def draw(self, rng: Random) -> int:
-        """A number of chance, as for the owners."""
+        """Return a random number, as for the owners."""
         return self.owners.draw(rng) * len(self.nouns) + rng.randrange(len(self.nouns))
 
 
@@ -122,7 +122,7 @@ class Phrase(NamedTuple):
 
 
 def noun_phrase(parts: NounPhraseParts, role: str, negated: bool = False) -> Phrase:
-    """Both sides of a noun phrase. `negated`: the object of a negated verb, where "un" is "de"."""
+    """Return a noun phrase. `negated`: it is the object of a negated verb, where "un" is "de"."""
     noun, determiner, adjective = parts
     plural = determiner.plural
     middle = with_keys(adjective.english, f"{role}.adjective") if adjective else []
@@ -151,7 +151,7 @@ def noun_phrase(parts: NounPhraseParts, role: str, negated: bool = False) -> Phr
 def _determiner(
     determiner: Determiner, feminine: bool, following: str, negated: bool, adjective_follows: bool
 ) -> str:
-    """The French determiner before the word `following`; `before`: that is an adjective."""
+    """Return the French determiner before the word `following`, an adjective or a noun."""
     name, plural, _ = determiner
     vowel = starts_with_vowel(following)
     if name in ("two", "three", "many"):
@@ -172,7 +172,7 @@ def _determiner(
 
 
 def owned_phrase(owned: Owned, role: str) -> Phrase:
-    """Both sides of "the boy 's cat"; the French article before the thing owned has no partner."""
+    """Return "the boy 's cat"; the French article before the noun is not aligned."""
     owner = noun_phrase(owned.owner, f"{role}.owner")
     noun = owned.noun
     noun_key = f"{role}.noun"
@@ -196,7 +196,7 @@ _MERGED = {("à", "le"): "au", ("à", "les"): "aux", ("de", "le"): "du", ("de", 
 
 
 def french_surface(words: Words) -> Words:
-    """French as it is written: first elision (l', n', qu'), then au, aux, du, des."""
+    """Apply elision (l', n', qu'), then the contractions au, aux, du, des."""
     elided: Words = []
     for word, after in zip(words, [*words[1:], Word(".", ())], strict=True):
         cut = word.text in _ELIDED and starts_with_vowel(after.text)
@@ -221,7 +221,7 @@ def _merge(words: Words) -> Iterator[Word]:
 
 
 def links(src: Words, tgt: Words) -> tuple[tuple[int, int], ...]:
-    """The positions of all words that share a key, in order."""
+    """Return the position pairs of all words that share a key, sorted."""
     positions: dict[str, list[int]] = {}
     for j, word in enumerate(tgt):
         for key in word.keys:

@@ -1,8 +1,8 @@
-"""All sentences of the small grammar, laid out by kind and numbered within each; all its words.
+"""All sentences of the small grammar, numbered within each kind, and its vocabulary.
 
-A kind is a subject, a verb and what follows, each a list of choices, with one mode (now, soon, can,
-must), one polarity and one way of asking. Its size is the product of its lists' sizes, and a number
-below that is one sentence; so the sentences are counted exactly and none comes twice.
+A kind has lists of subjects, verbs, prepositions and complements, with one mode (present, future,
+can, must), one polarity and one question form. Its size is the product of the lists' sizes, and
+each number below it is one sentence: sentences are counted exactly and none occurs twice.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ LEVELS = (1, 2, 3)  # statements; adjectives, owners and "not"; everything
 
 @dataclass(frozen=True)
 class Kind:
-    """Sentences of one kind: a subject, a verb, a place and what it acts on, said in one way."""
+    """Sentences of one kind: lists of subjects, verbs, prepositions and complements, and one
+    form."""
 
     subjects: p.Choices
     verbs: p.Choices
@@ -44,7 +45,7 @@ class Kind:
         return (self.subjects, self.verbs, self.prepositions, self.complements)
 
     def sentence(self, number: int) -> Sides:
-        """English and French of the sentence with this number, 0 to size - 1."""
+        """Return the sentence with this number (0 to size - 1) in English and French."""
         chosen = []
         for choices in self._lists:
             number, index = divmod(number, len(choices))
@@ -55,7 +56,7 @@ class Kind:
         return c.both_sides(c.Clause(subject, verb, complement, preposition, **self.fields))
 
     def draw(self, rng: Random) -> int:
-        """The number of a sentence of chance, the commoner determiners more often."""
+        """Return the number of a random sentence, with frequent determiners more often."""
         number, unit = 0, 1
         for choices in self._lists:
             if isinstance(choices, (NounPhrases, OwnedPhrases)):
@@ -67,7 +68,7 @@ class Kind:
 
 
 def _kinds() -> Iterator[tuple[int, Kind]]:
-    """Every kind with the level from which on it is met."""
+    """Yield every kind with the first level that includes it."""
     nothing = (None,)
     for pattern in p.PATTERNS:
         for complement in pattern.complements:
@@ -98,14 +99,14 @@ def _kinds() -> Iterator[tuple[int, Kind]]:
 
 
 def _possible_forms(forms: tuple[p.ClauseForm, ...], subject: p.Shape) -> Iterator[p.ClauseForm]:
-    """The ways that go with a subject: "who" asks by itself."""
+    """Yield the clause forms that a subject allows: "who" already makes a question."""
     for form in forms:
         if subject.choices[0] is not c.WHO or not form.fields["question"]:
             yield form
 
 
 def _possible_subjects(pattern: p.Pattern, complement: p.Shape) -> Iterator[p.Shape]:
-    """The subjects, "who" among them, without those that would be their own object."""
+    """Yield the subjects, including "who", without those that the object would refer back to."""
     for shape in (*pattern.subjects, *((p.WHO,) if pattern.who else ())):
         choices, pronoun = shape.choices, complement.choices[0]
         if isinstance(pronoun, str) and isinstance(choices[0], c.Pronoun):
@@ -117,7 +118,7 @@ def _possible_subjects(pattern: p.Pattern, complement: p.Shape) -> Iterator[p.Sh
 
 @cache
 def kinds(level: int) -> tuple[Kind, ...]:
-    """All kinds of sentences up to a level: 1 statements; 2 with adjectives, owners and "not"; 3
+    """Return all kinds up to a level: 1 has statements; 2 adds adjectives, owners and "not"; 3 has
     everything. Raises ValueError for another level."""
     if level not in LEVELS:
         raise ValueError(f"The level is {level}; it must be 1, 2 or 3.")
@@ -125,7 +126,7 @@ def kinds(level: int) -> tuple[Kind, ...]:
 
 
 def count_sentences(level: int = 3) -> int:
-    """How many different English sentences the grammar has up to a level; each has one French."""
+    """Return the number of English sentences up to a level; each has one translation."""
     return sum(kind.size for kind in kinds(level))
 
 
@@ -150,7 +151,7 @@ côté sur sous"""
 
 
 def symbols() -> tuple[str, ...]:
-    """Every word that the grammar can say, sorted; one that both languages have is one symbol."""
+    """Return all words of the grammar, sorted; a word of both languages is one symbol."""
     return tuple(
         sorted(
             {

@@ -1,8 +1,8 @@
-"""The verbs of the small grammar: English and French present tense, regular by rule.
+"""Verbs of the small grammar: English and French present tense, regular forms by rule.
 
-A line of a table: the English verb with the words it needs ("look_at"), the French infinitive, then
-what no rule tells: the stem of je, tu, il, ils after "~", or all six forms; "+à" is a preposition
-that comes before what the verb acts on.
+A table entry: the English verb with its particle ("look_at"), the French infinitive, then the
+irregular parts: the stem of je, tu, il, ils after "~", or all six forms; "+à" is the preposition
+before the complement.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _verbs(table: str) -> tuple[Verb, ...]:
 
 
 BE = _verb("be être suis es est sommes êtes sont")
-# What goes before another verb: "is going to eat", "can eat", "must eat".
+# Auxiliary verbs: "is going to eat", "can eat", "must eat".
 GO = _verb("go aller vais vas va allons allez vont")
 CAN = _verb("can pouvoir peux peux peut pouvons pouvez peuvent")
 MUST = _verb("must devoir dois dois doit devons devez doivent")
@@ -73,7 +73,7 @@ cry pleurer, swim nager, run courir cours cours court courons courez courent, ar
 laugh rire ris ris rit rions riez rient, fall tomber, play jouer, begin commencer,
 leave partir pars pars part partons partez partent""")
 
-# With anything as object.
+# Transitive, with any object.
 ON_ANYTHING = _verbs("""
 see voir vois vois voit voyons voyez voient, look_at regarder, look_for chercher, find trouver,
 love aimer, draw dessiner, hide cacher, lose perdre, touch toucher""")
@@ -93,7 +93,7 @@ finish finir""")
 EAT = _verbs("eat manger, taste goûter, buy acheter ~achèt")
 DRINK = _verbs("drink boire bois bois boit buvons buvez boivent, taste goûter, buy acheter ~achèt")
 
-# With a preposition in French; English may have another, or none.
+# With a preposition in French; English may have another one or none.
 TO_PERSONS = _verbs("""
 obey obéir +à, answer répondre +à, phone téléphoner +à, speak_to parler +à, speak_of parler +de,
 think_of penser +à, dream_of rêver +de, play_with jouer +avec, work_for travailler +pour,

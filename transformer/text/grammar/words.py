@@ -1,8 +1,8 @@
-"""The words of the small grammar that are not verbs: nouns, adjectives, and what a vowel does.
+"""Nouns and adjectives of the small grammar, and rules for plurals and elision.
 
-A line of a table is an English word, its French one, and what no rule tells: the gender of a noun
-and plurals after a slash ("man/men homme m", "bijou/bijoux"); the feminine of an adjective. An
-underscore joins what is written as several words.
+A table entry is an English word, its French translation and the irregular forms: for a noun its
+gender and irregular plurals after a slash ("man/men homme m", "bijou/bijoux"), for an adjective its
+feminine. An underscore stands for a space.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import unicodedata
 from dataclasses import dataclass
 
-# Words whose h is "aspiré": nothing is elided before them. Other words with h begin with a vowel.
+# Words with an "h aspiré", before which there is no elision; other words with h allow it.
 _ASPIRATED = ("hache", "haricot", "harpe", "héros", "hibou", "hérisson")
 
 
@@ -36,7 +36,7 @@ class Adjective:
 
     english: str
     french: tuple[str, str, str, str]
-    before: bool  # stands before its noun in French
+    before: bool  # precedes its noun in French
     liaison: str  # the masculine singular before a vowel: "vieil"
 
     def agree(self, feminine: bool, plural: bool) -> str:
@@ -45,7 +45,7 @@ class Adjective:
 
 
 def english_s(word: str) -> str:
-    """`word` with the s of plurals and of verbs: cats, boxes, berries, goes."""
+    """Add the s of plurals and of verbs: cats, boxes, berries, goes."""
     if word.endswith(("s", "x", "ch", "sh", "o")):
         return word + "es"
     if word.endswith("y") and word[-2] not in "aeou":
@@ -155,7 +155,7 @@ def _adjectives_named(names: str) -> tuple[Adjective, ...]:
     return tuple(ADJECTIVES[name] for name in names.split())
 
 
-# What is said of whom. `_OF_BEINGS` stand after "to be" as well; "good" does not.
+# Adjectives by the nouns they modify. `_OF_BEINGS` are also used after "to be"; "good" is not.
 _OF_BEINGS = (
     "big small beautiful old young sad happy tired rich famous shy strong serious brave sick free "
     "proud jealous calm clever kind"
@@ -180,5 +180,5 @@ PREDICATES_OF_ANIMALS = _adjectives_named(
     "clean"
 )
 PREDICATES_OF_THINGS = _adjectives_named(_OF_THINGS + " round empty clean dirty strange modern")
-# One form for both genders, for those whose gender English does not tell: "I am sad".
+# One form for both genders, for subjects without a gender in English: "I am sad".
 EPICENE = tuple(item for item in PREDICATES_OF_PERSONS if item.french[0] == item.french[1])

@@ -1,7 +1,7 @@
 """Built-in training tasks, generated from a seed: toy problems and a small French grammar.
 
-A new one is a module in this room with `TASKS = (Task(…),)`; nothing lists it. Train's cards and
-form, the shell, the recipe and the lab's sentences read `TASKS`.
+A new task is a module in this package with `TASKS = (Task(…),)`; it is discovered automatically.
+The Train page, the command line, the training recipe and the Heads lab read `TASKS`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from transformer.text.tasks.task import GROUPS, Example, OptionRange, Task, spli
 
 
 def _discover_tasks() -> dict[str, Task]:
-    """Every task of every module here; by group, then as modules are called and list them."""
+    """Return the tasks of all modules here, sorted by group, module name and order in the
+    module."""
     names = sorted(info.name for info in pkgutil.iter_modules(__path__))
     modules = [import_module(f"{__name__}.{name}") for name in names]
     tasks = [task for module in modules for task in getattr(module, "TASKS", ())]
@@ -23,6 +24,6 @@ def _discover_tasks() -> dict[str, Task]:
 
 
 TASKS: Mapping[str, Task] = MappingProxyType(_discover_tasks())
-"""Every task by its name."""
+"""All tasks by name."""
 
 __all__ = ["TASKS", "Example", "OptionRange", "Task", "split"]

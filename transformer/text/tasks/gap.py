@@ -1,8 +1,8 @@
-"""The copy task with a growing gap: a word, blanks, and as many marks where it is asked for.
+"""The copy task with a gap: a word, blanks, and marks at which the word must be reproduced.
 
-After the tasks of Hochreiter and Schmidhuber (1997, section 5.2), where the first symbol must be
-told again at the end, so that what counts is how long it can be kept. Every symbol of one sequence
-stands as many positions before its mark.
+After the tasks of Hochreiter and Schmidhuber (1997, section 5.2), in which the first symbol must be
+reproduced at the end, so that the result depends on how long it can be remembered. All symbols of a
+sequence have the same distance to their marks.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ import numpy as np
 from jaxtyping import Int
 
 BLANK = 0
-NOTHING = -1  # the tag of a position that nothing is asked at
+NOTHING = -1  # the tag of a position without a prediction
 DISTANCES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 
 
 class Tagged(NamedTuple):
-    """Sequences of the task: symbols, what is asked at each position, and how far it must travel.
+    """Sequences of the task: symbols, the tag to predict at each position, and the distance.
 
-    Symbol 0 is blank, 1 … `word` are the marks, the letters follow; a tag is a letter, from 0.
+    Symbol 0 is blank, 1 to `word` are the marks, then come the letters; a tag is a letter, from 0.
     """
 
     ids: Int[np.ndarray, "count length"]
@@ -37,9 +37,9 @@ class Gap:
     """The task's sizes.
 
     Attributes:
-        letters: different ones there are; by chance one of so many answers is right.
-        word: letters that are to be carried over the gap.
-        longest: greatest distance from a letter to its mark.
+        letters: number of different letters; a random guess is right once in as many.
+        word: number of letters to remember.
+        longest: largest distance from a letter to its mark.
     """
 
     letters: int = 8
@@ -55,12 +55,12 @@ class Gap:
 
     @property
     def distances(self) -> tuple[int, ...]:
-        """Those that are drawn, each as often as another: a word does not overlap its marks."""
+        """The distances, equally frequent; none is so short that a word overlaps its marks."""
         return tuple(d for d in DISTANCES if self.word <= d <= self.longest)
 
     @property
     def length(self) -> int:
-        """Positions of every sequence; behind the marks it is filled up with blanks."""
+        """Length of every sequence; blanks follow the marks."""
         return max(self.distances) + self.word
 
     @property
@@ -69,14 +69,14 @@ class Gap:
 
     @property
     def chance(self) -> float:
-        """Share of the marks that are right without a look at the word."""
+        """Accuracy of a guess that ignores the word."""
         return 1 / self.letters
 
     def draw(self, rng: np.random.Generator, count: int, *, distance: int = 0) -> Tagged:
-        """`count` sequences, of every distance alike or of one.
+        """Generate `count` sequences, with all distances equally frequent or with one distance.
 
-        No word is kept back for validation: all letters are drawn evenly and each on its own, so
-        that whoever does not see one can do no better than chance, and no worse.
+        No word is reserved for validation: letters are independent and uniform, so that a model
+        that cannot see a letter has exactly chance accuracy.
         """
         letters = rng.integers(0, self.letters, (count, self.word))
         choices = np.array([distance] if distance else self.distances)
@@ -91,7 +91,7 @@ class Gap:
         return Tagged(ids, tags, distances)
 
     def written(self, ids: Int[np.ndarray, " length"]) -> str:
-        """A sequence for people: "c a f ·×5 1 2 3"; a run of blanks is counted."""
+        """Return a readable sequence: "c a f ·×5 1 2 3"; a run of blanks is shown by its length."""
         parts: list[str] = []
         for symbol, run in groupby(ids.tolist()):
             letter, count = symbol - 1 - self.word, len([*run])
@@ -100,5 +100,5 @@ class Gap:
         return " ".join(parts)
 
     def spelled(self, tags: Sequence[int]) -> str:
-        """Letters by their numbers, from 0: "c a f"."""
+        """Return the letters of these tags: "c a f"."""
         return " ".join(ascii_lowercase[tag] for tag in tags)

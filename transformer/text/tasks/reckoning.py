@@ -1,4 +1,4 @@
-"""Tasks with a rule to work out: dates to ISO form, addition, brackets to close."""
+"""Tasks that need a computation: dates to ISO form, addition, closing brackets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cache, partial
 from transformer.text.tasks.task import Example, OptionRange, Options, Stratum, Task
 
 _DIGITS = tuple("0123456789")
-# By hand and not by strftime, which speaks the language of the machine.
+# Not from strftime, which depends on the locale.
 MONTHS = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -39,12 +39,12 @@ def _dates(options: Options) -> list[Stratum]:
 
 
 def _count_numbers(digits: int) -> int:
-    """How many numbers have this many digits; 0 has one."""
+    """Return how many numbers have this many digits (0 has one)."""
     return 10 if digits == 1 else 9 * 10 ** (digits - 1)
 
 
 def _addition_example(first: int, second: int, least_first: int, number: int) -> Example:
-    """The sum number `number` of those whose parts have `first` and `second` digits."""
+    """Return example `number` of the sums whose addends have `first` and `second` digits."""
     parts = divmod(number, _count_numbers(second))
     a, b = (
         n + (0 if d == 1 else 10 ** (d - 1)) for n, d in zip(parts, (first, second), strict=True)
@@ -68,7 +68,8 @@ def _sums(options: Options) -> list[Stratum]:
 
 @cache
 def _count_paths(steps: int, height: int, end: int) -> int:
-    """How many walks of `steps` up or down lead from `height` to `end` and never below 0."""
+    """Return how many paths of `steps` steps up or down go from `height` to `end`, never below
+    0."""
     if height < 0 or abs(end - height) > steps:
         return 0
     if steps == 0:
@@ -77,10 +78,10 @@ def _count_paths(steps: int, height: int, end: int) -> int:
 
 
 def _bracket_example(kinds: int, length: int, end: int, number: int) -> Example:
-    """Brackets number `number` of those of `length` that leave `end` open, of `kinds` kinds."""
+    """Return example `number` of the `length` brackets of `kinds` kinds with `end` left open."""
     path, number = number % _count_paths(length, 0, end), number // _count_paths(length, 0, end)
     src: list[str] = []
-    unclosed: list[tuple[int, int]] = []  # place and kind of what is open
+    unclosed: list[tuple[int, int]] = []  # position and kind
     for position in range(length):
         paths_up = _count_paths(length - position - 1, len(unclosed) + 1, end)
         if path < paths_up:
@@ -113,19 +114,19 @@ DATES = Task(
     title="Dates to ISO form",
     group="reckoning",
     explanation=(
-        'A date as people write it, "3 march 2 0 2 4", becomes year, month and day in figures, '
+        'A date as people write it, "3 march 2 0 2 4", becomes year, month and day in digits, '
         '"2 0 2 4 - 0 3 - 0 3". The year moves to the front and the month becomes a number. '
-        "There are up to three ways of writing, and one names a weekday that is of no use."
+        "There are up to three formats; one of them has a weekday, which is not needed."
     ),
     look_for=(
-        "The cross attention jumps: to the year at the source's end, then to the month, then to "
-        "the day. Both figures of the month come from one word, and the weekday gets no weight."
+        "Cross-attention jumps to the year at the end of the source, then to the month, then to "
+        "the day. Both digits of the month come from one word, and the weekday gets no weight."
     ),
     symbols=(*_DIGITS, ",", "-", *MONTHS, *WEEKDAYS),
     options={"styles": OptionRange(1, 3, 3), "years": OptionRange(1, 100, 100)},
     training={"steps": 1000, "batch_tokens": 1024},
     strata=_dates,
-    meanings={"styles": "ways of writing", "years": "years from 2000 on"},
+    meanings={"styles": "date formats", "years": "years from 2000 on"},
 )
 
 ADDITION = Task(
@@ -133,12 +134,12 @@ ADDITION = Task(
     title="Add two numbers",
     group="reckoning",
     explanation=(
-        "Two numbers, figure by figure, and their sum. A figure of the sum depends on the column "
+        "Two numbers, digit by digit, and their sum. A digit of the sum depends on the column "
         "above it and on the carry from its right, which may come from far away."
     ),
     look_for=(
-        "Two spots of cross attention a step, one in each number, that move together along the "
-        "columns. With the least figure first the carry has just been worked out, and the task "
+        "Two peaks of cross-attention at each step, one in each number, that move together along "
+        "the columns. With the last digit first, the carry has just been computed, and the task "
         "is learned sooner."
     ),
     symbols=("+", *_DIGITS),
@@ -146,8 +147,8 @@ ADDITION = Task(
     training={"steps": 3000, "batch_tokens": 1024},
     strata=_sums,
     meanings={
-        "digits": "most figures of a number",
-        "least_first": "1: the sum begins with its last figure",
+        "digits": "maximum digits of a number",
+        "least_first": "1: the sum begins with its last digit",
     },
 )
 
@@ -157,18 +158,18 @@ BRACKETS = Task(
     group="reckoning",
     explanation=(
         "The source opens brackets and closes some of them; the target closes the others, the "
-        "one opened last first. What is still open cannot be told from one symbol: each opening "
-        "bracket must be matched with its partner, at any depth."
+        "last opened first. No single symbol shows which brackets are open: each opening bracket "
+        "must be matched with its partner, at any depth."
     ),
     look_for=(
-        "In the encoder, a closing bracket attends to the one that it closes. The cross attention "
-        "walks back over those still open and leaps over every pair."
+        "In the encoder, a closing bracket attends to the one that it closes. Cross-attention "
+        "moves back over the open brackets and skips every closed pair."
     ),
     symbols=tuple(_OPENING + _CLOSING),
     options={"longest": OptionRange(1, 20, 10), "kinds": OptionRange(1, 3, 3)},
     training={"steps": 1500, "batch_tokens": 1024},
     strata=_brackets,
-    meanings={"longest": "most brackets in a source", "kinds": "kinds of brackets"},
+    meanings={"longest": "maximum brackets in a source", "kinds": "kinds of brackets"},
 )
 
 TASKS = (DATES, ADDITION, BRACKETS)

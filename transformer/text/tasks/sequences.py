@@ -12,17 +12,17 @@ from transformer.text.tasks.task import Example, OptionRange, Options, Stratum, 
 
 _LETTERS = tuple(ascii_lowercase)
 _LONGEST = OptionRange(1, 20, 10)
-_MEANINGS = {"longest": "most letters in a sequence", "letters": "different letters"}
+_MEANINGS = {"longest": "maximum letters in a sequence", "letters": "different letters"}
 
 
 def _aligned_example(src: Sequence[str], order: Sequence[int], tgt: Sequence[str]) -> Example:
-    """The example whose target symbol j comes from the source's symbol `order[j]`."""
+    """Return the example in which target symbol j is aligned with source symbol `order[j]`."""
     links = sorted((i, j) for j, i in enumerate(order))
     return Example(" ".join(src), " ".join(tgt), tuple(links))
 
 
 def _letters_of_number(number: int, letters: int, length: int) -> list[str]:
-    """The sequence of `length` letters with this number: its digits to the base `letters`."""
+    """Return the sequence of `length` letters that are the digits of `number` in base `letters`."""
     symbols = []
     for _ in range(length):
         number, digit = divmod(number, letters)
@@ -49,7 +49,7 @@ def _reverse(src: list[str]) -> Example:
 
 
 def _distinct_letters(number: int, length: int) -> list[str]:
-    """The arrangement of `length` different letters with this number, to falling bases."""
+    """Return arrangement `number` of `length` different letters (digits in decreasing bases)."""
     remaining, arrangement = list(_LETTERS), []
     for _ in range(length):
         number, index = divmod(number, len(remaining))
@@ -68,7 +68,8 @@ def _sort(options: Options) -> list[Stratum]:
 
 
 def substitution(key: int) -> dict[str, str]:
-    """The cipher of a key: every letter has another one, none stands for itself (one cycle)."""
+    """Return the cipher of a key: a permutation with a single cycle, so no letter maps to
+    itself."""
     circle = list(_LETTERS)
     random.Random(f"cipher {key}").shuffle(circle)
     return dict(zip(circle, circle[1:] + circle[:1], strict=True))
@@ -87,10 +88,10 @@ COPY = Task(
     title="Copy a sequence",
     group="letters",
     explanation=(
-        "The target is the source. It is the least a decoder must learn: to look at the source "
-        "symbol whose turn it is. Nothing but its place says which one that is."
+        "The target is the source. This is the simplest thing a decoder must learn: attend to the "
+        "next source symbol. Only its position shows which one that is."
     ),
-    look_for="A head of the cross attention becomes a diagonal from the first symbol to the last.",
+    look_for="A cross-attention head becomes a diagonal from the first symbol to the last.",
     symbols=_LETTERS,
     options={"longest": _LONGEST, "letters": OptionRange(2, 26, 10)},
     training={"steps": 500},
@@ -103,12 +104,12 @@ REVERSE = Task(
     title="Reverse a sequence",
     group="letters",
     explanation=(
-        "The target is the source read from its end. The decoder must find the last symbol first, "
-        "wherever it stands, and then walk back one symbol a step."
+        "The target is the source in reverse. The decoder must first find the last symbol, "
+        "wherever it is, and then move back one symbol at each step."
     ),
     look_for=(
-        "A head of the cross attention becomes the other diagonal, from the source's end to its "
-        "beginning; until it is there, outputs are right at one end and wrong at the other."
+        "A cross-attention head becomes the other diagonal, from the end of the source to its "
+        "beginning; until then, outputs are right at one end and wrong at the other."
     ),
     symbols=_LETTERS,
     options={"longest": _LONGEST, "letters": OptionRange(2, 26, 10)},
@@ -122,12 +123,12 @@ SORT = Task(
     title="Sort letters",
     group="letters",
     explanation=(
-        "The target is the source's letters in the order of the alphabet; no letter stands twice. "
-        "Where a letter stands says nothing: what counts is which letters are there."
+        "The target has the letters of the source in alphabetical order; no letter occurs twice. "
+        "The position of a letter does not matter, only which letters there are."
     ),
     look_for=(
-        "No diagonal: the cross attention goes to the next letter of the alphabet, wherever it "
-        "stands. In the first steps of training the letters are right and their order is not."
+        "No diagonal: cross-attention goes to the next letter of the alphabet, wherever it is. "
+        "In the first steps of training the letters are right but their order is not."
     ),
     symbols=_LETTERS,
     options={"longest": OptionRange(1, 20, 8)},
@@ -141,12 +142,12 @@ CIPHER = Task(
     title="A secret alphabet",
     group="letters",
     explanation=(
-        "Every letter is replaced by another, always by the same one; the key chooses the "
-        "alphabet. It is word-for-word translation at its plainest: which letter, and whose turn."
+        "Every letter is always replaced by the same other letter; the key selects the alphabet. "
+        "It is the simplest word-for-word translation."
     ),
     look_for=(
-        "The cross attention is the diagonal of copying; what is new is learned elsewhere, in the "
-        "feed-forward networks and the matrices of values and outputs."
+        "Cross-attention is a diagonal, as for copying; the substitution is learned elsewhere, in "
+        "the feed-forward networks and the value and output matrices."
     ),
     symbols=_LETTERS,
     options={

@@ -1,8 +1,8 @@
-"""What a task is: sentences made from numbers, so that none is ever drawn twice.
+"""The class `Task`: numbered examples, so that none is drawn twice.
 
-Each task lays all of its examples out in strata (a length, a kind of sentence) and numbers them
-within one. Drawing is then drawing numbers without putting them back: examples are distinct, the
-same for the same seed, and training and validation share none.
+Each task divides its examples into strata (a length, a kind of sentence) and numbers them within
+each. Numbers are sampled without replacement: examples are distinct, the same for the same seed,
+and training and validation share none.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ Options = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Example:
-    """A source and its target, symbols between blanks.
+    """A source and its target, symbols separated by spaces.
 
-    `alignment`: every (source, target) pair of positions that belong together, counted from 0, in
-    order; None where a target's symbol depends on more than what it could be linked to.
-    `dependencies`: of the source, a relation with the positions of its governor and its dependent.
+    Attributes:
+        alignment: sorted (source, target) position pairs, from 0; None if a target symbol depends
+            on more than the symbols it could be aligned with.
+        dependencies: of the source: a relation and the positions of its head and its dependent.
     """
 
     src: str
@@ -32,10 +33,10 @@ class Example:
 
 
 class Stratum(NamedTuple):
-    """A kind of example: how many there are, its share of a draw, and the one with a number.
+    """A group of numbered examples: its size, its weight, and a function from number to example.
 
-    `draw` gives a number of chance where some are to be met more often than others; every number
-    must have a chance. Without it all are alike.
+    `draw` returns a random number if some examples are to be more frequent than others; every
+    number must be possible. Without it, the distribution is uniform.
     """
 
     size: int
@@ -45,7 +46,7 @@ class Stratum(NamedTuple):
 
 
 class OptionRange(NamedTuple):
-    """The values an option may take, both ends included, and the one it has if nothing is said."""
+    """The range of an option, both ends included, and its default."""
 
     minimum: int
     maximum: int
@@ -53,18 +54,18 @@ class OptionRange(NamedTuple):
 
 
 GROUPS = ("letters", "reckoning", "language")
-"""What tasks are about, in the order in which pages show them."""
+"""Groups of tasks, in the order in which pages show them."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A small problem of our own with its explanation, its symbols and all of its examples.
+    """A small generated problem with its explanation, its symbols and all of its examples.
 
     Attributes:
         group: one of `GROUPS`.
-        training: settings of a run in which a tiny model learns it, where they are not those of
+        training: settings with which a tiny model learns the task, where they differ from those of
             `training.recipe`.
-        meanings: what each option sets, for people.
+        meanings: a short description of each option for the user.
     """
 
     name: str
@@ -79,7 +80,8 @@ class Task:
     meanings: Mapping[str, str] = field(default_factory=dict)
 
     def settings(self, **options: int) -> dict[str, int]:
-        """All options with their values. Raises ValueError for one that is unknown or too far."""
+        """Return all options with their values. Raises ValueError if one is unknown or out of
+        range."""
         for name, value in options.items():
             if name not in self.options:
                 valid_names = ", ".join(self.options) or "none"
@@ -94,20 +96,20 @@ class Task:
         return {name: choice.default for name, choice in self.options.items()} | options
 
     def count(self, **options: int) -> int:
-        """How many different sources there are with these options."""
+        """Return the number of different sources with these options."""
         return sum(stratum.size for stratum in self.strata(self.settings(**options)))
 
     def pairs(self, n: int, seed: int, **options: int) -> list[Example]:
-        """`n` examples with different sources in an order of chance, the same for the same `seed`.
+        """Return `n` examples with different sources in random order, determined by `seed`.
 
-        Every stratum gives its share, or all it has if that is less. Raises ValueError if there are
-        fewer than `n` examples, and for options as `settings` does.
+        Every stratum gives its share, or all of its examples if it has fewer. Raises ValueError if
+        there are fewer than `n` examples, and for options as `settings` does.
         """
         strata = self.strata(self.settings(**options))
         available = sum(stratum.size for stratum in strata)
         if not 0 <= n <= available:
             raise ValueError(
-                f"{n} examples of {self.name} are wanted; with these options it has {available}."
+                f"{n} examples of {self.name} are requested; with these options it has {available}."
             )
         rng = random.Random(f"{self.name} {seed}")
         drawn: list[Example] = []
@@ -120,19 +122,19 @@ class Task:
 def split(
     task: Task, n_train: int, n_valid: int, seed: int, **options: int
 ) -> tuple[list[Example], list[Example]]:
-    """Examples to learn from and examples to be judged by: no source is in both, or twice in one.
-    Raises ValueError as `Task.pairs` does for both numbers together, and for a negative one."""
+    """Return training and validation examples; all sources are different. Raises ValueError as
+    `Task.pairs` does for the sum of both numbers, and for a negative number."""
     if min(n_train, n_valid) < 0:
-        raise ValueError(f"{n_train} and {n_valid} examples are wanted; neither may be below 0.")
+        raise ValueError(f"{n_train} and {n_valid} examples are requested; neither may be below 0.")
     drawn = task.pairs(n_train + n_valid, seed, **options)
     return drawn[:n_train], drawn[n_train:]
 
 
 def _allocate(strata: list[Stratum], n: int, rng: random.Random) -> list[int]:
-    """How many of `n` each stratum gives: by weight, but none more than it has."""
+    """Return how many of `n` examples each stratum gives: by weight, at most its size."""
     shares = [0.0] * len(strata)
     unfilled, remaining = [i for i, stratum in enumerate(strata) if stratum.size], float(n)
-    while unfilled:  # those too small for their share give all, and the others share the rest
+    while unfilled:  # strata smaller than their share give all, and the others share the rest
         unit = remaining / sum(strata[i].weight for i in unfilled)
         full = [i for i in unfilled if strata[i].size <= strata[i].weight * unit]
         for i in full or unfilled:
@@ -140,7 +142,7 @@ def _allocate(strata: list[Stratum], n: int, rng: random.Random) -> list[int]:
         remaining -= sum(shares[i] for i in full)
         unfilled = [i for i in unfilled if i not in set(full)] if full else []
     counts = [int(share) for share in shares]
-    # What rounding down has left over goes to strata of chance, the larger fractions first.
+    # The remainder of rounding down goes to random strata, larger fractions more likely first.
     order = sorted(
         range(len(strata)), key=lambda i: (shares[i] - counts[i]) * rng.random(), reverse=True
     )
@@ -154,7 +156,7 @@ def _allocate(strata: list[Stratum], n: int, rng: random.Random) -> list[int]:
 
 
 def _draw_distinct(rng: random.Random, stratum: Stratum, share: int) -> list[int]:
-    """`share` different numbers below the stratum's size, however large that is."""
+    """Return `share` different numbers below the stratum's size, without listing all of them."""
     size, draw = stratum.size, stratum.draw
     if size < 8 * share:
         return rng.sample(range(size), share)
