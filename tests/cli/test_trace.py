@@ -75,7 +75,7 @@ def test_refusals_are_one_sentence_and_leave_nothing(
 
 
 def test_what_is_there_is_left_alone(shell: Shell, checkpoint: Path, sentences: Path) -> None:
-    refused(shell("trace", sentences, sentences, "--checkpoint", checkpoint), "already exists")
+    refused(shell("trace", sentences, sentences, "--checkpoint", checkpoint), "exists already")
     assert sentences.read_text().split("\n")[:2] == LINES
 
 
