@@ -184,9 +184,8 @@ def test_the_forced_translation_is_compared_with_the_original(
             "hu-differing" in (element.get_attribute("class") or "") for element in before
         )
     words = (decoded_sentence.plain.predicted_tokens, decoded_sentence.altered.predicted_tokens)
-    for i in range(
-        2
-    ):  # tokens that one translation has more often than the other are marked as often
+    # Tokens that one translation has more often than the other are marked as often.
+    for i in range(2):
         marked = outputs.nth(i).locator(".hu-differing").all_inner_texts()
         for token in set(words[i]):
             assert marked.count(token) >= words[i].count(token) - words[1 - i].count(token)

@@ -21,9 +21,8 @@ pytestmark = pytest.mark.browser
 LAYERS, HEADS = 3, 4
 SRC = [*HOSTILE, "▁it", "</s>"]
 TGT = ["<s>", "▁le", "<i>x</i>", "s", "▁la", "▁la"]
-BACK = np.eye(
-    len(SRC), k=-1, dtype=np.float32
-)  # attends one position back; the first token to itself
+# Attends one position back; the first token to itself.
+BACK = np.eye(len(SRC), k=-1, dtype=np.float32)
 BACK[0, 0] = 1
 ENCODER = np.random.default_rng(5).dirichlet(np.full(len(SRC), 0.4), (LAYERS, HEADS, len(SRC)))
 ENCODER[1, 2] = BACK

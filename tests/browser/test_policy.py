@@ -28,9 +28,8 @@ def test_no_page_violates_the_policy(app: str, new_page: NewPage) -> None:
         page.goto(f"{app}/{path(file)}")
         page.get_by_role("heading", level=1).wait_for()
         settled(page)
-        expect(page.get_by_test_id("stSkeleton")).to_have_count(
-            0
-        )  # requests after the page has loaded
+        # Requests after the page has loaded.
+        expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
         assert page.evaluate("broken") == [], file
 
 

@@ -166,7 +166,7 @@ def test_a_digit_selects_a_view_and_keeps_the_focus(page: Page, tmp_path: Path) 
     expect(page.locator(".hu-tabs [aria-selected=true]")).to_be_focused()
 
 
-def test_keys_are_ignored_in_text_fields_and_with_modifiers(page: Page, tmp_path: Path) -> None:
+def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path: Path) -> None:
     opened(page, tmp_path, TRACE, layer=1, head=1)
     title = page.locator(".hu-title")
     page.get_by_role("combobox", name="Colour").focus()

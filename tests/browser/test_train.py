@@ -42,9 +42,8 @@ def begin(page: Page, app: str, steps: int) -> str:
     page.get_by_role("spinbutton", name="Steps").press("Enter")
     expect(page.get_by_role("button", name="Reset to 600")).to_be_visible()
     expect(page.get_by_text(re.compile(f"{steps:,} steps · about"))).to_be_visible()
-    settled(
-        page
-    )  # the estimate's last rerun of the form would otherwise be drawn into the next page
+    # The estimate's last rerun of the form would otherwise be drawn into the next page.
+    settled(page)
     button(page, "Train").click()
     page.wait_for_url(re.compile(r"run=reverse"))
     return page.url.split("run=")[1].split("&")[0]
@@ -206,6 +205,5 @@ def test_a_run_survives_a_server_restart_and_keeps_its_owner(
         expect(badge(stranger, "cancelled")).to_be_visible()
         assert RunFolder(runs / name).state()["step"] >= saved
         for visitor_page in (page, stranger):
-            visitor_page.goto(
-                "about:blank"
-            )  # before the server stops, which a page would report as an error
+            # Before the server stops, which a page would report as an error.
+            visitor_page.goto("about:blank")

@@ -38,7 +38,7 @@ def test_a_slider_changes_the_table_and_the_address_restores_it(
     assert sheet(second_page, "Table 1 at n = 96, d = 48") == rows
 
 
-def test_sections_are_in_the_browsers_history(app: str, page: Page) -> None:
+def test_a_section_is_stored_in_the_address(app: str, page: Page) -> None:
     page.goto(f"{app}/why?n=24")
     page.get_by_role("radio", name="Paths").click()
     rows = sheet(page, "n = 24, k = 3")

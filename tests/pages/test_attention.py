@@ -28,13 +28,14 @@ def test_the_explorer_opens_the_view_of_the_address(visit: Visit, kind: str) -> 
         "pages/attention.py", kind=kind, head="1", layer="0", view="heatmap", units="pieces"
     )
     header = component_data(app)[0]
+    # The form of old links.
     fields = {
         "kind": kind,
         "head": 1,
         "layer": 0,
         "view": "heatmap",
         "exact": 1,
-    }  # the form of old links
+    }
     assert header["start"] == {**DEFAULTS, **fields}
     side = header["sides"][0]
     assert set(side["depths"].values()) == {2}
@@ -89,9 +90,8 @@ def test_compare_opens_with_a_default_second_sentence(visit: Visit) -> None:
 def test_decoding_gets_the_layers_of_each_kinds_strongest_head(
     visit: Visit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0
-    )  # one part per layer
+    # One part per layer.
+    monkeypatch.setattr("transformer.figures.explorer_sides.MAX_WEIGHTS_AT_ONCE", 0)
     app = visit("pages/attention.py", text="The dog sleeps.", view="decoding", layer="0", head="0")
     side = component_data(app)[0]["sides"][0]
     parts = unpack(browser_views(app)[0].proto.bytes)[1]

@@ -51,9 +51,8 @@ def progress_texts(app: AppTest) -> str:
 @pytest.mark.usefixtures("token")
 def test_a_teacher_opens_a_class_and_a_student_joins(visit: Visit) -> None:
     teacher = opened(visit)
-    assert [warning[:17] for warning in messages(teacher)] == [
-        "Only this machine"
-    ]  # about the address
+    # About the address.
+    assert [warning[:17] for warning in messages(teacher)] == ["Only this machine"]
     classroom = only_class()
     assert classroom.code[:3] in text(teacher)
     assert "No students yet" in [header.value for header in teacher.header]
@@ -169,9 +168,8 @@ def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
     rerun(student).toggle[0].set_value(True)
     rerun(student)
     assert view(student).exact == 1
-    assert (
-        sign(student)["text"] == "Following Ms Curie"
-    )  # this does not count as opening another page
+    # This does not count as opening another page.
+    assert sign(student)["text"] == "Following Ms Curie"
     teacher.text_input[0].set_value("She has never seen the sea.")
     rerun(teacher)
     rerun(student)
@@ -213,10 +211,11 @@ def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) ->
     teacher = opened(visit, "pages/attention.py")
     classroom, me = only_class(), teacher.session_state["visitor"]
     student = joined(visit, classroom, "Ann")
+    # No socket of theirs is open here.
     assert message(classroom, me) == {
         "following": 0,
         "members": 1,
-    }  # no socket of theirs is open here
+    }
     sent = json.dumps(message(classroom, student.session_state["visitor"]))
     assert len(sent) < 300
     assert "Ann" not in sent
@@ -303,9 +302,8 @@ def test_the_qr_code_has_the_size_of_its_version() -> None:
     assert (image.width, rest, (side - 8 - 17) % 4) == (image.height, 0, 0)
     grey = image.convert("L")
     assert {grey.getpixel((at, at)) for at in range(4 * membership.QR_MODULE_PIXELS)} == {255}
-    assert (
-        grey.getpixel((4 * membership.QR_MODULE_PIXELS, 4 * membership.QR_MODULE_PIXELS)) == 0
-    )  # the corner of a finder pattern
+    # The corner of a finder pattern.
+    assert grey.getpixel((4 * membership.QR_MODULE_PIXELS, 4 * membership.QR_MODULE_PIXELS)) == 0
 
 
 def test_the_teacher_token_is_generated_once_and_printed(

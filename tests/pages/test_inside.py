@@ -48,9 +48,8 @@ def test_the_walkthrough_starts_at_the_embedding(visit: Visit) -> None:
         assert not app.exception
         assert view(app).box == STOPS[number]
         assert f"Box {number + 1} of {len(STOPS)}" in [caption.value for caption in app.caption]
-    assert (
-        sent(app)[0][0]["opened"] == "encoder.self_attn"
-    )  # a step of the attention block, whose box is marked
+    # A step of the attention block, whose box is marked.
+    assert sent(app)[0][0]["opened"] == "encoder.self_attn"
     assert sent(app)[1][0]["opened"] == "query"
     press(app, "← Previous")
     assert view(app).box == STOPS[2]

@@ -72,9 +72,8 @@ def _needed_layers(explorer_state: State, cached_trace: CachedTrace) -> list[int
         cached_trace.side.doc["clearest"].values() if explorer_state["view"] == "decoding" else ()
     )
     clearest = [layer for layer, _ in strongest]
-    on = [
-        head for head in str(explorer_state["heads"]).split(",") if "." in head
-    ]  # not "" and not "none"
+    # Not "" and not "none".
+    on = [head for head in str(explorer_state["heads"]).split(",") if "." in head]
     return [int(explorer_state["layer"]), *clearest, *(int(head.split(".")[0]) for head in on)]
 
 

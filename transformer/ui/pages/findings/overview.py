@@ -152,9 +152,8 @@ def _watch(computations: Mapping[str, Computation], done: list[str], live: bool)
     if finished != done or live != any(status.live for status in statuses.values()):
         state.rerun_page()
     for name, status in statuses.items():
-        if (
-            status.status == "running" and name != state.page_view().finding
-        ):  # its card shows the progress
+        # Its card shows the progress.
+        if status.status == "running" and name != state.page_view().finding:
             st.caption(frame.plain(FINDINGS[name].claim))
             progress(status)
 

@@ -240,9 +240,8 @@ def _add_patch(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -
         f"patched(trace, donor, {patch.site!r}, {list(patch.positions)}, "
         f"donor_positions={list(patch.donor_positions)})",
     )
-    own_translation = (
-        view.method == "forced" and view.other
-    )  # a forced translation belongs to its own sentence
+    # A forced translation belongs to its own sentence.
+    own_translation = view.method == "forced" and view.other
     plan.program.append(
         f"donor = translator.trace({other!r}{'' if own_translation else options_code(view)})"
     )
@@ -277,9 +276,8 @@ def cached_comparison(model: Model, cached_trace: CachedTrace, view: Lab, plan: 
     key = ("altered", model.hash, view.text, *sorted(options.items()), *changes)
 
     def make() -> CachedComparison:
-        search_options = (
-            {} if "target" in options else options
-        )  # no search for a forced translation
+        # No search for a forced translation.
+        search_options = {} if "target" in options else options
         return CachedComparison(
             compare(
                 model.translator,

@@ -154,9 +154,8 @@ def distance(model: Model) -> None:
     for number, start in enumerate(START_POSITIONS):
         products = rows[start : start + MAX_DISTANCE + 1] @ rows[start]
         max_error = max(max_error, float(np.abs(products - closed_form).max()))
-        shown = slice(
-            number * 2, None, 2 * len(START_POSITIONS)
-        )  # interleaved, so that no mark hides another
+        # Interleaved, so that no mark hides another.
+        shown = slice(number * 2, None, 2 * len(START_POSITIONS))
         curves.append(Curve(f"measured from p = {start}", k[shown], products[shown], points=True))
     chart(
         lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
