@@ -262,9 +262,9 @@ def _figures(values: Mapping[str, Any]) -> str:
     unit = values["unit"] if values["unit"].startswith("%") else f" {values['unit']}"
     needs = "<" if values["needs"] == "below" else ">"
     return (
-        f"**{text(values['value'])}{frame.plain(unit)}** "
-        f"({text(values['low'])} to {text(values['high'])}); the claim needs "
-        f"{frame.plain(needs)} {text(values['floor'])}. {frame.plain(_capital(values['effect']))}."
+        f"**{text(values['value'])}{frame.plain(unit)}** ({text(values['low'])} to "
+        f"{text(values['high'])}); the claim needs {frame.plain(needs)} {text(values['floor'])}. "
+        f"{frame.plain(_capital(values['effect']))}."
     )
 
 

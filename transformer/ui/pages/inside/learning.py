@@ -76,8 +76,8 @@ def _rate() -> None:
     base = _schedule(*BASE_MODEL).peak[1]
     st.caption(
         f"Section 5.3, equation 3. The paper’s base model, d_model {BASE_MODEL[0]} and "
-        f"{BASE_MODEL[1]:,} steps "
-        f"of warm-up, has a peak of {base:.2e}. You can set the peak on the Train page."
+        f"{BASE_MODEL[1]:,} steps of warm-up, has a peak of {base:.2e}. You can set the peak on "
+        "the Train page."
     )
     frame.page_link("pages/train.py", "Does warm-up help? Compare training runs →", run="", race="")
 
@@ -118,10 +118,9 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         "Section 5.4: dropout is applied to the output of each sublayer, before the residual is "
         "added, and to the sums of embedding and position, with P_drop = 0.1 in the base model. "
         f"Shown: encoder, {exact.layer(layer)}, the first "
-        f"{min(SHOWN_DIMENSIONS, len(result.sublayer_output))} of "
-        f"{len(result.sublayer_output)} dimensions; dropped ones are empty. P_drop is rounded to a "
-        "multiple of "
-        "1/256. A trained model uses no dropout."
+        f"{min(SHOWN_DIMENSIONS, len(result.sublayer_output))} of {len(result.sublayer_output)} "
+        "dimensions; dropped ones are empty. P_drop is rounded to a multiple of 1/256. A trained "
+        "model uses no dropout."
     )
 
 

@@ -88,9 +88,8 @@ def _leaderboard(model: Model, leaderboard: Mapping[str, Any], texts: Corpus) ->
             else ". "
         )
         + f"IBM model 1, alone and with a diagonal prior, trained on {leaderboard['taught']:,} "
-        "pairs "
-        "without their links. "
-        f"The best head is read {SCORE_LABELS[best['by']]}, {ROW_LABELS[best['to']]}."
+        f"pairs without their links. The best head is read {SCORE_LABELS[best['by']]}, "
+        f"{ROW_LABELS[best['to']]}."
     )
     if texts.target == "fr" and view.corpus != "linked" and not model.about.kind:
         st.caption(
@@ -198,14 +197,13 @@ def _published_gold(model: Model) -> None:
         )
         agreement = 1 - gold.head[f"{aligner.by}-{aligner.to}"]
         st.caption(
-            f"**On hand-made links** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, "
-            f"not included in the app) the best head is {name}, read {SCORE_LABELS[aligner.by]}, "
+            f"**On hand-made links** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, not "
+            f"included in the app) the best head is {name}, read {SCORE_LABELS[aligner.by]}, "
             f"{ROW_LABELS[aligner.to]}: {100 * agreement:.1f} % agreement (95 %: "
-            f"{100 * (1 - gold.high):.1f} to "
-            f"{100 * (1 - gold.low):.1f}). For comparison: {baselines}. Our own sentences are "
-            "short and "
-            "similar, so heads score better on them. Other published aligners, on another corpus "
-            "(Hansards): fast_align 89.5 %, awesome-align 95.9 %."
+            f"{100 * (1 - gold.high):.1f} to {100 * (1 - gold.low):.1f}). For comparison: "
+            f"{baselines}. Our own sentences are short and similar, so heads score better on "
+            "them. Other published aligners, on another corpus (Hansards): fast_align 89.5 %, "
+            "awesome-align 95.9 %."
         )
 
 

@@ -245,11 +245,10 @@ def _corpus_agreement(leaderboard: Mapping[str, Any]) -> None:
     better = max(agreement, key=agreement.__getitem__)
     descriptions = {"output": "the word it is about to write", "input": "the word it has just read"}
     st.markdown(
-        f"Over the corpus this head agrees with the gold links in **{agreement['output']:.1f} %** "
-        f"at the predicting position and **{agreement['input']:.1f} %** at the reading position: "
-        f"it aligns {descriptions[better]}. Chen et al. (2020, section 3) found that low layers "
-        "align the "
-        "input word better and higher layers the output word."
+        f"Over the corpus this head agrees with the gold links in **{agreement['output']:.1f} "
+        f"%** at the predicting position and **{agreement['input']:.1f} %** at the reading "
+        f"position: it aligns {descriptions[better]}. Chen et al. (2020, section 3) found that "
+        "low layers align the input word better and higher layers the output word."
     )
 
 

@@ -96,8 +96,8 @@ def direct_attribution(model: Model, trace: Trace, step: int, against: int | Non
     parts = ", ".join(f"{label} {_signed(sums[part])}" for part, label in PART_LABELS.items())
     st.markdown(
         f"The logit of “**{token}**” is {_signed(attribution.value)} above {reference}. It is "
-        "the sum of "
-        f"everything written to the decoder's residual stream at this position: {parts}. By head:"
+        "the sum of everything written to the decoder's residual stream at this position: "
+        f"{parts}. By head:"
     )
     charts.head_heatmaps(
         {kind: attribution.heads(kind) for kind in ("cross", "decoder")},
@@ -142,8 +142,7 @@ def _reliability(attribution: DirectLogits) -> str:
     return (
         "**How reliable is this?** Each head was also ablated at this position: the measured "
         f"change agrees **{strength}** with the direct contributions (correlation "
-        f"{_signed(agreement)} "
-        "over all heads). They differ where later layers react to the head."
+        f"{_signed(agreement)} over all heads). They differ where later layers react to the head."
     )
 
 
@@ -227,8 +226,7 @@ def _introduction(trace: Trace, step: int, contrast_token: str) -> None:
     if not contrast_token:
         st.markdown(
             f"To predict “**{token}**”, {inputs} Four methods attribute the decoder's vector at "
-            "this "
-            "position, two the log-probability of the token:"
+            "this position, two the log-probability of the token:"
         )
         return
     st.markdown(
@@ -281,9 +279,8 @@ def _completeness(trace: Trace, step: int, contrast_token: str, sums: dict[str, 
     )
     st.markdown(
         f"From the baseline to this sentence, {quantity} changes from {low} to {high} nats. "
-        "Integrated "
-        f"gradients distribute this change of {total} up to an error of {abs(sums['gap']):.2f}, "
-        f"with {sums['steps']:.0f} steps."
+        f"Integrated gradients distribute this change of {total} up to an error of "
+        f"{abs(sums['gap']):.2f}, with {sums['steps']:.0f} steps."
     )
 
 

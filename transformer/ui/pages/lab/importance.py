@@ -144,9 +144,8 @@ def _by_ablation(model: Model, corpus: Corpus, table: pd.DataFrame) -> None:
     better = int((ablations["loss_high"] < 0).sum())
     summary = (
         f"Ablating **{worse}** of {len(ablations)} heads significantly increases the loss, "
-        "ablating "
-        f"**{better}** significantly decreases it. For the other {len(ablations) - worse - better} "
-        f"these {len(sample)} sentences are not enough to tell."
+        f"ablating **{better}** significantly decreases it. For the other "
+        f"{len(ablations) - worse - better} these {len(sample)} sentences are not enough to tell."
     )
     if not any(map(math.isnan, ranks.values())):
         correlations = " and ".join(f"**{rank:.2f}** by {gate}s" for gate, rank in ranks.items())

@@ -218,8 +218,7 @@ def curves(model: Model, corpus: Corpus) -> None:
         "pruning-kinds",
         button="Draw the curves",
         about=f"Measures the loss over {len(sample)} sentences as the heads of one kind are "
-        "pruned. "
-        "For the checkpoint en-fr this takes about 80 seconds on one core.",
+        "pruned. For the checkpoint en-fr this takes about 80 seconds on one core.",
     )
     if report is None:
         return

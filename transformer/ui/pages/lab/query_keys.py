@@ -118,11 +118,10 @@ def _draw(model: Model, result: dict[str, Any], n_corpus: int) -> None:
     n = len(result["sentences"])
     st.caption(
         f"{len(map_points):,} points of {n} of {n_corpus} sentences (at most {MAX_POINTS:,} "
-        "points). All "
-        "keys are shifted by one vector so that both clouds have the same centre, and queries and "
-        "keys are scaled by c and 1/c so that both have the same spread. Neither changes "
-        "any attention weight (after Yeh et al. 2023). The plane shows the two directions of "
-        "greatest variance (PCA)."
+        "points). All keys are shifted by one vector so that both clouds have the same centre, "
+        "and queries and keys are scaled by c and 1/c so that both have the same spread. Neither "
+        "changes any attention weight (after Yeh et al. 2023). The plane shows the two "
+        "directions of greatest variance (PCA)."
     )
     tables.csv(
         "All points (.csv)",

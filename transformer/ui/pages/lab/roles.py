@@ -83,8 +83,7 @@ def _summary(report: Mapping[str, Any]) -> None:
     if roles:
         st.markdown(
             f"**{n - without_role} of {n} heads have a role here:** {'; '.join(roles)}. The "
-            f"other {without_role} "
-            "meet no rule; the grid compares them by each measure."
+            f"other {without_role} meet no rule; the grid compares them by each measure."
         )
     else:
         st.markdown(

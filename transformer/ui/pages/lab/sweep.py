@@ -174,10 +174,9 @@ def _predictions(sweep: PatchingSweep) -> None:
     numbers = [f"{item:+.2f}".replace("-", "−") for item in (sweep.clean, sweep.corrupted)]
     st.markdown(
         f"{opening} the clean sentence gives **{clean}** and the corrupted one **{corrupted}**. "
-        "The "
-        f"logit of “{clean}” minus that of “{corrupted}” is {numbers[0]} for the clean sentence "
-        f"and {numbers[1]} for the corrupted one. The figures show which share of this difference "
-        "each patch restores."
+        f"The logit of “{clean}” minus that of “{corrupted}” is {numbers[0]} for the clean "
+        f"sentence and {numbers[1]} for the corrupted one. The figures show which share of this "
+        "difference each patch restores."
     )
 
 

@@ -44,9 +44,8 @@ def sizes(model: Model) -> None:
         f"multiplied by √d_model = {sqrt_d_model:.1f}" if config.scale_embedding else "not scaled"
     )
     st.markdown(
-        f"The input of the first layer is a **sum**: the embedding of the token, {scaling}, "
-        "plus the "
-        "vector of the position (sections 3.4 and 3.5). Which of the two is longer?"
+        f"The input of the first layer is a **sum**: the embedding of the token, {scaling}, plus "
+        "the vector of the position (sections 3.4 and 3.5). Which of the two is longer?"
     )
     embedding = "embedding · √d_model" if config.scale_embedding else "embedding"
     titles = {"source": model.about.source, "target": model.about.target}
@@ -75,8 +74,7 @@ def sizes(model: Model) -> None:
             )
             st.caption(
                 f"Mean length: embedding {embedding_mean:.2f}, position {position_mean:.2f}. "
-                f"{alternative[0]} "
-                f"√d_model the embedding would have length {alternative[1]:.2f}."
+                f"{alternative[0]} √d_model the embedding would have length {alternative[1]:.2f}."
             )
             tables.show(
                 "Length of each vector; the cosine is that between embedding and position",

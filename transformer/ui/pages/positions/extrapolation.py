@@ -144,13 +144,11 @@ def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> N
         if first_failure := next((accuracy for accuracy in row if accuracy.share is None), None):
             st.markdown(
                 f"**{frame.plain(name)}** cannot read {first_failure.length} symbols: its table "
-                "has no "
-                f"vector for these positions (“{frame.plain(first_failure.why)}”)."
+                f"has no vector for these positions (“{frame.plain(first_failure.why)}”)."
             )
     st.caption(
         f"{SEQUENCES_PER_LENGTH} sequences per length, decoded greedily. Training uses each "
-        "sequence once, and "
-        "there are few short sequences, so they are rare in training."
+        "sequence once, and there are few short sequences, so they are rare in training."
     )
     columns = [
         ["no vector" if accuracy.share is None else f"{accuracy.share:.0%}" for accuracy in row]
@@ -230,10 +228,9 @@ def _later_positions_chart(result: dict[str, Any]) -> None:
     last = max(moved_losses)
     st.markdown(
         f"Loss per token: **{-moved_losses[0]:.2f}** nats in the original position, "
-        f"**{-moved_losses[last]:.2f}** "
-        f"moved by {last} positions. Joined to {joined_losses[-1][0]} tokens: "
-        f"**{-joined_losses[-1][1]:.2f}**; the "
-        f"same sentences separately: {-joined_losses[-1][2]:.2f}."
+        f"**{-moved_losses[last]:.2f}** moved by {last} positions. Joined to "
+        f"{joined_losses[-1][0]} tokens: **{-joined_losses[-1][1]:.2f}**; the same sentences "
+        f"separately: {-joined_losses[-1][2]:.2f}."
     )
     st.caption(
         "A model that used only distances would give a horizontal line for moved sentences. Joined "

@@ -164,9 +164,8 @@ def distance(model: Model) -> None:
     st.caption(
         f"At distance 0 it is d_model/2 = {width // 2}. The closed form and "
         f"{len(START_POSITIONS)}·{MAX_DISTANCE + 1} measured products differ by {max_error:.1e} "
-        "at most. The curve "
-        "falls with the distance, though not monotonically, and is symmetric: only W^Q and W^K can "
-        "distinguish earlier from later positions."
+        "at most. The curve falls with the distance, though not monotonically, and is symmetric: "
+        "only W^Q and W^K can distinguish earlier from later positions."
     )
 
 

@@ -100,9 +100,8 @@ def _tables(values: np.ndarray, n_trained: int) -> None:
     if n_trained < rows:
         st.caption(
             f"Training used the first {n_trained} positions. The rows below them are still the "
-            "random "
-            "initial values. Beyond the last row there is no vector, while a sinusoid can be "
-            "computed for any position."
+            "random initial values. Beyond the last row there is no vector, while a sinusoid can "
+            "be computed for any position."
         )
 
 

@@ -91,11 +91,10 @@ def _comparison(view: Why) -> None:
     crossing_length = crossing("self-attention", "convolutional", view.d, view.k, view.r)
     st.markdown(
         f"**n = {view.n:,} {relation} d = {view.d:,}: {text}.** They meet at n = d, and "
-        "self-attention "
-        f"meets the convolution at n = k·d = {crossing_length:,.0f}. Lowest cost here: "
-        f"**{NAMES[str(costs.idxmin())].lower()}**. Sentences are mostly shorter than d, which is "
-        "the paper's first argument. Another is path length: attention connects all positions with "
-        "a constant number of operations (see *Paths*)."
+        f"self-attention meets the convolution at n = k·d = {crossing_length:,.0f}. Lowest cost "
+        f"here: **{NAMES[str(costs.idxmin())].lower()}**. Sentences are mostly shorter than d, "
+        "which is the paper's first argument. Another is path length: attention connects all "
+        "positions with a constant number of operations (see *Paths*)."
     )
 
 
