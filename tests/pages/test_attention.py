@@ -121,7 +121,7 @@ def test_another_model_reads_the_same_sentence(
     assert first["source"] == second["source"]
     app = visit("pages/attention.py", tmp_path, other_model="third")
     assert messages(app) == [
-        "The comparison failed: There is no checkpoint 'third'; this app has first, second."
+        "The comparison failed: There is no checkpoint 'third'; available: first, second."
     ]
     assert len(component_data(app)[0]["sides"]) == 1
 

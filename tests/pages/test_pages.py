@@ -88,7 +88,7 @@ def test_a_link_to_a_deleted_model_is_reported(
     for name in ("first", "second"):
         shutil.copytree(checkpoints / "tiny", tmp_path / name)
     app = visit("pages/translate.py", tmp_path, model="third")
-    assert messages(app) == ["There is no checkpoint 'third'; this app has first, second."]
+    assert messages(app) == ["There is no checkpoint 'third'; available: first, second."]
     assert not messages(app.run())
 
 
@@ -163,7 +163,7 @@ def test_an_invalid_link_is_reported_and_the_rest_shown(visit: Visit) -> None:
 
 def test_an_unknown_model_is_reported_with_the_available_ones(visit: Visit) -> None:
     app = visit("pages/attention.py", model="![x](http://there)")
-    assert "There is no checkpoint '![x](http://there)'; this app has tiny." in messages(app)[0]
+    assert "There is no checkpoint '![x](http://there)'; available: tiny." in messages(app)[0]
     assert "![x](" not in app.warning[0].value
     assert component_data(app)
 

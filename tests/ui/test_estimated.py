@@ -65,6 +65,6 @@ def test_nobody_waits_for_it_and_it_is_known_from_then_on() -> None:
 def test_a_step_that_is_too_large_is_refused_and_the_next_one_measured() -> None:
     large = small(d_model=256, n_layers=12, d_ff=1024, batch_tokens=16_384, score="additive")
     found = known(large)
-    assert found.startswith("its time cannot be told: ")
+    assert found.startswith("its time cannot be estimated: ")
     assert found.endswith("; take a smaller model, or a smaller batch")
     assert isinstance(known(small()), Estimate)

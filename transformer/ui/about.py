@@ -1,4 +1,4 @@
-"""What a model reads and writes, in words for the pages: its languages, or its task."""
+"""Descriptions of models for the pages: the languages or the task of a checkpoint."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ PARALLEL_EXAMPLES = {
         "Wer hat dir diesen roten Regenschirm gegeben?",
     ),
 }
-"""The examples, one after the other, in the languages that we have them in."""
+"""The same example sentences, in the same order, in each language."""
 EXTRA_EXAMPLES = {("en", "de"): ("He says that he has bought a house.",)}
-"""Examples for one pair of languages: here a verb that waits for the end."""
+"""Further examples for one language pair: a German subordinate clause with the verb at its end."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class About:
     """What a model reads and writes.
 
     Attributes:
-        kind: models of one kind can read one another's texts; "" for English, and for whatever
-            no card tells us of.
-        source, target: what the two sides are called.
-        examples: texts to begin with.
-        hint: how to write one.
-        languages: codes of the two sides; None for a task of symbols and where nobody says.
+        kind: models of the same kind read the same texts: a task, a language code, or "" for
+            English and for models without a description.
+        source, target: names of the two languages or sides.
+        examples: texts to start with.
+        hint: placeholder of the text field.
+        languages: codes of source and target; None for tasks of symbols and if unknown.
     """
 
     kind: str = ""
@@ -55,16 +55,16 @@ class About:
 
     @property
     def first(self) -> str:
-        """The text that pages open with: everybody's example if it is one of this model's."""
+        """The first text of the pages: the common example if the model has it."""
         return EXAMPLE if EXAMPLE in self.examples or not self.examples else self.examples[0]
 
     @property
     def writes(self) -> str:
-        """The code of the language that it writes; "" if there is none or nobody says."""
+        """Code of the target language; "" if there is none or it is unknown."""
         return self.languages[1] if self.languages else ""
 
     def translation(self, text: str) -> str:
-        """A right translation of one of the examples; "" if we have none."""
+        """Return a reference translation of one of the examples; "" if there is none."""
         if self.languages is None or self.kind not in ("", self.languages[0]):
             return ""
         sources, targets = (PARALLEL_EXAMPLES.get(code, ()) for code in self.languages)
@@ -72,11 +72,11 @@ class About:
 
 
 def about(path: Path) -> About:
-    """What the model in the checkpoint folder `path` reads and writes."""
+    """Describe what the model in the checkpoint folder `path` reads and writes."""
     config = run_config(path)
     try:
         languages = load_languages(path)
-    except CheckpointError:  # `load` says what is wrong with the folder; a card is no reason to end
+    except CheckpointError:  # `load` reports what is wrong with the folder
         languages = None
     task = config.task if isinstance(config, TaskRun) else ""
     if not task and languages:
@@ -103,16 +103,16 @@ def _of_languages(languages: Languages) -> About:
 
 
 def _examples(config: RunConfig, run: Path) -> tuple[str, ...]:
-    """A few sentences that the run's own model knows."""
+    """Return a few sentences from the run's own data."""
     sources = [src for src, _ in config.probes]
     if not sources:
-        with suppress(TypeError, ValueError, KeyError):  # what stands in a file may be anything
+        with suppress(TypeError, ValueError, KeyError):  # the file may contain anything
             looks = Snapshots(run).examples()
             sources = [str(example["src"]) for look in looks[:1] for example in look["examples"]]
     return tuple(dict.fromkeys(sources))[:4]
 
 
 def run_config(path: Path) -> RunConfig | None:
-    """What was asked of the run that the checkpoint is of; None for one that stands alone."""
+    """Return the configuration of the run that the checkpoint belongs to; None if it has no run."""
     run = RunFolder(path.parent)
     return run.title_and_owner() if path.name == "checkpoint" and run.exists else None

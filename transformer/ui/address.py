@@ -1,7 +1,7 @@
-"""What a person looks at, and the address that brings someone else to the same view.
+"""Views: the state of a page that is part of its URL, so that a link shows others the same.
 
-`View` is what all pages share. A page that keeps more declares it in a class of its own, where
-its folder begins (`__init__.py`); its address holds the fields of both and of no other page.
+`View` has the fields that all pages share. A page with further fields declares a subclass in its
+folder's `__init__.py`; its URL contains the fields of both and of no other page.
 """
 
 from __future__ import annotations
@@ -30,34 +30,35 @@ EXAMPLES = (
 
 
 def field(default: int | float | str = "", label: str = "", **options: Any) -> Any:
-    """A field of a view: its default, what its widget is called, and what it may be (`Field`)."""
+    """Declare a field of a view: default, label of its widget, and allowed values (`Field`)."""
     return dataclass_field(Field(default, label, **options))
 
 
 def explorer_field(name: str) -> Any:
-    """A field of a view that is one of the explorer's too."""
+    """Declare a field of a view that is also a field of the explorer."""
     return dataclass_field(FIELDS[name])
 
 
 def dataclass_field(declared_field: Field) -> Any:
-    """`found` as a dataclass takes it."""
+    """Return a dataclass field with `declared_field` in its metadata."""
     return dataclasses.field(default=declared_field.default, metadata={"field": declared_field})
 
 
 @dataclass(frozen=True)
 class View:
-    """What all pages share: a sentence, how it is translated, and the head that is looked at.
+    """The fields that all pages share: a sentence, its decoding method and the selected head.
 
     Attributes:
-        model: name of a checkpoint; "" is the first there is.
-        target: the translation that method "forced" gives the model.
-        top_k: 0 draws from all pieces.
-        seed: of all that is drawn by chance.
-        other, other_model: the sentence and the checkpoint to compare with; "" is the same.
+        model: name of a checkpoint; "" is the default one.
+        target: the translation for the decoding method "forced".
+        top_k: 0 samples from the whole vocabulary.
+        seed: random seed of sampling.
+        other, other_model: the sentence and the checkpoint to compare with; "" is the same one.
         kind … exact: as in `figures.state`; layer and head are counted from 0, as in
-            `trace.weights(kind, layer)`; `step` is the output token that is asked about.
-        corpus: what heads are measured over, "" is what fits the model; sentences: at most.
-        lesson: of the course, by its name; "" is none. (Once it was a number.)
+            `trace.weights(kind, layer)`; `step` is the selected output token.
+        corpus: the corpus of measurements, "" is the default for the model; sentences: its maximum
+            number of sentences.
+        lesson: name of the open lesson; "" is none. (Old addresses have its number.)
     """
 
     model: str = field(label="Model")
@@ -87,21 +88,21 @@ class View:
     @classmethod
     @cache
     def fields(cls) -> dict[str, Field]:
-        """What each may be, by its name in the address."""
+        """Return the fields by their names in the address."""
         return {field.name: field.metadata["field"] for field in dataclasses.fields(cls)}
 
     @classmethod
     @cache
     def own(cls) -> dict[str, Field]:
-        """Those that a page does not share."""
+        """Return the fields that only this page has."""
         shared = View.fields()
         return {name: field for name, field in cls.fields().items() if name not in shared}
 
     def to_params(self) -> dict[str, str]:
-        """What differs from a first visit; `pages.values_of` it are those of this view.
+        """Return the fields that differ from their defaults; `registry.parse_params` reverses it.
 
-        The explorer's fields come last and in its own order, as `address.js` writes them: of two
-        addresses that say the same in another order, Streamlit makes a step in the history.
+        The explorer's fields come last and in its order, as `address.js` writes them: if only the
+        order differs, Streamlit adds an entry to the browser's history.
         """
         fields = self.fields()
         names = [name for name in fields if name not in DEFAULTS]
@@ -112,11 +113,11 @@ class View:
         }
 
     def explorer(self) -> State:
-        """The explorer's state, as far as this view holds it."""
+        """Return the part of the explorer's state that this view contains."""
         return {name: getattr(self, name, default) for name, default in DEFAULTS.items()}
 
     def decoding(self) -> dict[str, Any]:
-        """The options of `Translator.trace` for this view."""
+        """Return the options of `Translator.trace` for this view."""
         if self.method == "forced":
             return {"target": self.target}
         if self.method == "beam":

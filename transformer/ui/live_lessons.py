@@ -1,4 +1,4 @@
-"""The lessons of the course that are asked about the model in the browser."""
+"""Lessons of the static site whose questions are about the model in the browser."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ LIVE_LESSONS = (
     "umbrella", "row", "steps", "meeting", "back", "rest", "ahead", "crossing", "off", "value",
     "lengths", "norm", "missing", "infinity", "memory", "self", "units",
 )  # fmt: skip
-"""Those of `browser/questions/questions.js`: their questions are about a sentence. The others are
-about formulas, fixed sentences, a reference translation or a model that learned to reverse."""
+"""The lessons in `browser/questions/questions.js`, whose questions are about a sentence. The others
+are about formulas, fixed sentences, a reference translation or a model that learned to reverse."""
 PANELS = {ATTENTION: "explore", TRANSLATE: "explore", LAB: "heads"}
 """The view of the site that shows the answer, by the lesson's page in the app."""
 
 
 def lesson_data(ready: PreparedLesson) -> dict[str, Any]:
-    """What `browser/live-lesson.js` takes: the lesson, and the question that Python has prepared.
+    """Return the input of `browser/live-lesson.js`: the lesson and its prepared question.
 
     Args:
-        ready: with a question, of a model that runs in the browser.
+        ready: a lesson with a question about a model that runs in the browser.
     """
     lesson, question, model = ready.lesson, ready.question, ready.model
-    assert question is not None, "asked of a lesson that is shown"
-    assert model is not None, "which a model shows"
+    assert question is not None, "the lesson needs a question"
+    assert model is not None, "a question has a model"
     return {
         "name": lesson.name,
         "model": model.name,
@@ -40,7 +40,7 @@ def lesson_data(ready: PreparedLesson) -> dict[str, Any]:
 
 
 def question_data(question: Question) -> dict[str, Any]:
-    """A question as `browser/questions/case.js` has it."""
+    """Return a question in the format of `browser/questions/case.js`."""
     return {
         "answer": question.answer,
         "options": [
@@ -54,7 +54,7 @@ def question_data(question: Question) -> dict[str, Any]:
 
 
 def view_fields(ready: PreparedLesson) -> dict[str, Any]:
-    """What the view shows for every sentence; the steps of a translation stand under Decoding."""
+    """Return the view's fields for any sentence; translation steps are in the view Decoding."""
     if ready.lesson.page == TRANSLATE:
         return {"view": "decoding"}
     return dict(ready.lesson.view) if ready.lesson.page == ATTENTION else {}

@@ -1,6 +1,7 @@
 """The static site: the model in the browser and the course, as files for any web host.
 
-`write_site` makes it (`python -m transformer site OUT`); the figures say what its pages look like.
+`write_site` writes it (`python -m transformer site OUT`); `transformer.figures` has its
+page templates.
 """
 
 from __future__ import annotations
@@ -60,20 +61,20 @@ LEAD = (
 def write_site(
     out: str | os.PathLike[str], progress: Callable[[float, str], object] = lambda *_: None
 ) -> None:
-    """Write the first page with the models that it runs, the course, and films of training.
+    """Write the home page with its models, the course, and films of training.
 
     Args:
-        progress: called with how much is done, 0 to 1, and with what is being done.
+        progress: called with the share that is done, 0 to 1, and the current stage.
 
     Raises:
-        FileExistsError: if there is something at `out`.
-        ValueError: if there is no checkpoint to look into.
+        FileExistsError: if `out` exists.
+        ValueError: if there is no translation checkpoint.
     """
     checkpoints = models.checkpoints()
     available = AvailableModels(checkpoints, "", shipped=models.shipped_folder())
     translators = [*available.models("")]
     if not translators:
-        raise ValueError(f"there is no checkpoint in {models.folder()} that translates")
+        raise ValueError(f"{models.folder()} contains no checkpoint that translates")
     with new_folder(out) as folder:
         for name in ("lessons", "views", "films"):
             (folder / name).mkdir()
@@ -107,7 +108,7 @@ def write_site(
 
 
 def _sentences(models_here: list[Model]) -> list[Look]:
-    """Each example by each model, in the explorer of the first page."""
+    """Links to each example with each model, in the explorer of the home page."""
     return [
         Look(
             live_address({"model": model.name, "text": text}),
@@ -119,12 +120,12 @@ def _sentences(models_here: list[Model]) -> list[Look]:
 
 
 def live_address(params: Mapping[str, str], page: str = "attention") -> str:
-    """The explorer on the first page, by the fields that the app's own addresses have."""
+    """Return the address of the explorer on the home page, with the app's own fields."""
     return f"index.html?{urlencode({'page': page, **params})}"
 
 
 def _write_films(folder: Path) -> list[Look]:
-    """The runs that came with the app, from their first step to the last."""
+    """Write the films of the included example runs; return links to them."""
     films = []
     for run in shipped.shipped_folders(models.shipped_folder()):
         steps, config = run.snapshots(), run.title_and_owner()
@@ -145,10 +146,10 @@ def _write(folder: Path, file: str, content: str) -> None:
 
 
 def step_of(ready: PreparedLesson, site: Mapping[str, Any]) -> tuple[CourseStep, str]:
-    """The step, and the page to look into; "" where the app alone shows it, or the model that runs
-    in the browser does. `site` is what `site_data` returns."""
+    """Return a step of the course and the page that shows its answer; "" if only the app, or the
+    model in the browser, shows it. `site` is the result of `site_data`."""
     lesson, question, model = ready.lesson, ready.question, ready.model
-    assert question is not None, "a lesson that no model shows is no step"
+    assert question is not None, "a step needs a question"
     section = f" · paper, section {lesson.section}" if lesson.section else ""
     runs = model is not None and model.name in site["models"]
     is_live = runs and lesson.name in LIVE_LESSONS
@@ -184,7 +185,7 @@ def step_of(ready: PreparedLesson, site: Mapping[str, Any]) -> tuple[CourseStep,
 
 
 def _live_look(ready: PreparedLesson) -> dict[str, str]:
-    """What the site's own view of the answer has in its address; empty if it has none."""
+    """Return the address fields of the site's view of the answer; empty if it has none."""
     if ready.lesson.page == ATTENTION:
         return ready.view_for(answered=True).to_params()
     if ready.lesson.page == LAB and ready.question is not None:
@@ -195,7 +196,7 @@ def _live_look(ready: PreparedLesson) -> dict[str, str]:
 def group_by_part(
     steps: list[tuple[PreparedLesson, CourseStep]],
 ) -> list[tuple[str, list[CourseStep]]]:
-    """The steps under the names of the course's parts, in its order."""
+    """Group the steps by the parts of the course, in its order."""
     parts: dict[str, list[CourseStep]] = {}
     for ready, step in sorted(steps, key=lambda entry: course.LESSONS.index(entry[0].lesson)):
         parts.setdefault(ready.lesson.part, []).append(step)
@@ -203,7 +204,7 @@ def group_by_part(
 
 
 def _view(ready: PreparedLesson) -> str:
-    """The explorer, or the steps of the translation, opened where the answer is to be seen."""
+    """Return a page with the explorer or the decoding steps that shows the answer."""
     lesson, model = ready.lesson, ready.model
     if model is None or lesson.page not in (ATTENTION, TRANSLATE):
         return ""
@@ -224,7 +225,7 @@ LIVE_LEAD = (
 )
 MODELS = "models"
 NOT_PRECACHED = (MODELS, "films", "views")
-"""Folders that a first visit does not fetch; the models have a cache of their own."""
+"""Folders that the service worker does not fetch in advance; models have a separate cache."""
 FOOTER = (
     "The model runs in your browser; what you type stays there. Only the full app trains models, "
     "tests heads over a corpus in its lab, and repeats what papers found. The model is that of "
@@ -233,12 +234,12 @@ FOOTER = (
 
 
 def runs_in_browser(model: Model) -> bool:
-    """Whether `browser/model/` can read it: one vocabulary for both sides."""
+    """Return whether `browser/model/` can run the model: it needs one shared vocabulary."""
     return model.translator.vocabulary.pair is None and model.translator.folder is not None
 
 
 def site_data(folder: Path, models: Sequence[Model]) -> dict[str, Any]:
-    """Return what the scripts know of the models, and copy their files into the site's folder."""
+    """Return the models' data for the scripts, and copy their files into the site's folder."""
     return {
         "models": {model.name: _model(folder, model) for model in models},
         "explorer": fixed_header(),
@@ -260,7 +261,7 @@ def write_live(folder: Path, site: Mapping[str, Any]) -> None:
 
 
 def write_service_worker(folder: Path) -> None:
-    """Write the script that keeps the site for a visit without a network; the rest is there."""
+    """Write the service worker that makes the site work offline, after all other files."""
     files = sorted(
         path.relative_to(folder)
         for path in folder.rglob("*")
@@ -274,9 +275,9 @@ def write_service_worker(folder: Path) -> None:
 
 
 def _model(folder: Path, model: Model) -> dict[str, Any]:
-    """What the page knows of one model; its files are copied."""
+    """Copy a model's files and return its data for the page."""
     about, source = model.about, model.translator.folder
-    assert source is not None, "asked of `runs_in_browser`"
+    assert source is not None, "`runs_in_browser` requires a folder"
     (folder / MODELS / model.name).mkdir(parents=True)
     files = []
     for name in (WEIGHTS, VOCABULARY):

@@ -1,9 +1,9 @@
-"""What one browser session remembers: its view, kept when the page changes, and the address.
+"""The view of a session, which survives a change of page, and its synchronisation with the URL.
 
-The view is the truth. A widget made with `bound` shows a field of it and writes back when it is
-changed. The address follows the view, and the view follows the address when somebody opens a link
-or goes back in the browser's history. Each page remembers its own fields; only those of the open
-one, and what all share, stand in the address.
+The view is the single source of truth. A widget made with `bound` shows a field of the view and
+writes changes back. The URL follows the view; the view follows the URL when the visitor opens a
+link or goes back in the browser's history. Each page keeps its own fields; the URL contains those
+of the open page and the shared ones.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from transformer.ui.shell.registry import (
 _VIEW, _PAGE, _WRITTEN, _ACTED, _VISIT = "view", "page", "written", "acted", "visit"
 _BY_LINK = "by link"
 SIZE_COOKIE = "heads_up_size"
-"""Cookie that keeps the larger drawing until the browser is closed, whatever address is opened."""
+"""Cookie that keeps the larger drawing until the browser is closed, for any address."""
 _view_cache = threading.local()
-"""Of the thread that draws: the views made of the session's values, which are asked for forty times
-and put anew as a whole."""
-# _WRITTEN is the last page whose drawing came to its end, with the address that it had then.
-# _ACTED is there after the user did something; it names the page whose widget it was, if known.
+"""Cache for each script thread: view objects of the session's current values. A rerun needs them
+about forty times, and a change replaces the values as a whole."""
+# _WRITTEN is the last page that was drawn completely, with its address at that time.
+# _ACTED is set after a user action; its value is the page of the widget, if known.
 
 
 @overload
@@ -43,7 +43,7 @@ def view() -> View: ...
 @overload
 def view(kind: type[ViewType]) -> ViewType: ...
 def view(kind: type[View] = View) -> View:
-    """What this session looks at now: what all pages share, or that and a page's own."""
+    """Return the session's view: the shared fields, or those and the fields of one page."""
     values = st.session_state.get(_VIEW, {})
     if getattr(_view_cache, "values", None) is not values:
         _view_cache.values, _view_cache.made = values, {}
@@ -54,21 +54,21 @@ def view(kind: type[View] = View) -> View:
 
 
 def page_view() -> Any:
-    """What this session looks at, with the fields of the open page."""
+    """Return the session's view with the fields of the open page."""
     return view(_page())
 
 
 def params(file: str) -> dict[str, str]:
-    """The address of this page, with what this session looks at there."""
+    """Return the URL parameters of a page for the session's view."""
     return view(PAGES[file].view).to_params()
 
 
 def change(page: str = "", /, **values: Any) -> None:
-    """Look at something else, because the user did something; for callbacks, which run first.
+    """Change fields of the view because of a user action; for callbacks.
 
     Args:
-        page: the file of the page whose fields `values` may be, and those that all share; the open
-            one by default.
+        page: the file of the page whose fields `values` may contain, besides the shared ones; the
+            open page by default.
     """
     st.session_state[_ACTED] = ""
     if values.get("model", view().model) != view().model:
@@ -77,21 +77,23 @@ def change(page: str = "", /, **values: Any) -> None:
 
 
 def replace_view(page: str, new: View) -> None:
-    """Look at another view whole, as if its address had been opened; for callbacks."""
+    """Replace the whole view, as if its address had been opened; for callbacks."""
     change(page, **{field.name: getattr(new, field.name) for field in fields(new)})
     st.session_state[_VISIT] = visit() + 1
 
 
 def open_view(page: str, new: View) -> None:
-    """As `replace_view`, before anything is drawn, by the app."""
+    """As `replace_view`, but by the app before anything is drawn."""
     set_fields(page, **{field.name: getattr(new, field.name) for field in fields(new)})
     st.session_state[_VISIT] = visit() + 1
 
 
 def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()) -> None:
-    """Look at what these parameters of an address say, as if it had been opened; by the app. What
-    is in no address stays as it is, and so do the fields to `keep`; what makes no sense is left
-    out."""
+    """Set the view to the parameters of an address, as if it had been opened; by the app.
+
+    Fields that are never part of an address, and those in `keep`, stay unchanged. Invalid
+    parameters are ignored.
+    """
     view_type = PAGES[page].view
     new = make_view(view_type, parse_params(page, params)[0])
     linked = [
@@ -102,10 +104,10 @@ def open_params(page: str, params: Mapping[str, str], keep: Collection[str] = ()
 
 
 def bound(name: str) -> dict[str, Any]:
-    """Arguments that tie a widget to the field `name` of the open page's view, with its label, and
-    its tooltip where that is a term.
+    """Return the arguments that bind a widget to the field `name` of the open page's view, with its
+    label, and a tooltip if the label is a term of the glossary.
 
-    A widget that is not drawn loses its key; it finds its value in the view when it returns.
+    Streamlit deletes the key of a widget that is not drawn; the view keeps its value.
     """
     field, key = _page().fields()[name], _key(name)
     if key not in st.session_state:
@@ -115,20 +117,20 @@ def bound(name: str) -> dict[str, Any]:
 
 
 def bound_number(name: str) -> dict[str, Any]:
-    """As `bound`, with the least and the greatest number."""
+    """As `bound`, with minimum and maximum."""
     field = _page().fields()[name]
     low, high = (type(field.default)(end) for end in field.bounds)
     return {**bound(name), "min_value": low, "max_value": high}
 
 
 def bound_choice(name: str) -> dict[str, Any]:
-    """As `bound`, with the words to choose from."""
+    """As `bound`, with the options."""
     names = _page().fields()[name].names
     return {**bound(name), "options": list(names), "format_func": names.__getitem__}
 
 
 def set_fields(page: str = "", /, **values: Any) -> None:
-    """As `change`, but by the app, to repair what cannot be."""
+    """Set fields of the view without a user action, for example to correct an invalid value."""
     view_type = PAGES[page].view if page else _page()
     values_by_view: Values = {}
     for name, value in values.items():
@@ -143,7 +145,7 @@ def set_fields(page: str = "", /, **values: Any) -> None:
 
 
 def clamp(n_layers: int, n_heads: int) -> list[str]:
-    """Bring layer and head within the model; returns a sentence for each that was not."""
+    """Limit layer and head to those of the model; return a sentence for each that was too large."""
     problems = []
     for name, count in (("layer", n_layers), ("head", n_heads)):
         index = getattr(view(), name)
@@ -156,38 +158,36 @@ def clamp(n_layers: int, n_heads: int) -> list[str]:
 
 
 def is_large() -> bool:
-    """Whether all is drawn larger, over the whole width, for a projector."""
+    """Return whether everything is drawn larger and at full width, for a projector."""
     return view().size == "large"
 
 
 def toggle_larger() -> None:
-    """For a projector, or no longer; for a callback. What is drawn in the browser hears of it as of
-    another view."""
+    """Switch the larger drawing on or off; for callbacks. Browser views treat it as a new view."""
     change(size="normal" if is_large() else "large")
     st.session_state[_VISIT] = visit() + 1
 
 
 def _restore_size() -> None:
-    """Keep a new session as large as the browser's last one; `copylink.js` sets the cookie."""
+    """Restore the size of the browser's last session; `copylink.js` sets the cookie."""
     if st.context.cookies.get(SIZE_COOKIE) == "large":
         set_fields(size="large")
 
 
 def visit() -> int:
-    """Grows when the view came from the page's opening or from the address, not from a widget."""
+    """Return a counter that grows when the view comes from an address, not from a widget."""
     count: int = st.session_state.get(_VISIT, 0)
     return count
 
 
 def open_address(page: str) -> list[str]:
-    """Before anything is drawn: take over the address where it is news. Returns what is wrong
-    with it, a sentence each.
+    """Update the view from the URL, before anything is drawn; return one sentence per problem.
 
-    Not news is an address that this session wrote itself; one that is older than what the user
-    has just done in a widget; or, but for the page's own fields, that of a link from page to page,
-    which carries what all share as it is or as it was before the last change.
+    The URL is ignored if this session wrote it, or if it is older than the user action that caused
+    this rerun. A link between pages sets only the target page's own fields, because its shared
+    fields are those of the view, or of the view before the last change.
     """
-    # First of all, for another rerun may end this one at any of its next calls.
+    # At the very beginning: a newer rerun may stop this one at any later Streamlit call.
     before = st.session_state.get(_PAGE)
     st.session_state[_PAGE] = page
     written = dict(st.query_params.items())
@@ -198,9 +198,9 @@ def open_address(page: str) -> list[str]:
     if not has_view:
         _restore_size()
     if before and turned and actor == page:
-        # A widget of a page that the user has just left spoke last, and took the browser back
-        # with it. Go on to where the user went. (If it spoke together with the click on the link,
-        # the browser is where it should be.)
+        # The last message came from a widget of the page that the user has just left and returned
+        # the browser to that page. Continue to the new page. (If the message came together with
+        # the click on the link, the browser is already there.)
         st.session_state[_WRITTEN] = before, params(before)
         st.switch_page(before, query_params=params(before))
     is_own_address = (page, written) == st.session_state.get(_WRITTEN)
@@ -223,13 +223,13 @@ def open_address(page: str) -> list[str]:
 
 
 def ignore_address() -> None:
-    """For a callback of what asks for the page by itself: the address that comes with it may be
-    older than what the visitor has just done, and is not news."""
+    """Make this rerun ignore the URL; for callbacks of components that trigger reruns themselves,
+    whose URL may be older than the visitor's last action."""
     st.session_state.setdefault(_ACTED, "")
 
 
 def write_address() -> None:
-    """After everything is drawn: the address bar shows the view, where it does not already."""
+    """Write the view into the URL if it differs, after everything is drawn."""
     page, view_type, written = st.session_state[_PAGE], _page(), dict(st.query_params.items())
     values, problems = parse_params(page, written)
     linked = {name for name, field in view_type.fields().items() if field.linked}
@@ -241,26 +241,26 @@ def write_address() -> None:
     ):
         st.query_params.from_dict(params)
     elif st.session_state.get(_BY_LINK) and (page, written) != st.session_state.get(_WRITTEN):
-        # A link to the page it stands on tells the server only: the bar would keep the old address,
-        # and whatever the browser asks for next would bring that back. A view writes its own there,
-        # and may have written the next one since. One to another page brings its own: what the
-        # browser hears before it has turned, it puts into the history of the page that was left.
+        # Streamlit does not update the address bar for a link to the current page; the next request
+        # would restore the old address. Views in the browser write their own address, which may
+        # already be newer. A link to another page needs nothing: an address sent before the browser
+        # has changed pages would be added to the history of the old page.
         st.query_params.from_dict(written)
     st.session_state[_WRITTEN] = page, dict(st.query_params.items())
 
 
 def rerun_page() -> NoReturn:
-    """From a fragment: draw the whole page, with what this session looks at.
+    """Rerun the whole page from a fragment, with the session's view.
 
-    A fragment asks by its clock with the address the browser has by then, which may be older than
-    what the page shows, and the new drawing would go back to that.
+    A fragment's periodic rerun has the URL of the browser at that time, which may be older than the
+    view; without this, the rerun would go back to it.
     """
     write_address()
     st.rerun()
 
 
 def _store(changes: Values) -> None:
-    """These fields of the views that declare them, and in the widgets that show them."""
+    """Store fields in the views that declare them and in the widgets that show them."""
     stored: Values = st.session_state.get(_VIEW, {})
     owners = dict.fromkeys([*stored, *changes])
     st.session_state[_VIEW] = {
@@ -269,7 +269,7 @@ def _store(changes: Values) -> None:
     current, held = (
         view(_page()),
         st.session_state.to_dict(),
-    )  # one word with the session, not eighty
+    )  # one access to the session state instead of eighty
     for name in current.fields():
         key, value = f"{held[_PAGE]}:{name}", getattr(current, name)
         if key in held and held[key] != value:
@@ -279,18 +279,18 @@ def _store(changes: Values) -> None:
 def _on_widget_change(name: str, key: str) -> None:
     value = st.session_state[key]
     if isinstance(value, bool):
-        value = int(value)  # of a switch; a field is a number or a word
-    # What it says once more when it is gone, on a slow machine, is no news.
+        value = int(value)  # a toggle; fields are numbers or texts
+    # On a slow machine a removed widget may send its old value again: no change.
     if value is not None and value != getattr(page_view(), name, value):
         change(**{name: value})
         st.session_state[_ACTED] = key.partition(":")[0]
 
 
 def _page() -> type[View]:
-    """What the open page looks at."""
+    """Return the view class of the open page."""
     return PAGES[st.session_state.get(_PAGE, HOME)].view
 
 
 def _key(name: str) -> str:
-    """The key of the widget for this field on this page: another page's is another widget."""
+    """Return the widget key of this field on the open page; each page has its own widget."""
     return f"{st.session_state[_PAGE]}:{name}"

@@ -1,1 +1,1 @@
-"""Services that all sessions share: models, traces, jobs, classes, uploads, kept results."""
+"""Services that all sessions share: models, traces, jobs, classes, uploads, cached results."""

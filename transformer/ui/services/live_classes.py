@@ -1,4 +1,4 @@
-"""One `Classes` for all sessions of this server, and what a session asks of it."""
+"""The classes of this server, shared by all sessions, and a session's own class."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.ui.shell import visitor
 
 
 def classes() -> Classes:
-    """The classes of this server.
+    """Return the classes of this server.
 
     Raises:
         ValueError: if limits.toml cannot be used.
@@ -22,14 +22,17 @@ def classes() -> Classes:
 
 
 def generated_token() -> str:
-    """The token that was made at this start; "" where limits.toml has one. Raises ValueError as
-    `classes` does."""
+    """Return the teacher token generated at this start; "" if limits.toml sets one.
+
+    Raises:
+        ValueError: as `classes`.
+    """
     return "" if _limits().teacher_token else services.shared_service(new_token)
 
 
 def class_of(visitor_id: str) -> Classroom | None:
-    """The class that somebody leads or is in, if any; there is none where limits.toml is broken,
-    which the page Class says."""
+    """Return the class that the visitor teaches or has joined, if any; None if limits.toml is
+    invalid, which the page Class reports."""
     with suppress(ValueError):
         return classes().class_of(visitor_id)
     return None
@@ -42,8 +45,8 @@ def _any_class() -> bool:
 
 
 def current_class() -> Classroom | None:
-    """The class that this visitor leads or is in, if any."""
-    if not _any_class():  # every page asks
+    """Return the class that this visitor teaches or has joined, if any."""
+    if not _any_class():  # cheap: every page calls this
         return None
     visitor_id = visitor.current_id()
     return class_of(visitor_id) if visitor_id else None
@@ -55,7 +58,7 @@ def is_teacher() -> bool:
 
 
 def teaches(visitor_id: str) -> bool:
-    """Whether this visitor is the teacher of somebody."""
+    """Return whether this visitor is the teacher of the other one."""
     classroom = current_class()
     return (
         classroom is not None
@@ -65,7 +68,7 @@ def teaches(visitor_id: str) -> bool:
 
 
 def teacher_name(classroom: Classroom) -> str:
-    """The class's teacher, as a sentence names them; in plain text."""
+    """Return the teacher's name for a sentence, in plain text."""
     return classroom.teacher_name or "your teacher"
 
 

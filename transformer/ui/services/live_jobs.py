@@ -26,12 +26,12 @@ from transformer.ui.services import models
 from transformer.ui.shell import visitor
 
 MIN_MEMORY_FOR_WARM_WORKERS = 2_000_000_000
-"""Bytes of memory of a machine on which workers wait before anybody trains; each takes 200 MB. On
-a smaller one the first run waits some seconds for its worker instead."""
+"""Bytes of memory from which workers are started in advance; each takes 200 MB. On a smaller
+machine the first run waits a few seconds for its worker."""
 
 
 def jobs() -> Jobs:
-    """The server's jobs, with workers that are warm, or about to be, where there is room.
+    """Return the server's jobs; start workers in advance if there is enough memory.
 
     Raises:
         ValueError: if limits.toml or the folder of runs cannot be used.
@@ -47,8 +47,8 @@ def _has_memory_for_warm_workers() -> bool:
 
 
 def resume_runs() -> None:
-    """Before anybody opens a page: start workers if an earlier server left runs, in line or with a
-    worker of its own that is still saving. Raises ValueError as `jobs` does."""
+    """At the server's start: start workers if an earlier server left queued or running runs (its
+    workers may still be saving). Raises ValueError as `jobs` does."""
     service = _shared_jobs()
     if any(info.status in ("queued", "running") for info in service.runs()):
         service.start()
@@ -60,43 +60,41 @@ def _shared_jobs() -> Jobs:
 
 
 def _new_jobs(folder: str, limits: str, shipped: str) -> Jobs:
-    """Workers end, and save, with this process: they hold the other end of a pipe."""
+    """Create the jobs. Workers save and exit with this process, by the end of a pipe."""
     allowed = Limits.load(limits or None)
     return Jobs(folder, allowed, executor=_run_executor(allowed), shipped=shipped)
 
 
 def run_info(name: str) -> RunInfo:
-    """One run as it stands, without reading all others unless it waits in line.
+    """Return the status of one run; reads the other runs only if it is queued.
 
     Raises:
-        JobError: if there is none of this name that this visitor may see.
+        JobError: if there is no such run, or this visitor may not see it.
     """
     info = read_run_info(jobs().folder(name))
     if info is None:
         raise JobError(f"there is no run {name!r}; it may have been deleted")
     if not info.visible_to(visitor.current_id()):
-        raise JobError("this run learns from sentences of its owner's, who has not shared it")
+        raise JobError("this run trains on its owner's sentences and is not shared")
     return jobs().run(name) if info.status == "queued" else info
 
 
 def runs() -> list[RunInfo]:
-    """All runs that this visitor may see, the newest first. Raises JobError."""
+    """Return all runs that this visitor may see, newest first. Raises JobError."""
     return [info for info in jobs().runs() if info.visible_to(visitor.current_id())]
 
 
 def time_estimate(
     config: TrainingRun, pairs: tuple[tuple[str, str], ...] = ()
 ) -> Estimate | str | None:
-    """What the run would take, or a clause on why that is not known, or None: it is being measured
-    beside the server; ask again."""
+    """Return the estimated cost of a run, or why it is unknown, or None while a separate process
+    measures it; call again later."""
     timing = step_timing_computation(workload(config, pairs).to_dict())
     status = computation_service().status(timing.key)
     if status.status == "failed":
-        return f"its time cannot be told: {status.reason}"
+        return f"its time cannot be estimated: {status.reason}"
     if status.status != "done":
-        computation_service().submit(
-            timing, visitor=""
-        )  # again at every look: nobody else knows it is wanted
+        computation_service().submit(timing, visitor="")  # at every call: it renews the request
         return None
     result = computation_service().result(timing.key)
     return total_estimate(config, int(result["weights"]), float(result["seconds"]))
@@ -106,7 +104,8 @@ def computation_service() -> ComputationService:
     """Return the server's computations.
 
     Raises:
-        JobError: if the folder of runs cannot be used; ValueError, which it is, for limits.
+        JobError: (a ValueError) if the folder of runs cannot be used.
+        ValueError: if limits.toml cannot be used.
     """
     return services.shared_service(
         _new_computation_service, str(runs_folder()), os.environ.get(LIMITS_VARIABLE, "")
@@ -119,16 +118,16 @@ def _new_computation_service(folder: str, limits: str) -> ComputationService:
 
 
 _MISSING_EXTRA = (
-    'limits.toml: executor = "dask" needs what comes with the extra: '
+    'limits.toml: executor = "dask" needs the optional extra: '
     'pip install "heads-up[cluster]", or pip install -r requirements-cluster.txt'
 )
 
 
 def _run_executor(limits: Limits) -> Callable[[Queue, Limits], RunExecutor] | None:
-    """What makes the executor of `Jobs`; None: its own.
+    """Return the factory of the executor of `Jobs`; None for the default one.
 
     Raises:
-        ValueError: if the extra is lacking.
+        ValueError: if the extra is not installed.
     """
     if not limits.executor:
         return None
@@ -140,7 +139,7 @@ def _run_executor(limits: Limits) -> Callable[[Queue, Limits], RunExecutor] | No
 
 
 def _lane_executor(limits: Limits) -> Callable[[Lane, Limits], LaneExecutor]:
-    """Return what makes the lanes' executors. Raises ValueError if the extra is lacking."""
+    """Return the factory of the lanes' executors. Raises ValueError as `_run_executor`."""
     if not limits.executor:
         return LaneProcess
     try:

@@ -1,5 +1,4 @@
-"""What pages compute or draw once for all reruns and sessions, kept while there is room for it,
-counted in bytes."""
+"""A cache in memory for results that all reruns and sessions share, limited by bytes."""
 
 from __future__ import annotations
 
@@ -23,16 +22,15 @@ Value = TypeVar("Value")
 
 _NOT_COUNTED = type, ModuleType, FunctionType, BuiltinFunctionType, MethodType, torch.nn.Module
 _OBJECT_BYTES = 64
-"""Bytes of a Python object, roughly, besides what it holds."""
+"""Approximate bytes of a Python object without its contents."""
 MAX_BYTES = 64_000_000
-"""Bytes of all that is remembered."""
+"""Maximum bytes of all cached results."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def estimate_bytes(value: object) -> int:
-    """Bytes that a value holds, roughly: arrays, tensors, tables and texts, however deep within
-    containers and objects, each counted once; of models and functions nothing, for they are
-    somebody else's."""
+    """Return the approximate bytes of a value: arrays, tensors, tables and texts at any depth in
+    containers and objects, each counted once. Models and functions are not counted."""
     counted_ids: set[int] = set()
     ahead, total = [value], 0
     while ahead:
@@ -67,18 +65,18 @@ def _table_bytes(table: Any) -> int:
 
 @dataclass
 class _PendingValue:
-    """A value that is being made, and how many threads ask for it."""
+    """A value that is being computed, and the number of threads that wait for it."""
 
     lock: threading.Lock = field(default_factory=threading.Lock)
     waiting: int = 0
 
 
 class SizedCache(Generic[Value]):
-    """Values by key. Those that were not asked for longest make room for new ones.
+    """Values by key; the least recently used ones are removed first.
 
     Args:
-        room: bytes of all together; the newest is kept even if it is larger alone.
-        size: bytes of one, asked when it comes.
+        max_bytes: of all values together; the newest is kept even if it is larger.
+        size: returns the bytes of a value; called when the value is stored.
     """
 
     def __init__(self, max_bytes: int, size: Callable[[Value], int] = estimate_bytes) -> None:
@@ -96,7 +94,7 @@ class SizedCache(Generic[Value]):
         return self._used_bytes
 
     def get(self, key: Hashable) -> Value | None:
-        """What is kept, now used last; None if nothing is."""
+        """Return the value and mark it as used; None if there is none."""
         with self._lock:
             if key not in self._values:
                 return None
@@ -104,7 +102,7 @@ class SizedCache(Generic[Value]):
             return self._values[key][0]
 
     def put(self, key: Hashable, value: Value) -> None:
-        """Keep this, in place of what was kept under the key."""
+        """Store a value, replacing an earlier one with this key."""
         size = self._size(value)
         with self._lock:
             self._used_bytes += size - self._values.pop(key, (value, 0))[1]
@@ -119,7 +117,7 @@ class SizedCache(Generic[Value]):
             self._used_bytes = 0
 
     def get_or_make(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """What is kept, or what `make` gives: made once, however many threads ask at a time."""
+        """Return the cached value, or compute it with `make`, once for all waiting threads."""
         if (value := self.get(key)) is not None:
             return value
         with self._lock:
@@ -142,17 +140,17 @@ results: SizedCache[tuple[Any]] = SizedCache(MAX_BYTES)
 
 
 def cached(spinner: str = "") -> Callable[[Function], Function]:
-    """A decorator: the function is called once for the same arguments, by whomever.
+    """Decorate a function so that it is called once for the same arguments, for all sessions.
 
-    Not a cache of Streamlit's: those count entries, not bytes, and any browser may have them
-    cleared. What is returned is everyone's and must not be changed; an error is nobody's.
+    Streamlit's own caches are limited by entries, not bytes, and any browser can clear them. The
+    result is shared and must not be changed; errors are not cached.
 
     Args:
-        spinner: what the page says while it takes its time.
+        spinner: text on the page during the call; "" for none.
 
-    Arguments are positional and can be hashed; a model and a corpus are known by their `hash`, a
-    trace by its text and ids, beside the model. Those whose names begin with "_" are not looked at:
-    others say what they are.
+    Arguments are positional and hashable. A model and a corpus are identified by their `hash`, a
+    trace by its text and ids, together with the model. Arguments whose names begin with "_" are
+    not part of the key: the others must determine them.
     """
 
     def decorate(function: Function) -> Function:

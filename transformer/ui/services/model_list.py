@@ -1,7 +1,6 @@
-"""Which models there are for a visitor: checkpoints, their runs and those that came with the app.
+"""The models that a visitor may use: checkpoints, the visitor's runs and the included example runs.
 
-Every drawing of every page asks, a class has thirty runs, and hardly any has changed since: what
-stands in files is read once for each state of them.
+Every rerun of every page needs this list. Files are read again only after they have changed.
 """
 
 from __future__ import annotations
@@ -21,23 +20,22 @@ from transformer.jobs.shipped import RUNS, shipped_folders
 from transformer.ui.about import run_config
 
 DEFAULT_CHECKPOINT = "en-fr"
-"""The checkpoint that is looked at until another is chosen, if it is there: addresses that name
-none mean it."""
+"""The default checkpoint, if it exists; addresses without a model refer to it."""
 LIST_MAX_AGE_SECONDS = 0.1
-"""Seconds for which a thread trusts its own list of checkpoints."""
+"""Seconds for which a thread reuses its list of models."""
 _cached_list = threading.local()
 Stamp = tuple[int, ...]
 
 
 @dataclass(frozen=True)
 class ListedModel:
-    """A checkpoint that is there.
+    """A checkpoint in the list.
 
     Attributes:
-        label: what it is called where one chooses a model.
-        weights: how many it has; 0 if it cannot be opened, as far as that is seen without reading
-            them.
-        is_run: whether it is a run's of this server; holders: then the visitors whose run it is.
+        label: its name in the menu of models.
+        weights: number of weights; 0 if it cannot be opened, as far as that can be checked without
+            reading them.
+        is_run: whether it belongs to a run of this server; holders: the visitors whose run it is.
     """
 
     path: Path
@@ -48,8 +46,8 @@ class ListedModel:
 
 
 def list_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, ListedModel]:
-    """What this visitor may see, by name, in the order of `models.checkpoints`."""
-    # One drawing of a page asks several times, on a thread of its own, and each would read folders.
+    """Return this visitor's models by name, in the order of `models.checkpoints`."""
+    # One rerun calls this several times, on its own thread; each call would read folders.
     request = checkpoints, runs, visitor
     since, before, models = getattr(_cached_list, "last", (-math.inf, None, {}))
     if before != request or time.monotonic() > since + LIST_MAX_AGE_SECONDS:
@@ -78,7 +76,7 @@ def _read_models(checkpoints: Path, runs: Path, visitor: str) -> dict[str, Liste
 
 
 def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
-    """None for a run on sentences of somebody's, which is theirs until they share it."""
+    """Return a run's model; None if it uses another visitor's sentences and is not shared."""
     path, of = (
         run / "checkpoint",
         _run_details(run, _file_stamp(run / "config.json"), _file_stamp(run / "job.json")),
@@ -94,7 +92,7 @@ def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
 
 @lru_cache(maxsize=4096)
 def _run_details(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple[str, ...]] | None:
-    """Title, whether others may see it, who has it; None if no run is described there."""
+    """Return title, whether it is shared, and its holders; None if the folder describes no run."""
     found = run_config(run / "checkpoint")
     if found is None:
         return None
@@ -104,7 +102,7 @@ def _run_details(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple
 
 @lru_cache(maxsize=4)
 def _shipped_models(root: Path, _: Stamp) -> dict[str, ListedModel]:
-    """Those of the runs that came with the app, which stay as they are."""
+    """Return the models of the included example runs, which never change."""
     models = {}
     for run in shipped_folders(root):
         if run.has_own_checkpoint:
@@ -116,7 +114,7 @@ def _shipped_models(root: Path, _: Stamp) -> dict[str, ListedModel]:
 
 
 def count_weights(path: Path) -> int:
-    """How many a checkpoint has; 0 for one that cannot be opened, as far as that is seen."""
+    """Return the number of weights; 0 if config or file header show an invalid checkpoint."""
     return _count_weights(
         path, _file_stamp(path / "config.json"), _file_stamp(path / "model.safetensors")
     )
@@ -132,7 +130,7 @@ def _count_weights(path: Path, *stamps: Stamp) -> int:
 
 
 def _file_stamp(path: Path) -> Stamp:
-    """What changes with the file; nothing while there is none."""
+    """Return values that change with the file; () if it does not exist."""
     try:
         stat = path.stat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Checkpoints, found and loaded once for all sessions."""
+"""Checkpoints, listed and loaded once for all sessions."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class Model:
     """A loaded checkpoint; `hash` changes when its files do.
 
     Attributes:
-        aligner: the cross-attention head that aligns words best, measured against gold links; None
-            where nobody has measured it for these weights.
+        aligner: the cross-attention head that aligns words best on gold links; None if it was not
+            measured for these weights.
     """
 
     name: str
@@ -53,8 +53,8 @@ class Model:
 
     @property
     def aligner_agreement(self) -> dict[str, Any] | None:
-        """How well the aligner head agrees with people, on the first of its gold sets; None where
-        no aligner was measured."""
+        """Agreement of the aligner head with human-made links, on the first of its gold sets; None
+        if no aligner was measured."""
         if self.aligner is None:
             return None
         gold = self.aligner.gold[0]
@@ -67,7 +67,7 @@ def folder() -> Path:
 
 
 def shipped_folder() -> Path:
-    """Where the runs lie that came with the app."""
+    """Return the folder of the included example runs."""
     return folder() / RUNS
 
 
@@ -76,27 +76,24 @@ def _listed_models() -> dict[str, ListedModel]:
 
 
 def checkpoints() -> dict[str, Path]:
-    """Folders that look like a checkpoint, by name, in the alphabet's order but for
-    `model_list.FIRST`; then
-    those of runs that this visitor may see, by the run's name; then those of the runs that came
-    with the app."""
+    """Return checkpoint folders by name: `model_list.DEFAULT_CHECKPOINT` first, the others in
+    alphabetical order; then runs that this visitor may see; then the included example runs."""
     return {name: listed.path for name, listed in _listed_models().items()}
 
 
 def public_path(name: str) -> Path:
-    """The folder of a checkpoint as one writes it in the folder of this app; a program that a
-    visitor reads tells no more of the server than that."""
+    """Return a checkpoint's folder relative to the app's, for code that is shown to visitors."""
     return Path(without_server_paths(str(checkpoints()[name])))
 
 
 def without_server_paths(text: str) -> str:
-    """`text` without paths of this server."""
+    """Return `text` without paths of this server."""
     return server_paths.remove_server_paths(text, folder())
 
 
 def choices() -> dict[str, str]:
-    """What this visitor may choose from, name to label: all but other people's runs, and of those
-    the one that is looked at."""
+    """Return the models that this visitor can choose, name to label: all except other visitors'
+    runs, unless one of them is currently selected."""
     view, visitor_id = state.view(), visitor.current_id()
     labels = {}
     for name, listed in _listed_models().items():
@@ -112,22 +109,22 @@ def choices() -> dict[str, str]:
 
 
 def format_millions(count: int) -> str:
-    """A number of weights, short: "13M", "0.3M"."""
+    """Format a number of weights: "13M", "0.3M"."""
     return f"{count / 1e6:.0f}M" if count >= 9_500_000 else f"{count / 1e6:.1f}M"
 
 
 def default() -> str:
-    """The first checkpoint that can be opened, as far as that is seen without reading weights; the
-    first of all if none can."""
+    """Return the first checkpoint that can be opened, as far as can be checked without reading
+    weights; the first of all if none can."""
     models = _listed_models()
     return next((name for name, model in models.items() if model.weights), next(iter(models)))
 
 
 def load(name: str, path: Path) -> Model:
-    """Load a checkpoint, or find it loaded; a changed one is loaded anew.
+    """Return a checkpoint from the cache, or load it; a changed one is loaded again.
 
     Raises:
-        CheckpointError: a ValueError that says what is wrong with the folder.
+        CheckpointError: (a ValueError) if the folder is no valid checkpoint.
     """
     digest_now = digest(path)
     return _model(name, path, digest_now, _load(str(path), digest_now))
@@ -139,7 +136,7 @@ def _model(name: str, path: Path, digest: str, translator: Translator) -> Model:
 
 
 def digest(path: Path) -> str:
-    """The checkpoint's hash; read anew when a file has changed. Raises OSError."""
+    """Return the checkpoint's hash; computed again when a file has changed. Raises OSError."""
     stamps = tuple(
         (file.name, file.stat().st_mtime_ns, file.stat().st_size) for file in sorted(path.iterdir())
     )
@@ -152,18 +149,18 @@ def _cached_hash(path: Path, stamps: tuple[tuple[str, int, int], ...]) -> str:
 
 
 def _weight_bytes(translator: Translator) -> int:
-    """Bytes, with the copies in fewer bits that decoding may make of a decoder's weights."""
+    """Return the bytes of the weights and of the low-precision copies that decoding may make."""
     return 2 * sum(weight.nbytes for weight in translator.model.parameters())
 
 
 @cache
 def _model_cache() -> SizedCache[Translator]:
-    """The one that was not used for longest makes room."""
+    """Return the cache, from which the least recently used model is removed first."""
     return SizedCache(Limits.load().model_bytes, _weight_bytes)
 
 
 def _load(path: str, digest: str) -> Translator:
-    """Once for all sessions, whatever they clear."""
+    """Load once for all sessions; not in Streamlit's cache, which any session can clear."""
     if translator := _model_cache().get((path, digest)):
         return translator
     with st.spinner("Loading the model …"):
@@ -173,7 +170,7 @@ def _load(path: str, digest: str) -> Translator:
 def _load_once(path: str, digest: str) -> Translator:
     def load() -> Translator:
         translator = Translator.load(path)
-        # What is loaded by now stays; collections need not walk through all of it again.
+        # The loaded objects stay: exclude them from later garbage collections.
         gc.collect()
         gc.freeze()
         return translator
@@ -182,17 +179,16 @@ def _load_once(path: str, digest: str) -> Translator:
 
 
 def first_visit_model() -> tuple[str, Path] | None:
-    """What a visitor without runs of their own looks at, name and folder; None if there is
-    nothing."""
+    """Return name and folder of the model for a visitor without runs; None if there is none."""
     models = model_list.list_models(folder(), runs_folder(), "")
     return next(((name, model.path) for name, model in models.items() if model.weights), None)
 
 
 def load_first_visit_model() -> Model | None:
-    """Load what a first visitor will look at, while there is none."""
+    """Load the model of a first visit before the visitor comes."""
     if selected := first_visit_model():
         name, path = selected
-        with suppress(OSError, ValueError):  # its page says what is wrong with it
+        with suppress(OSError, ValueError):  # the page shows what is wrong with it
             digest_now = digest(path)
             return _model(name, path, digest_now, _load_once(str(path), digest_now))
     return None

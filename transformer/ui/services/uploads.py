@@ -1,4 +1,4 @@
-"""What visitors bring: corpora that are kept for all tabs of each, and files read as text."""
+"""Visitors' uploads: corpora, kept for all tabs of a visitor, and files decoded as text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from transformer.jobs import services
 from transformer.jobs.shares import address_quota
 
 MAX_UPLOADS = 64
-"""Uploads that the server remembers, one a visitor, those used last; an address has a half."""
+"""Uploads that the server keeps, one per visitor; the least recently used are removed first. One
+network address may have half of them."""
 
 
 class Uploads:
-    """What visitors have brought: for all their tabs, and after a reload."""
+    """Uploaded corpora by visitor, available in all tabs and after a reload."""
 
     def __init__(self, max_uploads: int = MAX_UPLOADS) -> None:
         self._most, self._lock = max_uploads, Lock()
@@ -27,8 +28,8 @@ class Uploads:
             return self._kept.get(owner, (None, ""))[0]
 
     def put(self, owner: str, corpus: Corpus, address: str = "") -> None:
-        """`address`: where the owner's browser speaks from; new cookies of one push out one
-        another, and nobody else."""
+        """Store a corpus. At the limit of `address` (the owner's network address) the oldest upload
+        from that address is removed, so new cookies cannot displace other visitors' uploads."""
         with self._lock:
             self._kept[owner] = corpus, address
             self._kept.move_to_end(owner)
@@ -42,12 +43,12 @@ class Uploads:
 
 
 def uploads() -> Uploads:
-    """One for all sessions of this server."""
+    """Return the uploads of this server."""
     return services.shared_service(Uploads)
 
 
 def decode_text(content: bytes, name: str) -> str:
-    """The text of a file.
+    """Return the text of a file.
 
     Raises:
         ValueError: if it is not UTF-8.
@@ -60,6 +61,6 @@ def decode_text(content: bytes, name: str) -> str:
             f"{name}, line {line} is not UTF-8 (byte {content[error.start]:#04x}); save the file "
             "as UTF-8."
         ) from error
-    if "\0" in text:  # UTF-16 of English text without a mark decodes, with these
+    if "\0" in text:  # UTF-16 without a byte order mark decodes to these
         raise ValueError(f"{name} holds a NUL character; save the file as UTF-8.")
     return text

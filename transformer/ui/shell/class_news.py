@@ -1,8 +1,8 @@
-"""What a class's pages learn at once: where the teacher leads, who follows, and that it is over.
+"""A WebSocket that tells a class's pages about the teacher's view, followers and the class's end.
 
-A WebSocket of its own, behind the gate. Server-sent events would not do: a browser opens at most
-six requests to a server, so a student's seventh tab would load for ever, and at its end the server
-waits for open requests while it closes WebSockets. Nothing is read from it.
+Server-sent events would not work: a browser opens at most six requests to a server, so a student's
+seventh tab would never load, and when the server stops it waits for open requests but closes
+WebSockets. Messages from the browser are not accepted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PATH = "/_class/news"
 CLASS_OVER_CODE = 4001
 """Close code after which a browser should not connect again."""
 MAX_TABS = 4
-"""Connections of one visitor that get news at the same time; a further one replaces the oldest."""
+"""Maximum connections of one visitor at the same time; a further one replaces the oldest."""
 
 
 def route(prefix: str) -> WebSocketRoute:
@@ -32,7 +32,7 @@ def route(prefix: str) -> WebSocketRoute:
 
 
 def message(classroom: Classroom, visitor: str) -> dict[str, Any]:
-    """Return what this visitor's pages have to know, as little as possible."""
+    """Return the part of the class's state that this visitor's pages need."""
     if classroom.is_teacher(visitor):
         return {"following": classroom.following(), "members": len(classroom.members())}
     lead = classroom.lead
@@ -55,7 +55,7 @@ def following_state(classroom: Classroom, visitor: str) -> str:
 
 
 async def _send_news(socket: WebSocket) -> None:
-    """Send news until the visitor leaves the page or the class, or opens too many tabs."""
+    """Send updates until the visitor leaves the page or the class, or opens too many tabs."""
     visitor = sent_id(socket.scope["headers"])
     await socket.accept()
     loop, changed, listening = asyncio.get_running_loop(), asyncio.Event(), True
@@ -82,7 +82,7 @@ async def _send_news(socket: WebSocket) -> None:
             waiting = asyncio.ensure_future(changed.wait())
             await asyncio.wait({received, waiting}, return_when=asyncio.FIRST_COMPLETED)
             waiting.cancel()
-            if received.done():  # disconnected, or a client that sends what nobody asked for
+            if received.done():  # disconnected, or an unexpected message
                 break
         if not received.done() or received.result()["type"] != "websocket.disconnect":
             await socket.close(CLASS_OVER_CODE)

@@ -1,9 +1,9 @@
 """Files that a page offers for download, made when a visitor asks for one.
 
-Streamlit's own download button names the run of the page that drew it. When another run ends,
-anybody's, Streamlit forgets the files of earlier runs: a visitor who presses while the page reruns,
-or while a class keeps the server busy, gets an error. Here a file has an address that is valid as
-long as its page is shown, and some seconds longer.
+Streamlit's own download button refers to the script run that drew it. When another run of any
+session ends, Streamlit deletes the files of earlier runs: a visitor who clicks while the page
+reruns, or while a class keeps the server busy, gets an error. Here a file's address is valid while
+its page is shown, and a few seconds longer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Offer:
     token: str = field(default_factory=lambda: secrets.token_urlsafe(24))
 
 
-# The sessions hold the offers, and with a session they go.
+# The offers are stored in the sessions and disappear with them.
 _by_token: WeakValueDictionary[str, Offer] = WeakValueDictionary()
 
 

@@ -24,21 +24,21 @@ from transformer.ui.widgets import exact, following, lessons, views
 from transformer.ui.widgets.frame import as_sentence, page_link, plain
 
 torch.set_num_threads(1)
-# For each session: a page computes one sentence, hundreds of products of some microseconds, from
-# which a second thread gains nothing (`python -m benchmarks.threads`), and other sessions need the
-# cores. Torch hands the number to every thread that computes for the first time, so it must not be
-# set in a session. Training and measuring run in processes of their own.
+# A page computes one sentence: hundreds of products of a few microseconds, which a second thread
+# does not speed up (`python -m benchmarks.threads`), and other sessions need the cores. Torch gives
+# this number to every new thread, so it must not be set in a session. Training and measurements run
+# in separate processes.
 _STYLE, _LARGE = (Path(__file__).with_name(name) for name in ("frame.css", "frame-large.css"))
 MODEL_WIDTH = {False: 124, True: 190}
-"""Pixels of the box in which the model is chosen, by whether everything is drawn larger."""
+"""Width in pixels of the model menu, by whether everything is drawn larger."""
 
 
 @contextmanager
 def page(file: str) -> Iterator[Model]:
-    """Draw the frame around one page of `PAGES`; yield the model that the session looks at.
+    """Draw the frame around one page of `PAGES`; yield the selected model.
 
-    Without a model the page ends with what to do about it. A ValueError from within is shown as a
-    message.
+    Without any model the page shows how to get one and stops. A ValueError inside the context is
+    shown as a message.
     """
     with _frame(file) as problems:
         folders = models.checkpoints()
@@ -83,7 +83,7 @@ def _frame(file: str) -> Iterator[list[str]]:
         st.html(_style(state.is_large()))
         with cancelled_by(RerunCancellation()):
             yield problems
-        # The bare address of the app is nobody's view yet, and stays what one goes back to.
+        # Keep the app's address without parameters in the history.
         if not home or st.query_params:
             state.write_address()
 
@@ -102,7 +102,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
             if page.in_navigation or page_file == file:
                 page_link(page_file, page.title)
         yield
-        if file != HOME:  # which always shows whole words
+        if file != HOME:  # the home page always shows whole words
             exact.switch()
         st.button(
             "Larger",
@@ -123,7 +123,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
 
 def _begin(file: str, model: Model | None, problems: list[str]) -> None:
     """Draw the class, the lesson, the problems with the address and the heading."""
-    following.lead_to_page(file)  # first: a class need not wait for the rest of the page
+    following.lead_to_page(file)  # first, so that the class need not wait for the rest of the page
     following.class_line(file)
     if file not in (HOME, CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
         problems.append(problem)
@@ -137,17 +137,17 @@ def _warn(problems: list[str]) -> None:
 
 
 def _reset_missing_model(folders: dict[str, Path], problems: list[str]) -> None:
-    """A link to a model that is gone says so, before anything takes its place."""
+    """Report a link to a model that no longer exists, and select the default one."""
     name = state.view().model
     if name and folders and name not in folders:
         state.set_fields(model="")
         available = ", ".join(models.choices())
-        problems.append(f"There is no checkpoint {name!r}; this app has {available}.")
+        problems.append(f"There is no checkpoint {name!r}; available: {available}.")
 
 
 def _default_model(offered: dict[str, str]) -> None:
-    """Before the links are drawn: one without a model would lead to an address that the page there
-    turns into another, and from there one would have to go back twice."""
+    """Select a model before links are drawn: the target page of a link without a model would change
+    its own address, so that going back would take two steps."""
     if len(offered) > 1 and state.view().model not in offered:
         first = models.default()
         state.set_fields(model=first if first in offered else next(iter(offered)))
@@ -164,8 +164,7 @@ def _choose_model(offered: dict[str, str]) -> None:
 
 
 def _on_model_change(name: str, key: str) -> None:
-    """Another model was chosen. A text of another task means nothing to it, nor does a translation
-    into another language."""
+    """Select another model; reset a text of another task, a translation into another language."""
     folders, chosen = models.checkpoints(), st.session_state[key]
     first = state.view().model or models.default()
     view = state.view()
@@ -194,7 +193,9 @@ def _model(folders: dict[str, Path], problems: list[str]) -> Model:
         message = str(error).replace(str(folders[name]), name)
         st.error(plain(f"The checkpoint {name} cannot be opened. {message}"))
         st.stop()
-    if not getattr(state.page_view(), "trace", ""):  # a trace has layers and heads of its own
+    if not getattr(
+        state.page_view(), "trace", ""
+    ):  # an opened trace file has its own layers and heads
         problems += state.clamp(model.n_layers, model.n_heads)
     if state.view().text == EXAMPLE != model.about.first:
         state.set_fields(text=model.about.first)

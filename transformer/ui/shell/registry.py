@@ -1,4 +1,4 @@
-"""Every page once, in the order of the way around: its file, its name, its view, what it is for."""
+"""The list of pages in the order of the navigation bar: file, title, view and description."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.ui.pages.translate import Translate
 from transformer.ui.pages.why import Why
 
 Values = dict[str, dict[str, Any]]
-"""Fields by the name of the class that declares them."""
+"""Values of fields, by the name of the view class that declares them."""
 ViewType = TypeVar("ViewType", bound=View)
 
 
@@ -28,11 +28,11 @@ class Page:
     """One page.
 
     Attributes:
-        title: what the way around calls it; heading: what stands above it, where that is another.
-        view: the class of what it looks at: with its own fields, where it has any.
-        way, what: how the first page leads there, in Markdown, and what is to be found; "{lessons}"
-            stands for their number.
-        in_way: whether the way around names it on every page, and not on its own alone.
+        title: in the navigation bar; heading: above the page, if it differs.
+        view: the class of its view, with its own fields if it has any.
+        link_text, summary: link and description on the home page, in Markdown; "{lessons}" is
+            replaced by the number of lessons.
+        in_navigation: whether the navigation bar of every page lists it, not only its own.
     """
 
     title: str
@@ -74,13 +74,13 @@ PAGES = {
         "Inside",
         Inside,
         "**Inside**: the paper's Figure 1, box by box →",
-        "Every number on a sentence's way through the model, and how it came about.",
+        "Every number on a sentence's way through the model, and how it is computed.",
     ),
     "pages/positions.py": Page(
         "Positions",
         Positions,
         "**Positions**: how it knows the order →",
-        "Waves added to words; which heads look at the place and which at the word.",
+        "Waves added to words; which heads attend by position and which by word.",
     ),
     "pages/why.py": Page(
         "Why self-attention",
@@ -106,19 +106,19 @@ PAGES = {
 
 
 def path(file: str) -> str:
-    """The path of this page, behind the server's address."""
+    """Return the path of this page in its URL."""
     return "" if file == HOME else file.removeprefix("pages/").removesuffix(".py")
 
 
 BY_PATH = {path(file): file for file in PAGES}
-"""Every page's file, by its path."""
+"""Files of the pages by path."""
 
 
 def parse_params(file: str, params: Mapping[str, str]) -> tuple[Values, list[str]]:
-    """All that an address of this page says, and a sentence for each part that makes no sense.
+    """Parse the parameters of an address; return the values and one sentence for each problem.
 
-    It may be an old one, of when a link carried the fields of all pages: what belongs to other
-    pages goes to them.
+    An old address may contain fields of other pages: their values are returned under the views of
+    those pages.
     """
     view_type = PAGES[file].view
     values: Values = {View.__name__: {}, view_type.__name__: {}}
@@ -147,7 +147,7 @@ def make_view(kind: type[ViewType], values: Values) -> ViewType:
 
 
 def owners_of(name: str, file: str) -> list[type[View]]:
-    """The views that declare this field: the shared one, this page's, or else others'."""
+    """Return the views that declare this field: the shared one, this page's, or else others."""
     if name in View.fields():
         return [View]
     if name in PAGES[file].view.own():
@@ -156,7 +156,7 @@ def owners_of(name: str, file: str) -> list[type[View]]:
 
 
 def model_defaults() -> Values:
-    """Every field that means nothing to another model, as on a first visit."""
+    """Return the defaults of all fields that depend on the model, to reset them for another one."""
     values: Values = {}
     for page in PAGES.values():
         for name, field in page.view.own().items():

@@ -1,4 +1,4 @@
-"""Which requests are let in, and the security headers of every answer.
+"""Which requests are accepted, and the security headers of every response.
 
 The gate is ASGI middleware (asgi.readthedocs.io) between uvicorn and Streamlit: a refused request
 reaches no page, session or upload.
@@ -29,19 +29,19 @@ Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 Refusal = tuple[int, str]
 
 HIDDEN_PATHS = ("/_stcore/metrics",)
-"""Paths that would show everybody sessions, memory and how often each page was opened."""
+"""Paths that would show everyone sessions, memory and how often each page was opened."""
 MAX_QUOTED_HOST = 80
-"""Characters of an unknown Host that are repeated to whoever asked for it."""
+"""Maximum characters of an unknown Host that the error message quotes."""
 _HOST_NAME = re.compile(r"[a-z0-9.:-]{1,253}")
 COOKIE_SECONDS = 400 * 24 * 3600
-"""Seconds that a browser keeps the visitor's cookie; none keeps one longer."""
+"""Lifetime of the visitor's cookie; browsers allow no longer one."""
 
 
 def configured_gate(app: Asgi) -> Gate:
-    """Return the gate as Streamlit's options want it; they are known once the server starts."""
+    """Return the gate configured by Streamlit's options, which are known once the server starts."""
     own = (st.get_option("server.address"), st.get_option("browser.serverAddress"))
     hosts = {*LOCAL_NAMES, *st.get_option("server.allowedHosts"), *filter(None, own)}
-    # The gate also knows the address that a request came in at, which this list cannot.
+    # The gate also accepts the address at which a request arrived, which this list cannot contain.
     config.set_option("server.allowedHosts", ["*"])
     return Gate(
         app,
@@ -52,15 +52,15 @@ def configured_gate(app: Asgi) -> Gate:
 
 
 def content_security_policy() -> str:
-    """Return what a page may load and run, and who may show it in a frame.
+    """Return the policy: what a page may load and run, and who may show it in a frame.
 
     With it Chromium reports no violation on any page (`tests/browser/test_policy.py`); without
     `blob:`, WebAssembly or `data:` fonts it did.
     """
     directives = {
         "default-src": "'self'",
-        # `blob:`: Streamlit loads our views from there. WebAssembly: it counts large numbers with
-        # it. Hashes: the few inline scripts of its page. No other inline script runs.
+        # `blob:`: Streamlit loads our views from there. WebAssembly: Streamlit uses it for large
+        # numbers. Hashes: the few inline scripts of its page. No other inline script runs.
         "script-src": f"'self' blob: 'wasm-unsafe-eval' {' '.join(_inline_script_hashes())}",
         # Streamlit, Plotly, our tables and our views write styles into the page.
         "style-src": "'self' 'unsafe-inline'",
@@ -83,17 +83,17 @@ def _inline_script_hashes() -> list[str]:
 
 
 class Gate:
-    """Lets through what is meant for this server and comes from its own pages."""
+    """ASGI middleware that accepts requests for this server's names from its own pages."""
 
     def __init__(
         self, app: Asgi, *, hosts: Collection[str], origins: Collection[str], policy: str
     ) -> None:
         """
         Args:
-            hosts: names that this server goes by, "*.example.org" for all below one, "*" for any.
-                The address that a request came in at needs no name.
-            origins: of other pages that may speak to it, such as "https://school.example".
-            policy: the Content-Security-Policy of every answer.
+            hosts: names of this server; "*.example.org" for all subdomains, "*" for any name. The
+                address at which a request arrives is always accepted.
+            origins: other origins that may send requests, such as "https://school.example".
+            policy: the Content-Security-Policy of every response.
         """
         self._app = app
         self._hosts = {host.strip().strip("[]").rstrip(".").lower() for host in hosts}
@@ -121,11 +121,11 @@ class Gate:
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, begun = [*self._headers], False
         refusal = self._refusal(scope)
-        # What a browser opens in a tab asks for HTML, as nothing else does.
+        # Only requests for a page in a tab accept HTML.
         asks = scope["method"] == "GET" and "text/html" in _single_header(scope, b"accept")
         page = not refusal and asks
         if page:
-            # Nobody between here and the browser may keep what names a visitor.
+            # No cache between here and the browser may store the visitor's cookie.
             headers += [(b"cache-control", b"private, no-cache"), (b"set-cookie", _cookie(scope))]
 
         async def dressed(message: Message) -> None:
@@ -143,26 +143,26 @@ class Gate:
             await self._app(scope, receive, dressed)
         except Exception:
             if not begun:
-                await _refuse(dressed, 500, "This went wrong; the app's terminal says why.")
+                await _refuse(dressed, 500, "Internal error; see the app's terminal.")
             raise
 
     def _refusal(self, scope: Scope) -> Refusal | None:
-        """Status and sentence for a request that is not let in."""
+        """Return status and message for a request that is rejected; None if it is accepted."""
         host = _single_header(scope, b"host")
         if not self._is_ours(host, scope):
             return 421, _unknown_host(host)
         if not self._is_from_us(scope, host):
             return (
                 403,
-                "A page of another site asked for this, and this server answers only to its own.",
+                "This request comes from another site; this server accepts only its own pages.",
             )
         if any(closed in scope["path"] for closed in HIDDEN_PATHS):
-            return 404, "There is nothing here."
+            return 404, "Not found."
         return None
 
     def _is_ours(self, host: str, scope: Scope) -> bool:
-        """Whether this Host is one of our names, or the very address that the request came in at:
-        no foreign name can be pointed at that one, for it is none."""
+        """Return whether this Host is one of the server's names, or the IP address at which the
+        request arrived, which no foreign name can imitate."""
         name = _hostname(host)
         if not name:
             return False
@@ -174,8 +174,8 @@ class Gate:
         return server_address is not None and _parse_address(name) == server_address
 
     def _is_from_us(self, scope: Scope, host: str) -> bool:
-        """A browser says which page asks, wherever that matters. What is no browser may leave it
-        out, and has no cookie to be borrowed."""
+        """Return whether the Origin is this server's or an allowed one. Browsers send it where it
+        matters; other clients may leave it out, and they have no cookie that a page could abuse."""
         if not any(name == b"origin" for name, _ in scope["headers"]):
             return True
         origin = _single_header(scope, b"origin").lower()
@@ -183,35 +183,35 @@ class Gate:
 
 
 def _single_header(scope: Scope, name: bytes) -> str:
-    """The header's value; "" if it is missing or comes more than once."""
+    """Return a header's value; "" if it is missing or repeated."""
     values = [value for key, value in scope["headers"] if key == name]
     return values[0].decode("latin-1") if len(values) == 1 else ""
 
 
 def _hostname(host: str) -> str:
-    """Without port, brackets and a last dot, in small letters; "" for what is no host."""
+    """Return the host without port, brackets and final dot, in lower case; "" if it is invalid."""
     try:
         parts = urlsplit(f"//{host}")
-        name, _ = parts.hostname or "", parts.port  # the port is read to see that it is one
+        name, _ = parts.hostname or "", parts.port  # reading the port validates it
     except ValueError:
         return ""
     return name.rstrip(".").lower() if parts.netloc == host and "@" not in host else ""
 
 
 def _unknown_host(host: str) -> str:
-    """Return the sentences for a Host that is none of ours; they name what the operator can set.
+    """Return the message for an unknown Host, with the setting that the operator can change.
 
-    The Host is whatever the sender wrote: it is repeated in ASCII, cut off, and offered as a value
-    only if it is a name or an address.
+    The Host is untrusted: it is quoted in ASCII, shortened, and suggested as a value only if it is
+    a valid name or address.
     """
     name = _hostname(host)
     if not _HOST_NAME.fullmatch(name):
         name = "NAME"
     quoted = ascii(host if len(host) <= MAX_QUOTED_HOST else host[:MAX_QUOTED_HOST] + "...")
     return (
-        f"This server does not answer to the name {quoted}. Whoever runs it can add the name with "
+        f"This server does not accept the host name {quoted}. Its operator can add the name with "
         f"--server.allowedHosts {name} or, in a container, with the environment variable "
-        f"STREAMLIT_SERVER_ALLOWED_HOSTS={name} (several names: in quotes, with blanks between)."
+        f"STREAMLIT_SERVER_ALLOWED_HOSTS={name} (several names: in quotes, separated by spaces)."
     )
 
 
@@ -220,15 +220,15 @@ def _parse_address(text: object) -> ipaddress.IPv4Address | ipaddress.IPv6Addres
         address = ipaddress.ip_address(str(text))
     except ValueError:
         return None
-    # Of a socket for both kinds, an IPv4 address comes dressed up as an IPv6 one.
+    # A socket for both versions reports an IPv4 address as an IPv4-mapped IPv6 address.
     return getattr(address, "ipv4_mapped", None) or address
 
 
 def _cookie(scope: Scope) -> bytes:
-    """The visitor's id, to be kept: the one that the browser sent, or else a new one.
+    """Return the Set-Cookie header with the visitor's id: the one that was sent, or a new one.
 
-    `Lax` and not `Strict`: with the latter, a link in a mail or on a school's page would open the
-    app without the cookie, and the new one set then would part a visitor from their runs.
+    `Lax` and not `Strict`: with `Strict`, a link in a mail or on a school's page would open the app
+    without the cookie, and the new cookie would separate visitors from their runs.
     """
     visitor_id = sent_id(scope["headers"]) or new_id()
     secure = "; Secure" if scope.get("scheme") == "https" else ""
@@ -245,9 +245,9 @@ async def _refuse(send: Send, status: int, sentence: str) -> None:
 
 
 LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-"""Names that this machine always answers to."""
+"""Host names that are always accepted."""
 ANY_ADDRESS = ("0.0.0.0", "::")
-"""What a server binds to in order to be reached from everywhere."""
+"""Addresses that bind a server to all interfaces."""
 
 
 def network_address() -> str:

@@ -1,4 +1,4 @@
-"""Paths of the server as a visitor may see them: from the app's own folders on, and no further."""
+"""Removes the server's folder names from texts that visitors see."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from transformer.jobs import runs_folder
 
 
 def remove_server_paths(text: str, *folders: Path) -> str:
-    """`text` with every path that lies in a folder of this machine cut: "/srv/heads/runs/a/x.json"
-    is "runs/a/x.json" where the runs lie in "/srv/heads/runs".
+    """Shorten every path in `text` that is in a known folder of this machine.
+
+    Example: "/srv/heads/runs/a/x.json" becomes "runs/a/x.json" if "/srv/heads/runs" is the folder
+    of runs.
 
     Args:
-        folders: further ones that keep their own name, as those of the runs do.
+        folders: further folders that keep their own name, like the folder of runs.
     """
     if "/" not in text and "\\" not in text:
         return text
     working_folder = Path(".")
-    with suppress(OSError):  # the folder that this process stands in may be gone
+    with suppress(OSError):  # the working folder may have been deleted
         working_folder = Path.cwd()
     pattern, names = _pattern((runs_folder(), *folders), working_folder)
 
@@ -38,7 +40,7 @@ def remove_server_paths(text: str, *folders: Path) -> str:
 def _pattern(
     named_folders: tuple[Path, ...], working_folder: Path
 ) -> tuple[re.Pattern[str], dict[str, str]]:
-    """What finds the roots of this machine's paths, and what stands for each."""
+    """Return a pattern that matches the known folders, and the replacement of each."""
     elsewhere = {Path(tempfile.gettempdir()): "tmp", Path(sys.prefix): "python"}
     elsewhere[Path(sys.base_prefix)] = "python"
     with suppress(RuntimeError):  # there may be no home
@@ -47,7 +49,7 @@ def _pattern(
         folder: folder.name for folder in named_folders
     }
     names = _spellings(elsewhere) | _spellings(own_folders)
-    alone = _spellings(own_folders)  # these also where nothing follows
+    alone = _spellings(own_folders)  # these also without a following path
     roots = "|".join(
         re.escape(root) + ("" if root in alone else r"(?=[\\/])")
         for root in sorted(names, key=len, reverse=True)
@@ -58,7 +60,7 @@ def _pattern(
 
 
 def _spellings(folders: dict[Path, str]) -> dict[str, str]:
-    """Every way in which these absolute folders may be written, with their names."""
+    """Return all spellings of these absolute folders, with their replacements."""
     names: dict[str, str] = {}
     for folder, name in folders.items():
         for path in (folder, _resolved(folder)):

@@ -2,7 +2,7 @@
 
 Streamlit would send a component's script with every new content, several times its length, and both
 ends would hash it (`python -m benchmarks.reruns`). The address contains a hash of the script: a
-browser may cache it for ever, and a changed script has another address.
+browser may cache it indefinitely, and a changed script has another address.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Who somebody is: an id that this browser keeps, and that nobody else sees or guesses.
+"""Identity of a visitor: a random id in a cookie of the browser.
 
-It is 192 random bits in a cookie that comes with the page (`gate.py`) and that no script can read,
-so that a reload, a closed tab or another tab find the runs again. It never stands in an address.
+The id has 192 random bits. The cookie is set with the page (`security.py`) and no script can read
+it. Reloads and other tabs find the visitor's runs by it. It is never part of a URL.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COOKIE = "heads_up_visitor"
 ID = re.compile(r"[A-Za-z0-9_-]{32}")
 _KEY = "visitor"
 
-_SECRET = secrets.token_bytes(16)  # so that no address can be read from what is kept
+_SECRET = secrets.token_bytes(16)  # so that stored hashes do not reveal addresses
 
 
 def new_id() -> str:
@@ -26,7 +26,7 @@ def new_id() -> str:
 
 
 def sent_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
-    """The id that a browser sent with a request; "" for none, or for what is none."""
+    """Return the id in a request's cookie; "" if it is missing or invalid."""
     sent = b";".join(value for key, value in headers if key == b"cookie").decode("latin-1")
     pairs = dict(pair.strip().partition("=")[::2] for pair in sent.split(";"))
     visitor_id = pairs.get(COOKIE, "")
@@ -34,7 +34,7 @@ def sent_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
 
 
 def current_id() -> str:
-    """This visitor's id; "" for one who has none yet, because the browser keeps no cookies."""
+    """Return this visitor's id; "" if there is none, because the browser accepts no cookies."""
     for candidate in (st.context.cookies.get(COOKIE), st.session_state.get(_KEY)):
         if isinstance(candidate, str) and ID.fullmatch(candidate):
             return candidate
@@ -42,10 +42,10 @@ def current_id() -> str:
 
 
 def address_hash() -> str:
-    """Where this visitor's browser speaks from, in a word that only says whether two are the same
-    while this server runs; "" for this machine itself.
+    """Return a hash of the visitor's network address, valid while this server runs; "" for this
+    machine itself.
 
-    Of an IPv6 address the network alone counts: its 2^64 addresses are one household's.
+    For IPv6 only the /64 network counts, because a household has all of its 2^64 addresses.
     """
     try:
         ip = ipaddress.ip_address(st.context.ip_address or "")
@@ -59,7 +59,7 @@ def address_hash() -> str:
 
 
 def ensure_id() -> str:
-    """This visitor's id; without a cookie one that is made now and lasts as long as the session."""
+    """Return this visitor's id; without a cookie a new one that lasts as long as the session."""
     visitor_id = current_id() or new_id()
     st.session_state[_KEY] = visitor_id
     return visitor_id

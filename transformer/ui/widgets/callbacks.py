@@ -1,4 +1,4 @@
-"""What widgets call: a choice that the view follows, an attempt that may be refused."""
+"""Callbacks of widgets: controlled values, and actions that can be refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.ui.widgets import frame
 
 
 def controlled(key: str, value: object, take: Callable[[Any], None]) -> dict[str, Any]:
-    """Arguments of a widget that shows `now`; what is chosen in it, if anything, goes to `take`."""
+    """Return the arguments of a widget that shows `value` and passes a new choice to `take`."""
     st.session_state[key] = value
 
     def chosen() -> None:
@@ -23,7 +23,7 @@ def controlled(key: str, value: object, take: Callable[[Any], None]) -> dict[str
 
 
 def attempt(name: str, act: Callable[[], object]) -> bool:
-    """Do it, in a callback; False where that is refused, which `refusal(what)` says."""
+    """Call `act` in a callback; return False if it is refused, for `show_refusal(title)`."""
     try:
         act()
     except JobError as error:
@@ -33,11 +33,11 @@ def attempt(name: str, act: Callable[[], object]) -> bool:
 
 
 def store_refusal(name: str, error: JobError) -> None:
-    """Keep the sentence for `refusal`."""
+    """Store the error's message for `show_refusal`."""
     st.session_state[f"{name}-refused"] = frame.as_sentence(error)
 
 
 def show_refusal(name: str) -> None:
-    """Say once why the last attempt was not granted."""
+    """Show once why the last attempt was refused."""
     if refused := st.session_state.pop(f"{name}-refused", ""):
         st.warning(frame.plain(refused))

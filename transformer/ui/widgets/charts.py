@@ -1,4 +1,4 @@
-"""A Plotly figure on a page, in its width and its colours; and boards of heads on one scale."""
+"""Plotly figures on a page, and heatmaps of heads with a common colour scale."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def dark() -> bool:
 
 
 def chart(figure: go.Figure, key: str, picked: Callable[[], object] | None = None) -> None:
-    """The figure without Plotly's tools, larger for a projector; `picked` is called when a point is
-    clicked."""
+    """Draw a figure without Plotly's toolbar, larger for a projector; a click on a point calls
+    `picked`."""
     chosen: dict[str, Any] = {"on_select": picked, "selection_mode": "points"} if picked else {}
     figure = enlarged(figure) if state.is_large() else figure
     st.plotly_chart(figure, theme=None, key=key, config={"displayModeBar": False}, **chosen)
@@ -35,10 +35,10 @@ def head_heatmaps(
     key: str,
     title: Callable[[str, float], str],
 ) -> float:
-    """Draw them, each under its kind's name, and give back where the colours end.
+    """Draw one heatmap for each kind of attention; return the limit of the colour scale.
 
     Args:
-        boards: by kind, in their order.
+        boards: values by kind, in the order of display.
         what: the numbers' name; key: of the charts, before the kind.
         most: what is said of the head with the greatest number: its name and the number to text.
     """

@@ -1,4 +1,4 @@
-"""A computation as a visitor sees it: asked for, waited for, cancelled, and done."""
+"""Show a computation on a page: a button to start it, its progress, and its result."""
 
 from __future__ import annotations
 
@@ -24,25 +24,24 @@ from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 PREVIEW = 24
-"""Sentences of a preview; the checkpoint en-fr takes about a second for them."""
+"""Sentences of a preview, which take about a second with the checkpoint en-fr."""
 PREVIEW_LETTERS = 200
-"""Characters of a sentence and its translation in a preview, at most."""
+"""Maximum characters of a sentence and its translation in a preview."""
 REFUSAL = "pass"
-"""What `refusal` calls a question."""
+"""Name of refused computations for `show_refusal`."""
 
 
 def computed(
     computation: Computation, *, button: str = "Measure", about: str = ""
 ) -> dict[str, Any] | None:
-    """What the computation found; None until then.
+    """Return the result of the computation; None until it is done.
 
-    Draws a button to ask for it, then where it stands and a way to cancel it; nothing once it is
-    done. The result is everyone's who asks the same, and must not be changed. For a page that
-    knows who is asking (`visitor.owner`).
+    Until then, draw a button to start it, or its progress with a button to cancel it. Results are
+    shared by all visitors and must not be changed. The page must have called `visitor.ensure_id`.
 
     Args:
-        button: what stands on it.
-        about: what is measured and for how long, for someone who has not asked yet.
+        button: label of the button.
+        about: what is measured and how long it takes, shown before the start.
     """
     key = computation.key
     status = computation_service().status(key)
@@ -60,7 +59,7 @@ def _result(key: str) -> dict[str, Any]:
 
 
 def _status_and_controls(computation: Computation, live: bool, button: str, about: str) -> None:
-    """What changes while it goes on; the whole page anew when it begins or ends."""
+    """Draw progress and buttons; rerun the whole page when the computation starts or ends."""
     who = visitor.current_id()
     status = computation_service().status(computation.key, who)
     if status.live != live or status.status == "done":
@@ -111,7 +110,7 @@ def _cancel(key: str, who: str) -> None:
 
 
 def submit(computation: Computation, force: bool = False) -> None:
-    """Ask for it, in a callback; `refusal` says if that is not granted."""
+    """Submit the computation, in a callback; `show_refusal` shows why it was refused."""
     who, where = visitor.current_id(), visitor.address_hash()
     attempt(
         REFUSAL,
@@ -128,9 +127,10 @@ def measured(
     button: str = "Measure",
     about: str = "",
 ) -> dict[str, Any] | None:
-    """What `analysis.reports.report(…, what, options)` finds, as JSON holds it; None until then.
+    """Return the result of `analysis.reports.report(…, report_name, options)` as JSON data; None
+    until it is done.
 
-    After `corpus.chosen`, which knows who is asking. Draws as `computed`.
+    Call `corpus.choose` before. Draws as `computed`.
     """
     return computed(
         computation_for(model, corpus, report_name, options), button=button, about=about
@@ -156,7 +156,7 @@ def measured_or_preview(
         return None
     try:
         preview = _preview(model, few, report_name)
-    except ValueError:  # asked over the whole corpus, the message is shown
+    except ValueError:  # the measurement of the whole corpus shows the message
         return None
     preview_caption(few, corpus)
     return preview

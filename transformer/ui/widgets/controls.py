@@ -15,15 +15,15 @@ from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import exact, frame, toy
 
 FIELD_CHARACTERS, PHONE_FIELD_CHARACTERS = 60, 34
-"""Letters that a field shows at least, and on a phone: a longer sentence stands below it as well,
-whole. (A field that grows would take the sentence over at Ctrl+Enter, not while one types.)"""
+"""Characters that a text field shows at least, and on a phone: a longer sentence is repeated below
+it. (A text area would submit the sentence at Ctrl+Enter only, not while the visitor types.)"""
 
 
 def sentence(model: Model) -> None:
-    """The sentence, and a few that fit the model to begin with; what it cannot read is said."""
+    """Draw the text field, examples for the model, and a note on unknown words."""
     about = model.about
     target_language(model)
-    # Taken over after a pause in typing: what is typed is never lost on the way to another page.
+    # Submitted after a pause in typing, so that no text is lost on a change of page.
     st.text_input(about.source, placeholder=about.hint, live="400ms", **state.bound("text"))
     if about.examples:
         example = state.view().text if state.view().text in about.examples else None
@@ -32,7 +32,7 @@ def sentence(model: Model) -> None:
             "Examples",
             about.examples,
             key="example",
-            required=True,  # the second click of two lets go of nothing
+            required=True,  # a second click does not deselect
             label_visibility="collapsed",
             on_change=_example,
         )
@@ -56,8 +56,8 @@ def _unknown_words(digest: str, text: str, _vocabulary: Vocabulary) -> list[str]
 
 
 def target_language(model: Model) -> None:
-    """The language to write, of a model for several; it is asked for by the sentence's first token,
-    so the sentence, and with it the address, has the choice."""
+    """Draw the choice of a multilingual model's target language. The first token of the sentence
+    selects it, so the choice is part of the sentence and of the URL."""
     codes = model.translator.vocabulary.target_languages
     if not codes:
         return
@@ -85,7 +85,7 @@ def _unknown() -> str:
 
 
 def button_row(field: str, *, labelled: bool = True, **more: Any) -> None:
-    """A row of buttons for a word of the view."""
+    """Draw a row of buttons for a field of the view."""
     st.segmented_control(
         required=True,
         label_visibility="visible" if labelled else "collapsed",
@@ -94,23 +94,23 @@ def button_row(field: str, *, labelled: bool = True, **more: Any) -> None:
 
 
 def layer_and_head(model: Model) -> None:
-    """Two boxes, to stand in a row with others."""
+    """Draw the two menus, for a row of widgets."""
     for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
         st.selectbox(
             options=range(count), format_func=exact.numbering(), width=90, **state.bound(name)
         )
 
 
-def head(model: Model, reading: CachedTrace) -> None:
-    """Kind, layer and head; where none is chosen, the clearest one."""
-    resolved = reading.side.resolved(state.view().explorer())
+def head(model: Model, cached_trace: CachedTrace) -> None:
+    """Draw the choice of kind, layer and head; by default the clearest head."""
+    resolved = cached_trace.side.resolved(state.view().explorer())
     state.set_fields(layer=resolved["layer"], head=resolved["head"])
     button_row("kind", on_change=_on_kind_change)
     layer_and_head(model)
 
 
 def _on_kind_change(_: str, key: str) -> None:
-    """Another kind was chosen: its rows and columns are other tokens."""
+    """Change the kind; deselect row and column, which belong to other tokens."""
     if st.session_state[key] is not None:
         state.change(kind=st.session_state[key], row=-1, column=-1)
 
@@ -155,12 +155,12 @@ def decoding_method(model: Model) -> None:
 
 
 def suggested_translation(model: Model) -> str:
-    """What may stand where a translation is to be written: a right one if we know it."""
+    """Return the placeholder of the translation field: a reference translation if there is one."""
     return model.about.translation(state.view().text) or "A correct translation"
 
 
 def _example() -> None:
-    # After a quick change of page the browser may tell again what was chosen before: no news.
+    # After a quick change of page the browser may send the previous choice again.
     chosen = st.session_state["example"]
     if chosen is not None and chosen != st.session_state["example_shown"]:
         state.change(text=chosen)

@@ -1,10 +1,8 @@
-"""The sentences that heads are measured over: ours, the run's, or what the visitor brings.
+"""The corpus of measurements: bundled sentences, a run's validation set, or an upload.
 
-    corpus = chosen(model)      # widgets; None while there is nothing to measure
-    if corpus is not None:
-        found = reports.measured(model, corpus, "heads", …)   # None until it is done
-
-Used by every part of the app that measures over a corpus.
+corpus = choose(model)      # draws widgets; None if there is nothing to measure
+if corpus is not None:
+    result = computed.measured(model, corpus, "heads", …)   # None until it is done
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from transformer.ui.widgets import frame, own_sentences
 from transformer.ui.widgets.callbacks import controlled
 
 MAX_UPLOAD_BYTES = 1_000_000
-"""Most of one upload."""
+"""Maximum bytes of an upload."""
 EXAMPLES = 8
 FORMAT_HELP = """One sentence per line; or pairs, `source TAB target`; or pairs with a third column
 of gold links in Pharaoh's format, which word alignment is scored against:
@@ -40,9 +38,10 @@ separated by spaces and counted from 0. `1?2` is a possible link, neither requir
 
 
 def choose(model: Model) -> Corpus | None:
-    """Widgets for the corpus, once a page; None, with what to do, while there is none.
+    """Draw the widgets that choose the corpus, once per page; return None and explain if there is
+    none yet.
 
-    The choice stands in the address; what was uploaded does not.
+    The choice is part of the URL, an upload is not.
     """
     owner = visitor.ensure_id()
     offered = _sources(model)
@@ -74,7 +73,7 @@ def choose(model: Model) -> Corpus | None:
 
 
 def python_code(model: Model, corpus: Corpus) -> str:
-    """An expression of Python for what `chosen` gave, with `Corpus` at hand."""
+    """Return a Python expression for the corpus of `choose`; it needs the name `Corpus`."""
     source = state.view().corpus or _sources(model)[0]
     if source == "run":
         return f"Corpus.of_run({str(models.public_path(model.name).parent)!r}, {len(corpus)})"
@@ -84,7 +83,7 @@ def python_code(model: Model, corpus: Corpus) -> str:
 
 
 def _sources(model: Model) -> list[str]:
-    """What there is for this model, the most fitting first."""
+    """Return the available corpora for this model, the most suitable first."""
     run = models.checkpoints()[model.name].parent
     of_run = run.joinpath("config.json").is_file()
     fitting = ["run"] if of_run else []
@@ -96,7 +95,7 @@ def _sources(model: Model) -> list[str]:
 
 
 def _load(model: Model, source: str, owner: str, limit: int) -> Corpus | None:
-    """Raises ValueError if the run's pairs cannot be read."""
+    """Return the corpus; None without an upload. Raises ValueError if it cannot be read."""
     if source == "ours":
         return own_sentences.corpus(model, limit)
     if source == "linked":
@@ -121,7 +120,7 @@ def _cut(name: str, corpus: Corpus, limit: int) -> Corpus:
 
 
 def _upload_form(owner: str) -> None:
-    """A file or a text of the visitor's own; what is refused is said."""
+    """Draw the upload form and the reason why the last upload was refused."""
     with st.expander("Your sentences", expanded=uploads().of(owner) is None):
         st.caption(
             "No other visitor sees your sentences, links or file name. They are deleted when the "
@@ -171,16 +170,14 @@ def _store_upload(owner: str, content: bytes, name: str) -> None:
 
 
 def corpus_of_upload(content: bytes, name: str) -> Corpus:
-    """The corpus of a file or a text that is called `name`. Raises ValueError."""
+    """Return the corpus of an uploaded file or text with this name. Raises ValueError."""
     if len(content) > MAX_UPLOAD_BYTES:
-        raise ValueError(
-            f"{name} has {len(content):,} bytes; at most {MAX_UPLOAD_BYTES:,} can be taken."
-        )
+        raise ValueError(f"{name} has {len(content):,} bytes; the maximum is {MAX_UPLOAD_BYTES:,}.")
     return Corpus.of_lines(decode_text(content, name).split("\n"), name)
 
 
 def _summary(corpus: Corpus, source: str) -> None:
-    """How many, what is known of them, and how they look."""
+    """Draw the number of sentences, what they have, and a few examples."""
     count, own = len(corpus), sum(not each.target for each in corpus.sentences)
     name = frame.plain(
         corpus.name if source == "upload" else corpus.name[:1].upper() + corpus.name[1:]
@@ -192,6 +189,6 @@ def _summary(corpus: Corpus, source: str) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(", ".join(parts) + ".", width="content")
         with st.popover("Show examples", type="tertiary"):
-            some = corpus.sentences[:: max(1, count // EXAMPLES)][:EXAMPLES]  # from all over it
+            some = corpus.sentences[:: max(1, count // EXAMPLES)][:EXAMPLES]  # evenly spaced
             lines = [f"{s.source}\n    {s.target}".rstrip() for s in some]
             st.code("\n".join(lines), language=None, wrap_lines=True)

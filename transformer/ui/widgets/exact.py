@@ -1,5 +1,5 @@
-"""Words as people read them, or exactly what the model has: one switch for all pages, and the names
-of tokens, layers and heads as it has them (those of `naming`, for this session)."""
+"""The switch between whole words and exact tokens, for all pages, and the names of tokens, layers
+and heads that follow it (`measures.naming` for this session)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ HELP = (
 TOKEN_CAPTION = (
     "These numbers belong to tokens, which may be parts of words: “…” marks a continuation."
 )
-"""Said where whole words cannot be shown."""
+"""Caption where whole words cannot be shown."""
 
 
 def is_on() -> bool:
-    """Whether this session names everything exactly."""
+    """Return whether this session shows exact tokens and counts from 0."""
     return bool(state.view().exact)
 
 
@@ -50,35 +50,35 @@ def short(layer: int, head: int) -> str:
 
 
 def in_file(layer: int, head: int) -> str:
-    """The same in the name of a file."""
+    """Return the short name for a file name."""
     return short(layer, head).replace("·", "-")
 
 
 def python_code(label: str, code: str) -> None:
-    """What prints the same from Python, to be unfolded; only where everything is exact."""
+    """Draw an expander with the matching Python code, if exact names are on."""
     if is_on():
         with st.expander(label):
             st.code(code, language="python")
 
 
 def token_caption() -> None:
-    """A short line where whole words cannot be shown."""
+    """Draw the caption for numbers that belong to tokens, unless exact names are on."""
     if not is_on():
         st.caption(TOKEN_CAPTION)
 
 
 def number(count: int) -> str:
-    """A layer, a head or a place, as it is counted."""
+    """Return the number of a layer, head or position as it is shown."""
     return str(naming.display_number(count, is_on()))
 
 
 def first() -> int:
-    """The number of the first layer, head or position as it is shown: 0 or 1."""
+    """Return the number of the first layer, head or position as it is shown: 0 or 1."""
     return naming.display_number(0, is_on())
 
 
 def numbering() -> Callable[[int], str]:
-    """The same for a list to choose from, which may be asked outside of the session."""
+    """Return `number` as a function that also works outside of the session, for menus."""
     is_exact = is_on()
     return lambda count: str(naming.display_number(count, is_exact))
 
@@ -89,5 +89,5 @@ def formula(latex: str) -> str:
 
 
 def display_text(text: str) -> str:
-    """`naming.display_text` for this session: for what a room below has said."""
+    """`naming.display_text` for this session, for texts from other packages."""
     return naming.display_text(text, is_on())

@@ -1,7 +1,7 @@
-"""Follow me: the class's pages go where its teacher is, until a student goes their own way.
+"""Follow the teacher: students' pages show the teacher's view until a student does something else.
 
-What is followed is an address of this app, read as every other one. The browser is told at once
-(`server.class_news`) and asks for the view, or draws it itself; where to go it hears from here.
+The view is an address of this app, parsed like any other. `shell.class_news` tells the browser at
+once, which requests the view or draws it itself; this module then moves the session to it.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from transformer.ui.widgets import views
 
 TRAIN = "pages/train.py"
 PERSONAL_FIELDS = ("exact", "size")
-"""Fields of a view that are everybody's own way to look."""
+"""Fields of a view that each student sets for themselves."""
 MAX_WAIT_SECONDS = 1.0
-"""Seconds that a page waits which is drawn because a class was led on: one after the other, for
-they share one interpreter, and two at once take longer than one after the other."""
+"""Maximum seconds that a rerun waits for other students' reruns. They run one after another,
+because they share one interpreter: two at once take longer than two in sequence."""
 _ARRIVALS = threading.Lock()
 _AT, _ARRIVING, _SETTLED = "class_at", "class_arriving", "class_settled"
-# Of a student's session: the lead's view that it was brought to; where it came from, until
-# the page was drawn to its end; the address that it had then, which the page may have repaired.
+# In a student's session: the teacher's view that it was moved to; the page it came from, until the
+# new page is drawn completely; the address at that time, which the page may have corrected.
 _NEWS_RERUN = "class_heard"
-# The browser has asked for the page because of the class's news, and not because of what was done.
+# This rerun was caused by a message of the class, not by a user action.
 _LED, _CODE, _OVER = "class_led", "class_code", "class_over"
-# The class and the address that a teacher's session led to last; the class that a session is in;
-# the page on which it learned that there is none any more.
+# The class and the address that a teacher's session led to last; the class of a session; the page
+# on which it learned that the class has ended.
 
 
 @contextmanager
 def page_in_class(file: str) -> Iterator[None]:
-    """Around everything that a page draws: a student who follows is brought to the teacher's view
-    first, which may be another page; what a teacher looks at is where the class goes."""
+    """Context of everything that a page draws: first moves a student who follows to the teacher's
+    view, which may be on another page; afterwards leads the class to a teacher's view."""
     _go_to_lead(file)
     if not st.session_state.get(_ARRIVING):
         yield
         lead_to_page(file)
         return
-    # Thirty at once would all be last, and whoever looks at something else would wait for them.
+    # Thirty reruns at once would all finish late and delay other visitors.
     acquired = _ARRIVALS.acquire(timeout=MAX_WAIT_SECONDS)
     try:
         yield
@@ -59,7 +59,7 @@ def page_in_class(file: str) -> Iterator[None]:
 
 
 def _go_to_lead(file: str) -> None:
-    """A student who did something else since is on their own; one who follows goes on."""
+    """Move a student who follows to the teacher's view; stop following after another action."""
     classroom, me = live_classes.current_class(), visitor.current_id()
     lead = classroom.lead if classroom else None
     if classroom is None or lead is None or not classroom.follows(me):
@@ -69,7 +69,7 @@ def _go_to_lead(file: str) -> None:
     address, at = _address(file), st.session_state.get(_AT)
     new = at is None or lead.number != at.number
     is_expected = address == st.session_state.get(_SETTLED) or classroom.was_led_to(*address)
-    # The browser is on its way, or asked for the page that it left before it heard where to go.
+    # The browser is changing pages, or requested the old page before it learned of the new one.
     on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(lead.page))
     arriving = _ARRIVING in st.session_state and on_its_way
     by_news = st.session_state.pop(_NEWS_RERUN, False)
@@ -92,7 +92,7 @@ def _go(file: str, lead: ViewToFollow) -> None:
 
 
 def lead_to_page(file: str) -> None:
-    """What a teacher who leads looks at is where the class goes; but for the page of the class."""
+    """Lead the class to a leading teacher's view, unless it is the page Class."""
     classroom = live_classes.current_class()
     if (
         classroom is None
@@ -104,17 +104,17 @@ def lead_to_page(file: str) -> None:
     address = _address(file)
     if (classroom.code, address) != st.session_state.get(_LED):
         st.session_state[_LED] = classroom.code, address
-        with suppress(ClassroomError):  # too long an address: the class stays where it is
+        with suppress(ClassroomError):  # the address is too long: the class stays where it is
             classroom.lead_to(*address)
 
 
 def class_line(file: str) -> None:
-    """A line that says how the visitor stands in their class, with the one thing to do about it."""
+    """Draw a line with the visitor's status in their class and the button to change it."""
     classroom, me = live_classes.current_class(), visitor.current_id()
     if classroom is None:
         if st.session_state.pop(_CODE, ""):
             st.session_state[_OVER] = file
-        if st.session_state.get(_OVER) == file:  # not once alone: the next drawing may overtake it
+        if st.session_state.get(_OVER) == file:  # more than once: the next rerun may replace it
             st.info(
                 "The class has ended. Names and answers have been deleted.", icon=":material/group:"
             )
@@ -148,20 +148,20 @@ def class_line(file: str) -> None:
 
 
 def _on_news() -> None:
-    """What the news was, the page reads itself."""
+    """Note that a class message caused this rerun; the page reads the class itself."""
     st.session_state[_NEWS_RERUN] = True
     state.ignore_address()
 
 
 def begin_leading() -> None:
-    """The teacher leads from now on, and from here; for a callback."""
+    """Start leading the class, from the current view; for callbacks."""
     st.session_state.pop(_LED, None)
     if classroom := live_classes.current_class():
         classroom.begin_leading()
 
 
 def follow_again() -> None:
-    """To the teacher's view; for a callback."""
+    """Return to the teacher's view; for callbacks."""
     st.session_state.pop(_AT, None)
     if classroom := live_classes.current_class():
         classroom.follow(visitor.current_id(), True)
@@ -177,7 +177,7 @@ def _teacher_line(classroom: Classroom) -> dict[str, object]:
 
 
 def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]:
-    """The line, and what it was drawn for: other news than these want it drawn anew."""
+    """Return the line's text and its state; a message with another state redraws it."""
     name, lead, stands = (
         live_classes.teacher_name(classroom),
         classroom.lead,

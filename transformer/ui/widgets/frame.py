@@ -1,4 +1,4 @@
-"""Links, buttons and texts that every page writes in the same way."""
+"""Links, buttons and texts in the same style on every page."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ JOINER = "\u2060"
 
 
 def page_link(file: str, label: str, **changes: Any) -> None:
-    """A link to one of our pages, with its view in the address, but for `changes` of its own
-    fields."""
+    """Draw a link to a page with its view in the URL, with `changes` of the page's own fields."""
     view = state.view(PAGES[file].view)
     if changes:
         view = replace(view, **changes)
@@ -35,8 +34,8 @@ def _page_of(file: str) -> Any:
 
 
 def page_button(file: str, label: str, icon: str, key: str = "", **changes: Any) -> None:
-    """A button that changes the view and goes to one of our pages: a link from page to page changes
-    no more than that page's own fields. A second one to the same page needs a `key`."""
+    """Draw a button that changes any fields of the view and goes to a page. (A link can change only
+    the target page's own fields.) A second button to the same page needs a `key`."""
     pressed = st.button(
         label,
         icon=f":material/{icon}:",
@@ -52,35 +51,35 @@ def page_button(file: str, label: str, icon: str, key: str = "", **changes: Any)
 def callback_button(
     label: str, icon: str, act: Callable[..., None], *args: Any, **more: Any
 ) -> None:
-    """A button that calls `act(*args)`; `more` is Streamlit's."""
+    """Draw a button that calls `act(*args)`; `more` are options of `st.button`."""
     st.button(label, icon=f":material/{icon}:" if icon else None, on_click=act, args=args, **more)
 
 
 def state_button(label: str, icon: str, changes: Mapping[str, Any], **more: Any) -> None:
-    """A button that gives these fields of the view other values."""
+    """Draw a button that changes these fields of the view."""
     callback_button(label, icon, partial(state.change, **changes), **more)
 
 
 def lead_text(markdown: str) -> None:
-    """A page's first words, a little larger than the rest."""
+    """Draw the introduction of a page, a little larger than other text."""
     with st.container(key="lead"):
         st.markdown(markdown)
 
 
 def plain(text: str) -> str:
-    """`text` so that Streamlit's Markdown shows it as it stands: no links, pictures or HTML; but
-    for paths of this server, which are cut.
+    """Escape `text` so that Streamlit's Markdown shows it literally, without links, images or HTML;
+    paths of this server are removed.
 
-    A bare address becomes a link even where every sign is escaped, because it is looked for in
-    what is left at the end: an invisible word joiner takes it apart.
+    Markdown turns bare URLs into links even if every character is escaped; an invisible word joiner
+    prevents it.
     """
     escaped = re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", models.without_server_paths(text))
     return re.sub(r"(?i)(https?(?=\\:)|www(?=\\\.)|\\@)", rf"\1{JOINER}", escaped)
 
 
 def as_sentence(error: object) -> str:
-    """An error's message as a sentence: a capital, unless a setting's name comes first, and an
-    end."""
+    """Return an error's message as a sentence, with a final mark, and a capital letter unless it
+    begins with the name of a setting."""
     text = str(error).strip()
     first = text.split(" ")[0]
     if "_" not in first and not any(letter in first for letter in ".-'"):

@@ -1,4 +1,4 @@
-"""The figures of a run as they come: only new lines are read, once for all who look."""
+"""Metrics of a run during training: only new lines are read, once for all sessions."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from transformer.training.snapshots import parse_json_lines
 from transformer.ui.services.memory_cache import SizedCache
 
 MAX_LINES = 20_000
-"""Lines of steps that are kept of a run; then every second one goes."""
+"""Maximum lines of steps of a run in memory; beyond it every second one is dropped."""
 MAX_BYTES = 48_000_000
-"""Bytes of all lines that are kept, of which one is about as many as `LINE`."""
+"""Maximum bytes of all lines in memory; one takes about `LINE_BYTES`."""
 LINE_BYTES = 1000
 SPEED_STEPS = 20
-"""Steps that tokens per second are measured over."""
+"""Number of last steps over which tokens per second are measured."""
 
 
 class MetricsTail:
-    """One growing metrics.jsonl."""
+    """A growing metrics.jsonl file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -30,7 +30,7 @@ class MetricsTail:
         self._inode, self._read, self._every, self._seen = 0, 0, 1, 0
 
     def update(self) -> list[dict[str, Any]]:
-        """All whole lines so far, in order; a run that went back (`rewind`) is read again."""
+        """Return all complete lines so far; read all again if the run was rewound (`rewind`)."""
         with self._lock:
             try:
                 with self.path.open("rb") as file:
@@ -65,20 +65,20 @@ _tails: SizedCache[MetricsTail] = SizedCache(MAX_BYTES, lambda tail: LINE_BYTES 
 
 
 def metrics(run: RunFolder) -> list[dict[str, Any]]:
-    """Lines of the run's metrics.jsonl, of a long run not all; not to be changed."""
+    """Return lines of the run's metrics.jsonl, thinned out for long runs; do not change them."""
     tail = _tails.get_or_make(run.metrics_path, lambda: MetricsTail(run.metrics_path))
     lines = tail.update()
-    _tails.put(run.metrics_path, tail)  # it has grown
+    _tails.put(run.metrics_path, tail)  # its size has changed
     return lines
 
 
 def newest(lines: list[dict[str, Any]], name: str) -> Any:
-    """The last value of a figure; None if there is none."""
+    """Return the last value of a metric; None if there is none."""
     return next((line[name] for line in reversed(lines) if name in line), None)
 
 
 def speed(lines: list[dict[str, Any]]) -> float | None:
-    """Tokens a second over the last steps."""
+    """Return tokens per second over the last steps."""
     last = [line for line in lines[-4 * SPEED_STEPS :] if "tokens" in line and "seconds" in line][
         -SPEED_STEPS:
     ]

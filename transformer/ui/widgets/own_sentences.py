@@ -1,4 +1,4 @@
-"""Our own sentences as they fit a model: spelled as it reads, translated to what it writes."""
+"""The bundled sentences for a model: in its input format, with translations into its language."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from transformer.ui.services.models import Model
 
 
 def spelling(model: Model) -> str:
-    """How our sentences must be written for this model to read them: "text", or "symbols" between
-    blanks; "" if it cannot."""
+    """Return the format in which the model can read the bundled sentences: "text", or "symbols"
+    separated by spaces; "" if it cannot read them."""
     if model.about.languages and model.about.languages[0] != "en":
         return ""
     return _spelling(model)
 
 
 def corpus(model: Model, limit: int) -> Corpus:
-    """Our sentences with translations into the language that the model writes, if we have them."""
+    """Return the bundled sentences, with translations into the model's language if available."""
     return _bundled_corpus(limit, spelling(model) == "symbols", _target_language(model))
 
 
 def are_linked(model: Model) -> bool:
-    """Whether we have sentences with links by hand for this model."""
+    """Return whether there are hand-aligned sentences for this model."""
     return spelling(model) == "text" and _target_language(model) in LANGUAGES
 
 
 def linked(model: Model, limit: int) -> Corpus:
-    """Those that are linked by hand."""
+    """Return the hand-aligned sentences."""
     return _linked_corpus(_target_language(model), limit)
 
 
 def python_code(model: Model, limit: int, *, linked: bool = False) -> str:
-    """An expression of Python for what `corpus` or `linked` gives, with `Corpus` at hand."""
+    """Return a Python expression for `corpus` or `linked`; it needs the name `Corpus`."""
     target = _target_language(model)
     if linked:
         return f"Corpus.linked({target!r}).first({limit})"
@@ -45,25 +45,25 @@ def python_code(model: Model, limit: int, *, linked: bool = False) -> str:
 
 
 def missing(model: Model) -> str:
-    """A sentence about what our sentences lack for this model; "" if nothing."""
+    """Return a note on what the bundled sentences lack for this model; "" if nothing."""
     if _target_language(model) in LANGUAGES:
         return ""
     return (
-        f"Our sentences are translated to {' and '.join(LANGUAGES.values())} alone, and this model "
-        f"writes {model.about.target}: where a measure needs a translation, the model's own is "
-        "taken, and what needs gold links cannot be measured over them. Pairs of yours do better."
+        f"The bundled sentences have translations into {' and '.join(LANGUAGES.values())} only; "
+        f"this model writes {model.about.target}. Measures use the model's own translations, and "
+        "those that need gold links are not available. For better results, upload your own pairs."
     )
 
 
 def with_links(model: Model) -> str:
-    """What to do where gold links are needed and missing."""
+    """Return advice on how to get gold links."""
     if spelling(model) and _target_language(model) in LANGUAGES:
-        return "Choose our own sentences, or bring pairs with a third column of links."
-    return "Bring pairs with a third column of links."
+        return "Choose the bundled sentences, or upload pairs with a third column of links."
+    return "Upload pairs with a third column of links."
 
 
 def _target_language(model: Model) -> str:
-    """The code of the language that it writes. Where nobody says, ours are taken as they are."""
+    """Return the code of the model's target language, French if unknown."""
     return model.about.writes or "fr"
 
 

@@ -1,4 +1,4 @@
-"""Numbers of training, as people say them."""
+"""Durations, percentages and counts of training, formatted for people."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformer.training.estimate import Estimate
 
 
 def duration(seconds: float) -> str:
-    """About how long: "8 s", "2 min", "1 h 20 min"."""
+    """Format a rounded duration: "8 s", "2 min", "1 h 20 min"."""
     if seconds < 90:
         return f"{max(1, round(seconds))} s"
     minutes = round(seconds / 60)
@@ -20,27 +20,27 @@ def duration(seconds: float) -> str:
 
 
 def format_estimate(estimate: Estimate | str | None) -> str:
-    """The time that a run will take, why it is not known, or that it is about to be."""
+    """Format a run's estimated time, or why it is unknown, or that it is being estimated."""
     if estimate is None:
         return "estimating the time …"
     return estimate if isinstance(estimate, str) else f"about {duration(estimate.seconds)}"
 
 
 def reproducibility_note(state: Mapping[str, Any], seed: object) -> str:
-    """What a run's numbers depend on besides its settings, as its state.json has it; "" if it is
-    of an earlier version, which did not say."""
+    """Return what a run's results depend on besides its settings, from its state.json; "" for a run
+    of an earlier version, which did not record it."""
     threads, units, torch = (state.get(name) for name in ("threads", "units", "torch"))
     if not (isinstance(threads, int) and torch):
         return ""
     return (
-        f"Made with seed {seed} in {state.get('precision')} on {state.get('device')}, {threads} "
-        f"thread{'s' if threads != 1 else ''}, {units}, torch {torch}. With a difference in any of "
-        "these, the same seed may train a different model."
+        f"Trained with seed {seed} in {state.get('precision')} on {state.get('device')}, {threads} "
+        f"thread{'s' if threads != 1 else ''}, {units}, torch {torch}. If any of these "
+        "differs, the same seed may train a different model."
     )
 
 
 def ago(created: float) -> str:
-    """How long ago a unix time was."""
+    """Format the time since a Unix time."""
     if created <= 0:
         return ""
     seconds = max(0.0, time.time() - created)
@@ -50,7 +50,7 @@ def ago(created: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage that says 100 only of everything and 0 only of nothing."""
+    """Format a share as a percentage; only 1 gives "100 %" and only 0 gives "0 %"."""
     text = f"{100 * share:.0f}"
     if (text == "100" and share < 1) or (text == "0" and share > 0):
         text = f"{100 * share:.1f}" if 0.0005 <= share <= 0.9995 else f"{100 * share:.3f}"
@@ -58,7 +58,7 @@ def percent(share: float) -> str:
 
 
 def weights(count: int) -> str:
-    """A number of weights: "183,000", "1.2 million"."""
+    """Format a number of weights: "183,000", "1.2 million"."""
     if count < 1_000_000:
         return f"{round(count, -3):,}" if count >= 10_000 else f"{count:,}"
     return f"{count / 1e6:.1f} million"

@@ -1,4 +1,4 @@
-"""A run in a line: its status, and what is known of it."""
+"""Status and facts of a run, in one line."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def facts(info: RunInfo) -> list[str]:
     parts.append(f"step {info.step:,}")
     try:
         folder = live_jobs.jobs().folder(info.name)
-        # The files of a run that is finished are as they will stay.
+        # The files of a finished run do not change.
         known_by = info.status, info.step, info.created
         finished = info.status == "finished"
         parts += _finished_facts(folder.path, known_by) if finished else _read_facts(folder)
@@ -54,7 +54,7 @@ def _finished_facts(path: Path, _: tuple[object, ...]) -> tuple[str, ...]:
 
 
 def _read_facts(folder: JobFolder) -> tuple[str, ...]:
-    """How much of it is right, and how long it took. Raises RunError."""
+    """Return accuracy and training time. Raises RunError."""
     parts = []
     right = [line[SCORE] for line in folder.last_lines() if SCORE in line]
     if right:
@@ -66,7 +66,7 @@ def _read_facts(folder: JobFolder) -> tuple[str, ...]:
 
 
 def _task_title(info: RunInfo) -> str:
-    """What the run learns, for people; "" if it does not say."""
+    """Return the title of the run's task; "" if it is unknown."""
     if info.task == "gap":
         return "Copy over a gap"
     if info.kind in ("pairs", "files"):

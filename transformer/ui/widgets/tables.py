@@ -17,7 +17,7 @@ MIME = {
     "npz": "application/octet-stream",
     "zip": "application/zip",
 }
-"""What a file is, by its name's ending."""
+"""Media types by file extension."""
 
 
 def download(
@@ -33,7 +33,7 @@ def download(
 
     Args:
         make: returns the contents; called outside of the session, when a visitor asks for them.
-        name: of the file, with one of the endings of `MIME`.
+        name: of the file, with an extension in `MIME`.
         key: tells two files of one name on one page apart.
         kind: "secondary" with a border, "tertiary" as plain text.
         about: tooltip.
@@ -48,10 +48,10 @@ def download(
 
 
 def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table for `st.html` that is scrolled sideways where it does not fit; any text is shown
-    as it stands. The first cell of a row is its head."""
+    """Return an HTML table for `st.html` that scrolls horizontally; all text is escaped. The first
+    cell of each row is its header."""
     wide = 7 * len(heads)
-    unbroken = 'style="overflow-wrap: normal"'  # no word is cut
+    unbroken = 'style="overflow-wrap: normal"'  # do not break words
     top = "".join(f'<th scope="col" {unbroken}>{escape(head)}</th>' for head in heads)
     body = "".join(
         f'<tr><th scope="row" {unbroken}>{escape(first)}</th>'
@@ -68,7 +68,7 @@ def html(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 
 def show(about: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """The same on the page."""
+    """Draw the table on the page."""
     st.html(html(about, heads, rows))
 
 

@@ -1,4 +1,4 @@
-"""What a model of one of our tasks has seen in training, and what of a sentence it has not."""
+"""What a model of a built-in task saw in training, and symbols that are new to it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from transformer.ui.services.models import Model
 from transformer.ui.widgets import frame, quantities
 
 MAX_NAMED_SYMBOLS = 40
-"""Symbols that are named; of more only how many there are."""
+"""Maximum symbols that are listed; for more only their number is shown."""
 MAX_EXAMPLES = 3000
-"""Examples that are looked through for the symbols that a task's options leave in use."""
+"""Maximum examples in which to look for the symbols that a task's options use."""
 
 
 @dataclass(frozen=True)
 class TrainingFacts:
-    """What a model learned from: every symbol of its sources, steps taken, seconds (0: unknown)."""
+    """Training of a model: all source symbols, steps, and seconds (0 if unknown)."""
 
     symbols: tuple[str, ...]
     steps: int
@@ -34,8 +34,8 @@ class TrainingFacts:
 
 
 def show_training_facts(model: Model) -> None:
-    """Which symbols it knows and how long it was trained; those of the sentence that it never saw
-    are marked. Nothing of a model of another kind."""
+    """Draw the model's symbols and its training time, and mark symbols of the sentence that it has
+    never seen. Draw nothing for models without a built-in task."""
     path = models.checkpoints()[model.name]
     config = run_config(path)
     if not isinstance(config, TaskRun) or config.task not in TASKS:
@@ -49,21 +49,19 @@ def show_training_facts(model: Model) -> None:
         word
         for word in dict.fromkeys(state.view().text.split())
         if word not in facts.symbols and vocabulary.unk_id not in vocabulary.encode(word)
-    ]  # the others it cannot even read, which is said already
+    ]  # unknown tokens have a note already
     if strange:
         marked = " ".join(f":red-badge[{frame.plain(word)}]" for word in strange[:8])
-        st.markdown(f"It never saw {marked}: what it makes of that, nobody taught it.")
+        st.markdown(f"Never seen in training: {marked}. The output for such symbols is arbitrary.")
 
 
 @cached()
 def _training_facts(model: Model, folder: str, _config: TaskRun) -> TrainingFacts | None:
-    """None for options that its task does not have."""
+    """Return None if the task does not have the run's options."""
     task, seed = TASKS[_config.task], _config.training.seed
     options = {name: value for name, value in _config.options.items() if name in task.options}
     symbols = task.symbols
-    if (
-        len(symbols) <= MAX_NAMED_SYMBOLS
-    ):  # few enough that some thousand examples have all that are in use
+    if len(symbols) <= MAX_NAMED_SYMBOLS:  # a few thousand examples contain all symbols in use
         try:
             drawn = task.pairs(min(MAX_EXAMPLES, task.count(**options)), seed, **options)
         except ValueError:
@@ -81,7 +79,7 @@ def _training_facts(model: Model, folder: str, _config: TaskRun) -> TrainingFact
 def _symbols_text(facts: TrainingFacts) -> str:
     count = len(facts.symbols)
     if count > MAX_NAMED_SYMBOLS:
-        return f"It knows {count} words, of our small grammar alone."
+        return f"It knows {count} words, all from the built-in grammar."
     return f"It knows {count} symbols: {frame.plain(' '.join(facts.symbols))}."
 
 

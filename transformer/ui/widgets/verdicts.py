@@ -1,4 +1,4 @@
-"""Verdicts on a page: a badge for each word, and the effect with its interval beside its floor."""
+"""Verdicts on a page: a badge, and the effect with its interval and threshold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BADGES: dict[VerdictWord, tuple[Literal["green", "violet", "blue", "gray"], str]
 
 
 def badge(word: VerdictWord) -> None:
-    """The word with a sign of its own, so that nobody needs its colour."""
+    """Draw the verdict as a badge; each has its own icon, so that colour is not needed."""
     colour, icon = BADGES[word]
     st.badge(word.capitalize(), color=colour, icon=icon)
 
@@ -37,7 +37,7 @@ def interval_line_only(effect_data: Mapping[str, Any]) -> None:
 
 
 def effect(effect_data: Mapping[str, Any]) -> None:
-    """What was measured, where its interval lies, and what the claim needs.
+    """Draw the measured effect with its interval and what the claim requires.
 
     Args:
         found: with the keys of `analysis.evidence.verdicts.Effect.to_dict`.

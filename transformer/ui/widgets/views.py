@@ -22,10 +22,10 @@ from transformer.ui.widgets import exact
 
 @cache
 def component(view: str) -> Callable[..., Any]:
-    """What mounts one of `figures.views.COMPONENTS`.
+    """Return the function that mounts one of `figures.views.COMPONENTS`.
 
-    What a visitor chooses in a view is an event, `on_choice_change`: chosen twice it is heard
-    twice. What the explorer looks at lasts: `on_state_change`.
+    A choice in a view is an event (`on_choice_change`): the same choice twice triggers it twice.
+    The explorer's view is persistent state (`on_state_change`).
     """
     script = loader(view_scripts.path(view), [*BY_PATH])
     return st.components.v2.component(f"heads_up.{view}", js=script)
@@ -36,9 +36,9 @@ _translation = component("translation")
 _contributions = component("contributions")
 
 
-def translation(reading: CachedTrace, language: str = "") -> None:
-    """The translation, large, in the language of this code, and the pieces read and written."""
-    done = reading.trace.translation
+def translation(cached_trace: CachedTrace, language: str = "") -> None:
+    """Draw the translation, in the language with this code, and the tokens of both sides."""
+    done = cached_trace.trace.translation
     data = translation_data(done.text, done.src_tokens, done.tokens, language=language)
     data["words"] = not exact.is_on()
     _translation(key="translation", data=data)
@@ -53,8 +53,8 @@ def pair(
     head: tuple[str, int, int],
     cell: tuple[int, int] | None,
 ) -> None:
-    """Two tables of one head, of `figures.contributions`. The cell that is chosen in them is the
-    view's `row` and `column`."""
+    """Draw two tables of one head (`figures.contributions`). Their selected cell is the view's
+    `row` and `column`."""
     rows, columns = trace.labels(head[0])
     data = contributions_data(
         quantities,
@@ -76,7 +76,7 @@ def pair(
 
 
 def cell_of(trace: Trace, kind: str) -> tuple[int, int] | None:
-    """The chosen cell, if it is one of this kind's."""
+    """Return the selected cell if it exists for this kind of attention."""
     view = state.view()
     rows, columns = trace.labels(kind)
     inside = 0 <= view.row < len(rows) and 0 <= view.column < len(columns)

@@ -29,7 +29,7 @@ export class LessonCase {
    *   greedy translation of another text, or with heads switched off
    */
   constructor(trace, { aligner = null, translate = null } = {}) {
-    if (trace.predictedTokens.at(-1) !== "</s>") throw new NotShown("its translation does not come to an end");
+    if (trace.predictedTokens.at(-1) !== "</s>") throw new NotShown("its translation does not end");
     nameExactly(false);
     this.trace = trace;
     this.text = trace.source;

@@ -14,7 +14,7 @@ const OTHER_OWNER = { her: "his", his: "her" };
 export async function umbrella(lesson) {
   const { words, text } = lesson;
   const owner = words.source.findIndex((word) => Object.hasOwn(OTHER_OWNER, word));
-  if (owner < 0 || !words.source.includes(OWNED)) throw new NotShown("its sentence has no owner of an umbrella");
+  if (owner < 0 || !words.source.includes(OWNED)) throw new NotShown("its sentence names no owner of an umbrella");
   for (const { layer, head, to } of aligners(lesson)) {
     const weights = words.crossHeads(to)[layer][head];
     if (!weights.length) break;

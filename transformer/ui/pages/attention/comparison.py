@@ -108,7 +108,7 @@ def _other_model(model: Model) -> Model:
         return model
     if name not in folders:
         raise ValueError(
-            f"There is no checkpoint {name!r}; this app has {', '.join(models.choices())}."
+            f"There is no checkpoint {name!r}; available: {', '.join(models.choices())}."
         )
     return models.load(name, folders[name])
 

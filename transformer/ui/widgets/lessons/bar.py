@@ -1,4 +1,4 @@
-"""The lesson's card beside a page: its question, the guess, the answer and the navigation."""
+"""The lesson's card on a page: question, options, answer and navigation."""
 
 from __future__ import annotations
 

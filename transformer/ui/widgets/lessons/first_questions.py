@@ -31,7 +31,7 @@ def umbrella(case: LessonCase) -> Question:
     words = case.words
     owner = next((n for n, word in enumerate(words.source) if word in OTHER_OWNER), -1)
     if owner < 0 or OWNED not in words.source:
-        raise LessonUnavailable("its sentence has no owner of an umbrella")
+        raise LessonUnavailable("its sentence names no owner of an umbrella")
     for layer, head, to in aligners(case):
         weights = words.cross_heads(to)[layer, head]
         position = int(weights[:, owner].argmax())
@@ -88,7 +88,7 @@ def aligners(case: LessonCase) -> Iterator[tuple[int, int, str]]:
 
 
 def _with_other_owner(case: LessonCase, owner: str) -> str:
-    """What the model writes if somebody else owns the umbrella."""
+    """What the model writes if the owner of the umbrella changes."""
     other_text = case.text.replace(f" {owner} ", f" {OTHER_OWNER[owner]} ")
     translation = case.model.translator.translate(other_text).text
     change = f"Replace {bold(owner)} by {bold(OTHER_OWNER[owner])}, and the translation"

@@ -54,7 +54,7 @@ class LessonCase:
 
         trace = trace_cache.get_or_make(("lesson", self.model.hash, self.text), read).trace
         if trace.predicted_tokens[-1:] != ("</s>",):
-            raise LessonUnavailable("its translation does not come to an end")
+            raise LessonUnavailable("its translation does not end")
         return trace
 
     @cached_property

@@ -169,7 +169,7 @@ def memory(case: LessonCase) -> Question:
             Option("The queries come from the decoder alone"),
             Option(
                 "The queries come from the memory alone",
-                "The position that is about to write asks; it belongs to the decoder.",
+                "The query belongs to the position that writes, in the decoder.",
             ),
         ),
         correct=1,

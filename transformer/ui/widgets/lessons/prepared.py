@@ -100,7 +100,7 @@ def prepared(lesson: Lesson, available: AvailableModels | None = None) -> Prepar
             name = choice.address_name(model.name, lesson)
             return PreparedLesson(lesson, name, text, question, model, missing)
         missing = missing or reason
-    missing = missing or "there is no model here that reads this"
+    missing = missing or "no model here reads this"
     name = choice.address_name(first, lesson)
     return PreparedLesson(lesson, name, lesson.sentences[0], None, None, missing)
 

@@ -82,23 +82,23 @@ def _store(answers: dict[str, Guess]) -> None:
 
 
 CLASS_POLL_SECONDS = 1.0
-"""Seconds between two looks at what was guessed."""
+"""Seconds between two updates of the number of answers."""
 
 
 class ClassPart(Enum):
-    """What somebody has to do with a question of their class."""
+    """A visitor's part in a question of their class."""
 
-    ASKING = "the teacher, while the class guesses"
-    GUESSING = "a student who has not guessed"
-    WAITING = "a student who has"
-    REVEALED = "everybody, once it is time"
+    ASKING = "the teacher, while the class answers"
+    GUESSING = "a student who has not answered"
+    WAITING = "a student who has answered"
+    REVEALED = "everyone, once the answers are shown"
 
 
 def class_part(name: str) -> ClassPart | None:
-    """This visitor's part in a lesson's question; None where they answer it for themselves.
+    """Return this visitor's part in a lesson's question; None if they answer it alone.
 
-    A guess that waited for a teacher who leads no more, or who has shown the answers, waits no
-    longer.
+    An answer that waited for the teacher is revealed when the teacher stops leading or shows the
+    answers.
     """
     classroom, me = live_classes.current_class(), visitor.current_id()
     if classroom is not None and classroom.is_teacher(me):
@@ -117,7 +117,7 @@ def class_part(name: str) -> ClassPart | None:
 
 
 def answer_in_class(name: str, number: int) -> bool:
-    """A guess, told to the class if there is one; whether it waits for the teacher."""
+    """Send an answer to the class, if there is one; return whether it waits for the teacher."""
     classroom, me = live_classes.current_class(), visitor.current_id()
     if classroom is None:
         return False
@@ -127,23 +127,23 @@ def answer_in_class(name: str, number: int) -> bool:
 
 
 def show_class_answers(name: str) -> None:
-    """The answer may be seen; if this visitor is the teacher, by the whole class."""
+    """Show the answers to the whole class, if this visitor is its teacher."""
     classroom = live_classes.current_class()
     if classroom is not None and classroom.is_teacher(visitor.current_id()):
         classroom.show_answers(name)
 
 
 def class_guesses(name: str, labels: Sequence[str]) -> None:
-    """For the teacher, whose screen the class sees: the options, and how many have answered. What
-    was answered stays hidden until the teacher shows it."""
+    """Draw the options and the number of answers for the teacher, whose screen the class sees. The
+    answers stay hidden until the teacher shows them."""
     for label in labels:
         st.markdown(f"- {label}")
     fragment(_answer_count, f"together-{name}", CLASS_POLL_SECONDS)(name)
 
 
 def class_bars(name: str, labels: Sequence[str], right: int | None = None) -> None:
-    """How many took each option; `right` is marked where it may be seen. Nothing without a class,
-    or where nobody has guessed."""
+    """Draw how often each option was chosen, with the right one marked if `right` is given. Then
+    nothing is drawn without answers."""
     classroom = live_classes.current_class()
     counts = classroom.answers(name) if classroom else {}
     total = sum(counts.values())
@@ -178,5 +178,5 @@ def _answer_count(name: str) -> None:
 
 
 def _waits_for_teacher(classroom: Classroom, me: str, name: str) -> bool:
-    """Whether this student's answer is the teacher's to show."""
+    """Return whether this student's answer stays hidden until the teacher shows it."""
     return classroom.lead is not None and classroom.follows(me) and not classroom.are_shown(name)

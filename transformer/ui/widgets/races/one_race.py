@@ -30,24 +30,24 @@ from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.tables import download
 
 POLL_SECONDS = 2.0
-"""Seconds between two looks at a race that runs."""
+"""Seconds between two updates of a race in progress."""
 CURVES = {
     "loss": "Training loss",
     "valid_loss": "Validation loss",
     "accuracy": "Sequence accuracy",
 }
 STEPS_PER_POINT = 10
-"""Steps whose training loss is drawn as one."""
+"""Steps whose mean training loss is one point of a curve."""
 
 
 def show(jobs: Jobs, owner: str, race_id: str) -> None:
-    """The page of one race. ValueError where there is none is for the page's frame to show."""
+    """Draw the page of one race. The page's frame shows a ValueError."""
     frame.page_link("pages/train.py", "← All runs and races", run="", race="")
     body(jobs, owner, race_id)
 
 
 def body(jobs: Jobs, owner: str, race_id: str) -> None:
-    """One race as it stands, wherever it is shown."""
+    """Draw one race: controls, curves, table and verdicts."""
     runs = _runs(jobs, race_id)
     if not runs:
         st.warning(f"There is no race {frame.plain(repr(race_id))}; it may have been deleted.")
@@ -67,14 +67,14 @@ def body(jobs: Jobs, owner: str, race_id: str) -> None:
 
 
 def _runs(jobs: Jobs, race_id: str) -> list[RaceRun]:
-    """The race's runs; a second old at most, but never gone because they are that new."""
+    """Return the race's runs, cached for a second; read again if the race is newer than that."""
     runs = race_runs(jobs, race_id, _infos(jobs))
     return runs or race_runs(jobs, race_id)
 
 
 @st.cache_resource(ttl=1.0, show_spinner=False, hash_funcs={Jobs: id})
 def _infos(jobs: Jobs) -> list[RunInfo]:
-    """Read once for all who watch a race."""
+    """Read the runs once for all sessions that show a race."""
     return jobs.runs()
 
 
@@ -105,7 +105,7 @@ def _act(jobs: Jobs, race_id: str, owner: str, delete: bool) -> None:
 
 
 def _live_part(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
-    """What changes while the race runs; starts the whole page anew when its end has come."""
+    """Draw what changes during a race; rerun the whole page when the race ends."""
     runs = _runs(jobs, race_id)
     if not runs or _is_live(runs) != live:
         state.rerun_page()
@@ -132,7 +132,7 @@ def _live_part(jobs: Jobs, race: Race, race_id: str, live: bool) -> None:
 
 
 def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
-    """A figure for each group, on one scale."""
+    """Draw one figure for each group, with a common scale."""
     measure = str(st.session_state.get("race-shown") or "loss")
     curves: dict[str, list[Any]] = {entry: [] for entry in race.entries}
     for run in runs:
@@ -142,7 +142,7 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
             curves[run.race.entry].append(
                 curve or (metrics.evaluation_steps, getattr(metrics, measure))
             )
-    # The first steps, far above all others, may leave the figure.
+    # The first steps, far above all others, may be cut off.
     later = [y[x >= 0.05 * runs[0].info.steps] for seeds in curves.values() for x, y in seeds]
     greatest = [part.max() for part in later if len(part)]
     unit = "" if measure == "accuracy" else ", nats per token"
@@ -167,7 +167,7 @@ def _charts(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
 
 
 def _smooth(steps: Floats, loss: Floats) -> tuple[Floats, Floats]:
-    """The mean of every `SMOOTH` steps, at the last of them."""
+    """Return the mean of every `STEPS_PER_POINT` steps, at the last of them."""
     length = len(loss) // STEPS_PER_POINT * STEPS_PER_POINT
     return steps[:length][STEPS_PER_POINT - 1 :: STEPS_PER_POINT], loss[:length].reshape(
         -1, STEPS_PER_POINT
@@ -193,7 +193,7 @@ def _verdicts(every: list[Verdict], race: Race, runs: list[RaceRun]) -> None:
 
 
 def _run_link(runs: list[RaceRun]) -> None:
-    """A way to one of the runs, with its heads and its film."""
+    """Draw a menu and a link to one of the runs."""
     names = {run.info.name: f"{run.race.entry}, seed {run.race.seed}" for run in runs}
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
@@ -207,7 +207,7 @@ def _run_link(runs: list[RaceRun]) -> None:
 
 
 def grid(race: Race, runs: list[RaceRun]) -> str:
-    """Where every run stands: a row an entry, a column a seed."""
+    """Return a table of the runs' status: one row per setting, one column per seed."""
     seeds = sorted({run.race.seed for run in runs})
     by_setting = {(run.race.entry, run.race.seed): run for run in runs}
     rows = [
@@ -228,7 +228,7 @@ def _run_status(run: RaceRun | None) -> str:
 
 
 def figures(table: pd.DataFrame, runs: list[RaceRun]) -> str:
-    """Each measure over the finished seeds: a row an entry."""
+    """Return a table of results over the finished seeds: one row per setting."""
     heads = ["Setting", "Seeds", "Validation loss", "Sequence accuracy", "Steps to 95 %"]
     rows = [
         [
@@ -267,7 +267,7 @@ def _steps(row: pd.Series) -> str:
 
 
 def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
-    """The picture, the table beside it and the file; of the newest look at every run."""
+    """Draw figure, table and download of the latest evaluation of every run."""
     st.header("Accuracy by distance")
     table = by_distance(jobs, runs)
     if table.empty:
@@ -278,7 +278,7 @@ def show_distances(jobs: Jobs, race: Race, runs: list[RaceRun]) -> None:
 
 
 def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
-    """The picture of a table of `race_runs.by_distance`."""
+    """Draw the figure of a table of `race_runs.by_distance`."""
     of_entry = {entry: table[table["entry"] == entry] for entry in entries}
     curves = {
         entry: [
@@ -299,7 +299,7 @@ def draw_distances(table: pd.DataFrame, entries: Sequence[str]) -> None:
 
 
 def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> None:
-    """The same in numbers, and as the file of this name."""
+    """Draw the numbers and the download with this file name."""
     of_entry = {entry: table[table["entry"] == entry] for entry in entries}
     begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
     chance = float(table["chance"].iloc[0])

@@ -17,7 +17,7 @@ from transformer.ui.widgets.callbacks import attempt, show_refusal
 
 N_SEEDS = {1: f"1 (no verdict, needs {MIN_SEEDS})", 3: "3", 5: "5"}
 MAX_LISTED = 20
-"""Most races that are listed."""
+"""Maximum number of listed races."""
 _SEEDS = "race-seeds"
 
 
@@ -38,7 +38,7 @@ def section(jobs: Jobs, owner: str) -> None:
 
 
 def seeds(first: int) -> None:
-    """How many seeds the cards start with, and why the last start was refused, if it was."""
+    """Draw the choice of the number of seeds, and why the last start was refused."""
     st.segmented_control(
         "Seeds of each setting",
         list(N_SEEDS),
@@ -52,7 +52,7 @@ def seeds(first: int) -> None:
 
 
 def card(jobs: Jobs, race: Race, owner: str) -> None:
-    """What the race is about, what it costs, and its button; after `seeds`."""
+    """Draw a race's question, its cost and its start button; call `seeds` before."""
     count = int(st.session_state[_SEEDS] or MIN_SEEDS)
     runs = count * len(race.entries)
     minutes = race.minutes * count / len(race.seeds)
@@ -79,7 +79,7 @@ def card(jobs: Jobs, race: Race, owner: str) -> None:
 
 def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
     if state.page_view().race:
-        return  # pressed twice
+        return  # double click
     seeds, where = range(1, count + 1), visitor.address_hash()
     attempt("race", lambda: state.change(race=submit_race(jobs, race, owner, seeds, address=where)))
 
@@ -87,11 +87,11 @@ def _start(jobs: Jobs, race: str, owner: str, count: int) -> None:
 def race_list(
     jobs: Jobs, owner: str, file: str = "pages/train.py", only: str = "", heading: str = ""
 ) -> None:
-    """The races that were started, one's own first, each a link to it on this page.
+    """List started races with links to them on this page, the visitor's own first.
 
     Args:
-        only: name of the race; "" lists those of all.
-        heading: above them, if there are any.
+        only: name of a race; "" lists all.
+        heading: above the list, if it is not empty.
     """
     races: dict[str, list[RaceRun]] = {}
     for run in race_runs(jobs):
