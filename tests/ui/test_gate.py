@@ -129,7 +129,7 @@ def test_the_refusal_repeats_the_name_and_says_what_to_set(
     """Plain text that no browser takes for HTML; the value lets exactly this name in."""
     said = ask({"host": host})
     body = said[1]["body"].decode("ascii")
-    assert f"the name {shown}." in body
+    assert f"the host name {shown}." in body
     assert f"STREAMLIT_SERVER_ALLOWED_HOSTS={value} " in body
     assert len(body) < 600
     assert carried(said)["content-type"] == "text/plain; charset=utf-8"
