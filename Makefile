@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
-.PHONY: help app test lint format pictures benchmarks audit browser clean
+.PHONY: help app test lint format pictures benchmarks docs audit browser clean
 
 help:
 	@echo "make app         open the app in a browser (first time: installs it in .venv)"
@@ -13,6 +13,7 @@ help:
 	@echo "make lint        ruff, mypy, and deno for the scripts, alone;  make format  puts the layout right"
 	@echo "make pictures    photograph the app for the README"
 	@echo "make benchmarks  measure speed beside other engines (first time: installs them)"
+	@echo "make docs        write the documentation as a site to build/docs (first time: installs MkDocs)"
 	@echo "make audit       look up known holes of every installed package (asks the package index)"
 	@echo "make clean       remove .venv and what the tools left behind"
 
@@ -61,6 +62,10 @@ benchmarks: .venv/benchmarks.stamp
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
 
+# Broken links, anchors and names of the API are errors (strict: true); --quiet would hide them.
+docs: .venv/docs.stamp
+	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build
+
 # The tool stands in an environment of its own, so that nothing it needs is audited or shipped. A build
 # of its own (+cpu) is looked up as its release; what the index does not know fails, for it was not audited.
 audit: .venv/audit.stamp
@@ -89,6 +94,12 @@ $(BIN)/python:
 
 .venv/benchmarks.stamp: requirements-benchmarks.txt .venv/dev.stamp
 	$(BIN)/python -m pip install -r requirements-benchmarks.txt
+	@touch $@
+
+# In an environment of its own: it reads the docstrings without importing anything.
+.venv/docs.stamp: requirements-docs.txt | $(BIN)/python
+	$(BIN)/python -m venv --clear .venv/docs
+	.venv/docs/bin/python -m pip install -r requirements-docs.txt
 	@touch $@
 
 AUDIT := pip-audit==2.10.0

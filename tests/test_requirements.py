@@ -35,7 +35,7 @@ ONE_MODULE = {
 """Extras that one module alone needs: the packages it imports, and the module."""
 FILES = [
     "requirements.txt",
-    *(f"requirements-{name}.txt" for name in (*EXTRAS, "dev", "benchmarks")),
+    *(f"requirements-{name}.txt" for name in (*EXTRAS, "dev", "docs", "benchmarks")),
 ]
 
 
@@ -45,7 +45,7 @@ def test_every_pin_is_exact(name: str) -> None:
         assert re.fullmatch(r"==[\d.]+", str(requirement.specifier)), requirement
 
 
-@pytest.mark.parametrize("name", FILES[:-1])
+@pytest.mark.parametrize("name", FILES[:-2])
 def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
     for package, requirement in pins(name).items():
         assert requirement.specifier.contains(importlib.metadata.version(package)), package
@@ -71,10 +71,10 @@ def test_the_package_asks_for_the_same_within_ranges() -> None:
 
 def test_the_other_extras_hold_what_the_tests_ran_with() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    exact = pins("requirements-dev.txt")
+    exact = pins("requirements-dev.txt") | pins("requirements-docs.txt")
     extras = project["optional-dependencies"]
-    assert {*EXTRAS, *ONE_MODULE, *TRACKERS} == {*extras}
-    for name in {*ONE_MODULE, "tensorboard"}.difference(
+    assert {*EXTRAS, *ONE_MODULE, *TRACKERS, "docs"} == {*extras}
+    for name in {*ONE_MODULE, "tensorboard", "docs"}.difference(
         EXTRAS
     ):  # trackio and wandb are tested with stand-ins
         for requirement in map(Requirement, extras[name]):

@@ -62,11 +62,11 @@ def aliases(n_layers: int) -> Mapping[str, str]:
 
 
 def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
-    """Our names of the hook points that a name or a pattern means, in the order of `known`.
+    """Our names of the hook points that a name or a pattern means, in the order of `hook_names`.
 
     Args:
         pattern: our name or an alias; `*`, `?` and `[…]` match as in `fnmatch`, `*` dots as well.
-        known: all hook points of the model, by our names.
+        hook_names: all hook points of the model, by our names.
 
     Raises:
         ValueError: if there is no such hook point, with similar names.
@@ -85,7 +85,7 @@ def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
 
 
 def select(names_filter: NamesFilter, hook_names: Sequence[str]) -> tuple[str, ...]:
-    """The hook points that a filter accepts: those of a list in its order, else in that of `known`.
+    """The hook points that a filter accepts: those of a list in its order, else in the model's.
     A function is asked for our name and for every alias, and one True is enough.
 
     Raises:
