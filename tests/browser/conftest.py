@@ -11,8 +11,8 @@ import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Dialog, Error, Page, expect
 
 from benchmarks.browser import ROOT, chromium, served
-from tests.browser import decoded
-from tests.browser import heads as heads_view
+from tests.browser import decoding_page
+from tests.browser import heads_page as heads_view
 from transformer import Translator
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -48,7 +48,7 @@ class Windows:
         self.used: list[Page] = []  # those of the running test
         self._free: list[tuple[Page, list[str]]] = []
 
-    def opened(self, **more: Any) -> tuple[Page, list[str]]:
+    def new(self, **more: Any) -> tuple[Page, list[str]]:
         """Open a page in a new context and record its errors."""
         wrong: list[str] = []
         page = self.browser.new_context(**more).new_page()
@@ -69,7 +69,7 @@ class Windows:
 
     def borrow(self) -> tuple[Page, list[str]]:
         """Return an unused page with an empty list of errors."""
-        page, wrong = self._free.pop() if self._free else self.opened()
+        page, wrong = self._free.pop() if self._free else self.new()
         wrong.clear()
         return page, wrong
 
@@ -111,8 +111,10 @@ def en_fr() -> Translator:
 
 
 @pytest.fixture(scope="module")
-def decoded_sentence(tiny_model: Transformer, vocabulary: Vocabulary) -> decoded.DecodedSentence:
-    return decoded.decoded(Translator(tiny_model, vocabulary))
+def decoded_sentence(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> decoding_page.DecodedSentence:
+    return decoding_page.decode_sentence(Translator(tiny_model, vocabulary))
 
 
 # Limited to this folder: it keeps an event loop running that other tests must not see.
@@ -135,7 +137,7 @@ def new_page(windows: Windows) -> Iterator[NewPage]:
     def open_page(
         width: int = 1400, scheme: Any = "light", *, alone: bool = False, **more: Any
     ) -> Page:
-        opened_page = windows.opened(**more) if alone or more else windows.borrow()
+        opened_page = windows.new(**more) if alone or more else windows.borrow()
         (own if alone or more else lent).append(opened_page)
         page = opened_page[0]
         windows.used.append(page)
@@ -159,7 +161,7 @@ def page(new_page: NewPage) -> Page:
 
 @pytest.fixture
 def heads(page: Page, tmp_path: Path) -> Page:
-    return heads_view.opened(page, tmp_path)
+    return heads_view.open_heads_view(page, tmp_path)
 
 
 @pytest.hookimpl(wrapper=True)

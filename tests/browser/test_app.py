@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import served, settled
+from tests.browser.app_pages import TEXT, address, wait_for_address
 from tests.browser.conftest import NewPage
-from tests.browser.visited import TEXT, address, wait_for_address
 from transformer import Translator
 from transformer.inference import Trace
 

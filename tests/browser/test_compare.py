@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.compared import (
+from tests.browser.comparison_traces import (
     HEADS,
     LAYERS,
     PAIRS,
@@ -23,7 +23,7 @@ from tests.browser.compared import (
     difference,
 )
 from tests.browser.conftest import NewPage
-from tests.browser.opened import Numbers, opened, place_of, table
+from tests.browser.explorer_file import Numbers, box_of, open_explorer, table
 
 
 def tip(page: Page, position: int) -> Locator:
@@ -45,7 +45,7 @@ def colours(page: Page, scale: int) -> Numbers:
 
 @pytest.mark.parametrize("kind", list(PAIRS))
 def test_the_table_has_every_cell_and_its_difference(page: Page, tmp_path: Path, kind: str) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind=kind, layer=1, head=2)
+    open_explorer(page, tmp_path, A, B, view="compare", kind=kind, layer=1, head=2)
     names, rows = table(page)
     at = {name: names.index(name) for name in names}
     a, b = (side.weights(kind, 1)[2] for side in (A, B))
@@ -63,7 +63,7 @@ def test_the_table_has_every_cell_and_its_difference(page: Page, tmp_path: Path,
 
 
 def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="cross", layer=2, head=3)
+    open_explorer(page, tmp_path, A, B, view="compare", kind="cross", layer=2, head=3)
     a, b = (side.weights("cross", 2)[3] for side in (A, B))
     tooltip = tip(page, 2)
     canvas(page, 2).press("ArrowDown")
@@ -88,7 +88,7 @@ def test_arrow_keys_read_both_weights(page: Page, tmp_path: Path) -> None:
 
 
 def test_the_future_is_masked(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="decoder")
+    open_explorer(page, tmp_path, A, B, view="compare", kind="decoder")
     canvas(page, 2).press("ArrowDown")
     page.keyboard.press("ArrowRight")
     expect(tip(page, 2).locator("strong")).to_have_text("masked")
@@ -96,14 +96,14 @@ def test_the_future_is_masked(page: Page, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("scale", "scheme"), [("sqrt", "dark"), ("linear", "light")])
 def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, scheme: str) -> None:
-    page = opened(
+    page = open_explorer(
         new_page(scheme=scheme), tmp_path, A, B, view="compare", kind="encoder", scale=scale
     )
     expected = colours(page, 1)
     limit = abs(difference("encoder", 0, 0)).max()
     ticks = page.locator(".hu-legends .hu-ticks").nth(1).locator("span").all_inner_texts()
     assert (ticks[0], ticks[-1]) == (f"−{limit:.2f}", f"+{limit:.2f}")
-    box = place_of(canvas(page, 2))
+    box = box_of(canvas(page, 2))
     n_checked = 0
     for share in np.linspace(0.45, 0.95, 12):
         spot = {"x": share * box["width"], "y": share * box["height"]}
@@ -135,7 +135,7 @@ def test_colours_of_differences(new_page: NewPage, tmp_path: Path, scale: str, s
 
 @pytest.mark.parametrize("kind", list(PAIRS))
 def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind=kind)
+    open_explorer(page, tmp_path, A, B, view="compare", kind=kind)
     means = {
         (layer, head): abs(difference(kind, layer, head)).mean()
         for layer in range(LAYERS)
@@ -164,7 +164,7 @@ def test_heads_by_their_mean_difference(page: Page, tmp_path: Path, kind: str) -
 
 
 def test_small_pictures_of_all_differences(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="cross")
+    open_explorer(page, tmp_path, A, B, view="compare", kind="cross")
     expected = colours(page, 1)
     shape = (sum(None not in pair for pair in TGT), sum(None not in pair for pair in SRC))
 

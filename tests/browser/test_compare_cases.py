@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.compared import (
+from tests.browser.comparison_traces import (
     SRC_A,
     SRC_B,
     TGT_A,
@@ -20,14 +20,14 @@ from tests.browser.compared import (
     drawn_at_random,
 )
 from tests.browser.conftest import NewPage
-from tests.browser.opened import download_text, opened, table
+from tests.browser.explorer_file import download_text, open_explorer, table
 from tests.figures.fake_traces import HOSTILE, fake_trace
 
 pytestmark = pytest.mark.browser
 
 
 def test_equal_traces_do_not_differ(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, A, view="compare")
+    open_explorer(page, tmp_path, A, A, view="compare")
     expect(page.locator(".hu-most")).to_have_text("0 of 12 heads differ.")
     expect(page.locator(".hu-most .hu-button")).to_have_count(0)
     _, rows = table(page)
@@ -35,7 +35,7 @@ def test_equal_traces_do_not_differ(page: Page, tmp_path: Path) -> None:
 
 
 def test_words_are_aligned_regardless_of_punctuation(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
+    open_explorer(page, tmp_path, A, B, view="compare", kind="encoder", exact=0, layer=1, head=1)
     a, b = (side.weights("encoder", 1)[1] for side in (A, B))
     names, rows = table(page)
     keys = dict.fromkeys(row[names.index("key")] for row in rows)
@@ -50,7 +50,7 @@ def test_words_are_aligned_regardless_of_punctuation(page: Page, tmp_path: Path)
 
 
 def test_cross_attention_rows_are_aligned_by_output_word(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
+    open_explorer(page, tmp_path, A, B, view="compare", kind="cross", exact=0, combine="mean")
     a, b = (side.weights("cross", 0).mean(0) for side in (A, B))
     _, rows = table(page)
     queries = list(dict.fromkeys(row[0] for row in rows))
@@ -62,7 +62,7 @@ def test_cross_attention_rows_are_aligned_by_output_word(page: Page, tmp_path: P
 
 def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
     small = drawn_at_random(4, SRC_B, TGT_B, layers=2, heads=3)
-    opened(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
+    open_explorer(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
     expect(page.locator(".hu-main > .hu-note")).to_have_text(
         "B has 2 layers of 3 heads: of B, layer 1, head 2 is shown."
     )
@@ -77,7 +77,7 @@ def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Pa
 
 
 def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, view="compare")
+    open_explorer(page, tmp_path, A, view="compare")
     expect(page.locator(".hu-compare")).to_contain_text("Choose something to compare with above")
     expect(page.locator(":is(.hu-compare canvas, .hu-option, .hu-sheet):visible")).to_have_count(0)
     page.get_by_role("button", name="Export").click()
@@ -88,7 +88,7 @@ def test_with_one_side_there_is_nothing_to_compare(page: Page, tmp_path: Path) -
 
 def test_a_kind_of_attention_that_b_lacks(page: Page, tmp_path: Path) -> None:
     second = fake_trace(SRC_B, TGT_B, kinds=["cross"])
-    opened(page, tmp_path, A, second, view="compare", kind="decoder")
+    open_explorer(page, tmp_path, A, second, view="compare", kind="decoder")
     expect(page.locator(".hu-compare")).to_contain_text("B has no weights of this kind")
     page.locator("[data-kind=cross]").click()
     expect(page.locator(".hu-panels")).to_be_visible()
@@ -98,7 +98,7 @@ def test_a_kind_of_attention_that_b_lacks(page: Page, tmp_path: Path) -> None:
 def test_any_token_is_shown_as_plain_text(new_page: NewPage, tmp_path: Path, width: int) -> None:
     page = new_page(width)
     hostile = fake_trace(SRC_A, TGT_A, source="<b>x</b> " + HOSTILE[0])
-    opened(page, tmp_path, hostile, B, view="compare", kind="encoder")
+    open_explorer(page, tmp_path, hostile, B, view="compare", kind="encoder")
     expect(page.locator(".hu-texts p").first).to_have_text("<b>x</b> " + HOSTILE[0])
     _, rows = table(page)
     assert [row[2] for row in rows][:2] == [HOSTILE[0], f"{HOSTILE[1]} (A)"]
@@ -111,7 +111,7 @@ def test_any_token_is_shown_as_plain_text(new_page: NewPage, tmp_path: Path, wid
 
 
 def test_the_three_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, A, B, view="compare", kind="cross")
+    open_explorer(page, tmp_path, A, B, view="compare", kind="cross")
     written = download_text(page, "SVG")
     for text in (">A<", ">B<", ">B − A<", "will (B)"):
         assert text in written
@@ -125,6 +125,6 @@ def test_a_long_sentence_is_compared_by_small_pictures(page: Page, tmp_path: Pat
     first, second = (
         fake_trace(words[by:], words[:3], layers=1, heads=2, kinds=["encoder"]) for by in (0, 5)
     )
-    opened(page, tmp_path, first, second, view="compare")
+    open_explorer(page, tmp_path, first, second, view="compare")
     expect(page.locator(".hu-most p")).to_contain_text("(from the small pictures)")
     expect(canvas(page, 2)).to_have_attribute("aria-label", re.compile("90 rows, 90 columns"))

@@ -14,17 +14,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.decoded import (
+from tests.browser.decoding_page import (
     FORCED,
     HEAD,
     LAYER,
     DecodedSentence,
     at_step,
-    opened,
+    open_decoding_view,
     same_candidates,
     same_rows,
 )
-from tests.browser.opened import CSV, SVG, download_text
+from tests.browser.explorer_file import CSV, SVG, download_text
 from tests.figures.fake_traces import HOSTILE
 
 pytestmark = pytest.mark.browser
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.browser
 def test_each_step_shows_its_candidates_and_its_rows(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.plain)
     panel = page.locator(".hu-panel").first
     page.locator(".hu-player").focus()
     for step in range(3):
@@ -64,7 +64,7 @@ def test_a_beam_may_choose_a_token_outside_the_candidates(
     trace = replace(
         decoded_sentence.plain, translation=replace(decoded_sentence.plain.translation, table=fewer)
     )
-    opened(page, tmp_path, trace, step=1)
+    open_decoding_view(page, tmp_path, trace, step=1)
     assert decoded_sentence.plain.translation.steps[1].chosen.id not in fewer.ids[1]
     same_candidates(page.locator(".hu-panel").first, trace, 1)
 
@@ -72,7 +72,7 @@ def test_a_beam_may_choose_a_token_outside_the_candidates(
 def test_the_keyboard_changes_steps_and_announces_them(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.plain)
     end = len(decoded_sentence.plain.translation.steps) - 1
     page.locator(".hu-player").focus()
     for key, step in [
@@ -104,7 +104,7 @@ def test_it_plays_one_step_per_second_and_stops(
 ) -> None:
     page = new_page(alone=True)
     page.clock.install(time=0)
-    opened(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.plain)
     page.clock.pause_at(3600)  # a slow machine takes no step automatically here
     end = len(decoded_sentence.plain.translation.steps) - 1
     play = page.locator(".hu-play")
@@ -137,7 +137,7 @@ def test_it_plays_one_step_per_second_and_stops(
 def test_a_candidate_can_be_forced_in_the_app(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, decoded_sentence.plain, live=True, step=FORCED)
+    open_decoding_view(page, tmp_path, decoded_sentence.plain, live=True, step=FORCED)
     step, id = decoded_sentence.forced.split(":")
     page.locator(f"button.hu-candidate[data-id='{id}']").click()
     page.wait_for_function("window.reported")
@@ -152,7 +152,7 @@ def test_a_candidate_can_be_forced_in_the_app(
 def test_a_file_says_where_a_token_can_be_forced(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.plain)
     assert page.locator("button.hu-candidate").count() == 0
     row = page.locator(".hu-candidate:not(.hu-taken)").first
     assert "in the app" in (row.get_attribute("title") or "")
@@ -161,7 +161,7 @@ def test_a_file_says_where_a_token_can_be_forced(
 def test_the_forced_translation_is_compared_with_the_original(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(
+    open_decoding_view(
         page,
         tmp_path,
         decoded_sentence.plain,
@@ -198,7 +198,7 @@ def test_the_forced_translation_is_compared_with_the_original(
 def test_table_and_picture_export_the_step(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, decoded_sentence.beam, step=2)
+    open_decoding_view(page, tmp_path, decoded_sentence.beam, step=2)
     lines = list(csv.reader(download_text(page, CSV).splitlines()))[1:]
     step = decoded_sentence.beam.translation.steps[2]
     displayed = {line[3]: float(line[4]) for line in lines if line[1] == "candidate"}
@@ -237,7 +237,9 @@ def test_hostile_tokens_are_text_and_fit(
         predicted_tokens=hostile(len(beam.predicted_tokens)),
         translation=replace(beam.translation, table=steps, tree=tree),
     )
-    page = opened(new_page(width, scheme), tmp_path, trace, step=3, node=len(tree.nodes) - 1)
+    page = open_decoding_view(
+        new_page(width, scheme), tmp_path, trace, step=3, node=len(tree.nodes) - 1
+    )
     expect(page.locator("button.hu-piece:visible")).to_have_text(list(trace.predicted_tokens))
     expect(page.locator(".hu-panel").first.locator(".hu-candidate .hu-name")).to_contain_text(
         HOSTILE[:3]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.decoded import DecodedSentence, at_step, opened, percent
-from tests.browser.opened import place_of
+from tests.browser.decoding_page import DecodedSentence, at_step, open_decoding_view, percent
+from tests.browser.explorer_file import box_of
 from transformer.inference import BeamNode, BeamTree
 from transformer.inference.trace import Trace
 
@@ -20,7 +20,7 @@ def test_the_tree_is_navigated_with_the_keyboard(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
     tree = decoded_sentence.tree
-    opened(page, tmp_path, decoded_sentence.beam, node=0)
+    open_decoding_view(page, tmp_path, decoded_sentence.beam, node=0)
     box, branch = page.locator(".hu-treebox"), page.locator(".hu-branch")
     values = branch.locator("dd")
 
@@ -64,16 +64,16 @@ def test_the_best_path_links_to_its_step(
 ) -> None:
     best = [node for node in decoded_sentence.tree.nodes if node.best]
     lost = next(node for node in decoded_sentence.tree.nodes if node.status == "discarded")
-    opened(page, tmp_path, decoded_sentence.beam, node=best[3].index)
+    open_decoding_view(page, tmp_path, decoded_sentence.beam, node=best[3].index)
     page.get_by_role("button", name="Show this step").click()
     at_step(page, 2, decoded_sentence.beam)
-    opened(page, tmp_path, decoded_sentence.beam, node=lost.index)
+    open_decoding_view(page, tmp_path, decoded_sentence.beam, node=lost.index)
     expect(page.locator(".hu-branch dd").last).to_contain_text("discarded")
     expect(page.get_by_role("button", name="Show this step")).to_have_count(0)
 
 
 def height(locator: Locator) -> float:
-    box = place_of(locator)
+    box = box_of(locator)
     return box["height"]
 
 
@@ -101,7 +101,7 @@ def ended(decoded_sentence: DecodedSentence) -> Trace:
 def test_finished_hypotheses_are_ranked_and_discarded_ones_collapsed(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, ended(decoded_sentence))
+    open_decoding_view(page, tmp_path, ended(decoded_sentence))
     expect(page.locator(".hu-end bdi")).to_have_text(["le", "un", "la"])
     expect(page.locator(".hu-end .hu-number")).to_have_text(["−0.5000", "−0.7000", "−0.9000"])
     page.locator(".hu-end").nth(1).click()
@@ -122,7 +122,7 @@ def test_finished_hypotheses_are_ranked_and_discarded_ones_collapsed(
 def test_a_click_chooses_a_branch(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, ended(decoded_sentence), node=0)
+    open_decoding_view(page, tmp_path, ended(decoded_sentence), node=0)
     # A column's boxes are sorted by score from top to bottom: the second column has le, un, la.
     collected = []
     for y in range(12, 130, 12):
@@ -134,6 +134,6 @@ def test_a_click_chooses_a_branch(
 def test_without_beam_search_the_view_says_how_to_turn_it_on(
     page: Page, tmp_path: Path, decoded_sentence: DecodedSentence
 ) -> None:
-    opened(page, tmp_path, decoded_sentence.plain)
+    open_decoding_view(page, tmp_path, decoded_sentence.plain)
     expect(page.locator(".hu-tree")).to_contain_text("Choose beam search to see the search tree")
     expect(page.locator(".hu-treebox")).to_be_hidden()

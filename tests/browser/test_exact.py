@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
+from tests.browser.app_pages import TEXT
 from tests.browser.conftest import NewPage
-from tests.browser.opened import opened
-from tests.browser.visited import TEXT
+from tests.browser.explorer_file import open_explorer
 from tests.figures.fake_traces import fake_trace
 from transformer import Translator
 
@@ -38,14 +38,14 @@ def test_the_toggle_is_kept_from_page_to_page(app: str, page: Page, translator: 
 
 
 def test_a_picture_has_words_and_counts_from_1(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="heads", kind="cross", layer=1, head=2, exact=0)
+    open_explorer(page, tmp_path, TRACE, view="heads", kind="cross", layer=1, head=2, exact=0)
     expect(page.locator(".hu-title")).to_have_text("Layer 2, head 3")
     expect(page.locator(".hu-code")).to_be_hidden()
     assert not {"▁", "<s>", "</s>"} & set(page.locator(".hu-explorer").inner_text().split())
 
 
 def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="heads", kind="cross", layer=1, head=2, exact=0)
+    open_explorer(page, tmp_path, TRACE, view="heads", kind="cross", layer=1, head=2, exact=0)
     canvas = page.locator(".hu-view .hu-canvas:not(.hu-lines)").last
     canvas.focus()
     for key in ("ArrowRight", "ArrowDown", "ArrowDown"):  # a, red, umbrella

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import on_screen, place_of, table, weights
+from tests.browser.explorer_file import box_of, on_screen, table, weights
 from tests.figures.film_frames import LABELS, SRC, filmed
 from transformer.figures.film import film_data, film_page
 from transformer.figures.packing import unpack
@@ -31,15 +31,15 @@ window.give = (letters) => window.view.show(Uint8Array.from(atob(letters), (c) =
 """
 
 
-def give(page: Page, steps: Sequence[int], **more: Any) -> None:
+def show_steps(page: Page, steps: Sequence[int], **more: Any) -> None:
     """Show the film of these steps, as a rerun of the page does."""
     data = film_data({step: FRAMES[step] for step in steps}, LABELS, **more)
     page.evaluate("(letters) => window.give(letters)", base64.b64encode(data).decode())
 
 
-def opened(page: Page, folder: Path, steps: Sequence[int] = STEPS, **start: Any) -> Page:
+def open_film(page: Page, folder: Path, steps: Sequence[int] = STEPS, **start: Any) -> Page:
     on_screen(page, folder, as_page(START))
-    give(page, steps, start=start)
+    show_steps(page, steps, start=start)
     return page
 
 
@@ -47,7 +47,7 @@ def slider(page: Page) -> Locator:
     return page.get_by_role("slider", name="Step of training")
 
 
-def at(page: Page, step: int, kind: str = "cross", layer: int = 1, head: int = 2) -> None:
+def check_step(page: Page, step: int, kind: str = "cross", layer: int = 1, head: int = 2) -> None:
     """Check the step's name and that the large picture has the numbers of its array."""
     expect(page.locator(".hu-step")).to_have_text(f"Step {step}")
     expect(page.locator(".hu-title")).to_have_text(f"Step {step} · layer {layer}, head {head}")
@@ -62,8 +62,8 @@ def at(page: Page, step: int, kind: str = "cross", layer: int = 1, head: int = 2
 
 
 def test_the_newest_step_and_its_strongest_head_are_shown_first(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path)
-    at(page, 100)
+    open_film(page, tmp_path)
+    check_step(page, 100)
     expect(page.locator(".hu-step-note")).to_have_text("picture 10 of 10")
     expect(page.locator(".hu-role-now")).to_contain_text(
         "Layer 1, head 2: reads backwards. 100 % of the rows"
@@ -71,32 +71,32 @@ def test_the_newest_step_and_its_strongest_head_are_shown_first(page: Page, tmp_
 
 
 def test_the_keys_go_from_step_to_step(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path)
+    open_film(page, tmp_path)
     slider(page).focus()
     for key, step in [("ArrowLeft", 64), ("ArrowLeft", 40), ("ArrowRight", 64), ("Home", 0)]:
         page.keyboard.press(key)
-        at(page, step)
+        check_step(page, step)
     page.keyboard.press("End")
-    at(page, 100)
+    check_step(page, 100)
     expect(slider(page)).to_have_attribute("aria-valuetext", "step 100")
     page.get_by_role("button", name="Play").focus()
     for key, step in [("ArrowLeft", 64), ("Home", 0), ("ArrowRight", 1), ("End", 100)]:
         page.keyboard.press(key)
-        at(page, step)
+        check_step(page, step)
 
 
 def test_slider_and_strip_select_the_clicked_step(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path)
+    open_film(page, tmp_path)
     slider(page).fill("3")
-    at(page, 4)
+    check_step(page, 4)
     strip = page.locator(".hu-strip")
-    box = place_of(strip)
+    box = box_of(strip)
     strip.click(position={"x": box["width"] * 5 / 9 + 4, "y": 16})
-    at(page, 16)
+    check_step(page, 16)
 
 
 def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, step=0)
+    open_film(page, tmp_path, step=0)
     pictures = page.locator(".hu-thumb canvas")
     read = """(node) => {
       const copy = new OffscreenCanvas(node.width, node.height);
@@ -114,7 +114,7 @@ def test_the_small_pictures_are_those_of_the_step(page: Page, tmp_path: Path) ->
 
 
 def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path)
+    open_film(page, tmp_path)
     mark = page.locator(".hu-mark")
     expect(mark).to_have_count(1)
     expect(mark).to_have_attribute("data-frame", str(STEPS.index(40)))
@@ -124,50 +124,50 @@ def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path
     assert "the rule asks for 90 %" in title
     assert "Voita" in title
     # It is above the slider's position of that step.
-    mark_box, strip_box = place_of(mark), place_of(page.locator(".hu-strip"))
+    mark_box, strip_box = box_of(mark), box_of(page.locator(".hu-strip"))
     middle = mark_box["x"] + mark_box["width"] / 2
     assert middle == pytest.approx(strip_box["x"] + strip_box["width"] * 7 / 9, abs=1)
     bars = page.locator(".hu-stretch")
     expect(bars).to_have_count(2)
-    edge = place_of(bars.nth(1))
+    edge = box_of(bars.nth(1))
     assert edge["x"] == pytest.approx(strip_box["x"] + strip_box["width"] * 6.5 / 9, abs=1)
     page.get_by_role("button", name=text).first.click()
-    at(page, 40)
+    check_step(page, 40)
     slider(page).fill("1")
     mark.click()
-    at(page, 40)
+    check_step(page, 40)
 
 
 def test_all_role_changes_are_listed_and_link_to_their_head(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, kind="decoder", layer=1, head=1)
+    open_film(page, tmp_path, kind="decoder", layer=1, head=1)
     expect(page.locator(".hu-mark")).to_have_count(0)
     expect(page.locator(".hu-other")).to_have_count(1)
     expect(page.locator(".hu-role-now")).to_contain_text("no recognised pattern")
     page.get_by_text("All heads: 1 change").click()
     name = "layer 0, head 0: no recognised pattern → rests on <s>, the first token, at step 40"
     page.get_by_role("button", name=name).click()
-    at(page, 40, "decoder", 0, 0)
+    check_step(page, 40, "decoder", 0, 0)
     expect(page.locator(".hu-role-now")).to_contain_text("the rule asks for 50 %")
     expect(page.locator(".hu-mark")).to_have_count(1)
 
 
 def test_it_plays_to_the_end_and_stops(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path)
+    open_film(page, tmp_path)
     button = page.locator(".hu-play")
     button.click()
     expect(button).to_have_text("Pause")
     expect(page.locator(".hu-step")).not_to_have_text("Step 100")
     expect(button).to_have_text("Play")
-    at(page, 100)
-    give(page, [*STEPS, 128])
-    at(page, 128)  # the end is the newest step, which it follows
+    check_step(page, 100)
+    show_steps(page, [*STEPS, 128])
+    check_step(page, 128)  # the end is the newest step, which it follows
 
 
 def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> None:
     """At the end, or on Stop, the page is redrawn; its film once jumped to step 0."""
     on_screen(page, tmp_path, as_page(START))
-    give(page, STEPS, name="a-run", ended=False)
-    at(page, 100)
+    show_steps(page, STEPS, name="a-run", ended=False)
+    check_step(page, 100)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
     page.get_by_role("radio", name="layer 0, head 1").click()
     remount = """() => {
@@ -177,36 +177,36 @@ def test_the_film_of_an_ended_run_keeps_its_step(page: Page, tmp_path: Path) -> 
       document.querySelector(".hu").classList.add("hu-file");
     }"""
     page.evaluate(remount)
-    give(page, [*STEPS, 128], name="a-run")
-    at(page, 128, "encoder", 0, 1)
+    show_steps(page, [*STEPS, 128], name="a-run")
+    check_step(page, 128, "encoder", 0, 1)
     slider(page).fill("4")
     page.evaluate(remount)
-    give(page, [*STEPS, 128], name="a-run")
-    at(page, 8, "encoder", 0, 1)
+    show_steps(page, [*STEPS, 128], name="a-run")
+    check_step(page, 8, "encoder", 0, 1)
     page.evaluate(remount)
-    give(page, [*STEPS, 128], name="another")
-    at(page, 128)
+    show_steps(page, [*STEPS, 128], name="another")
+    check_step(page, 128)
 
 
 def test_a_film_plays_automatically_if_requested(page: Page, tmp_path: Path) -> None:
     on_screen(page, tmp_path, as_page(START))
-    give(page, STEPS, play=True)
+    show_steps(page, STEPS, play=True)
     expect(page.locator(".hu-play")).to_have_text("Pause")
     expect(page.locator(".hu-play")).to_have_text("Play")
-    at(page, 100)
+    check_step(page, 100)
 
 
 def test_reduced_motion_disables_automatic_playback(page: Page, tmp_path: Path) -> None:
     page.emulate_media(reduced_motion="reduce")
     on_screen(page, tmp_path, as_page(START))
-    give(page, STEPS, play=True)
-    at(page, 100)
+    show_steps(page, STEPS, play=True)
+    check_step(page, 100)
     expect(page.locator(".hu-play")).to_have_text("Play")
     page.emulate_media(reduced_motion="no-preference")
 
 
 def test_pause_stays_where_it_is(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, step=0)
+    open_film(page, tmp_path, step=0)
     slider(page).focus()
     page.keyboard.press("Space")
     expect(page.locator(".hu-step")).not_to_have_text("Step 0")
@@ -215,57 +215,57 @@ def test_pause_stays_where_it_is(page: Page, tmp_path: Path) -> None:
     step = int((slider(page).get_attribute("aria-valuetext") or "").removeprefix("step "))
     assert step in STEPS[1:-1]
     page.wait_for_timeout(700)  # longer than one step
-    at(page, step)
+    check_step(page, step)
 
 
 def test_only_the_newest_step_follows_the_run(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path)
-    give(page, [*STEPS, 128])
-    at(page, 128)
+    open_film(page, tmp_path)
+    show_steps(page, [*STEPS, 128])
+    check_step(page, 128)
     slider(page).fill("4")
-    at(page, 8)
-    give(page, [*STEPS, 128, 200])
-    at(page, 8)
+    check_step(page, 8)
+    show_steps(page, [*STEPS, 128, 200])
+    check_step(page, 8)
     expect(page.locator(".hu-step-note")).to_have_text("picture 5 of 12")
     page.get_by_role("button", name="Latest").click()
-    at(page, 200)
+    check_step(page, 200)
     expect(page.get_by_role("button", name="Latest")).to_be_hidden()
 
 
 def test_new_steps_keep_the_focus_and_the_head(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, STEPS[:4])
+    open_film(page, tmp_path, STEPS[:4])
     page.get_by_role("radio", name="layer 0, head 1").click()
     page.get_by_role("radio", name="layer 0, head 1").press("ArrowRight")
-    give(page, STEPS)
-    at(page, 100, layer=0, head=2)
+    show_steps(page, STEPS)
+    check_step(page, 100, layer=0, head=2)
     expect(page.get_by_role("radio", name="layer 0, head 2")).to_be_focused()
     # Another visit starts with its own state.
-    give(page, STEPS, start={"kind": "encoder", "layer": 1, "head": 0, "step": 2}, visit=1)
-    at(page, 2, "encoder", 1, 0)
+    show_steps(page, STEPS, start={"kind": "encoder", "layer": 1, "head": 0, "step": 2}, visit=1)
+    check_step(page, 2, "encoder", 1, 0)
 
 
 def test_a_removed_step_selects_the_one_before(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, step=32)
-    at(page, 32)
-    give(page, [step for step in STEPS if step != 32])
-    at(page, 16)
+    open_film(page, tmp_path, step=32)
+    check_step(page, 32)
+    show_steps(page, [step for step in STEPS if step != 32])
+    check_step(page, 16)
 
 
 def test_an_empty_film_says_so_and_starts_with_its_first_frame(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, [])
+    open_film(page, tmp_path, [])
     expect(page.get_by_text("No picture yet")).to_be_visible()
     expect(page.locator(".hu-scrub")).to_be_hidden()
-    give(page, [0])
+    show_steps(page, [0])
     expect(page.locator(".hu-step")).to_have_text("Step 0")
     expect(page.locator(".hu-play")).to_be_disabled()
-    give(page, STEPS)
-    at(page, 100)
+    show_steps(page, STEPS)
+    check_step(page, 100)
 
 
 def test_sentences_and_kinds_are_chosen(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path)
+    open_film(page, tmp_path)
     page.get_by_role("button", name="Encoder self-attention", exact=True).click()
-    at(page, 100, "encoder")
+    check_step(page, 100, "encoder")
     page.get_by_role("combobox", name="Sentence").select_option("1")
     heads, rows = table(page)
     expect(page.locator(".hu-sheet tbody tr")).to_have_count(5)
@@ -290,13 +290,13 @@ def test_any_token_is_plain_text(page: Page, tmp_path: Path) -> None:
 def test_it_fits_and_can_be_scrubbed(
     new_page: NewPage, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    page = opened(new_page(width=width, scheme=scheme), tmp_path)
+    page = open_film(new_page(width=width, scheme=scheme), tmp_path)
     for size in ("Larger", None):
         if size:
             page.get_by_role("button", name=size).click()
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         slider(page).fill("5")
-        at(page, 16)
+        check_step(page, 16)
         boxes = [page.locator(name).bounding_box() for name in (".hu-scrub", ".hu-canvas")]
         for box in boxes:
             assert box
@@ -308,7 +308,7 @@ def test_it_fits_and_can_be_scrubbed(
 
 
 def test_a_picture_of_a_step_can_be_exported(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, step=40)
+    open_film(page, tmp_path, step=40)
     page.get_by_role("button", name="Export").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Vector image (SVG)").click()
@@ -320,7 +320,7 @@ def test_a_picture_of_a_step_can_be_exported(page: Page, tmp_path: Path) -> None
 def test_a_caption_below_the_scrubber_follows_the_step(page: Page, tmp_path: Path) -> None:
     header, _ = unpack(film_data({step: FRAMES[step] for step in STEPS}, LABELS))
     captions = header["probes"][0]["captions"]["cross"]
-    opened(page, tmp_path, step=STEPS[0])
+    open_film(page, tmp_path, step=STEPS[0])
     expect(page.locator(".hu-step")).to_have_text("Step 0")
     expect(page.locator(".hu-caption")).to_have_text(captions[0])
     slider(page).press("End")

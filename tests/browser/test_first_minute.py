@@ -8,7 +8,7 @@ import re
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled, wait_until
-from tests.browser.glance import expected_words, opened, show_all_words, tile, words
+from tests.browser.home_page import expected_words, open_home, show_all_words, tile, words
 from transformer import Translator
 from transformer.figures.glossary import TERMS
 from transformer.measures.naming import head_name
@@ -47,7 +47,7 @@ def unexplained(page: Page) -> list[str]:
 
 def test_a_newcomers_first_minute(shipped: str, page: Page, en_fr: Translator) -> None:
     """In three clicks, and without a token or an unexplained term."""
-    opened(page, shipped)
+    open_home(page, shipped)
     expect(page.get_by_role("heading", level=1)).to_contain_text("Heads Up")
     page.get_by_label("English").fill(TEXT)  # typing, no click
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
@@ -108,7 +108,7 @@ def parts(tokens: tuple[str, ...]) -> list[tuple[str, list[int]]]:
 
 
 def test_the_way_back_is_linked(shipped: str, page: Page) -> None:
-    opened(page, shipped, f"?text={TEXT}")
+    open_home(page, shipped, f"?text={TEXT}")
     assert words(page, "first") == TEXT.split()
     expect(tile(page, 0)).to_be_attached()
     page.get_by_role("button", name="Begin here").click()

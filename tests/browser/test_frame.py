@@ -34,7 +34,7 @@ PATHS = [
 ]
 
 
-def opened(page: Page, address: str) -> Page:
+def open_page(page: Page, address: str) -> Page:
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
     settled(page)
@@ -43,7 +43,7 @@ def opened(page: Page, address: str) -> Page:
 
 @pytest.mark.parametrize("page_path", ["", "findings"])
 def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_path: str) -> None:
-    page = opened(new_page(390), f"{app}/{page_path}")
+    page = open_page(new_page(390), f"{app}/{page_path}")
     boxes = [
         page.locator(".st-key-way-around").get_by_role("link", name=name, exact=True).bounding_box()
         for name in IN_NAVIGATION
@@ -59,21 +59,21 @@ def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_
 
 
 def test_the_larger_size_is_kept_when_an_address_is_opened(app: str, new_page: NewPage) -> None:
-    page = opened(new_page(1400, alone=True), f"{app}/translate")
+    page = open_page(new_page(1400, alone=True), f"{app}/translate")
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE)
     settled(page)
-    opened(page, f"{app}/attention?layer=1&head=1")
+    open_page(page, f"{app}/attention?layer=1&head=1")
     expect(page.locator("html")).to_have_css("font-size", LARGE)
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", "16px")
     settled(page)
-    opened(page, f"{app}/translate")
+    open_page(page, f"{app}/translate")
     expect(page.locator("html")).to_have_css("font-size", "16px")
 
 
 def test_the_larger_size_does_not_cut_the_models_name(shipped: str, new_page: NewPage) -> None:
-    page = opened(new_page(1400, alone=True), f"{shipped}/translate?model=en-fr")
+    page = open_page(new_page(1400, alone=True), f"{shipped}/translate?model=en-fr")
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE)
     settled(page)
@@ -83,13 +83,13 @@ def test_the_larger_size_does_not_cut_the_models_name(shipped: str, new_page: Ne
 
 
 def test_a_wide_screen_is_used(app: str, new_page: NewPage) -> None:
-    page = opened(new_page(1920), f"{app}/attention")
+    page = open_page(new_page(1920), f"{app}/attention")
     width = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
     assert width >= 0.85 * 1920
 
 
 def test_the_skip_link_skips_the_navigation(app: str, page: Page) -> None:
-    opened(page, f"{app}/glossary")
+    open_page(page, f"{app}/glossary")
     page.get_by_role("button", name="Share").wait_for()  # whose script moves the focus
     page.keyboard.press("Tab")
     skip = page.get_by_test_id("stSkipToContent")
@@ -107,13 +107,13 @@ def test_a_page_opened_by_its_address_has_no_failed_requests(app: str, new_page:
     page.on(
         "response", lambda response: failed.append(response.url) if response.status >= 400 else None
     )
-    opened(page, f"{app}/attention")
+    open_page(page, f"{app}/attention")
     assert not failed
 
 
 def test_headings_skip_no_level(app: str, page: Page) -> None:
     for page_path in PATHS:
-        levels = opened(page, f"{app}/{page_path}").evaluate(OUTLINE)
+        levels = open_page(page, f"{app}/{page_path}").evaluate(OUTLINE)
         assert levels[0] == 1, page_path
         steps = pairwise(levels)
         assert all(after <= before + 1 for before, after in steps), (page_path, levels)

@@ -6,17 +6,17 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import wait_until
+from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
-from tests.browser.glance import (
+from tests.browser.explorer_file import box_of
+from tests.browser.home_page import (
     expected_glance,
     expected_words,
-    opened,
+    open_home,
     show_all_words,
     tile,
     words,
 )
-from tests.browser.opened import place_of
-from tests.browser.visited import wait_for_address
 from transformer import Translator
 from transformer.inference.rivals import rival_words
 
@@ -27,7 +27,7 @@ CALM = {"reduced_motion": "reduce"}
 
 
 def test_the_animation_plays_once_and_stops(shipped: str, page: Page, en_fr: Translator) -> None:
-    opened(page, shipped, f"?text={TEXT}")
+    open_home(page, shipped, f"?text={TEXT}")
     expect(page.get_by_role("button", name="Pause")).to_be_visible()
     expect(page.locator(".hu-glance-lines path.now").first).to_be_attached()
     assert words(page, "first") == TEXT.split()
@@ -43,7 +43,7 @@ def test_the_animation_plays_once_and_stops(shipped: str, page: Page, en_fr: Tra
 def test_typed_text_is_translated_at_once_and_never_replaced(
     shipped: str, page: Page, en_fr: Translator
 ) -> None:
-    opened(page, shipped)
+    open_home(page, shipped)
     box = page.get_by_label("English")
     box.fill("")
     box.press_sequentially(TEXT, delay=30)
@@ -59,7 +59,7 @@ def test_typed_text_is_translated_at_once_and_never_replaced(
 
 
 def test_an_invalid_text_is_reported_and_the_translation_stays(shipped: str, page: Page) -> None:
-    opened(page, shipped, f"?text={TEXT}")
+    open_home(page, shipped, f"?text={TEXT}")
     box, message = page.get_by_label("English"), page.locator(".hu-glance-problem")
     for text, problem in (
         ("", "Type a few words"),
@@ -77,7 +77,7 @@ def test_an_invalid_text_is_reported_and_the_translation_stays(shipped: str, pag
 
 
 def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page) -> None:
-    opened(page, shipped, f"?text={TEXT}")
+    open_home(page, shipped, f"?text={TEXT}")
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
     count = len(words(page))
@@ -105,7 +105,7 @@ def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page)
 def test_hovering_over_a_word_shows_only_its_bands(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
+    page = open_home(new_page(**CALM), shipped, f"?text={TEXT}")
     rows = expected_glance(en_fr, TEXT)["written"]
     tile(page, 1, "first").hover()
     n_bands = sum(word["looks"][1] >= 0.04 for word in rows)
@@ -118,7 +118,7 @@ def test_hovering_over_a_word_shows_only_its_bands(
 def test_an_alternative_is_forced_and_the_rest_translated_again(
     shipped: str, new_page: NewPage, en_fr: Translator
 ) -> None:
-    page = opened(new_page(**CALM), shipped, f"?text={TEXT}")
+    page = open_home(new_page(**CALM), shipped, f"?text={TEXT}")
     trace = en_fr.trace(TEXT, method="greedy")
     rivals = rival_words(en_fr, trace.translation)
     word = next(i for i, alternatives in enumerate(rivals) if alternatives)
@@ -140,7 +140,7 @@ def test_reduced_motion_shows_everything_at_once(shipped: str, new_page: NewPage
     page.add_init_script(
         "window.moved = 0; addEventListener('transitionrun', () => moved++, true);"
     )
-    opened(page, shipped, f"?text={TEXT}")
+    open_home(page, shipped, f"?text={TEXT}")
     show_all_words(page)
     expect(page.locator(".hu-glance-lines path.whole").first).to_be_attached()
     assert page.locator(".hu-glance-lines path.away").count() == 0
@@ -151,7 +151,7 @@ def test_reduced_motion_shows_everything_at_once(shipped: str, new_page: NewPage
 
 
 def test_an_example_is_one_click_and_hostile_text_stays_text(shipped: str, page: Page) -> None:
-    opened(page, shipped)
+    open_home(page, shipped)
     page.get_by_role("button", name=TEXT).click()
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_text(TEXT.split())
     expect(page.get_by_label("English")).to_have_value(TEXT)
@@ -165,13 +165,13 @@ def test_the_picture_is_visible_without_scrolling(
     shipped: str, new_page: NewPage, width: int, scheme: str
 ) -> None:
     page = new_page(width, scheme, **CALM)
-    opened(page, shipped, f"?text={TEXT}")
+    open_home(page, shipped, f"?text={TEXT}")
     high = 844 if width == 390 else 1080
     page.set_viewport_size({"width": width, "height": high})
     page.wait_for_timeout(300)
-    box = place_of(page.locator(".hu-glance-stage"))
+    box = box_of(page.locator(".hu-glance-stage"))
     assert box["y"] + box["height"] <= high
-    body = place_of(page.locator(".hu-glance"))
+    body = box_of(page.locator(".hu-glance"))
     assert body["width"] >= (340 if width == 390 else 1500)
     assert page.evaluate("document.scrollingElement.scrollWidth") <= width
     ends = page.evaluate(ENDS)
@@ -204,7 +204,7 @@ def test_bands_and_words_have_enough_contrast_in_both_themes(
     """3 : 1 for graphics and 4.5 : 1 for text (WCAG 1.4.11 and 1.4.3), for every colour of the
     row."""
     for scheme in ("light", "dark"):
-        page = opened(new_page(1400, scheme, **CALM), shipped, "?text=the" + 7 * " the")
+        page = open_home(new_page(1400, scheme, **CALM), shipped, "?text=the" + 7 * " the")
         for hue, tint, ink, ground in page.evaluate(COLOURS):
             assert contrast(hue, ground) >= 3, (scheme, hue)
             assert contrast(ink, tint) >= 4.5, (scheme, tint)
@@ -248,7 +248,7 @@ def contrast(first: list[int], second: list[int]) -> float:
 
 
 def test_a_click_anywhere_on_a_card_opens_its_page(shipped: str, page: Page) -> None:
-    opened(page, shipped)
+    open_home(page, shipped)
     page.locator(".st-key-room-positions .hu-page-icon").click(force=True)
     wait_until(page, "location.pathname === '/positions'")
     expect(page.get_by_role("heading", level=1)).to_have_text("Positions")

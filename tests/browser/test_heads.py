@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.heads import (
+from tests.browser.heads_page import (
     EXACT,
     SRC,
     TGT,
     TRACE,
-    opened,
+    open_heads_view,
     option,
     point,
     quantities,
@@ -146,7 +146,7 @@ def test_masked_positions_have_no_line(heads: Page) -> None:
 
 def test_tokens_are_plain_text_and_repeated_ones_are_distinct(page: Page, tmp_path: Path) -> None:
     trace = fake_trace(HOSTILE, HOSTILE)
-    opened(page, tmp_path, trace, kind="encoder")
+    open_heads_view(page, tmp_path, trace, kind="encoder")
     for row, token in enumerate(HOSTILE):
         point(page, "q", row)
         expect(page.locator(".hu-reading strong")).to_have_text(token)

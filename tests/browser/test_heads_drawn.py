@@ -12,19 +12,19 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.heads import (
+from tests.browser.explorer_file import download_text
+from tests.browser.heads_page import (
     EXACT,
     SRC,
     TGT,
     TRACE,
-    opened,
+    open_heads_view,
     option,
     point,
     quantities,
     reads,
     state,
 )
-from tests.browser.opened import download_text
 from tests.figures.fake_traces import HOSTILE, fake_trace
 
 pytestmark = pytest.mark.browser
@@ -62,7 +62,7 @@ def test_heads_that_are_on_are_drawn_in_their_colours(
     hot = np.zeros((3, 4, 6, 7), np.float32)
     for head in range(4):
         hot[:, head, np.arange(6), head] = 1
-    page = opened(new_page(scheme=scheme), tmp_path, fake_trace(SRC, TGT, cross=hot))
+    page = open_heads_view(new_page(scheme=scheme), tmp_path, fake_trace(SRC, TGT, cross=hot))
     chip = page.get_by_role("button", name="layer 1, head", exact=False)
     expect(chip).to_have_count(4)
     assert drawn(page) == {2}  # as its number
@@ -104,7 +104,7 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
     hot[:, :, 1:5, 6] = 1e-3
     hot[0, 0, 0, 0] = hot[0, 8, 5, 5] = 1  # horizontal lines, at the top and further down
     names = ",".join(f"0.{head}" for head in range(9))
-    opened(
+    open_heads_view(
         page, tmp_path, fake_trace(SRC, TGT, layers=1, heads=10, cross=hot), layer=0, heads=names
     )
     rows = page.evaluate(INK, page.evaluate("view.ctx.look.series[0]"))
@@ -120,7 +120,7 @@ def test_beyond_the_colours_lines_are_dashed(page: Page, tmp_path: Path) -> None
 
 def test_the_export_equals_the_drawing(page: Page, tmp_path: Path) -> None:
     trace = fake_trace(HOSTILE, HOSTILE)
-    opened(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
+    open_heads_view(page, tmp_path, trace, kind="encoder", heads="1.2,0.3")
     rows = list(csv.DictReader(io.StringIO(download_text(page, "Table (CSV)"), newline="")))
     assert len(rows) == 2 * 49
     for number, (layer, head) in enumerate([(1, 2), (0, 3)]):
@@ -152,7 +152,7 @@ def test_a_long_sentence_draws_the_strongest_lines_and_lists_all(
     n = 200
     weights = np.random.default_rng(0).dirichlet(np.full(n, 2), (1, 2, n)).astype(np.float32)
     tokens = [f"▁w{i}" for i in range(n)]
-    opened(
+    open_heads_view(
         page,
         tmp_path,
         fake_trace(tokens, tokens, layers=1, heads=2, kinds=["encoder"], encoder=weights),
@@ -178,7 +178,7 @@ def test_a_long_sentence_draws_the_strongest_lines_and_lists_all(
 def test_on_a_phone_nothing_is_wider_than_the_screen(
     new_page: NewPage, tmp_path: Path, start: dict[str, str]
 ) -> None:
-    page = opened(new_page(390, "dark"), tmp_path, TRACE, **start)
+    page = open_heads_view(new_page(390, "dark"), tmp_path, TRACE, **start)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     top = "scrollY + document.querySelector('.hu-canvas').getBoundingClientRect().y"
     before = page.evaluate(top)

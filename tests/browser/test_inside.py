@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.browser import settled
+from tests.browser.app_pages import TEXT, address, open_inside
 from tests.browser.conftest import NewPage
-from tests.browser.opened import on_screen, place_of
-from tests.browser.visited import TEXT, address, inside
+from tests.browser.explorer_file import box_of, on_screen
 from transformer import Translator
 from transformer.figures.box_layout import figure_1
 from transformer.figures.tensors import Table, tensor_data
@@ -36,7 +36,7 @@ def heading(page: Page, words: str) -> None:
 
 
 def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -> None:
-    inside(app, page)
+    open_inside(app, page)
     expect(page.locator(".hu-box")).to_have_count(len(figure_1().boxes))
     box(page, "encoder.ffn.hidden").click()
     heading(page, "FFN, hidden · encoder, layer 0, feed-forward network")
@@ -61,7 +61,7 @@ def test_boxes_are_navigated_by_pointer_keys_and_buttons(app: str, page: Page) -
 
 
 def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, page: Page) -> None:
-    inside(app, page)
+    open_inside(app, page)
     box(page, "decoder.cross_attn").click()
     heading(page, "Q · decoder, layer 0, cross-attention")
     box(page, "softmax").click()
@@ -77,9 +77,9 @@ def test_an_attention_block_opens_figure_2_with_its_head_and_layer(app: str, pag
 
 
 def test_a_clicked_number_is_computed_step_by_step(app: str, page: Page, checkpoints: Path) -> None:
-    inside(app, page, box="encoder.self_attn.softmax", head="1")
+    open_inside(app, page, box="encoder.self_attn.softmax", head="1")
     canvas = page.get_by_label("Attention weights:")
-    place_of(canvas)  # it is visible
+    box_of(canvas)  # it is visible
     weights = Translator.load(checkpoints / "tiny", device="cpu").trace(TEXT).weights("encoder", 0)
     canvas.focus()
     for key in ("ArrowDown",) * len(weights[0]) + ("ArrowRight",) * len(weights[0]):
@@ -104,8 +104,8 @@ def test_it_fits_a_phone(app: str, new_page: NewPage, section: str, scheme: str)
     settled(page)
     assert page.evaluate("document.querySelector('.stMain').scrollWidth <= innerWidth")
     if section == "walk":
-        above = place_of(box(page, "encoder.memory"))
-        below = place_of(top(page))
+        above = box_of(box(page, "encoder.memory"))
+        below = box_of(top(page))
         assert above["y"] < below["y"]
 
 
@@ -146,7 +146,7 @@ def wide(**changes: object) -> Table:
 
 def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = False) -> str:
     """Return the readout at this point of the picture."""
-    box = place_of(canvas)
+    box = box_of(canvas)
     page.mouse.move(box["x"] + x, box["y"] + y)
     if click:
         page.mouse.click(box["x"] + x, box["y"] + y)
@@ -161,7 +161,7 @@ def position_in_caption(page: Page) -> tuple[int, int]:
 
 def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide())
-    box = place_of(canvas)
+    box = box_of(canvas)
     # The small picture above: its right end, second row.
     assert point(page, canvas, box["width"] - 3, 35).split("\n") == [
         "1", "token <img src=x>", "dimension 399"
@@ -178,7 +178,7 @@ def test_a_wide_table_is_viewed_through_a_frame(page: Page, tmp_path: Path) -> N
 
 def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide())
-    box = place_of(canvas)
+    box = box_of(canvas)
     first = box["width"] * 0.12, box["height"] - 10
     assert "dimension 0" in point(page, canvas, *first)
     page.get_by_role("button", name="Strongest columns first").click()
@@ -188,7 +188,7 @@ def test_the_strongest_columns_come_first(page: Page, tmp_path: Path) -> None:
 
 def test_the_frame_opens_at_the_selected_number(page: Page, tmp_path: Path) -> None:
     canvas = mount_table(page, tmp_path, wide(), (0, 7))
-    box = place_of(canvas)
+    box = box_of(canvas)
     columns = [point(page, canvas, x, box["height"] - 35) for x in range(100, 700, 20)]
     assert any(text.startswith("−∞") and "dimension 7" in text for text in columns)
     canvas = mount_table(page, tmp_path, wide(), (1, 250))
@@ -218,7 +218,7 @@ def test_ranked_words_are_bars_and_can_be_selected(page: Page, tmp_path: Path) -
 
 
 def test_an_opened_box_is_scrolled_into_view(app: str, new_page: NewPage) -> None:
-    page = inside(app, new_page(width=390))
+    page = open_inside(app, new_page(width=390))
     box(page, "output.choice").click()
     heading(page, "The word")
     expect(top(page)).to_be_in_viewport()
@@ -241,8 +241,8 @@ for (const name of ["one", "two"]) {{
 }}"""
     on_screen(page, tmp_path, as_page(start))
     first, second = page.locator(".hu-canvas").nth(0), page.locator(".hu-canvas").nth(1)
-    box = place_of(first)
+    box = box_of(first)
     point(page, first, box["width"] - 3, 20, click=True)
-    box = place_of(second)
+    box = box_of(second)
     page.mouse.move(box["x"] + box["width"] - 20, box["y"] + box["height"] - 10)
     expect(page.locator(".hu-tip").nth(1)).to_contain_text("dimension 399")

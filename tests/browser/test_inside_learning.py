@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled, wait_until
+from tests.browser.app_pages import open_inside
 from tests.browser.conftest import NewPage
-from tests.browser.opened import on_screen, place_of
-from tests.browser.visited import inside
+from tests.browser.explorer_file import box_of, on_screen
 from tests.figures.fake_traces import update
 from transformer.figures.box_layout import STOPS
 from transformer.figures.moments import moments_page
@@ -62,7 +62,7 @@ def next_box(page: Page) -> None:
 def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.add_init_script(COUNT)
-    inside(app, page, box="encoder.embed.positions")
+    open_inside(app, page, box="encoder.embed.positions")
     assert page.evaluate("window.travelled") == 0  # nothing moves when the page opens
     next_box(page)
     wait_until(page, "() => window.travelled > 0")
@@ -74,14 +74,14 @@ def test_vectors_move_along_the_arrows_on_navigation(app: str, new_page: NewPage
 def test_reduced_motion_disables_the_animation(app: str, new_page: NewPage) -> None:
     page = new_page(alone=True, reduced_motion="reduce")
     page.add_init_script(COUNT)
-    inside(app, page, box="encoder.embed.positions")
+    open_inside(app, page, box="encoder.embed.positions")
     next_box(page)
     page.wait_for_timeout(500)
     assert page.evaluate("window.travelled") == 0
 
 
 def test_the_walkthrough_ends_with_the_most_probable_token(app: str, page: Page) -> None:
-    inside(app, page, box=STOPS[-2])
+    open_inside(app, page, box=STOPS[-2])
     next_box(page)
     expect(page.get_by_text(re.compile("^The most probable tokens: step"))).to_be_visible()
     expect(page.get_by_role("button", name="Next →")).to_be_disabled()
@@ -129,7 +129,7 @@ def test_entries_are_selected_by_pointer_and_keys(page: Page, tmp_path: Path) ->
     moments(page, tmp_path, update())
     message = page.locator(".hu-update h4")
     picture = page.locator(".hu-matrix").nth(3)
-    box = place_of(picture)
+    box = box_of(picture)
     picture.click(position={"x": box["width"] * 2.5 / 4, "y": box["height"] * 1.5 / 3})
     expect(message).to_have_text("Row 1, column 2, written out")
     page.locator(".hu-matrices").focus()

@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
+from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
-from tests.browser.opened import place_of
-from tests.browser.visited import wait_for_address
+from tests.browser.explorer_file import box_of
 from transformer import Translator
 from transformer.analysis.attribution.norms import contributions
 
@@ -36,7 +36,7 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     expect(caption).to_contain_text("Point at a cell")
     before = [element.screenshot() for element in page.locator(".hu-moves .hu-canvas").all()]
     left = page.locator(".hu-moves .hu-canvas").first
-    box = place_of(left)
+    box = box_of(left)
     left.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
     for name in ("weight", "norm", "gradient", "gradient × weight"):
         expect(caption).to_contain_text(name)

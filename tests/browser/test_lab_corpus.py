@@ -13,8 +13,8 @@ import pytest
 from playwright.sync_api import FilePayload, Page, expect
 
 from benchmarks.browser import settled, wait_until
+from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
-from tests.browser.visited import wait_for_address
 from transformer.figures.headgrid import Grid, headgrid_data, headgrid_page
 
 pytestmark = pytest.mark.browser

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.browser import settled, wait_until
+from tests.browser.app_pages import address
 from tests.browser.conftest import NewPage
-from tests.browser.visited import address
 
 pytestmark = pytest.mark.browser
 

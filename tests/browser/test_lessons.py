@@ -10,9 +10,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled, unfold, wait_until
+from tests.browser.app_pages import violations_of
 from tests.browser.conftest import NewPage
-from tests.browser.opened import place_of
-from tests.browser.visited import findings
+from tests.browser.explorer_file import box_of
 from transformer.ui.shell.registry import PAGES, path
 from transformer.ui.widgets.lessons.course import BY_NAME, CORE
 
@@ -106,7 +106,7 @@ def test_the_card_stays_visible_and_leaves_space_for_the_picture(
         assert map_["top"] < 300  # which stays visible too, beside the box
         assert map_["right"] <= bounding_box(page, ".st-key-inside-top")["left"]
     else:
-        box = place_of(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
+        box = box_of(page.locator('[data-testid="stLayoutWrapper"]:has(> .st-key-lesson)'))
         assert box["y"] + box["height"] <= 0.55 * 900  # the rest is for the picture
 
 
@@ -130,15 +130,15 @@ def test_no_accessibility_violation_before_and_after_a_guess(
         page.goto(f"{shipped}/lessons?lesson={name}")
         page.locator(".st-key-lesson").wait_for()
         settled(page)
-        assert not findings(page, colours=scheme == "dark"), name
+        assert not violations_of(page, colours=scheme == "dark"), name
         answer(page)
         page.mouse.move(0, 0)
         page.wait_for_timeout(500)
-        assert not findings(page, colours=scheme == "dark"), name
+        assert not violations_of(page, colours=scheme == "dark"), name
     page.goto(f"{shipped}/lessons?lesson=end")
     expect(page.get_by_role("heading", name="End of the course")).to_be_visible()
     settled(page)
-    assert not findings(page, colours=scheme == "dark")
+    assert not violations_of(page, colours=scheme == "dark")
 
 
 def test_a_link_opens_the_question_for_another_visitor(shipped: str, new_page: NewPage) -> None:
@@ -216,7 +216,7 @@ def test_the_highlighted_element_is_scrolled_into_view(shipped: str, new_page: N
     page.get_by_role("button", name="See it").click()
     lit = page.locator(".hu-box[aria-current]").first
     expect(lit).to_be_in_viewport(ratio=1)
-    box = place_of(lit)
+    box = box_of(lit)
     assert box["y"] >= page.evaluate(ENDS)
 
 

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import download_text, opened, place_of, ramp, table
+from tests.browser.explorer_file import box_of, colour_scale, download_text, open_explorer, table
 from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.measures import KINDS
 
@@ -78,8 +78,8 @@ def drawn(picture: Locator) -> Numbers:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_head_of_every_kind_is_drawn(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
-    page = opened(new_page(scheme=scheme), tmp_path, TRACE, view="model", measure="entropy")
-    colours = ramp(page)
+    page = open_explorer(new_page(scheme=scheme), tmp_path, TRACE, view="model", measure="entropy")
+    colours = colour_scale(page)
     for kind in KINDS:
         assert section(page, kind).get_by_role("radio").count() == LAYERS * HEADS
         for layer, number in [(0, 0), (1, 2), (2, 3)]:
@@ -94,7 +94,7 @@ def test_every_head_of_every_kind_is_drawn(new_page: NewPage, tmp_path: Path, sc
 
 def test_kinds_are_side_by_side_or_stacked(new_page: NewPage, tmp_path: Path) -> None:
     for width, side_by_side in ((1400, True), (390, False)):
-        page = opened(new_page(width), tmp_path, TRACE, view="model", measure="positional")
+        page = open_explorer(new_page(width), tmp_path, TRACE, view="model", measure="positional")
         boxes = [section(page, kind).bounding_box() for kind in KINDS]
         tops = {round(box["y"]) for box in boxes if box}
         lefts = {round(box["x"]) for box in boxes if box}
@@ -108,7 +108,7 @@ def test_kinds_are_side_by_side_or_stacked(new_page: NewPage, tmp_path: Path) ->
 
 @pytest.mark.parametrize("key", [None, "Enter"])
 def test_a_click_or_enter_enlarges_a_head(page: Page, tmp_path: Path, key: str | None) -> None:
-    opened(page, tmp_path, TRACE, view="model", kind="cross")
+    open_explorer(page, tmp_path, TRACE, view="model", kind="cross")
     picture = head(page, "encoder", 2, 1)
     if key:
         picture.press(key)
@@ -124,7 +124,7 @@ def test_a_click_or_enter_enlarges_a_head(page: Page, tmp_path: Path, key: str |
 
 
 def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="model", kind="encoder", layer=1, head=1)
+    open_explorer(page, tmp_path, TRACE, view="model", kind="encoder", layer=1, head=1)
     page.locator("select").first.focus()
     page.keyboard.press("Tab")
     tip = page.locator(".hu-preview")
@@ -153,7 +153,7 @@ def test_arrow_keys_move_between_heads(page: Page, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("measure", list(MEASURES))
 def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, measure: str) -> None:
-    opened(page, tmp_path, TRACE, view="model")
+    open_explorer(page, tmp_path, TRACE, view="model")
     page.get_by_label("Number below each head").select_option(measure)
     collected = []
     for kind in KINDS:
@@ -170,7 +170,7 @@ def test_the_number_below_a_head_is_its_measure(page: Page, tmp_path: Path, meas
 
 
 def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="model", measure="positional")
+    open_explorer(page, tmp_path, TRACE, view="model", measure="positional")
     index = HEADS + 2  # layer 1, head 2, whose rows attend one position back, except the first
     below = section(page, "encoder").locator(".hu-below").nth(index)
     assert below.inner_text().split() == ["1.00", "−1"]
@@ -178,15 +178,15 @@ def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     tip = page.locator(".hu-preview")
     expect(tip).to_contain_text("one offset (−1) 100 %")
     expect(tip).to_contain_text(f"the first token {round(100 * 2 / len(SRC))} %")
-    box, wide = place_of(tip), place_of(page.locator(".hu-model"))
+    box, wide = box_of(tip), box_of(page.locator(".hu-model"))
     assert box["x"] >= wide["x"]
     assert box["x"] + box["width"] <= wide["x"] + wide["width"] + 1
 
 
 def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
+    open_explorer(page, tmp_path, TRACE, view="model", measure="distance", kind="decoder")
     page.get_by_label("Order").select_option("measure")
-    colours = ramp(page)
+    colours = colour_scale(page)
     for kind in KINDS:
         order = np.argsort(-distances(weights(kind)).ravel(), kind="stable")
         names = [f"L{i // HEADS}·H{i % HEADS}" for i in order]
@@ -207,7 +207,7 @@ def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
 
 
 def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="model", measure="last", order="measure")
+    open_explorer(page, tmp_path, TRACE, view="model", measure="last", order="measure")
     names, rows = table(page)
     assert len(rows) == len(KINDS) * LAYERS * HEADS
     last = names.index("last")
@@ -227,7 +227,7 @@ def test_all_measures_are_in_the_table(page: Page, tmp_path: Path) -> None:
 
 
 def test_the_pictures_can_be_exported(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
+    open_explorer(page, tmp_path, TRACE, view="model", measure="positional", order="measure")
     written = download_text(page, "SVG")
     assert written.count("<image") == len(KINDS) * LAYERS * HEADS
     for text in ("Cross-attention", ">1.00<", ">L1·H2<", ">−1<"):

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, Route, expect
 
 from benchmarks.browser import settled
 from tests.browser.conftest import NewPage
-from tests.browser.opened import on_screen
+from tests.browser.explorer_file import on_screen
 from tests.figures.fake_traces import GRID
 from transformer import figures
 from transformer.figures import module, style

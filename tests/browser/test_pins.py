@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import on_screen, opened
+from tests.browser.explorer_file import on_screen, open_explorer
 from tests.figures.fake_traces import HOSTILE, fake_trace
 from transformer.figures import ExplorerData, explorer_page
 from transformer.figures.explorer import Notice
@@ -48,7 +48,7 @@ def pin(page: Page, word: str) -> None:
 
 
 def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="heads")
+    open_explorer(page, tmp_path, TRACE, view="heads")
     panel = page.locator(".hu-pinned")
     expect(panel).to_be_hidden()
     pin(page, "umbrella")
@@ -86,7 +86,7 @@ def test_every_head_has_the_colour_and_the_number_of_the_word(page: Page, tmp_pa
 def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
     page: Page, tmp_path: Path
 ) -> None:
-    opened(page, tmp_path, TRACE, view="model", way="to")
+    open_explorer(page, tmp_path, TRACE, view="model", way="to")
     pin(page, "umbrella")
     best = page.locator(".hu-clearest button").first
     kind, _, numbers = (best.get_attribute("data-head") or "").partition(" ")
@@ -105,7 +105,7 @@ def test_the_strongest_head_opens_with_lines_and_a_second_click_unpins(
 
 
 def test_words_are_pinned_and_unpinned_by_keyboard(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, view="heads")
+    open_explorer(page, tmp_path, TRACE, view="heads")
     words = page.locator(".hu-pinword")
     words.first.focus()
     for _ in range(3):
@@ -130,7 +130,7 @@ def test_words_are_pinned_and_unpinned_by_keyboard(page: Page, tmp_path: Path) -
 def test_a_file_opens_with_the_pinned_word_and_fits(
     new_page: NewPage, tmp_path: Path, width: int
 ) -> None:
-    page = opened(new_page(width), tmp_path, TRACE, view="heads", pin="t3")
+    page = open_explorer(new_page(width), tmp_path, TRACE, view="heads", pin="t3")
     expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("parapluie")
     expect(page.locator(".hu-pinned section[data-kind]")).to_have_count(2)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -153,7 +153,7 @@ def test_the_story_links_to_its_heads_and_is_plain_text(page: Page, tmp_path: Pa
 
 
 def test_without_a_story_there_is_no_frame(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE)
+    open_explorer(page, tmp_path, TRACE)
     expect(page.locator(".hu-story")).to_be_hidden()
 
 
@@ -176,7 +176,7 @@ def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: Ne
 
 
 def test_advanced_options_are_one_click_away(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, more=0)
+    open_explorer(page, tmp_path, TRACE, more=0)
     colour, more = page.get_by_label("Colour"), page.locator(".hu-moreoptions")
     expect(page.get_by_label("Zoom")).to_be_visible()
     expect(colour).to_have_count(0)

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from benchmarks.browser import settled, wait_until
 from tests.browser.conftest import NewPage
-from tests.browser.opened import place_of
+from tests.browser.explorer_file import box_of
 
 pytestmark = pytest.mark.browser
 NAMES = """() => [...document.querySelectorAll('.hu-clocks .large i')].map((one) => ({
@@ -50,7 +50,7 @@ def test_hovering_over_a_number_shows_it(app: str, page: Page) -> None:
     expect(drawn).to_be_visible()
     settled(page)
     drawn.scroll_into_view_if_needed()
-    box = place_of(drawn.locator(".nsewdrag"))
+    box = box_of(drawn.locator(".nsewdrag"))
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     page.mouse.move(box["x"] + box["width"] / 32, box["y"] + box["height"] / 32)
     # At k = 0 nothing rotates: M_0 has ones on its diagonal.
@@ -80,7 +80,7 @@ def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:
         )
         assert wide[0] <= wide[1], name
         for each in page.locator(".js-plotly-plot").all():
-            box = place_of(each)
+            box = box_of(each)
             assert box["x"] + box["width"] <= 391, name
 
 

@@ -16,7 +16,7 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import download_text, on_screen, place_of
+from tests.browser.explorer_file import box_of, download_text, on_screen
 from tests.figures.fake_traces import HOSTILE
 from transformer.config import ModelConfig
 from transformer.figures import ExplorerData, explorer_page
@@ -172,7 +172,7 @@ def test_a_strip_shows_dimension_and_value(page: Page, tmp_path: Path, trace: Tr
         assert number(tip.locator("strong").inner_text()) == pytest.approx(
             product[dimension], abs=6e-5
         )
-    box = place_of(canvas)
+    box = box_of(canvas)
     collected = set()
     for x in np.linspace(10, box["width"] - 3, 40):  # the strip of the query is the uppermost
         canvas.hover(position={"x": float(x), "y": 30})

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.app_pages import wait_for_address
 from tests.browser.conftest import NewPage
-from tests.browser.visited import wait_for_address
 
 pytestmark = pytest.mark.browser
 

@@ -11,15 +11,15 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import (
+from tests.browser.explorer_file import (
     CSV,
     PNG,
     SVG,
     TRACE,
+    box_of,
     download,
     on_screen,
-    opened,
-    place_of,
+    open_explorer,
     scripted,
     table,
     weights,
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.browser
 
 
 def test_the_table_is_built_when_opened_and_follows_the_view(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, kind="encoder", layer=1, head=1)
+    open_explorer(page, tmp_path, TRACE, kind="encoder", layer=1, head=1)
     cells = page.locator(".hu-sheet td")
     assert cells.count() == 0
     page.locator(".hu-sheet summary").press("Enter")
@@ -53,7 +53,7 @@ def test_a_long_table_is_cut_with_a_note(page: Page, tmp_path: Path) -> None:
     n = 200
     labels = [f"▁w{i}" for i in range(n)]
     trace = fake_trace(labels, ["<s>"], layers=1, heads=1, kinds=["encoder"])
-    opened(page, tmp_path, trace, kind="encoder")
+    open_explorer(page, tmp_path, trace, kind="encoder")
     _, rows = table(page)
     assert len(rows) == 20000 // (n + 1)
     expect(page.locator(".hu-sheet-place > p")).to_contain_text(f"{n - len(rows)} more rows")
@@ -62,7 +62,7 @@ def test_a_long_table_is_cut_with_a_note(page: Page, tmp_path: Path) -> None:
 
 
 def test_help_explains_the_view_and_restores_the_focus(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE)
+    open_explorer(page, tmp_path, TRACE)
     sheet = page.get_by_role("dialog", name="Help")
     page.locator(".hu-canvas").focus()
     page.keyboard.press("?")
@@ -98,7 +98,7 @@ def test_help_explains_the_view_and_restores_the_focus(page: Page, tmp_path: Pat
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, scheme: str) -> None:
-    page = opened(new_page(390, scheme), tmp_path, TRACE, size="large")
+    page = open_explorer(new_page(390, scheme), tmp_path, TRACE, size="large")
     table(page)
     page.get_by_role("button", name="Export").click()
     for box in (page.locator(".hu-menu").bounding_box(), page.locator(".hu-sheet").bounding_box()):
@@ -107,7 +107,7 @@ def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, sche
         assert box["x"] + box["width"] <= 390
     page.keyboard.press("Escape")
     page.get_by_role("button", name="Help and keys").click()
-    box = place_of(page.get_by_role("dialog"))
+    box = box_of(page.get_by_role("dialog"))
     assert box["x"] >= 0
     assert box["x"] + box["width"] <= 390
     assert box["height"] <= 900
@@ -116,7 +116,7 @@ def test_help_menu_and_table_fit_a_phone(new_page: NewPage, tmp_path: Path, sche
 
 
 def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, layer=2, head=3)
+    open_explorer(page, tmp_path, TRACE, layer=2, head=3)
     title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
     canvas.focus()
     for key, displayed in [
@@ -152,7 +152,7 @@ def test_the_keys_do_what_the_help_sheet_says(page: Page, tmp_path: Path) -> Non
 
 
 def test_a_digit_selects_a_view_and_keeps_the_focus(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE)
+    open_explorer(page, tmp_path, TRACE)
     views = page.locator(".hu-tabs [role=tab]")
     for number in (1, views.count(), 2):
         page.keyboard.press("Tab")
@@ -167,7 +167,7 @@ def test_a_digit_selects_a_view_and_keeps_the_focus(page: Page, tmp_path: Path) 
 
 
 def test_keys_are_ignored_in_form_fields_and_with_modifiers(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, layer=1, head=1)
+    open_explorer(page, tmp_path, TRACE, layer=1, head=1)
     title = page.locator(".hu-title")
     page.get_by_role("combobox", name="Colour").focus()
     page.keyboard.press("h")

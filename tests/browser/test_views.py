@@ -9,19 +9,19 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import (
+from tests.browser.explorer_file import (
     SRC,
     TGT,
     TRACE,
     WRITTEN,
+    box_of,
+    cell_centres,
+    colour_scale,
     head,
-    marked,
     on_screen,
-    opened,
+    open_explorer,
+    pinned_frame,
     pixels,
-    place_of,
-    ramp,
-    spots,
     table,
     tip,
     weights,
@@ -34,8 +34,8 @@ pytestmark = pytest.mark.browser
 
 
 def test_hovering_over_a_cell_shows_its_weight_and_its_tokens(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, layer=1, head=2)
-    points = spots(page, 5, 8)
+    open_explorer(page, tmp_path, TRACE, layer=1, head=2)
+    points = cell_centres(page, 5, 8)
     message = page.locator(".hu-tip")
     for row, column in [(0, 0), (2, 3), (4, 7)]:
         x, y = points[8 * row + column]
@@ -47,8 +47,8 @@ def test_hovering_over_a_cell_shows_its_weight_and_its_tokens(page: Page, tmp_pa
 
 
 def test_a_click_pins_a_cell_and_another_unpins_it(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE)
-    x, y = spots(page, 5, 8)[8 * 3 + 2]
+    open_explorer(page, tmp_path, TRACE)
+    x, y = cell_centres(page, 5, 8)[8 * 3 + 2]
     page.locator(".hu-canvas").click(position={"x": x, "y": y})
     page.mouse.move(0, 0)
     assert tip(page) == f"{TRACE.weights('cross', 0)[0, 3, 2]:.4f}"
@@ -58,7 +58,7 @@ def test_a_click_pins_a_cell_and_another_unpins_it(page: Page, tmp_path: Path) -
 
 
 def test_a_click_on_a_small_picture_enlarges_its_head(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, layer=1, head=2)
+    open_explorer(page, tmp_path, TRACE, layer=1, head=2)
     expect(page.locator(".hu-title")).to_have_text("Layer 1, head 2")
     expect(page.locator(".hu-code")).to_have_text('trace.weights("cross", layer=1)[2]')
     page.get_by_role("radio", name="layer 2, head 0").click()
@@ -67,7 +67,7 @@ def test_a_click_on_a_small_picture_enlarges_its_head(page: Page, tmp_path: Path
 
 
 def test_each_kind_shows_its_own_weights(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, kind="encoder", layer=2, head=3)
+    open_explorer(page, tmp_path, TRACE, kind="encoder", layer=2, head=3)
     np.testing.assert_allclose(weights(page), head("encoder", 2, 3), atol=6e-5)
     page.get_by_role("button", name="Decoder self-attention").click()
     expect(page.locator(".hu-code")).to_have_text('trace.weights("decoder", layer=2)[3]')
@@ -79,7 +79,7 @@ def test_each_kind_shows_its_own_weights(page: Page, tmp_path: Path) -> None:
 
 
 def test_everything_can_be_done_with_the_keyboard(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, layer=1, head=2)
+    open_explorer(page, tmp_path, TRACE, layer=1, head=2)
     title, canvas = page.locator(".hu-title"), page.locator(".hu-canvas")
     page.get_by_role("radio", name="layer 1, head 2").focus()
     for key, layer, number in [
@@ -112,8 +112,8 @@ def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
     row = np.array([0, 0.01, 0.04, 0.1, 0.15, 0.2, 0.23, 0.27], np.float32)
     trace = fake_trace(SRC, TGT, layers=1, heads=1, cross=np.tile(row, (1, 1, 5, 1)))
     for scheme, sign in (("light", -1), ("dark", 1)):
-        page = opened(new_page(scheme=scheme), tmp_path, trace)
-        colours = pixels(page, spots(page, 5, 8))[16:24]
+        page = open_explorer(new_page(scheme=scheme), tmp_path, trace)
+        colours = pixels(page, cell_centres(page, 5, 8))[16:24]
         assert (colours[:, 3] == 255).all()
         light = colours[:, :3] @ [0.2126, 0.7152, 0.0722]
         assert (np.diff(light) * sign > 2).all(), scheme
@@ -123,7 +123,7 @@ def test_a_stronger_weight_has_a_stronger_colour_in_light_and_dark(
 def test_the_colour_of_a_cell_is_that_of_its_weight_on_the_scale(
     page: Page, tmp_path: Path, scale: str
 ) -> None:
-    opened(page, tmp_path, TRACE, layer=1, head=1, scale=scale)
+    open_explorer(page, tmp_path, TRACE, layer=1, head=1, scale=scale)
     expected = head("cross", 1, 1)
     share = {
         "sqrt": np.sqrt(expected),
@@ -131,17 +131,17 @@ def test_the_colour_of_a_cell_is_that_of_its_weight_on_the_scale(
         "row": expected / expected.max(axis=1, keepdims=True),
     }[scale]
     levels = np.rint(255 * share).astype(int).ravel()
-    values = pixels(page, spots(page, 5, 8))
+    values = pixels(page, cell_centres(page, 5, 8))
     # Packing weights loses half a level, and colours are integers.
-    assert np.abs(values - ramp(page)[levels]).max() <= 4
+    assert np.abs(values - colour_scale(page)[levels]).max() <= 4
 
 
 def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(
     page: Page, tmp_path: Path
 ) -> None:
-    opened(page, tmp_path, TRACE, layer=0, head=1, special="hidden")
+    open_explorer(page, tmp_path, TRACE, layer=0, head=1, special="hidden")
     displayed = head("cross", 0, 1)[:4, :7]
-    points = np.array(spots(page, 4, 7)).reshape(4, 7, 2)
+    points = np.array(cell_centres(page, 4, 7)).reshape(4, 7, 2)
     across, down = np.diff(points[0, :, 0]).mean(), np.diff(points[:, 0, 1]).mean()
     right, bottom = points[0, -1, 0] + across / 2, points[-1, 0, 1] + down / 2
     steps = np.arange(2, 46, 0.5)
@@ -159,15 +159,15 @@ def test_bars_are_as_long_as_the_sums_of_rows_and_the_means_of_columns(
 
 def test_zooming_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> None:
     trace = fake_trace([f"▁s{i}" for i in range(64)], ["<s>", *(f"▁t{i}" for i in range(31))])
-    opened(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
+    open_explorer(page, tmp_path, trace, kind="cross", layer=1, head=2, row=20, column=40)
     expected = head("cross", 1, 2, trace)
-    *_, wide, high = marked(page)
+    *_, wide, high = pinned_frame(page)
     for zoom in (1, 2):
         page.locator(".hu-canvas").focus()
         page.keyboard.press("+")
         expect(page.get_by_role("combobox", name="Zoom")).to_have_value(str(zoom))
         assert tip(page) == f"{expected[20, 40]:.4f}"
-    left, top, wider, higher = marked(page)
+    left, top, wider, higher = pinned_frame(page)
     assert wider > 3 * wide
     assert higher > high
     for rows, columns in ((0, 2), (3, 0), (-2, -5)):
@@ -180,7 +180,7 @@ def test_zooming_shows_the_part_around_the_cell(page: Page, tmp_path: Path) -> N
 
 def test_the_future_is_masked_not_zero(page: Page, tmp_path: Path) -> None:
     values = np.tril(np.full((1, 1, 7, 7), 0.1, np.float32))
-    opened(
+    open_explorer(
         page,
         tmp_path,
         fake_trace(["a"], HOSTILE, layers=1, heads=1, decoder=values),
@@ -203,7 +203,7 @@ def test_digits_beyond_one_byte_are_not_shown(
     monkeypatch.setattr(packing_limits, "FINE_LIMIT", 0)
     values = np.array([[[[0.123456, 0.001, 0.875544]]]], np.float32)
     trace = fake_trace(["x", "y", "z"], ["<s>"], layers=1, heads=1, kinds=["cross"], cross=values)
-    opened(page, tmp_path, trace)
+    open_explorer(page, tmp_path, trace)
     page.locator(".hu-canvas").focus()
     for displayed in ("≈ 0.12", "< 0.01", "≈ 0.88"):
         page.keyboard.press("ArrowRight")
@@ -217,12 +217,12 @@ def test_a_long_sentence_is_drawn_to_its_last_cell(page: Page, tmp_path: Path) -
     values[0, 1, n - 1, n - 1] = 0.5
     labels = [f"▁word{i}" for i in range(n)]
     trace = fake_trace(labels, ["<s>"], layers=1, heads=2, kinds=["encoder"], encoder=values)
-    opened(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
+    open_explorer(page, tmp_path, trace, kind="encoder", head=1, row=n - 1, column=n - 1)
     assert tip(page) == "0.5000"
     assert page.locator(".hu-tip").inner_text().count("word299") == 2
-    box = place_of(page.locator(".hu-canvas"))
+    box = box_of(page.locator(".hu-canvas"))
     assert box["height"] < 1000
-    left, top, *_ = marked(page)
+    left, top, *_ = pinned_frame(page)
     page.keyboard.press("Tab")
     page.locator(".hu-canvas").hover(position={"x": left + 1.5, "y": top + 1.5})
     assert tip(page) == "0.5000"
@@ -233,7 +233,7 @@ def test_a_long_sentence_is_drawn_to_its_last_cell(page: Page, tmp_path: Path) -
 def test_hostile_tokens_are_text(
     new_page: NewPage, tmp_path: Path, width: int, scheme: str
 ) -> None:
-    page = opened(new_page(width, scheme), tmp_path, TRACE, kind="encoder")
+    page = open_explorer(new_page(width, scheme), tmp_path, TRACE, kind="encoder")
     table(page)
     heads = page.locator(".hu-sheet thead th")
     expect(heads).to_have_text(["attends from", *(f"{i} {text}" for i, text in enumerate(SRC))])

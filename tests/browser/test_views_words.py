@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.opened import TRACE, Numbers, head, opened, pixels, spots, table, weights
+from tests.browser.explorer_file import (
+    TRACE,
+    Numbers,
+    cell_centres,
+    head,
+    open_explorer,
+    pixels,
+    table,
+    weights,
+)
 from tests.figures.fake_traces import fake_trace
 
 pytestmark = pytest.mark.browser
@@ -29,7 +38,7 @@ def test_tokens_are_merged_to_words(page: Page, tmp_path: Path) -> None:
     trace = fake_trace(
         ["▁un", "believ", "able", "▁the", "▁the", "</s>"], ["<s>", "▁in", "croy", "▁le"]
     )
-    opened(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
+    open_explorer(page, tmp_path, trace, kind="cross", layer=1, head=3, exact=0)
     # Rows are merged by the words that they predict: ▁in croy | ▁le | </s>.
     rows, columns = [[0, 1], [2], [3]], [[0, 1, 2], [3], [4], [5]]
     heads, lines = table(page)
@@ -45,7 +54,7 @@ def test_tokens_are_merged_to_words(page: Page, tmp_path: Path) -> None:
 
 
 def test_special_tokens_are_hidden_and_rows_renormalised(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, kind="cross", layer=2, head=1, special="hidden")
+    open_explorer(page, tmp_path, TRACE, kind="cross", layer=2, head=1, special="hidden")
     expected = head("cross", 2, 1)[:4, :7]  # "</s>" is the last output and the last source token
     np.testing.assert_allclose(weights(page), expected, atol=6e-5)
     page.get_by_role("combobox", name="Rows").select_option("1")
@@ -55,8 +64,8 @@ def test_special_tokens_are_hidden_and_rows_renormalised(page: Page, tmp_path: P
 
 
 def test_special_tokens_are_dimmed_and_the_others_are_not(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, kind="encoder")
-    points = spots(page, 8, 8)
+    open_explorer(page, tmp_path, TRACE, kind="encoder")
+    points = cell_centres(page, 8, 8)
     before = pixels(page, points)
     page.get_by_role("combobox", name="Start and end").select_option("dimmed")
     after = pixels(page, points)
@@ -69,7 +78,7 @@ def test_special_tokens_are_dimmed_and_the_others_are_not(page: Page, tmp_path: 
 @pytest.mark.parametrize("heads", ["", "0.1,2.3"])
 @pytest.mark.parametrize("combine", ["mean", "max"])
 def test_several_heads_are_combined(page: Page, tmp_path: Path, combine: str, heads: str) -> None:
-    opened(page, tmp_path, TRACE, layer=1, head=2, combine=combine, heads=heads)
+    open_explorer(page, tmp_path, TRACE, layer=1, head=2, combine=combine, heads=heads)
     if heads:
         stacked = np.stack([head("cross", 0, 1), head("cross", 2, 3)])
         expect(page.locator(".hu-title")).to_contain_text("L0·H1, L2·H3")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.opened import on_screen
+from tests.browser.explorer_file import on_screen
 from transformer.figures import ExplorerData, explorer_page
 from transformer.inference import BeamTree, Translator
 from transformer.inference.trace import Trace
@@ -32,7 +32,7 @@ class DecodedSentence:
         return self.beam.translation.tree
 
 
-def opened(
+def open_decoding_view(
     page: Page, folder: Path, *traces: Trace, live: bool = False, **start: int | str
 ) -> Page:
     begin = {"view": "decoding", "layer": LAYER, "head": HEAD, "exact": 1, **start}
@@ -99,7 +99,7 @@ def same_rows(
     expect(rows.nth(2).locator("h3")).to_contain_text(f"“{trace.src_tokens[strongest]}”")
 
 
-def decoded(translator: Translator) -> DecodedSentence:
+def decode_sentence(translator: Translator) -> DecodedSentence:
     """Return the sentence decoded greedily, with a forced token, and by beam search."""
     plain = translator.trace(TEXT, max_len=7)
     step = plain.translation.steps[FORCED]

@@ -14,7 +14,7 @@ from PIL import Image
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import NewPage
-from tests.browser.opened import (
+from tests.browser.explorer_file import (
     CSV,
     PNG,
     SRC,
@@ -22,10 +22,10 @@ from tests.browser.opened import (
     TGT,
     TRACE,
     Numbers,
+    box_of,
+    colour_scale,
     download,
-    opened,
-    place_of,
-    ramp,
+    open_explorer,
     scripted,
     table,
 )
@@ -46,12 +46,12 @@ def picture(url: str) -> Numbers:
 def test_a_png_has_three_times_the_resolution_and_the_screens_background(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
-    page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
+    page = open_explorer(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
     name, path = download(page, PNG, tmp_path)
     assert name == "attention-elan-b-x-b-say-it-heatmap-cross-L1-H2.png"
     with Image.open(path) as image:
         values = np.asarray(image.convert("RGB")).astype(int)
-    box = place_of(page.locator(".hu-canvas"))
+    box = box_of(page.locator(".hu-canvas"))
     assert values.shape[:2] == (3 * (box["height"] + 52 + 54 + 16), 3 * (box["width"] + 32))
     ground = {"light": (255, 255, 255), "dark": (18, 22, 28)}[scheme]
     assert tuple(values[1, 1]) == ground
@@ -59,7 +59,7 @@ def test_a_png_has_three_times_the_resolution_and_the_screens_background(
     codes = np.unique(values @ [65536, 256, 1])
     colours = np.stack([codes >> 16, codes >> 8 & 255, codes & 255], axis=1)
     levels = np.rint(255 * np.sqrt(TRACE.weights("cross", 1)[2])).astype(int).ravel()
-    for expected in ramp(page)[levels, :3]:
+    for expected in colour_scale(page)[levels, :3]:
         assert np.abs(expected - colours).max(axis=1).min() <= 4
     assert (values[:150] != ground).any(axis=(1, 2)).any()  # the title
 
@@ -68,7 +68,7 @@ def test_a_png_has_three_times_the_resolution_and_the_screens_background(
 def test_an_svg_has_print_colours_in_every_theme(
     new_page: NewPage, tmp_path: Path, scheme: str
 ) -> None:
-    page = opened(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
+    page = open_explorer(new_page(scheme=scheme), tmp_path, TRACE, layer=1, head=2)
     before = page.locator(".hu-canvas").screenshot()
     name, path = download(page, SVG, tmp_path)
     assert name.endswith("-cross-L1-H2.svg")
@@ -93,7 +93,7 @@ def test_an_svg_has_print_colours_in_every_theme(
 
 
 def test_an_svg_looks_like_the_png(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, kind="decoder", layer=1, head=2, special="dimmed")
+    open_explorer(page, tmp_path, TRACE, kind="decoder", layer=1, head=2, special="dimmed")
     page.evaluate(
         """window.el = (tag, sides) => Object.assign(document.createElement(tag), sides)"""
     )
@@ -219,7 +219,7 @@ def test_any_token_gives_well_formed_xml(page: Page, tmp_path: Path, text: str, 
 
 
 def test_a_csv_has_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE, layer=2, head=1)
+    open_explorer(page, tmp_path, TRACE, layer=2, head=1)
     name, path = download(page, CSV, tmp_path)
     assert name.endswith("-cross-L2-H1.csv")
     data = path.read_bytes()
@@ -234,7 +234,7 @@ def test_a_csv_has_the_table_for_every_spreadsheet(page: Page, tmp_path: Path) -
 
 
 def test_the_menu_works_with_the_keyboard_and_closes_cleanly(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, TRACE)
+    open_explorer(page, tmp_path, TRACE)
     button = page.get_by_role("button", name="Export")
     menu = page.locator(".hu-menu")
     button.press("Enter")
@@ -262,7 +262,7 @@ def test_the_menu_works_with_the_keyboard_and_closes_cleanly(page: Page, tmp_pat
 
 
 def test_views_without_a_picture_offer_none(page: Page, tmp_path: Path) -> None:
-    opened(page, tmp_path, fake_trace(["</s>"], ["<s>", "a"]), special="hidden")
+    open_explorer(page, tmp_path, fake_trace(["</s>"], ["<s>", "a"]), special="hidden")
     page.get_by_role("button", name="Export").click()
     for button in (PNG, SVG):
         expect(page.get_by_role("button", name=button)).to_be_disabled()
@@ -273,7 +273,7 @@ def test_every_view_can_be_exported_and_has_a_table(page: Page, tmp_path: Path) 
         fake_trace(SRC, TGT, vectors=True),
         fake_trace(SRC[2:], TGT, vectors=True, source="Another one."),
     ]
-    opened(page, tmp_path, *pair, layer=1, head=2)
+    open_explorer(page, tmp_path, *pair, layer=1, head=2)
     tabs = page.locator(".hu-tabs [role=tab]")
     names = [tab.get_attribute("data-view") for tab in tabs.all()]
     assert names == list(EXPLORER)

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from playwright.sync_api import Locator, Page
 
-from tests.browser.opened import Numbers
+from tests.browser.explorer_file import Numbers
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 
 LAYERS, HEADS = 3, 4

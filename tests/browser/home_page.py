@@ -33,7 +33,7 @@ def expected_glance(translator: Translator, text: str) -> dict[str, Any]:
     return glance_data(translator.trace(text, method="greedy"), aligner=aligner)
 
 
-def opened(page: Page, app: str, query: str = "") -> Page:
+def open_home(page: Page, app: str, query: str = "") -> Page:
     page.goto(f"{app}/{query}")
     expect(tile(page, 0)).to_be_attached()
     settled(page)

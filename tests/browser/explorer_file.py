@@ -30,7 +30,7 @@ TRACE = fake_trace(SRC, TGT, source="Élan & <b>x</b>: say, it's so!")
 WRITTEN = [*TGT[1:], "</s>"]
 
 
-def opened(page: Page, folder: Path, *traces: FakeTrace, **state: Any) -> Page:
+def open_explorer(page: Page, folder: Path, *traces: FakeTrace, **state: Any) -> Page:
     """Open a file with this explorer, by default in the heatmap view with all options and exact
     names."""
     names = "AB" if len(traces) > 1 else " "
@@ -50,7 +50,7 @@ def on_screen(page: Page, folder: Path, written: str) -> Page:
     return page
 
 
-def place_of(drawn: Locator) -> FloatRect:
+def box_of(drawn: Locator) -> FloatRect:
     """Return the bounding box of an element."""
     box = drawn.bounding_box()
     assert box
@@ -77,7 +77,7 @@ def weights(page: Page) -> Numbers:
     return values
 
 
-def marked(page: Page) -> tuple[float, float, float, float]:
+def pinned_frame(page: Page) -> tuple[float, float, float, float]:
     """Return left, top, width and height of the cell in the pinned cell's frame."""
     left, top, right, bottom = page.evaluate(
         f"""() => {{{_COPY}
@@ -108,7 +108,7 @@ def pixels(page: Page, spots: list[tuple[float, float]]) -> Numbers:
     return values
 
 
-def ramp(page: Page) -> Numbers:
+def colour_scale(page: Page) -> Numbers:
     """Return the colour of each level from 0 to 255, from the scale below the picture."""
     values = page.locator(".hu-view .hu-scale").evaluate(
         "(node) => [...node.getContext('2d').getImageData(0, 0, 256, 1).data]"
@@ -148,17 +148,17 @@ def tip(page: Page) -> str:
     return page.locator(".hu-tip strong").inner_text()
 
 
-def spots(page: Page, rows: int, columns: int) -> list[tuple[float, float]]:
+def cell_centres(page: Page, rows: int, columns: int) -> list[tuple[float, float]]:
     """Return the centres of all cells, row by row, from the frames of the first and the last
     cell."""
     page.locator(".hu-canvas").focus()
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowDown")
-    left, top, *_ = marked(page)
+    left, top, *_ = pinned_frame(page)
     for key, count in (("ArrowDown", rows), ("ArrowRight", columns)):
         for _ in range(count - 1):
             page.keyboard.press(key)
-    right, bottom, wide, high = marked(page)
+    right, bottom, wide, high = pinned_frame(page)
     page.keyboard.press("Escape")
     xs = np.linspace(left, right, columns) + wide / 2
     ys = np.linspace(top, bottom, rows) + high / 2

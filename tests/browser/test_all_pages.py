@@ -12,9 +12,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from benchmarks.browser import settled
+from tests.browser.app_pages import violations_of, wait_for_address
 from tests.browser.conftest import NewPage, Windows
-from tests.browser.opened import place_of
-from tests.browser.visited import findings, wait_for_address
+from tests.browser.explorer_file import box_of
 from transformer.figures.views import EXPLORER
 from transformer.ui.pages.lab import EXPERIMENTS
 from transformer.ui.shell.registry import PAGES
@@ -28,7 +28,7 @@ PATHS = [
 ]
 
 
-def opened(page: Page, address: str) -> Page:
+def open_page(page: Page, address: str) -> Page:
     """Wait for our style, in which a heading has 2.1 rem."""
     page.goto(address)
     expect(page.get_by_role("heading", level=1)).to_have_css(
@@ -48,7 +48,7 @@ def larger(page: Page, size: str = "20.8px") -> None:
 def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     app: str, new_page: NewPage, path: str
 ) -> None:
-    page = opened(new_page(1900, alone=True), f"{app}/{path}")
+    page = open_page(new_page(1900, alone=True), f"{app}/{path}")
     heading, navigation = (
         page.get_by_role("heading", level=1),
         page.locator(".st-key-way-around p").first,
@@ -73,7 +73,7 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
 
 
 def test_the_drawing_grows_with_the_page(app: str, new_page: NewPage) -> None:
-    page = opened(new_page(1400, alone=True), f"{app}/attention?view=heatmap")
+    page = open_page(new_page(1400, alone=True), f"{app}/attention?view=heatmap")
     cell = page.locator(".hu-canvas").first
     cell.wait_for()
     before = page.locator(".hu-title").first.evaluate(LETTERS)
@@ -85,7 +85,7 @@ def test_the_drawing_grows_with_the_page(app: str, new_page: NewPage) -> None:
 def test_share_copies_the_address_and_describes_it(app: str, new_page: NewPage) -> None:
     page = new_page(1400, alone=True)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    opened(page, f"{app}/attention?text=the baker hides books&layer=1&head=2")
+    open_page(page, f"{app}/attention?text=the baker hides books&layer=1&head=2")
     page.get_by_role("button", name="Share").click()
     message = page.locator(".hu-link-said")
     expect(message).to_contain_text("Copied a link to Attention, “the baker hides books”")
@@ -100,7 +100,7 @@ def test_share_works_without_clipboard_access(app: str, new_page: NewPage, older
     page.add_init_script("Object.defineProperty(navigator, 'clipboard', { value: undefined });")
     if not older:
         page.add_init_script("document.execCommand = () => false;")
-    opened(page, f"{app}/translate")
+    open_page(page, f"{app}/translate")
     page.get_by_role("button", name="Share").click()
     message = page.locator(".hu-link-said")
     if older:
@@ -108,12 +108,12 @@ def test_share_works_without_clipboard_access(app: str, new_page: NewPage, older
     else:
         expect(message.get_by_label("The link")).to_have_value(page.url)
         assert message.evaluate("() => document.activeElement !== document.body")
-    box = place_of(message)
+    box = box_of(message)
     assert 0 <= box["x"] <= 390 - box["width"]
 
 
 def test_printing_shows_pictures_and_no_controls(app: str, new_page: NewPage) -> None:
-    page = opened(new_page(1000, alone=True), f"{app}/attention")
+    page = open_page(new_page(1000, alone=True), f"{app}/attention")
     page.locator(".hu-canvas").first.wait_for()
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
@@ -198,12 +198,12 @@ def test_no_page_has_a_serious_accessibility_violation(
         page.goto(f"{app}/{path}")
         settled(page)
         page.get_by_role("heading", level=1).wait_for()
-        assert not findings(page, colours=scheme == "dark"), path
+        assert not violations_of(page, colours=scheme == "dark"), path
 
 
 def test_a_request_to_another_host_is_detected(windows: Windows) -> None:
     """Check the test itself, with an IP address and a host name."""
-    page, wrong = windows.opened()
+    page, wrong = windows.new()
     with page.expect_console_message():
         page.set_content("<img src='http://192.0.2.1/a.png'>")
     page.context.close()
@@ -213,5 +213,5 @@ def test_a_request_to_another_host_is_detected(windows: Windows) -> None:
 def test_low_contrast_is_detected(page: Page) -> None:
     """Check the test itself: a known failure must be found."""
     page.set_content("<html lang=en><title>a</title><main><h1 style='color: #aaa'>Pale</h1></main>")
-    (finding,) = findings(page)
+    (finding,) = violations_of(page)
     assert finding.startswith("color-contrast")

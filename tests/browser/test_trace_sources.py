@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.opened import opened
+from tests.browser.explorer_file import open_explorer
 from transformer import Trace, Translator
 from transformer.figures.views import EXPLORER
 
@@ -50,7 +50,7 @@ def test_every_view_draws_it_or_says_what_is_missing(
     kind: str, view: str, page: Page, tmp_path: Path
 ) -> None:
     trace = TRACES[kind]()
-    opened(page, tmp_path, trace, view=view)
+    open_explorer(page, tmp_path, trace, view=view)
     body = page.locator("body")
     if view in MISSING:
         expect(body).to_contain_text(MISSING[view])
@@ -63,7 +63,7 @@ def test_every_view_draws_it_or_says_what_is_missing(
 
 def test_a_kind_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
     last = {"kind": "encoder", "layer": 2, "head": 1, "exact": 0}
-    opened(page, tmp_path, TRACES["deeper"](), view="heads", **last)
+    open_explorer(page, tmp_path, TRACES["deeper"](), view="heads", **last)
     heading = page.locator(".hu-title")
     expect(heading).to_have_text("Layer 3, head 2")
     page.locator(".hu-kinds [data-kind=decoder]").click()

@@ -36,7 +36,7 @@ def wait_for_address(page: Page, path: str, **params: str) -> None:
     settled(page)
 
 
-def inside(app: str, page: Page, **params: str) -> Page:
+def open_inside(app: str, page: Page, **params: str) -> Page:
     """Open the Inside page at this address and wait for its map."""
     query = "&".join(
         f"{name}={value}" for name, value in {"text": TEXT, "exact": 1, **params}.items()
@@ -47,7 +47,7 @@ def inside(app: str, page: Page, **params: str) -> Page:
     return page
 
 
-def findings(page: Page, *, colours: bool = False) -> list[str]:
+def violations_of(page: Page, *, colours: bool = False) -> list[str]:
     """Return serious and critical violations found by axe-core, one per line; `colours` keeps only
     the rules that depend on colours, for pages already checked in another theme."""
     options: dict[str, Any] = {"resultTypes": ["violations"]}
