@@ -57,14 +57,14 @@ def test_cross_attention_rows_are_aligned_by_output_word(page: Page, tmp_path: P
     assert queries == ["les (A)", "le (B)", "chat", "noir", "dort (B)", "end"]
     row = next(row for row in rows if row[0] == "chat" and row[2] == "end")
     assert [float(text) for text in row[3:5]] == pytest.approx([a[2, 9], b[1, 8]], abs=2e-4)
-    assert "word that is written" in page.locator(".hu-legends").inner_text()
+    assert "word written" in page.locator(".hu-legends").inner_text()
 
 
 def test_a_model_with_fewer_layers_shows_its_last_layer(page: Page, tmp_path: Path) -> None:
     small = drawn_at_random(4, SRC_B, TGT_B, layers=2, heads=3)
     open_explorer(page, tmp_path, A, small, view="compare", kind="encoder", layer=2, head=3)
     expect(page.locator(".hu-main > .hu-note")).to_have_text(
-        "B has 2 layers of 3 heads: of B, layer 1, head 2 is shown."
+        "B has 2 layers of 3 heads; its layer 1, head 2 is shown."
     )
     _, rows = table(page)
     difference = small.weights("encoder", 1)[2][0, 0] - A.weights("encoder", 2)[3][0, 0]

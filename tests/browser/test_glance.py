@@ -128,9 +128,9 @@ def test_an_alternative_is_forced_and_the_rest_translated_again(
     expect(chips).to_have_count(len(rivals[word]))
     chips.first.click()
     prefix = (*trace.translation.ids[: candidate.step], *candidate.ids)
-    expect(page.get_by_role("button", name="Its own words again")).to_be_visible()
+    expect(page.get_by_role("button", name="Back to the model's own words")).to_be_visible()
     assert words(page) == expected_words(en_fr, TEXT, prefix=prefix)
-    page.get_by_role("button", name="Its own words again").click()
+    page.get_by_role("button", name="Back to the model's own words").click()
     expect(page.locator(".hu-glance-undo")).to_have_count(0)
     assert words(page) == expected_words(en_fr, TEXT)
 

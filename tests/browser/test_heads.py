@@ -137,7 +137,7 @@ def test_masked_positions_have_no_line(heads: Page) -> None:
     point(heads, "k", 1, max_steps=6)
     assert len(quantities(heads)) == 1
     point(heads, "k", 2, max_steps=6)
-    reads(heads, "masked: may not see the future")
+    reads(heads, "masked: no attention to later tokens")
     assert quantities(heads) == []
     heads.locator(".hu-canvas").press("Escape")
     heads.get_by_text("As a table").click()

@@ -151,7 +151,7 @@ def test_a_hostile_name_is_plain_text_and_missing_numbers_are_reported(
     data["m_hat"] = [[float("nan")] * 4] * 3
     moments(page, tmp_path, data)
     expect(page.locator(".hu-title")).to_have_text("<img src=x onerror=alert(1)>, at step 7")
-    expect(page.locator(".hu-update")).to_contain_text("no number")
+    expect(page.locator(".hu-update")).to_contain_text("not a number")
     assert page.locator(".hu img").count() == 0
 
 

@@ -33,7 +33,7 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
 ) -> None:
     opened(app, page)
     caption = page.locator(".hu-moved-cell")
-    expect(caption).to_contain_text("Point at a cell")
+    expect(caption).to_contain_text("Hover over a cell")
     before = [element.screenshot() for element in page.locator(".hu-moves .hu-canvas").all()]
     left = page.locator(".hu-moves .hu-canvas").first
     box = box_of(left)
@@ -61,7 +61,7 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     numbers = caption.locator(".hu-fact strong").all_inner_texts()[:2]
     np.testing.assert_allclose([float(number) for number in numbers], expected, rtol=0.01)
     page.keyboard.press("Escape")
-    expect(caption).to_contain_text("Point at a cell")
+    expect(caption).to_contain_text("Hover over a cell")
     wait_for_address(page, "/lab", **FIELDS)
 
 

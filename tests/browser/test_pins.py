@@ -143,7 +143,7 @@ def test_the_story_links_to_its_heads_and_is_plain_text(page: Page, tmp_path: Pa
     ]
     written = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, story=notices)
     on_screen(page, tmp_path, written)
-    story = page.get_by_role("region", name="What to notice on this sentence")
+    story = page.get_by_role("region", name="What to notice in this sentence")
     expect(story.get_by_role("listitem")).to_have_text(
         f"Here {HOSTILE[0]} Encoder self-attention, layer 3, head 2"
     )
@@ -193,7 +193,7 @@ def test_a_decoding_step_opens_its_attention_row(app: str, page: Page) -> None:
     page.locator("button.hu-candidate").first.click()
     page.wait_for_url("**force=0**")
     expect(page.get_by_role("button", name="Undo")).to_be_visible()
-    expect(page.locator(".hu-steps")).to_contain_text("you took it")
+    expect(page.locator(".hu-steps")).to_contain_text("you chose it")
     page.get_by_role("button", name="Attention in step 2", exact=True).press("Enter")
     page.wait_for_url("**/attention?**tokens=q1**")
     expect(page.locator(".hu-reading .hu-button")).to_be_visible()  # a row is pinned

@@ -32,7 +32,7 @@ test("each place of both stands in the one list once and in its order", () => {
   }
 });
 
-test("punctuation at the end of a word makes it no other", () => {
+test("punctuation at the end of a word is ignored", () => {
   assert.deepEqual(alignEntries(pieces(["cats,"]), pieces(["cats."]), [[0, 0]]), [[0, 0]]);
   assert.deepEqual(alignEntries(pieces([","]), pieces(["."]), [[0, 0]]), [[0, null], [null, 0]]);
 });

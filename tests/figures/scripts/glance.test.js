@@ -50,8 +50,8 @@ test("a sentence says where the head looks, and that it is unsure where it is", 
   assert.equal(text(stepSaid(data, 0)), "It writes [0] (90 %); this head looks at <1> (90 %).");
   assert.equal(text(stepSaid(data, 1)), "It writes [1] (90 %); this head looks at <0> and at <1>.");
   assert.equal(text(stepSaid(data, 2)), "It writes [2] (50 %); this head looks mostly at the end of the sentence (70 %).");
-  assert.equal(text(stepSaid(data, 3)), "It writes [3] (90 %); this head is unsure: it looks around, most at <0> (40 %).");
-  assert.equal(text(stepSaid(data, 4)), "It writes [4] (90 %); this head is unsure: it looks around, most at <0> (30 %).");
+  assert.equal(text(stepSaid(data, 3)), "It writes [3] (90 %); this head is unsure: it looks at many words, most at <0> (40 %).");
+  assert.equal(text(stepSaid(data, 4)), "It writes [4] (90 %); this head is unsure: it looks at many words, most at <0> (30 %).");
   assert.equal(text(stepSaid({ ...data, to: "input" }, 0)), "It writes [0] (90 %); just after, this head looks at <1> (90 %).");
   assert.equal(unsureWords(data.written), 2);
 });

@@ -25,8 +25,8 @@ test("a number keeps the digits that were asked for, whatever its size", () => {
 });
 
 test("what is written", () => {
-  assert.deepEqual([0, -0.5, 1e-6, 123456, null].map((x) => numberText(x)), ["0", "−0.5", "1·10⁻⁶", "1.235·10⁵", "no number"]);
-  assert.deepEqual([-Infinity, NaN, -0.25].map((x) => tensorNumber(x)), ["−∞", "no number", "−0.25"]);
+  assert.deepEqual([0, -0.5, 1e-6, 123456, null].map((x) => numberText(x)), ["0", "−0.5", "1·10⁻⁶", "1.235·10⁵", "not a number"]);
+  assert.deepEqual([-Infinity, NaN, -0.25].map((x) => tensorNumber(x)), ["−∞", "not a number", "−0.25"]);
   assert.equal(fixed(-0.12345), "−0.1235");
   assert.deepEqual([3, -7, 0.004, 0.5, 12.34, 2000.4, -0.0004].map((x) => cellNumber(x, 20)), ["3", "−7", "0.0", "0.5", "12.3", "2000", "0.0"]);
   assert.deepEqual([0.5, 12.34, 123.4].map(showMeasure), ["0.50", "12.3", "123"]);

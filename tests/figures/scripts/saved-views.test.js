@@ -27,14 +27,14 @@ test("what is written is read again", () => {
   assert.deepEqual(viewsOf(jsonOf(views), PAGES), views);
 });
 
-test("what is no list of ours is refused in a sentence", () => {
+test("an invalid list is refused with a message", () => {
   const cases = [
     ["{", "not valid JSON"], ["[]", "format must be"], ["null", "format must be"],
-    [written(view("", { page: "javascript:alert(1)" })), "View 1 of this list is of a page"],
-    [written(view(""), view("", { page: "//evil.example/" })), "View 2 of this list is of a page"],
+    [written(view("", { page: "javascript:alert(1)" })), "View 1 of this list belongs to a page"],
+    [written(view(""), view("", { page: "//evil.example/" })), "View 2 of this list belongs to a page"],
     [written({ ...view(""), title: 3 }), "View 1 of this list has no title"],
     [written(null), "View 1 of this list has no query"],
-    [written(view("", { note: "x".repeat(2001) })), "has 2001 signs; at most 2000"],
+    [written(view("", { note: "x".repeat(2001) })), "has 2001 characters; at most 2000"],
     [written(...Array.from({ length: MOST_VIEWS + 1 }, () => view(""))), `has ${MOST_VIEWS + 1} views; at most ${MOST_VIEWS}`],
   ];
   for (const [text, said] of cases) assert.throws(() => viewsOf(text, PAGES), (error) => error.message.includes(said), said);

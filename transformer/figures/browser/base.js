@@ -33,7 +33,7 @@ export function tokenText(text) {
     node.append(name);
   }
   if (isSign(text)) node.classList.add("hu-special");
-  if (byteOf(text)) node.title = `One byte (hexadecimal ${byteOf(text)}) of a character that the vocabulary has no piece for; with its neighbours it spells the character.`;
+  if (byteOf(text)) node.title = `One byte (hexadecimal ${byteOf(text)}) of a character that has no token of its own; together with its neighbours it spells the character.`;
   return node;
 }
 

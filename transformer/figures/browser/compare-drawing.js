@@ -75,18 +75,18 @@ function differenceTicks(scale, greatest) {
   });
 }
 
-const PARTNERLESS = "Hatched rows and columns are tokens that only A or only B has: there is nothing to compare.";
+const PARTNERLESS = "Hatched rows and columns are tokens that only A or only B has; they cannot be compared.";
 
 /** @param {Context} ctx @param {any} given */
 function differenceWords({ state }, { m, rows, columns }) {
   const scale = {
-    sqrt: "the colour follows its square root",
-    linear: "the same at both ends",
-    row: "as a share of the greatest of its row",
+    sqrt: "colour by square root",
+    linear: "linear colour scale",
+    row: "colour relative to the row maximum",
   }[state.scale];
   const lone = [...rows, ...columns].some((pair) => pair.includes(null));
-  const by = m.kind === "cross" ? ` Rows are paired by ${state.exact ? "the token that is read" : "the word that is written"}.` : "";
-  const words = state.exact ? "" : " Punctuation at the end of a word makes it no other.";
+  const by = m.kind === "cross" ? ` Rows are paired by ${state.exact ? "the token read" : "the word written"}.` : "";
+  const words = state.exact ? "" : " Punctuation at the end of a word is ignored.";
   return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${words}${lone ? ` ${PARTNERLESS}` : ""}`;
 }
 

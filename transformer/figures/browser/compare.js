@@ -130,7 +130,7 @@ function compareView(ctx) {
     const { canvas } = stage;
 
     function paint() {
-      stage.draw(`${heading.textContent}: ${table().nRows} rows, ${table().nColumns} columns. Arrow keys read the weights.`);
+      stage.draw(`${heading.textContent}: ${table().nRows} rows, ${table().nColumns} columns. Use the arrow keys to read the weights.`);
     }
     function draw() {
       heading.textContent = which < 2 ? sideTitle(ctx.sides[which], which) : "B − A";
@@ -204,7 +204,7 @@ function clampedNote({ sides, state }) {
   const [, b] = sides;
   const [layer, head] = [within(state.layer, b.depths[state.kind]), within(state.head, b.n_heads)];
   if (layer === state.layer && head === state.head) return "";
-  return `B has ${b.depths[state.kind]} layers of ${b.n_heads} heads: of B, ${headName({ layer, head })} is shown.`;
+  return `B has ${b.depths[state.kind]} layers of ${b.n_heads} heads; its ${headName({ layer, head })} is shown.`;
 }
 
 /** @param {Side} side */
@@ -239,7 +239,7 @@ function tellDifference({ m, inA, inB }, { row, column }) {
     el("strong", {}, masked ? "masked" : `B − A ${showDifference(m.values[at], m.top)}`),
     ...(masked ? [] : told.map((line) => el("span", {}, line))),
     el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
-    el("span", {}, masked ? "may not see the future: " : "attends to ", tokenText(m.columns[column].text)),
+    el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[column].text)),
   ];
 }
 

@@ -72,11 +72,11 @@ export function contributionsView(place, report) {
   function tell() {
     const at = over || cell;
     if (!at) {
-      told.replaceChildren(el("span", { class: "hu-note" }, "Point at a cell to see what is known of it; click to keep it. Arrow keys work too."));
+      told.replaceChildren(el("span", { class: "hu-note" }, "Hover over a cell to see its values; click to select it. Arrow keys work too."));
       return;
     }
     if (m.masked(at.row, at.column)) {
-      told.replaceChildren(el("strong", {}, ...namesOf(at)), el("span", {}, "Masked: it may not see the future."));
+      told.replaceChildren(el("strong", {}, ...namesOf(at)), el("span", {}, "Masked: it cannot attend to later tokens."));
       return;
     }
     const facts = header.quantities.map((quantity) => {
@@ -151,10 +151,10 @@ export function contributionsView(place, report) {
     function draw() {
       const one = quantity();
       title.textContent = one.title;
-      stage.draw(`${one.title}: ${m.nRows} rows, ${m.nColumns} columns. Arrow keys choose a cell, which is read below.`);
+      stage.draw(`${one.title}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to select a cell; its values appear below.`);
       const { ramp, ticks } = movedScale(one, look);
       bar.draw(ramp, ticks);
-      words.textContent = `${one.unit}; the colour follows the square root, so that small ones show`;
+      words.textContent = `${one.unit}; colour by square root, so that small values are visible`;
       if (!over) stage.say(null);
     }
     return { node, draw };

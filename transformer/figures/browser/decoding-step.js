@@ -54,7 +54,7 @@ export function rowsOf(ctx, side, step) {
   });
 }
 
-// `force(step, id)` is called for "take this instead"; null where nobody can translate again.
+// `force(step, id)` is called for "choose this instead"; null where nobody can translate again.
 /** @param {Context} ctx */
 export function makeStepPanel(ctx, force) {
   const name = el("h3", { class: "hu-panelname" });
@@ -95,7 +95,7 @@ export function makeStepPanel(ctx, force) {
 function candidateRow({ token, id, p, taken }, forced, take) {
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * Math.min(p, 1)}%`;
-  const told = taken ? (forced ? "yours" : "taken") : take ? "take this instead" : "";
+  const told = taken ? (forced ? "yours" : "taken") : take ? "choose this instead" : "";
   const row = el(take && !taken ? "button" : "div", {
     class: taken ? "hu-candidate hu-taken" : "hu-candidate",
     "data-id": id,

@@ -92,7 +92,7 @@ export function makeTree(ctx) {
     placed = layTree(tree, folded, ctx.state.size === "large");
     field.style.width = `${placed.width}px`;
     field.style.height = `${placed.height}px`;
-    box.setAttribute("aria-label", `Tree of the beam search, ${tree.token.length} pieces tried. Arrow keys walk it.`);
+    box.setAttribute("aria-label", `Beam search tree with ${tree.token.length} tokens. Use the arrow keys to move through it.`);
     tell(tree, now);
     const key = `${ctx.side.id} ${now} ${folded} ${ctx.state.size}`;
     if (key !== seen && ctx.state.node >= 0) reveal(now);
@@ -128,7 +128,7 @@ export function makeTree(ctx) {
       : tree.status[now] === "discarded" ? `discarded: not among the best ${tree.beam_size} of its step` : STATUSES.kept;
     const pairs = [
       ["probability", chanceOf(tree.probability[now])],
-      ["log probability of the whole", fixed(tree.log_probability[now])],
+      ["total log-probability", fixed(tree.log_probability[now])],
       ["score", fixed(tree.score[now])],
       ["status", status],
     ];

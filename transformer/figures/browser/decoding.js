@@ -33,7 +33,7 @@ function decodingView(ctx) {
   const panels = [makeStepPanel(ctx, force), makeStepPanel(ctx, null)];
   const both = el("div", { class: "hu-both" }, ...panels.map(({ node }) => node));
   const tree = makeTree(ctx);
-  const stepped = el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Arrow keys step, Space plays." },
+  const stepped = el("section", { class: "hu-player", tabindex: "0", "aria-label": "The translation, step by step. Use the arrow keys to step, Space to play." },
     player.node, line, ...outputs.map((row) => row.node));
   const all = [stepped, both, tree.node];
   const empty = el("p", { class: "hu-empty" }, "This trace contains only attention weights, so its decoding steps are unknown.");
@@ -72,7 +72,7 @@ function decodingView(ctx) {
     line.hidden = !forced || !(altered || ctx.forces);
     told.hidden = line.hidden;
     if (!line.hidden) told.textContent = altered
-      ? `In step ${forced.step + 1} you took another piece; after it the model went on by itself. What only one of both has is marked.`
+      ? `In step ${forced.step + 1} you forced another token, and the model continued from it. Tokens that only one translation has are marked.`
       : ctx.versus === "refused"
         ? "This token cannot be forced; the message above the tabs says why."
         : "Translating again with the token you chose …";
@@ -108,8 +108,8 @@ function decodingView(ctx) {
     // Of another kind its own clearest head, not the one that happens to have the same number.
     turn: (kind) => ({ kind, ...stepHead(ctx, kind) }),
     keys: [
-      ["← and →", "a step back, a step on; Home and End: the first and the last"],
-      ["Space", "let it play, or pause"],
+      ["← and →", "previous step, next step; Home and End: first and last step"],
+      ["Space", "play or pause"],
       ["in the tree", "← parent, → best child, ↑ and ↓ others of the same step"],
     ],
     title: () => {
@@ -136,9 +136,9 @@ function makePlayer(go, toggle) {
     return one;
   };
   const first = button("|◀\ufe0e", "first step", () => go(0));
-  const before = button("◀\ufe0e", "step back", () => go(now - 1));
+  const before = button("◀\ufe0e", "previous step", () => go(now - 1));
   const play = button("", "", toggle);
-  const after = button("▶\ufe0e", "step on", () => go(now + 1));
+  const after = button("▶\ufe0e", "next step", () => go(now + 1));
   const last = button("▶\ufe0e|", "last step", () => go(most - 1));
   const slider = el("input", { type: "range", min: 1, "aria-label": "step" });
   const place = el("span", { class: "hu-place" });

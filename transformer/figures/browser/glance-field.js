@@ -61,7 +61,7 @@ export function makeField(ask) {
         return button;
       }));
     }
-    const unread = data.unknown.length ? `It never saw ${data.unknown.join(", ")}, and reads a blank there.` : "";
+    const unread = data.unknown.length ? `In training it never saw ${data.unknown.join(", ")}, so it reads it as unknown.` : "";
     problem.textContent = data.problem || unread;
     area.setAttribute("aria-invalid", String(Boolean(data.problem)));
     mark();

@@ -78,7 +78,7 @@ function lookedAt(looks, rest) {
   if (looks[second] >= 0.6 * top && top + looks[second] >= 0.6) {
     return ["looks at ", { read: Math.min(first, second) }, " and at ", { read: Math.max(first, second) }];
   }
-  return ["is unsure: it looks around, most at ", { read: first }, ` (${wholePercent(top)})`];
+  return ["is unsure: it looks at many words, most at ", { read: first }, ` (${wholePercent(top)})`];
 }
 
 // The word that it was least sure of, of those with rivals that are its own; -1 if none is.
@@ -165,7 +165,7 @@ export function makeSaid({ take, undo, toggle, go }) {
   }
 
   function undone(data) {
-    const button = el("button", { type: "button", class: "hu-button" }, "Its own words again");
+    const button = el("button", { type: "button", class: "hu-button" }, "Back to the model's own words");
     button.addEventListener("click", undo);
     return el("p", { class: "hu-glance-undo" }, "You put ", el("strong", {}, el("bdi", {}, inSentence(data.written[data.taken]?.text || "a word"))), " there; all after it is its own. ", button);
   }

@@ -40,8 +40,8 @@ export function makeGlanceStage({ go, point }) {
     over = null;
     rows.read.label.textContent = found.languages[0] ? found.reads : "It reads";
     rows.word.label.textContent = found.languages[1] ? found.writes : "It writes";
-    rows.read.words.setAttribute("aria-label", "The words it read. Arrow keys go from word to word.");
-    rows.word.words.setAttribute("aria-label", "The words it wrote. Arrow keys go from step to step.");
+    rows.read.words.setAttribute("aria-label", "Source words. Use the arrow keys to move between them.");
+    rows.word.words.setAttribute("aria-label", "Translated words. Use the arrow keys to move between steps.");
     rows.read.words.lang = found.languages[0];
     rows.word.words.lang = found.languages[1];
     tiles = {
@@ -168,5 +168,5 @@ function wordLabel({ source, written }, i) {
   const { text, p, looks } = written[i];
   const [best] = strongest(looks);
   const seen = best === undefined ? "" : `, looked most at ${source[best]}, ${wholePercent(looks[best])}`;
-  return `${text}, step ${i + 1}, sure by ${wholePercent(p)}${seen}`;
+  return `${text}, step ${i + 1}, probability ${wholePercent(p)}${seen}`;
 }

@@ -148,14 +148,14 @@ function howToRead({ heads, to, measured, written }) {
     sample,
     "The wider a band, the more this head looks at that word. ",
     ...whichHead(heads, measured),
-    to === "input" ? "It looks each word up just after it was written. " : "",
+    to === "input" ? "For each word it looks at the source just after writing it. " : "",
     unsure ? `On this sentence it is unsure about ${unsure} of ${written.length} ${written.length === 1 ? "word" : "words"}: their bands are thin. ` : "",
   ];
 }
 
 function whichHead(heads, measured) {
   if (heads < 2) return [];
-  if (!measured) return [`Nobody has measured which of the ${heads} heads aligns words in this model. This one agrees most with the others on this sentence. `];
+  if (!measured) return [`No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `];
   const { right, sentences, source } = measured;
   const figure = el("span", { title: `1 − AER, the alignment error rate. Links: ${source}` }, `${wholePercent(right)} agreement, ${sentences} sentences`);
   return [`Of ${heads} heads it agrees best with word links made by people (`, figure, "). "];

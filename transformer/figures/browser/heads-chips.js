@@ -146,7 +146,7 @@ export function readBetween(ms, on, styles, focus, { side, index }) {
   const [from, to] = side === "k" ? [many, one] : [one, many];
   const masked = pins.every((pin) => (side === "k" ? ms[0].masked(pin, index) : ms[0].masked(index, pin)));
   const weights = masked
-    ? ["masked: may not see the future"]
+    ? ["masked: no attention to later tokens"]
     : sums.map((of, head) => amount(styles[head], of[index], ms[head].top, shortName(on[head])));
   return [el(
     "p", {}, el("strong", {}, ...spokenList(from)), from.length > 1 ? " attend to " : " attends to ", el("strong", {}, ...spokenList(to)),

@@ -62,7 +62,7 @@ function headsView(ctx) {
     const ready = on.length > 0 && !away.length && !nothing;
     empty.textContent = nothing ? "Nothing to draw: start and end are hidden."
       : away.length ? `Loading the weights of ${away.join(", ")} …`
-        : on.length ? "" : "No head is selected. Choose one above, or click a small picture.";
+        : on.length ? "" : "No head is selected. Choose one above, or click a thumbnail.";
     for (const part of [reading, stage.node, legend]) part.hidden = !ready;
     if (!ready) return;
     const heads = `${keptFor} ${writeHeads(on)}`;

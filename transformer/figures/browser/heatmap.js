@@ -29,7 +29,7 @@ export function heatmapView(ctx) {
     if (!m) return;
     if (!m.nRows || !m.nColumns) return;
     if (cell && (cell.row >= m.nRows || cell.column >= m.nColumns)) cell = null;
-    stage.draw(`${ctx.title()}: ${m.nRows} rows, ${m.nColumns} columns. Arrow keys read the weights.`);
+    stage.draw(`${ctx.title()}: ${m.nRows} rows, ${m.nColumns} columns. Use the arrow keys to read the weights.`);
     legend.draw(ctx.look, ctx.state.scale);
     tell();
   }
@@ -46,7 +46,7 @@ export function heatmapView(ctx) {
     stage.say([
       el("strong", {}, masked ? "masked" : showWeight(weight, m.top)),
       el("span", {}, tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])),
-      el("span", {}, masked ? "may not see the future: " : "attends to ", tokenText(m.columns[told.column].text)),
+      el("span", {}, masked ? "masked, a later token: " : "attends to ", tokenText(m.columns[told.column].text)),
     ], x + placed.cell / 2, y, placed.high);
   }
 

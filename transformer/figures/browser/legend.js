@@ -12,9 +12,9 @@ export function legendOf(scale) {
   return {
     ticks: stops.map((weight) => [place(weight), scale === "row" ? `${weight} × max` : String(weight)]),
     words: {
-      sqrt: "attention weight; the colour follows its square root, so that small weights show",
+      sqrt: "attention weight; colour by square root, so that small weights are visible",
       linear: "attention weight",
-      row: "attention weight as a share of the greatest in its row",
+      row: "attention weight relative to the row maximum",
     }[scale],
   };
 }

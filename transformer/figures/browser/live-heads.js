@@ -6,9 +6,9 @@ import { liveField } from "./live-explore.js";
 import { switchboardView } from "./switchboard.js";
 
 const HOW = {
-  off: "off: they write nothing",
-  uniform: "even: they look at every token alike",
-  mean: "at their mean: they write everywhere what they write on average",
+  off: "zero output",
+  uniform: "uniform attention to all tokens",
+  mean: "their mean output over all positions",
 };
 
 export function headsPage(place, context) {
@@ -18,7 +18,7 @@ export function headsPage(place, context) {
   const results = el("div", { class: "hu-live-results", "aria-live": "polite" });
   const root = el("div", {});
   place.append(
-    el("div", { class: "hu hu-file hu-live-form" }, ...(context.lesson ? [] : [field.node, el("label", { class: "hu-live-check" }, "Heads that you choose are ", how)]), problem),
+    el("div", { class: "hu hu-file hu-live-form" }, ...(context.lesson ? [] : [field.node, el("label", { class: "hu-live-check" }, "Switched-off heads have ", how)]), problem),
     results, root,
   );
   const board = switchboardView(root, ({ off }) => change({ off: off || null }));
@@ -49,7 +49,7 @@ export function headsPage(place, context) {
 
   function written({ off }, { plain, altered }) {
     const block = (title, { text, finished }) => el("section", {},
-      el("h3", {}, title), el("p", { lang: context.about.languages[1] || null }, text || "(nothing)", finished ? "" : " … (it does not come to an end)"));
+      el("h3", {}, title), el("p", { lang: context.about.languages[1] || null }, text || "(nothing)", finished ? "" : " … (it never ends)"));
     if (!off) return [block("As trained", plain)];
     const compare = el("button", { type: "button", class: "hu-button" }, "Compare every head with and without →");
     compare.addEventListener("click", () => context.go("attention", { off, ...(how.value === "off" ? {} : { how: how.value }), view: "compare" }));

@@ -76,7 +76,7 @@ export function sinkOf(side, state) {
   for (const [name, at] of [["first", 0], ["last", columns.tokens.length - 1]]) {
     const share = found[name][state.layer][state.head];
     if (share >= 0.5 && columns.tokens.length > 2) {
-      return `A sink: ${Math.round(100 * share)} % of this head's attention rests on ${isExact() ? columns.tokens[at] : `“${tokenName(columns.tokens[at])}”`}, the ${name} token.`;
+      return `Attention sink: ${Math.round(100 * share)} % of this head's attention goes to ${isExact() ? columns.tokens[at] : `“${tokenName(columns.tokens[at])}”`}, the ${name} token.`;
     }
   }
   return "";

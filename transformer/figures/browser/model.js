@@ -132,7 +132,7 @@ function modelView(ctx) {
     draw,
     kinds: false,
     get options() { return ctx.state.measure === "none" ? ["measure"] : ["measure", "order"]; },
-    keys: [["arrow keys", "go from head to head"], ["Enter", "enlarge the head"], ["Tab", "go to the next kind of attention"]],
+    keys: [["arrow keys", "move between heads"], ["Enter", "enlarge the head"], ["Tab", "move to the next kind of attention"]],
     title: () => `All ${ctx.side.kinds.reduce((sum, kind) => sum + ctx.side.depths[kind] * ctx.side.n_heads, 0)} heads`,
     code: () => codeOfMeasure(ctx.state.measure),
     note: () => "",

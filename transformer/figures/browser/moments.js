@@ -56,8 +56,8 @@ const MATRICES = [
   ["gradient", () => withT(mi("g")), "the gradient, clipped", true],
   ["m", () => withT(mi("m")), "mean of the gradients", true],
   ["v", () => withT(mi("v")), "mean of their squares", false],
-  ["m_hat", () => withT(hat(mi("m"))), "corrected for its start at 0", true],
-  ["v_hat", () => withT(hat(mi("v"))), "corrected for its start at 0", false],
+  ["m_hat", () => withT(hat(mi("m"))), "corrected for its bias towards 0", true],
+  ["v_hat", () => withT(hat(mi("v"))), "corrected for its bias towards 0", false],
   ["step", () => stepFormula(withT(hat(mi("m"))), withT(hat(mi("v"))), mi("ε"), mi("α")), "the step taken", true],
   ["value", () => withT(theta()), "the weights after", true],
 ];
@@ -68,7 +68,7 @@ export function momentsView(place) {
   let entry = null; // { row, column }
   let shown = "";
   const heading = el("h3", { class: "hu-title" });
-  const grid = el("div", { class: "hu-matrices", tabindex: "0", role: "application", "aria-label": "Matrices of Adam's update. Arrow keys choose an entry." });
+  const grid = el("div", { class: "hu-matrices", tabindex: "0", role: "application", "aria-label": "Matrices of Adam's update. Use the arrow keys to select an entry." });
   const panels = MATRICES.map(([name, symbol, words, signed]) => {
     const canvas = el("canvas", { class: "hu-matrix", "data-matrix": name, "aria-hidden": "true" });
     const bar = makeBar();
@@ -84,7 +84,7 @@ export function momentsView(place) {
   });
   const lines = el("div", { class: "hu-update", role: "status" });
   const note = el("p", { class: "hu-note" });
-  const empty = el("p", { class: "hu-empty", role: "status" }, "No update yet: the first comes with the first step.");
+  const empty = el("p", { class: "hu-empty", role: "status" }, "No update yet: it appears after the first training step.");
   const body = el("div", {}, heading, grid, lines, note);
   const frame = el("div", { class: "hu hu-explorer hu-moments" }, empty, body);
   place.append(frame);
@@ -123,7 +123,7 @@ export function momentsView(place) {
     for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, look);
     lines.replaceChildren(...writtenOut(data, entry));
     const whole = data.shape.join(" × ");
-    note.textContent = `The first ${rows} rows and ${columns} columns of ${whole}. g is the gradient as Adam saw it, after clipping; α is the learning rate of this step. ε stands beside the root, as in algorithm 1 of Kingma and Ba (2015) and in PyTorch; some notes write it under the root.`;
+    note.textContent = `The first ${rows} rows and ${columns} columns of ${whole}. g is the gradient as Adam saw it, after clipping; α is the learning rate of this step. ε is added outside the root, as in algorithm 1 of Kingma and Ba (2015) and in PyTorch; some texts add it inside.`;
   }
 
   grid.addEventListener("keydown", (event) => {

@@ -33,7 +33,7 @@ export function pieceName(text, begins = text.startsWith("▁")) {
   return begins || /^[\p{P}\p{S}]+$/u.test(name) ? name : GOES_ON + name;
 }
 
-export const PIECES_HERE = "The model writes pieces of words; one that goes on with a word begins with “…”.";
+export const PIECES_HERE = "The model writes parts of words; one that continues a word begins with “…”.";
 
 /** @param {{ tokens: string[], words: number[] }} labels */
 export const pieceNames = ({ tokens, words }) =>

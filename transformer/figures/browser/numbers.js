@@ -2,7 +2,7 @@
 
 // A number with `digits` that count: 0.01235, or 1.235 × 10⁻⁶ where it is very small or large.
 export function numberParts(value, digits = 4) {
-  if (value === null) return { sign: "", text: "no number", power: null };
+  if (value === null) return { sign: "", text: "not a number", power: null };
   const sign = value < 0 ? "−" : "";
   const size = Math.abs(value);
   if (size === 0) return { sign, text: "0", power: null };
@@ -23,7 +23,7 @@ export function numberText(value, digits = 4) {
 // Real minus signs, and few digits: −0.12; −∞ where a mask stands.
 export function tensorNumber(value, digits = 3) {
   if (value === -Infinity) return "−∞";
-  if (Number.isNaN(value)) return "no number";
+  if (Number.isNaN(value)) return "not a number";
   return numberText(value, digits);
 }
 

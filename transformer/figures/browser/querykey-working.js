@@ -63,7 +63,7 @@ export function workSteps(w, side) {
   const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < SHARP * Math.max(1, Math.abs(there)) });
   const gap = greatestGap(w.shares, w.traced.weights);
   const apart = greatestGap(w.output, w.traced.output);
-  const words = isExact() ? "" : " There is one for each piece, so pieces are shown here, not whole words; one that goes on with a word begins with “…”.";
+  const words = isExact() ? "" : " There is one for each piece, so pieces are shown here, not whole words; one that continues a word begins with “…”.";
   return [
     { title: ["The query of “", query, "”"], text: `This head multiplies the token's vector by its matrix W^Q and gets d_k = ${w.d} numbers: q. They are drawn in step 3, blue above zero, orange below.${words}` },
     { title: ["The key of “", key, "”"], text: `With another matrix, W^K, it computes as many numbers for every token that may be attended to: k.` },
@@ -71,7 +71,7 @@ export function workSteps(w, side) {
     {
       title: masked ? ["Mask: −∞, so the weight is 0"] : ["Softmax over all keys: a weight of ", fixed(share)],
       text: (w.kind === "decoder"
-        ? `A piece may not see those after it, which are not written yet: ${w.count - w.seen ? `${w.count - w.seen} keys get the score −∞ (hatched).` : "none here, since this is the last."} `
+        ? `A token cannot attend to later tokens, which are not written yet: ${w.count - w.seen ? `${w.count - w.seen} keys get the score −∞ (hatched).` : "none here, since this is the last."} `
         : "No key is masked here: the whole source is visible. ") + "Then the exponential of each score is divided by their sum, so that the weights of the row sum to 1.",
       check: { text: `softmax computed here ${fixed(share)}, in the trace ${showWeight(w.traced.weights[w.column], w.traced.top)}; greatest difference in the row ${gap.toExponential(0)}`, same: gap < Math.max(SHARP, 2 / w.traced.top) },
     },
@@ -88,8 +88,8 @@ export function workSteps(w, side) {
 function comparing(w, side, traced, compare) {
   if (side.score === "additive") {
     return [
-      { title: ["Add q and k, then apply tanh"], text: "This model compares by an additive score, vᵀ·tanh(W q + U k) (Bahdanau et al. 2015): no product. W and U are the projections W^Q and W^K, so tanh(q + k) is what is drawn here." },
-      { title: ["The score, from the trace: ", fixed(traced)], text: "A vector v, learned for each head, weighs these numbers and adds them up. It is a parameter of the model and not in the trace; no division by √d_k belongs to this score." },
+      { title: ["Add q and k, then apply tanh"], text: "This model uses an additive score, vᵀ·tanh(W q + U k) (Bahdanau et al. 2015), instead of a product. W and U are the projections W^Q and W^K, so the strip shows tanh(q + k)." },
+      { title: ["The score, from the trace: ", fixed(traced)], text: "A learned vector v multiplies these numbers, and the products are summed. v is a parameter of the head and not in the trace; this score is not divided by √d_k." },
     ];
   }
   const multiply = { title: ["Dot product: q·k = ", fixed(w.dot)], text: "The product is large where both numbers are large and have the same sign; opposite signs lower the score." };

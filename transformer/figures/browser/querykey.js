@@ -54,9 +54,9 @@ function queryKeyView(ctx) {
 
   function drawPlots() {
     const [query, key] = [w.labels.rows.names[w.row], w.labels.columns.names[w.column]].map(tokenName);
-    strips.draw(dimension, `Query of ${query}, key of ${key} and what they make, ${w.d} numbers each. Shift and arrow keys read them.`);
+    strips.draw(dimension, `Query of ${query}, key of ${key} and their combination, ${w.d} numbers each. Use Shift and the arrow keys to read them.`);
     bars.draw(`Scores and weights of ${w.count} keys; ${key} has weight ${fixed(w.shares[w.column])}.`);
-    values.draw(dimension, `The weighed values of the strongest keys and their sum, ${w.d} numbers each.`);
+    values.draw(dimension, `The weighted values of the strongest keys and their sum, ${w.d} numbers each.`);
   }
 
   function point(next) {

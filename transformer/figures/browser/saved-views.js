@@ -45,17 +45,17 @@ export function viewsOf(text, pages) {
   } catch {
     throw new Error("This file is not valid JSON, so it contains no list of views.");
   }
-  if (found?.format !== FORMAT || !Array.isArray(found.views)) throw new Error(`This file is no list of views: its format must be “${FORMAT}”.`);
-  if (found.views.length > MOST_VIEWS) throw new Error(`This list has ${found.views.length} views; at most ${MOST_VIEWS} are kept.`);
+  if (found?.format !== FORMAT || !Array.isArray(found.views)) throw new Error(`This file is not a list of views; its format must be “${FORMAT}”.`);
+  if (found.views.length > MOST_VIEWS) throw new Error(`This list has ${found.views.length} views; at most ${MOST_VIEWS} can be saved.`);
   return found.views.map((one, number) => checkedView(one, number + 1, pages));
 }
 
 function checkedView(one, number, pages) {
   for (const [name, most] of Object.entries(MOST_SIGNS)) {
     if (typeof one?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
-    if (one[name].length > most) throw new Error(`The ${name} of view ${number} has ${one[name].length} signs; at most ${most} are kept.`);
+    if (one[name].length > most) throw new Error(`The ${name} of view ${number} has ${one[name].length} characters; at most ${most} can be saved.`);
   }
-  if (!pages.includes(one.page)) throw new Error(`View ${number} of this list is of a page that this app does not have.`);
+  if (!pages.includes(one.page)) throw new Error(`View ${number} of this list belongs to a page that this app does not have.`);
   const { page, title, note, day } = one;
   return { page, query: new URLSearchParams(one.query).toString(), title, note, day };
 }
@@ -99,7 +99,7 @@ export function makeSavedViews(titled) {
   const dialog = el("dialog", { class: "hu-saved", "aria-label": "Saved views" },
     el("h2", {}, "Saved views"), el("p", { class: "hu-saved-about" }, "Stored only in this browser; they are not sent to the server."),
     acts, said, list);
-  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: keep the current view with a note, or export the list" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
+  const button = el("button", { type: "button", class: "hu-link-button hu-saved-button", "aria-label": "Saved", title: "Saved views: save the current view with a note, or export the list" }, el("span", { class: "hu-saved-mark", "aria-hidden": "true" }));
   save.classList.add("hu-saved-first");
 
   button.addEventListener("click", () => {
@@ -112,7 +112,7 @@ export function makeSavedViews(titled) {
 
   function add() {
     const { page, query } = partsOf(location.href, pages);
-    if (views.length >= MOST_VIEWS) return tell(`${MOST_VIEWS} views are kept already: remove one first.`);
+    if (views.length >= MOST_VIEWS) return tell(`${MOST_VIEWS} views are saved already; remove one first.`);
     keep(withView(views, { page, query, title: titled().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
     list.querySelector("textarea")?.focus();
     return undefined;

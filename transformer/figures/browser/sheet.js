@@ -47,7 +47,7 @@ function sheetOf({ caption, columns, rows }) {
     ))),
   );
   const left = rows.length - count;
-  const more = left && el("p", { class: "hu-note" }, `${left} more rows are in the table to take with you (CSV).`);
+  const more = left && el("p", { class: "hu-note" }, `${left} more rows are in the exported table (CSV).`);
   return left ? [table, more] : [table];
 }
 

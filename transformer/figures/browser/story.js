@@ -1,4 +1,4 @@
-// What to notice on this sentence, in a few lines; each leads to the head that it is about.
+// What to notice in this sentence, in a few lines; each leads to the head that it is about.
 
 import { el } from "./base.js";
 import { headName, isExact } from "./naming.js";
@@ -8,7 +8,7 @@ import { KINDS } from "./options.js";
 /** @param {(changes: Partial<State>) => void} look */
 export function makeStory(look) {
   const list = el("ul", {});
-  const node = el("section", { class: "hu-story", "aria-label": "What to notice on this sentence" }, list);
+  const node = el("section", { class: "hu-story", "aria-label": "What to notice in this sentence" }, list);
 
   /** @type {Notice[]} */
   let notices = [];

@@ -17,7 +17,7 @@ export function switchboardView(place, report) {
   const said = el("p", { class: "hu-note", role: "status" });
   const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
   const bar = makeBar();
-  const legend = el("figcaption", { class: "hu-legend" }, bar.node, el("span", {}, "share of the head's attention that lies on other tokens now; the colour follows its square root"));
+  const legend = el("figcaption", { class: "hu-legend" }, bar.node, el("span", {}, "share of the head's attention that moved to other tokens; colour by square root"));
   const boards = el("div", { class: "hu-kindrow" });
   const top = el("div", { class: "hu-switchtop" }, said, allOn);
   const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, top, boards, legend);
@@ -51,7 +51,7 @@ export function switchboardView(place, report) {
     const many = header.kinds.length * header.n_layers * header.n_heads;
     said.textContent = off.size
       ? `${off.size} of ${many} heads off: ${namesOff(off)}`
-      : "All heads are on. Click one to switch it off; a number beside or above them for its whole layer or column, “all” for the kind.";
+      : "All heads are on. Click one to switch it off, a number to the left or above for a whole layer or column, or “all” for the kind.";
     allOn.disabled = !off.size;
   }
 

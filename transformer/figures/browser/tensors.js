@@ -76,13 +76,13 @@ export function tensorsView(place, report) {
     frame.dataset.size = header.large ? "large" : "normal";
     look = colours(frame);
     const [rows, columns] = [header.rows.length, count()];
-    stage.draw(`${header.title}: ${rows} by ${columns} numbers. Arrow keys choose one.`);
+    stage.draw(`${header.title}: ${rows} by ${columns} numbers. Use the arrow keys to select one.`);
     const { ramp, ticks, told } = scaleOf(header, look);
     ranked.draw(header, values, cell);
     bar.draw(ramp, ticks);
     bar.node.hidden = !ticks.length;
     sorting.setAttribute("aria-label", `Strongest columns first: ${header.title}`);
-    words.textContent = stage.placed.over ? `${told} Small: all ${columns} columns; the frame is drawn large below, click or drag it.` : told;
+    words.textContent = stage.placed.over ? `${told} Small: all ${columns} columns. The framed part is enlarged below; click or drag the frame.` : told;
     sorting.hidden = !stage.placed.over;
     sorting.setAttribute("aria-pressed", String(strongest));
     tell();
@@ -191,7 +191,7 @@ export function makeRanked(choose) {
     // Logits have no zero that means anything: their bars begin at the least of those shown.
     const shares = header.kind === "share" || header.kind === "positive";
     const [low, high] = [shares ? 0 : Math.min(...own), Math.max(...own)];
-    title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars begin at the least of these.");
+    title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars start at the smallest of these.");
     list.replaceChildren(...Array.from(own, (value, column) => {
       const wide = (100 * (value - low)) / (high - low || 1);
       const chosen = cell?.here && cell.column === column;

@@ -87,8 +87,8 @@ function stepRow(step, count, report) {
 // What there is to say of the piece that was taken.
 function notesOf({ last, forced, tail }) {
   const notes = [
-    forced ? "you took it" : null, last ? "the end" : null,
-    tail === undefined ? null : `from the tail: ${chanceOf(tail)} of the probability lies on pieces that are more probable`,
+    forced ? "you chose it" : null, last ? "the end" : null,
+    tail === undefined ? null : `from the tail: more probable tokens have ${chanceOf(tail)} of the probability`,
   ];
   return notes.filter(Boolean).map((text) => el("span", { class: "hu-label" }, text));
 }
@@ -106,7 +106,7 @@ function bar(one, taken, take) {
   const takes = take && !taken;
   const row = el(
     takes ? "button" : "div",
-    { class: taken ? "hu-candidate hu-this" : "hu-candidate", type: takes ? "button" : null, title: takes ? "take this instead" : null },
+    { class: taken ? "hu-candidate hu-this" : "hu-candidate", type: takes ? "button" : null, title: takes ? "choose this instead" : null },
     el("span", { class: "hu-name" }, tokenText(token)),
     el("span", { class: "hu-track" }, share),
     el("span", { class: "hu-number" }, chanceOf(probability)),

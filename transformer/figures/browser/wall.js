@@ -10,8 +10,8 @@ const FADE = 700; // ms from one picture of a head to the next
 const LARGE = 2; // cards that stand large
 const ORDERS = {
   name: ["Name", (a, b) => a.who.localeCompare(b.who)],
-  far: ["Furthest", (a, b) => b.share - a.share],
-  right: ["Most right", (a, b) => (b.right ?? -1) - (a.right ?? -1)],
+  far: ["Most steps", (a, b) => b.share - a.share],
+  right: ["Highest accuracy", (a, b) => (b.right ?? -1) - (a.right ?? -1)],
   loss: ["Lowest loss", (a, b) => lossOf(a) - lossOf(b)],
 };
 
@@ -29,7 +29,7 @@ export function wallView(place, report) {
     });
     sorts.append(button);
   }
-  const hint = el("p", { class: "hu-note" }, "The curve is the loss, from zero; the picture is a head: from each row's token it looks most where the colour is strongest. Click a run to see it large, another to see both side by side.");
+  const hint = el("p", { class: "hu-note" }, "The curve shows the loss, from zero; the picture shows a head: the stronger the colour, the more attention. Click a run to enlarge it, and another to compare the two.");
   const front = el("div", { class: "hu-wall-front" });
   const rest = el("div", { class: "hu-wall-rest" });
   const frame = el("div", { class: "hu hu-wall" }, sorts, hint, front, rest);

@@ -23,7 +23,7 @@ export function readMessage(bytes, field) {
     else if (kind === 1) at += 8;
     else if (kind === 2) {
       const length = varint();
-      if (at + length > bytes.length) throw new RangeError("a field ends after the message");
+      if (at + length > bytes.length) throw new RangeError("a field extends beyond the end of the message");
       field(number, bytes.subarray(at, at + length));
       at += length;
     } else throw new RangeError(`a field has the unknown kind ${kind}`);

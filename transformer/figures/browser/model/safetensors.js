@@ -9,7 +9,7 @@ export function readSafetensors(bytes, allocate = (count) => new Float32Array(co
   if (bytes.length < 8) throw new Error("The model file is cut off: it has no header.");
   const view = new DataView(bytes.buffer, bytes.byteOffset);
   const body = 8 + Number(view.getBigUint64(0, true));
-  if (!(body <= bytes.length)) throw new Error("The model file is cut off, or is no safetensors file.");
+  if (!(body <= bytes.length)) throw new Error("The model file is cut off or not a safetensors file.");
   const header = parsed(bytes.subarray(8, body));
   delete header.__metadata__;
   return Object.fromEntries(Object.entries(header).map(([name, { dtype, shape, data_offsets: [from, to] }]) => {

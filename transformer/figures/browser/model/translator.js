@@ -33,7 +33,7 @@ export class Translator {
     const allocate = fast ? fastProducts(2.1 * weights.length) : null; // each number is twice as long in float32
     this.model = new Transformer(config, readSafetensors(weights, allocate ?? undefined));
     if (this.vocabulary.pieces.length !== this.model.config.vocab_size) {
-      throw new Error(`The model was made for ${this.model.config.vocab_size} pieces, the vocabulary has ${this.vocabulary.pieces.length}; they must be the same.`);
+      throw new Error(`The model needs a vocabulary of ${this.model.config.vocab_size} pieces; this one has ${this.vocabulary.pieces.length}.`);
     }
   }
 
@@ -96,7 +96,7 @@ export function forcedPrefix({ ids, config }, force) {
   const [step, id] = force.split(":").map(Number);
   if (!(step < ids.length)) throw new BadText(`There is no step ${step} to change; the last one is ${ids.length - 1}.`);
   if (!(id < config.vocab_size)) throw new BadText(`Prefix id ${id} is not from 0 to ${config.vocab_size - 1}.`);
-  if (id === config.pad_id || id === config.bos_id) throw new BadText(`Prefix id ${id} at place ${step} is a control piece.`);
+  if (id === config.pad_id || id === config.bos_id) throw new BadText(`Prefix id ${id} at position ${step} is a control token.`);
   return [...ids.slice(0, step), id];
 }
 

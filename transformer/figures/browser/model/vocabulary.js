@@ -28,7 +28,7 @@ export class Vocabulary {
         if (number === 3) readMessage(value, (part, found) => { normalizer[part] = found; });
       });
     } catch {
-      throw new Error("The vocabulary file is damaged: it is no SentencePiece model.");
+      throw new Error("The vocabulary file is damaged: it is not a SentencePiece model.");
     }
     if (!pieces.length || (trainer[3] ?? UNIGRAM) !== UNIGRAM) throw new Error("The vocabulary must be a SentencePiece unigram model.");
     this.pieces = pieces;
