@@ -55,7 +55,7 @@ function checkedView(one, number, pages) {
     if (typeof one?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
     if (one[name].length > most) throw new Error(`The ${name} of view ${number} has ${one[name].length} characters; at most ${most} can be saved.`);
   }
-  if (!pages.includes(one.page)) throw new Error(`View ${number} of this list belongs to a page that this app does not have.`);
+  if (!pages.includes(one.page)) throw new Error(`View ${number} of this list belongs to a page that this app lacks.`);
   const { page, title, note, day } = one;
   return { page, query: new URLSearchParams(one.query).toString(), title, note, day };
 }
