@@ -1,8 +1,8 @@
-"""The app in a real browser: translating, choosing a head, a head off; and the server's memory.
+"""The app in a real browser: translate, choose a head, switch a head off; and the server's memory.
 
     python -m benchmarks.app [CHECKPOINTS]
 
-CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Medians in milliseconds.
+CHECKPOINTS is a folder of checkpoints, by default `checkpoints`. Prints medians in milliseconds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SENTENCES = [
 ]
 LONG = " ".join(SENTENCES)
 REST = 300
-"""Milliseconds between what a page has drawn and the next click; a person takes longer."""
+"""Milliseconds between the end of drawing and the next click; a person takes longer."""
 
 # From the click to the frame after the one in which the picture was drawn.
 CLICK = """([layer, head]) => new Promise((done) => {
@@ -44,7 +44,7 @@ CLICK = """([layer, head]) => new Promise((done) => {
 })"""
 
 
-# From the click on a head's switch to the sentence that says what became of the translation.
+# From the click on a head's switch to the sentence about the new translation.
 SWITCH = """([head, said]) => new Promise((done) => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector("[role=switch]"));
@@ -65,13 +65,13 @@ def milliseconds(action: Callable[[], object]) -> float:
     return 1000 * (time.perf_counter() - start)
 
 
-def report(what: str, times: list[float], limit: float | None = None) -> None:
-    least = f"   (at most {limit:.0f} wanted)" if limit else ""
-    print(f"{what:<58} {median(times):8.0f}{least}", flush=True)
+def report(label: str, times: list[float], limit: float | None = None) -> None:
+    goal = f"   (goal: at most {limit:.0f})" if limit else ""
+    print(f"{label:<58} {median(times):8.0f}{goal}", flush=True)
 
 
 def translate(page: Page, text: str) -> float:
-    """From the last letter to the new translation; the pause that the box waits is taken off."""
+    """Return the milliseconds from pressing Enter to the new translation."""
     box = page.get_by_label("English")
     steps = page.locator(".hu-steps tbody tr")
     before = page.locator(".hu-text").first.inner_text()
@@ -94,14 +94,14 @@ def translate(page: Page, text: str) -> float:
 def in_python(folder: Path) -> None:
     translator = Translator.load(folder, device="cpu")
     translator.trace(SENTENCES[0])
-    whole, shown = [], []
+    all_sites, weights_only = [], []
     names = [name for name in translator.model.hook_names if name.endswith("hook_weights")]
     for text in SENTENCES * 3:
-        whole.append(milliseconds(lambda text=text: translator.trace(text)))
-        shown.append(milliseconds(lambda text=text: translator.trace(text, names=names)))
+        all_sites.append(milliseconds(lambda text=text: translator.trace(text)))
+        weights_only.append(milliseconds(lambda text=text: translator.trace(text, names=names)))
     tokens = median(len(translator.translate(text).tokens) for text in SENTENCES)
-    report(f"translate and trace everything ({tokens:.0f} tokens out)", whole, 150)
-    report("translate and trace what the pages show", shown)
+    report(f"translate and trace everything ({tokens:.0f} tokens out)", all_sites, 150)
+    report("translate and trace what the pages show", weights_only)
 
 
 def main(checkpoints: Path) -> None:
@@ -121,12 +121,12 @@ def main(checkpoints: Path) -> None:
             report(
                 "type a sentence, read its steps (browser)", [translate(page, s) for s in SENTENCES]
             )
-            for what, text in (("", SENTENCES[0]), (" (long text)", LONG)):
+            for suffix, text in (("", SENTENCES[0]), (" (long text)", LONG)):
                 page.goto(f"{address}/attention?text={text}&kind=encoder&exact=1")
                 page.locator(".hu-thumb").first.wait_for()
                 settled(page)
                 clicks = [page.evaluate(CLICK, [n % 6, n % 8]) for n in range(1, 20)]
-                report(f"choose another head, click to picture{what}", clicks, 150)
+                report(f"choose another head, click to picture{suffix}", clicks, 150)
                 settled(page)
             page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
             off = []
@@ -147,7 +147,7 @@ def main(checkpoints: Path) -> None:
                 if line.startswith("VmHWM")
             )
             print(
-                f"{'peak memory of the server, MB':<58} {peak / 1024:8.0f}   (at most 1000 wanted)"
+                f"{'peak memory of the server, MB':<58} {peak / 1024:8.0f}   (goal: at most 1000)"
             )
 
 

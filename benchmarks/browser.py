@@ -1,4 +1,4 @@
-"""The app under test: a server on a free port, and a browser to drive it."""
+"""Helpers to start the app on a free port and to drive it in a browser."""
 
 from __future__ import annotations
 
@@ -34,34 +34,35 @@ FLAGS = [
 def served(
     checkpoints: Path, *, log: Path | None = None, script: Path = Path("app.py"), **env: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """The app, started as a person starts it; gives its address and its process.
+    """Start the app as a user would; yield its address and its process.
 
-    `log`: a file for what it says on standard error, which is thrown away without one.
-    `script`: another app than ours, to compare with.
+    Args:
+        log: file for its standard error, which is discarded by default.
+        script: another app to start instead.
     """
     command = [sys.executable, "-m", "streamlit", "run", str(script)]
-    with started(command, log=log, HEADS_UP_CHECKPOINTS=str(checkpoints), **env) as found:
-        yield found
+    with started(command, log=log, HEADS_UP_CHECKPOINTS=str(checkpoints), **env) as server:
+        yield server
 
 
 @contextmanager
 def started(
     command: Sequence[str], *, log: Path | None = None, folder: Path = ROOT, **env: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """As `served`, by this command in this folder."""
+    """Start a Streamlit server with this command in this folder, as `served` does."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    said = log.open("wb") if log else None
+    error_log = log.open("wb") if log else None
     server = subprocess.Popen(
         [*command, "--server.headless", "true", "--server.port", str(port)],
         cwd=folder,
         env={**os.environ, **env},
         stdout=subprocess.DEVNULL,
-        stderr=said or subprocess.DEVNULL,
+        stderr=error_log or subprocess.DEVNULL,
     )
-    if said:
-        said.close()
+    if error_log:
+        error_log.close()
     address = f"http://localhost:{port}"
     try:
         wait_for(f"{address}/_stcore/health", server)
@@ -70,28 +71,30 @@ def started(
         server.terminate()
         try:
             server.wait(2)
-        except subprocess.TimeoutExpired:  # it waits for open pages, and there may be one
+        except subprocess.TimeoutExpired:  # it waits for open pages
             server.kill()
             server.wait()
 
 
 @contextmanager
 def http_server(folder: Path) -> Iterator[str]:
-    """The address of `python -m http.server` over a folder; it ends with the block."""
+    """Serve a folder by `python -m http.server`; yield its address."""
     command = [sys.executable, "-u", "-m", "http.server", "0", "--bind", "127.0.0.1"]
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8"
     ) as server:
         try:
             assert server.stdout is not None
-            said = server.stdout.readline()  # "Serving HTTP on 127.0.0.1 port 45123 (http://…"
-            yield f"http://localhost:{said.split(' port ')[1].split()[0]}/"
+            first_line = (
+                server.stdout.readline()
+            )  # "Serving HTTP on 127.0.0.1 port 45123 (http://…"
+            yield f"http://localhost:{first_line.split(' port ')[1].split()[0]}/"
         finally:
             server.terminate()
 
 
 def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 180) -> None:
-    """Until the server answers. Raises RuntimeError if it ends or stays silent."""
+    """Wait until the server answers. Raises RuntimeError if it exits or does not answer in time."""
     deadline = time.monotonic() + patience
     while time.monotonic() < deadline and server.poll() is None:
         try:
@@ -104,7 +107,7 @@ def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 18
 
 @contextmanager
 def chromium(*flags: str) -> Iterator[Browser]:
-    """This machine's Chromium, or else Playwright's own; `flags` besides those that it needs."""
+    """Start the system's Chromium or else Playwright's own, with additional `flags`."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=[*FLAGS, *flags]
@@ -114,11 +117,11 @@ def chromium(*flags: str) -> Iterator[Browser]:
 
 
 def settled(page: Page) -> None:
-    """Wait until the page's script has run to its end."""
+    """Wait until the script run of the page has ended."""
     page.locator(f"[data-test-script-state={QUIET}]").wait_for()
 
 
-SEEN = """(() => {
+RECORD_APPEARANCE = """(() => {
   const found = (root) => [...root.querySelectorAll("*")].some(
     (one) => one.matches(%s) || (one.shadowRoot && found(one.shadowRoot)));
   window.seen = new Promise((done) => {
@@ -128,12 +131,15 @@ SEEN = """(() => {
 })();"""
 
 
-def seen_after(browser: Browser, address: str, what: str, mbit: float = 0) -> float:
-    """Milliseconds of a visitor with nothing in the browser's cache, from asking for the address to
-    the frame that begins with `what` on the page. Told by the page: Playwright looks again after
-    half a second only. `mbit`: a second, over a line that answers after 40 ms."""
+def time_to_appear(browser: Browser, address: str, selector: str, mbit: float = 0) -> float:
+    """Return the milliseconds from navigation, with an empty cache, to the first frame in which an
+    element matches `selector`.
+
+    The page measures it itself, as Playwright polls only every half second. `mbit` limits the
+    connection to so many Mbit/s with a latency of 40 ms.
+    """
     context = browser.new_context(viewport={"width": 1400, "height": 900})
-    context.add_init_script(SEEN % json.dumps(what))
+    context.add_init_script(RECORD_APPEARANCE % json.dumps(selector))
     page = context.new_page()
     if mbit:
         line = {"downloadThroughput": mbit * 125_000, "uploadThroughput": mbit * 125_000}
@@ -153,17 +159,19 @@ UNFOLDED = """(text) => {
 
 
 def unfold(page: Page, text: str) -> None:
-    """Open what is folded away below this text, and wait until it is still: a press on what moves
-    may meet something else."""
+    """Open the expander with this text and wait for its animation to end: a click on a moving page
+    may hit something else."""
     page.get_by_text(text).click()
     wait_until(page, UNFOLDED, text)
 
 
 def wait_until(page: Page, script: str, arg: Any = None, patience: float = 180) -> None:
-    """Until this expression, or function of `arg`, is true in the page.
+    """Wait until this expression, or function of `arg`, is true in the page.
 
-    Playwright's own `wait_for_function` evaluates text in the page, which the app's policy forbids.
-    Raises TimeoutError.
+    Playwright's `wait_for_function` needs eval in the page, which the app's policy forbids.
+
+    Raises:
+        TimeoutError: if it does not become true in time.
     """
     deadline = time.monotonic() + patience
     while not page.evaluate(script, arg):

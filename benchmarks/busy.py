@@ -1,10 +1,10 @@
-"""Pages and the translator on a machine that others use: every core burnt beside them.
+"""Pages and the translator on a busy machine: other processes use every core.
 
     python -m benchmarks.busy [CHECKPOINTS] [--times 40] [--burners N]
 
-First quiet, then with as many busy processes as this process has cores. The median of the quiet
-machine and the 99th percentile of the busy one, in milliseconds, and how many times as long that
-is; at most 3 is wanted. Page reruns are those of a visitor without a browser (`sessions.py`).
+First on a quiet machine, then with as many busy processes as cores. Prints the quiet median, the
+busy 99th percentile, in milliseconds, and their ratio, whose goal is at most 3. Page reruns are
+those of a session without a browser (`sessions.py`).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NUMBERS = itertools.count(11)
 
 @contextmanager
 def burning(count: int) -> Iterator[None]:
-    """So many processes that do nothing but take a core."""
+    """Run this many processes that only occupy a core."""
     burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(count)]
     try:
         time.sleep(0.5)
@@ -46,22 +46,22 @@ def burning(count: int) -> Iterator[None]:
 
 
 def sentence() -> str:
-    """One that nobody has asked for."""
+    """Return a new sentence, which no cache has."""
     return f"The {next(_NUMBERS)} boats of my neighbour were sold before the winter."
 
 
 def page(address: str, name: str, times: int) -> list[float]:
-    """Another sentence on this page, again and again: translated, traced and drawn."""
+    """Rerun this page with new sentences, which it translates, traces and draws."""
     with Session(address, name, f"text={quote(sentence())}") as session:
-        found = []
+        times_ = []
         for _ in range(times):
             session.query = f"text={quote(sentence())}"
-            found.append(session.rerun())
-        return found
+            times_.append(session.rerun())
+        return times_
 
 
 def translations(folder: Path, times: int) -> list[float]:
-    """The translator alone, with as many threads as the server gives it."""
+    """Translate new sentences with the number of threads that the server uses."""
     import torch
 
     from transformer import Translator
@@ -70,13 +70,13 @@ def translations(folder: Path, times: int) -> list[float]:
     torch.set_num_threads(1)
     translator = Translator.load(folder, device="cpu")
     translator.translate(sentence())
-    found = []
+    milliseconds = []
     for _ in range(times):
         began = time.perf_counter()
         translator.translate(sentence())
-        found.append(1000 * (time.perf_counter() - began))
+        milliseconds.append(1000 * (time.perf_counter() - began))
     torch.set_num_threads(before)
-    return found
+    return milliseconds
 
 
 def main() -> None:
@@ -84,28 +84,28 @@ def main() -> None:
     parser.add_argument("checkpoints", nargs="?", type=Path, default=ROOT / "checkpoints")
     parser.add_argument("--times", type=int, default=40)
     parser.add_argument("--burners", type=int, default=cores())
-    given = parser.parse_args()
-    first = min(path.parent for path in given.checkpoints.glob("*/config.json"))
+    options = parser.parse_args()
+    first = min(path.parent for path in options.checkpoints.glob("*/config.json"))
     with (
         tempfile.TemporaryDirectory() as runs,
-        served(given.checkpoints, HEADS_UP_RUNS=runs) as (address, _),
+        served(options.checkpoints, HEADS_UP_RUNS=runs) as (address, _),
     ):
-        what: dict[str, Callable[[], list[float]]] = {
-            "translate one sentence": lambda: translations(first, given.times),
-            "Translate: another sentence": lambda: page(address, "translate", given.times),
-            "Attention: another sentence": lambda: page(address, "attention", given.times),
-            "Heads lab: another sentence": lambda: page(address, "lab", given.times),
+        workloads: dict[str, Callable[[], list[float]]] = {
+            "translate one sentence": lambda: translations(first, options.times),
+            "Translate: another sentence": lambda: page(address, "translate", options.times),
+            "Attention: another sentence": lambda: page(address, "attention", options.times),
+            "Heads lab: another sentence": lambda: page(address, "lab", options.times),
         }
-        quiet = {name: statistics.median(measure()) for name, measure in what.items()}
-        print(f"{given.burners} busy processes on {cores()} cores, {given.times} times each")
+        quiet = {name: statistics.median(measure()) for name, measure in workloads.items()}
+        print(f"{options.burners} busy processes on {cores()} cores, {options.times} times each")
         print(f"{'':<32} {'quiet p50':>10} {'busy p50':>10} {'busy p99':>10} {'times':>7}")
-        with burning(given.burners):
-            for name, measure in what.items():
+        with burning(options.burners):
+            for name, measure in workloads.items():
                 busy = measure()
                 p99 = float(np.percentile(busy, 99))
                 print(
                     f"{name:<32} {quiet[name]:10.0f} {statistics.median(busy):10.0f} {p99:10.0f} "
-                    f"{p99 / quiet[name]:7.1f}   (at most {AIM:g} wanted)",
+                    f"{p99 / quiet[name]:7.1f}   (goal: at most {AIM:g})",
                     flush=True,
                 )
 

@@ -1,5 +1,5 @@
-"""A class without browsers: its teacher, its students, and one who is on their own, as sessions
-that speak to the server (`sessions.py`)."""
+"""A class without browsers: a teacher, students who follow, and a student who works alone, all as
+sessions (`sessions.py`)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from transformer.ui.shell.class_news import PATH
 from transformer.ui.shell.visitor import new_id
 
 TOKEN = "a token for the benchmark"
-# Seconds, as explorer.js waits before it reports a head that it was led to.
+# Seconds that explorer.js waits before it reports a head that the teacher opened.
 QUIET, SPREAD = 0.15, 3.0
 
 
@@ -36,7 +36,7 @@ class Teacher:
         self.params: dict[str, str] = {}
 
     def go(self, page: str, **params: object) -> float:
-        """To another view; when that was asked for, in seconds since 1970."""
+        """Open another view; return the time of the request in seconds since 1970."""
         if page != self.session.page:
             self.session.page, self.session.widgets, self.params = page, {}, {}
         self.params |= {name: str(value) for name, value in params.items()}
@@ -50,7 +50,7 @@ class Teacher:
 
 
 class Student:
-    """One of the class without a browser, on a thread of its own."""
+    """A student without a browser, who follows the teacher in a thread."""
 
     def __init__(self, address: str, code: str, number: int) -> None:
         visitor = new_id()
@@ -60,7 +60,7 @@ class Student:
         self._open = ExitStack()
         self.news = self._open.enter_context(joined(address, PATH, visitor))
         self.at: dict[str, Any] = {"number": 0, "page": "class", "params": {}}
-        self.drawn: dict[int, float] = {}  # by the lead's number, when it was on the screen
+        self.drawn: dict[int, float] = {}  # time when each change was on screen, by its number
         self.wrong: list[str] = []
         self._report = 0.0
         self._over = threading.Event()
@@ -70,27 +70,29 @@ class Student:
     def _follow(self) -> None:
         while not self._over.is_set():
             try:
-                told = json.loads(self.news.recv(timeout=0.05))
+                message = json.loads(self.news.recv(timeout=0.05))
             except TimeoutError:
                 if self._report and time.time() > self._report:
                     self._report = 0.0
                     self._tell()
                 continue
-            if told["state"] == "follows" and told["number"] > self.at["number"]:
-                self._go(told)
+            if message["state"] == "follows" and message["number"] > self.at["number"]:
+                self._go(message)
 
-    def _go(self, told: dict[str, Any]) -> None:
-        here = told["page"] == self.at["page"] == "attention" and "head" in told["params"]
-        if here and _rest(told["params"]) == _rest(self.at["params"]):
-            self.drawn[told["number"]] = time.time()
+    def _go(self, message: dict[str, Any]) -> None:
+        same_view = (
+            message["page"] == self.at["page"] == "attention" and "head" in message["params"]
+        )
+        if same_view and _rest(message["params"]) == _rest(self.at["params"]):
+            self.drawn[message["number"]] = time.time()
             self._report = time.time() + QUIET + random.random() * SPREAD
         else:
             self.session.rerun()
-            self.drawn[told["number"]] = time.time()
-            if told["page"] != self.session.page:
-                self.session.page, self.session.widgets = told["page"], {}
-            self._compare(told)
-        self.at = told
+            self.drawn[message["number"]] = time.time()
+            if message["page"] != self.session.page:
+                self.session.page, self.session.widgets = message["page"], {}
+            self._compare(message)
+        self.at = message
 
     def _tell(self) -> None:
         """The explorer reports the head that it was led to."""
@@ -99,10 +101,10 @@ class Student:
         self.session.rerun(WidgetState(id=explorer.id, json_value=json.dumps({"state": state})))
         self._compare(self.at)
 
-    def _compare(self, told: dict[str, Any]) -> None:
-        shown = dict(parse_qsl(self.session.query))
-        if shown != told["params"]:
-            self.wrong.append(f"was led to {told['params']} and shows {shown}")
+    def _compare(self, message: dict[str, Any]) -> None:
+        drawn = dict(parse_qsl(self.session.query))
+        if drawn != message["params"]:
+            self.wrong.append(f"was led to {message['params']} and shows {drawn}")
 
     def close(self) -> None:
         self._over.set()
@@ -115,7 +117,7 @@ def _rest(params: dict[str, str]) -> dict[str, str]:
     return {name: value for name, value in params.items() if name not in DEFAULTS}
 
 
-class Wanderer(threading.Thread):
+class Outsider(threading.Thread):
     """A student on their own, who looks at one head after the other."""
 
     def __init__(self, address: str, code: str) -> None:

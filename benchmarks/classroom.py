@@ -1,13 +1,14 @@
-"""A class of thirty: how soon pages follow their teacher's, and what another head costs meanwhile.
+"""A class of thirty: how soon students' pages follow the teacher, and how fast a head can be chosen
+meanwhile.
 
     python -m benchmarks.classroom [--students 30] [--minutes 10] [--checkpoints FOLDER]
 
-First all of them speak to the server as the page's script does (`class_sessions.py`): theirs is the
-time from the teacher's asking until the news has come where the page draws it itself, or else until
-the page has run to its end. Then the teacher and two students have a real browser on the same two
-cores, where drawing costs several times what the server does: what counts there is the time from
-the teacher's click until the student's page shows it. One more student is on their own, and looks
-at one head after the other.
+First, all students are sessions without a browser (`class_sessions.py`). Their time runs from the
+teacher's request until the message arrives, where the page draws the change itself, or else until
+the script run ends. Then the teacher and two students have real browsers on the same two cores,
+where drawing takes several times as long as the server; their time runs from the teacher's click
+until the student's page shows the change. One more student works alone and opens one head after the
+other.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ import psutil
 from playwright.sync_api import Browser, Locator, Page
 
 from benchmarks.browser import ROOT, chromium, served, unfold
-from benchmarks.class_sessions import TOKEN, Student, Teacher, Wanderer
+from benchmarks.class_sessions import TOKEN, Outsider, Student, Teacher
 from transformer.ui.address import EXAMPLES
 
 BROWSERS = 2
-PAUSE = 4.0  # seconds between two changes of the teacher's
+PAUSE = 4.0  # seconds between two changes by the teacher
 SCREENS = {
-    "sessions": "the sessions'",
+    "sessions": "the sessions",
     "teacher": "the teacher's own screen",
     "browser": "a student's screen",
 }
-FOLLOW, HEAD = 500.0, 100.0  # ms that are wanted at the 95th percentile
-MEMORY = 1_000  # MB that are wanted
-SEEN = """() => {
+FOLLOW, HEAD = 500.0, 100.0  # goals in ms for the 95th percentile
+MEMORY = 1_000  # goal in MB
+RECORD_CHANGES = """() => {
   const typed = () => [...document.querySelectorAll("input, textarea")].map((field) => field.value);
   const title = () => {
     for (const one of document.querySelectorAll(".st-key-explorer *")) {
@@ -52,7 +53,7 @@ SEEN = """() => {
     if (now() !== window.seen.at(-1)?.[1]) window.seen.push([Date.now(), now()]);
   }, 10);
 }"""
-"""Keeps when a page showed what: its heading, the head's title and the sentence."""
+"""Records every change of the page's heading, the head's title and the sentence, with its time."""
 
 
 def open_class(browser: Browser, address: str) -> tuple[Page, str]:
@@ -74,14 +75,14 @@ def join(browser: Browser, address: str, code: str) -> Page:
     return page
 
 
-def press(what: Locator) -> float:
-    """A click, and when it was made: seconds since 1970."""
-    at = what.evaluate("(node) => { const at = Date.now(); node.click(); return at; }")
+def press(target: Locator) -> float:
+    """Click and return the time of the click in seconds since 1970."""
+    at = target.evaluate("(node) => { const at = Date.now(); node.click(); return at; }")
     return float(at) / 1e3
 
 
-class Watched:
-    """How soon everybody sees what a teacher does."""
+class MeasuredLesson:
+    """A lesson that measures how soon everyone sees the teacher's changes."""
 
     def __init__(self, students: list[Student]) -> None:
         self.students = students
@@ -89,33 +90,33 @@ class Watched:
         self.late = 0
 
     def change(self, kind: str, act: Callable[[], float]) -> tuple[float, dict[str, list[float]]]:
-        """When `act` was done, and where the times of such changes are kept."""
-        before = {id(one): len(one.drawn) for one in self.students}
+        """Make a change; return its time, and the lists that collect times of this kind."""
+        before = {id(student): len(student.drawn) for student in self.students}
         at = act()
         self.wait()
-        found = self.times.setdefault(kind, {"sessions": []})
-        for one in self.students:
-            drawn = [*one.drawn.values()][before[id(one)] :]
-            found["sessions"] += [1000 * (drawn[-1] - at)] if drawn else []
+        times = self.times.setdefault(kind, {"sessions": []})
+        for student in self.students:
+            drawn = [*student.drawn.values()][before[id(student)] :]
+            times["sessions"] += [1000 * (drawn[-1] - at)] if drawn else []
             self.late += not drawn
-        return at, found
+        return at, times
 
     def wait(self) -> None:
         time.sleep(PAUSE)
 
     def round(self) -> None:
-        """A page, sentences and heads, as in a lesson."""
+        """Change the page, sentences and heads, as in a lesson."""
         raise NotImplementedError
 
     def warm(self) -> None:
-        """Once without counting: the sentences are translated."""
+        """Run one round without counting it, so that the sentences are cached."""
         self.round()
         self.times.clear()
         self.late = 0
 
 
-class Lesson(Watched):
-    """Led by sessions alone."""
+class SessionLesson(MeasuredLesson):
+    """A lesson in which nobody has a browser."""
 
     def __init__(self, teacher: Teacher, students: list[Student]) -> None:
         super().__init__(students)
@@ -133,28 +134,28 @@ class Lesson(Watched):
         self.change("page", lambda: go("inside"))
 
 
-class SeenLesson(Watched):
-    """Led and seen in browsers, by some of the class."""
+class BrowserLesson(MeasuredLesson):
+    """A lesson in which the teacher and some students have browsers."""
 
     def __init__(self, teacher: Page, browsers: list[Page], students: list[Student]) -> None:
         super().__init__(students)
         self.teacher, self.browsers = teacher, browsers
         for page in [teacher, *browsers]:
-            page.evaluate(SEEN)
+            page.evaluate(RECORD_CHANGES)
 
     def wait(self) -> None:
         self.teacher.wait_for_timeout(1000 * PAUSE)
 
     def change(self, kind: str, act: Callable[[], float]) -> tuple[float, dict[str, list[float]]]:
-        at, found = super().change(kind, act)
-        [_, shown] = self.teacher.evaluate("window.seen.at(-1)")
+        at, times = super().change(kind, act)
+        [_, screen] = self.teacher.evaluate("window.seen.at(-1)")
         for page in [self.teacher, *self.browsers]:
-            seen = [when for when, what in page.evaluate("window.seen") if what == shown]
-            first = [when / 1e3 - at for when in seen if when / 1e3 >= at]
-            where = found.setdefault("teacher" if page is self.teacher else "browser", [])
+            moments = [when for when, content in page.evaluate("window.seen") if content == screen]
+            first = [when / 1e3 - at for when in moments if when / 1e3 >= at]
+            where = times.setdefault("teacher" if page is self.teacher else "browser", [])
             where += [1000 * first[0]] if first else []
             self.late += not first
-        return at, found
+        return at, times
 
     def round(self) -> None:
         page = self.teacher
@@ -168,13 +169,13 @@ class SeenLesson(Watched):
         self.change("page", lambda: press(page.get_by_role("link", name="Inside", exact=True)))
 
 
-def report(what: str, times: list[float], aim: float) -> None:
+def report(label: str, times: list[float], goal: float) -> None:
     if len(times) < 2:
-        return print(f"{what:<58} {'too few':>8}")
+        return print(f"{label:<58} {'too few':>8}")
     p95 = statistics.quantiles(times, n=20)[-1]
     print(
-        f"{what:<58} {statistics.median(times):8.0f} {p95:8.0f} {max(times):8.0f} {len(times):6d}"
-        f"   (at most {aim:.0f} wanted at the 95th percentile)",
+        f"{label:<58} {statistics.median(times):8.0f} {p95:8.0f} {max(times):8.0f} {len(times):6d}"
+        f"   (goal: p95 at most {goal:.0f})",
         flush=True,
     )
 
@@ -184,23 +185,23 @@ def joined_by(address: str, code: str, count: int) -> list[Student]:
         return list(pool.map(lambda number: Student(address, code, number), range(count)))
 
 
-def hold(lesson: Watched, address: str, code: str, minutes: float) -> None:
-    """The lesson, and what was measured. Its students leave."""
-    alone = Wanderer(address, code)
+def run_lesson(lesson: MeasuredLesson, address: str, code: str, minutes: float) -> None:
+    """Run the lesson for this long, close its sessions and print the times."""
+    alone = Outsider(address, code)
     alone.start()
     end = time.monotonic() + 60 * minutes
     while time.monotonic() < end:
         lesson.round()
     alone.close()
-    for one in lesson.students:
-        one.close()
-    for kind, found in lesson.times.items():
-        for where, times in found.items():
+    for student in lesson.students:
+        student.close()
+    for kind, times_by_place in lesson.times.items():
+        for where, times in times_by_place.items():
             report(f"another {kind}, from the click to {SCREENS[where]}", times, FOLLOW)
-    report("another head of one's own, meanwhile (the page's run)", alone.times, HEAD)
-    wrong = [text for one in lesson.students for text in one.wrong]
-    print(f"{'changes that did not come within the pause':<58} {lesson.late:8d}")
-    print(f"{'pages that showed something else than they were led to':<58} {len(wrong):8d}")
+    report("another head, a student alone (script run)", alone.times, HEAD)
+    wrong = [text for student in lesson.students for text in student.wrong]
+    print(f"{'changes that did not arrive within the pause':<58} {lesson.late:8d}")
+    print(f"{'pages that showed another view than the teacher':<58} {len(wrong):8d}")
     for text in wrong[:3]:
         print(f"  {text}")
 
@@ -209,30 +210,30 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         limits = Path(folder) / "limits.toml"
         limits.write_text(f'teacher_token = "{TOKEN}"\nclass_members = {students + 1}\n')
-        given = {"HEADS_UP_RUNS": f"{folder}/runs", "HEADS_UP_LIMITS": str(limits)}
-        with served(checkpoints, **given) as (address, server):
+        environment = {"HEADS_UP_RUNS": f"{folder}/runs", "HEADS_UP_LIMITS": str(limits)}
+        with served(checkpoints, **environment) as (address, server):
             memory = psutil.Process(server.pid).memory_info
             print(f"{students} students, {minutes:g} minutes each; ms", end="")
             print(f"{'median':>39} {'p95':>8} {'most':>8} {'of':>6}")
-            print("The server has the machine's two cores; nobody has a browser there:")
-            leads = Teacher(address)
-            others = joined_by(address, leads.code, students)
-            lesson: Watched = Lesson(leads, others)
+            print("The server has the machine's two cores, without browsers:")
+            teacher_session = Teacher(address)
+            students_joined = joined_by(address, teacher_session.code, students)
+            lesson: MeasuredLesson = SessionLesson(teacher_session, students_joined)
             lesson.warm()
             first = memory().rss / 1e6
-            hold(lesson, address, leads.code, minutes)
-            leads.close()
-            print(f"It shares them with {1 + BROWSERS} browsers:")
+            run_lesson(lesson, address, teacher_session.code, minutes)
+            teacher_session.close()
+            print(f"The server shares them with {1 + BROWSERS} browsers:")
             with chromium() as browser:
                 teacher, code = open_class(browser, address)
                 pages = [join(browser, address, code) for _ in range(min(BROWSERS, students))]
-                others = joined_by(address, code, students - len(pages))
-                lesson = SeenLesson(teacher, pages, others)
+                students_joined = joined_by(address, code, students - len(pages))
+                lesson = BrowserLesson(teacher, pages, students_joined)
                 lesson.warm()
-                hold(lesson, address, code, minutes)
+                run_lesson(lesson, address, code, minutes)
             last = memory().rss / 1e6
-    said = "server, MB at the start and at the end"
-    print(f"{said:<58} {first:8.0f} {last:8.0f}   (less than {MEMORY} wanted)")
+    label = "server, MB at the start and at the end"
+    print(f"{label:<58} {first:8.0f} {last:8.0f}   (goal: less than {MEMORY})")
 
 
 if __name__ == "__main__":
@@ -240,5 +241,5 @@ if __name__ == "__main__":
     parser.add_argument("--students", type=int, default=30)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--checkpoints", type=Path, default=ROOT / "checkpoints")
-    given = parser.parse_args()
-    main(given.students, given.minutes, given.checkpoints)
+    options = parser.parse_args()
+    main(options.students, options.minutes, options.checkpoints)

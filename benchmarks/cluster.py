@@ -1,10 +1,10 @@
-"""Training on a cluster of this machine's own processes beside the app's own workers.
+"""Training with Dask workers on this machine, compared with the app's own workers.
 
     python -m benchmarks.cluster [--runs 8] [--workers 1 2 4]
 
-The same runs, all put in line at once: trained by the app's own processes, and by as many workers
-of Dask, each with one place and one thread, over the loopback; one number after the other. Printed
-are runs a minute, from the first press to the last model at home, and the first line of metrics.
+The same runs, all queued at once, are trained by the app's own processes and by as many Dask
+workers, each with one thread and one run at a time, for each number of workers. It prints the runs
+per minute, from the first submission to the last finished model, and when the first metrics arrive.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PATIENCE = 180.0  # seconds
 
 
 class Machines:
-    """`scheduler()` and `worker()` start one each; what was started is ended at the end."""
+    """Starts a Dask scheduler and workers; `close` kills all of them."""
 
     def __init__(self, folder: Path, scheme: str = "tcp", keys: Path | None = None) -> None:
         self.folder, self.scheme, self.keys = folder, scheme, keys
@@ -45,18 +45,18 @@ class Machines:
         return f"{self.scheme}://127.0.0.1:{self.port}"
 
     def scheduler(self) -> subprocess.Popen[bytes]:
-        given = ["--host", self.address.rpartition(":")[0], "--port", str(self.port)]
-        process = self._start("scheduler", *given, "--no-dashboard", "--no-show")
+        arguments = ["--host", self.address.rpartition(":")[0], "--port", str(self.port)]
+        process = self._start("scheduler", *arguments, "--no-dashboard", "--no-show")
         self.wait(self._listens)
         return process
 
-    def worker(self, places: int = 1) -> subprocess.Popen[bytes]:
-        """Without a nanny, so that the process that is killed is the one that works."""
+    def worker(self, capacity: int = 1) -> subprocess.Popen[bytes]:
+        """Start a worker without a nanny, so that killing the process kills the worker."""
         host = self.address.rpartition(":")[0]
-        offers = ["--nthreads", "1", "--resources", f"run={places}", "--no-nanny"]
+        resources = ["--nthreads", "1", "--resources", f"run={capacity}", "--no-nanny"]
         scratch = ["--local-directory", str(self.folder / "scratch")]
         return self._start(
-            "worker", self.address, "--host", host, "--no-dashboard", *offers, *scratch
+            "worker", self.address, "--host", host, "--no-dashboard", *resources, *scratch
         )
 
     def wait(self, true: Callable[[], bool]) -> None:
@@ -78,14 +78,14 @@ class Machines:
             return True
         return False
 
-    def _start(self, what: str, *given: str) -> subprocess.Popen[bytes]:
+    def _start(self, command: str, *arguments: str) -> subprocess.Popen[bytes]:
         keys = []
         if self.keys is not None:
             for option, name in (("ca-file", "ca"), ("cert", "cert"), ("key", "key")):
                 keys += [f"--tls-{option}", str(self.keys / f"{name}.pem")]
         with (self.folder / "dask.log").open("ab") as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", "distributed.cli.dask_" + what, *given, *keys],
+                [sys.executable, "-m", "distributed.cli.dask_" + command, *arguments, *keys],
                 stdout=log,
                 stderr=log,
                 env={**os.environ, "PYTHONPATH": str(IMPORT_ROOT), "OMP_NUM_THREADS": "1"},
@@ -95,31 +95,31 @@ class Machines:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
         return port
 
 
 def measure(jobs: Jobs, workers: int, runs: int) -> tuple[float, float]:
-    """Seconds until the first line of metrics is at home, and until all models are."""
+    """Return the seconds until the first metrics arrive, and until all models are finished."""
     jobs.start()
     while jobs.warm_workers() < workers:
         time.sleep(0.05)
-    time.sleep(8)  # a worker that says it is there may still be starting its process
+    time.sleep(8)  # a worker may report ready while its process is still starting
     began = time.perf_counter()
     for number in range(runs):
         jobs.submit(make_run_config("reverse", settings={"steps": STEPS, "seed": number}), "ann")
     first = 0.0
     while True:
         infos = jobs.runs()
-        now = time.perf_counter() - began
+        elapsed = time.perf_counter() - began
         if not first and any(info.step for info in infos):
-            first = now
+            first = elapsed
         if any(info.status in ("failed", "cancelled") for info in infos):
             raise RuntimeError(next(info.reason for info in infos if info.status != "finished"))
         if all(info.status == "finished" for info in infos):
-            return first, now
+            return first, elapsed
         time.sleep(0.05)
 
 
@@ -147,16 +147,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=int, default=8)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
-    asked = parser.parse_args()
-    print(f"{cores()} cores; {asked.runs} runs of {STEPS} steps of the task reverse")
+    options = parser.parse_args()
+    print(f"{cores()} cores; {options.runs} runs of {STEPS} steps of the task reverse")
     slowest = 0.0
-    for workers in asked.workers:
+    for workers in options.workers:
         for name, measured in (("the app's own", embedded), ("over Dask", over_dask)):
-            first, end = measured(workers, asked.runs)
+            first, end = measured(workers, options.runs)
             slowest = slowest or end
             print(
-                f"{workers} {name:<14} first line after {first:4.1f} s, "
-                f"{60 * asked.runs / end:5.1f} runs a minute, {slowest / end:.2f} times the first"
+                f"{workers} {name:<14} first metrics after {first:4.1f} s, "
+                f"{60 * options.runs / end:5.1f} runs/minute, {slowest / end:.2f} × the first row"
             )
 
 

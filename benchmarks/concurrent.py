@@ -1,16 +1,15 @@
-"""Translations of the same 500 texts, alone and among concurrent ones, compared exactly.
+"""Compare translations of 500 texts, one at a time and concurrently, which must be equal.
 
     python -m benchmarks.concurrent [CHECKPOINTS] [--at-once 8] [--earlier CHECKPOINT]
 
-The texts are sentences of our own grammar as a tokenizer writes them, with a blank before the full
-stop. The reference is made beforehand by a model that does nothing else: one text after another, on
-one thread. Then the same texts go through what the pages call, from many threads at a time, each
-text from two of them, and through the Translate page of a real server, from as many sessions. All
-of these must be equal, and the exit status is 1 where one is not.
+The texts are sentences of the built-in grammar, tokenized, with a space before the full stop. The
+reference is computed first: one text after another, on one thread. Then the same texts go through
+the function that the pages call, from many threads, each text twice, and through the Translate page
+of a real server, from as many sessions. All translations must be equal, or the exit status is 1.
 
-The rows below them show what does change a translation, and so what a reference must not be made
-with: another spelling of the text, batches with bfloat16 products, an earlier checkpoint. The last
-column is the greatest difference between two log-probabilities of the same translation.
+The rows below show what does change a translation, and must not differ from the reference's setup:
+another spelling of the text, batches with bfloat16 products, another checkpoint. The last column is
+the largest difference between two log-probabilities of the same translation.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ BEAM_SIZE = 4
 
 
 class Output(NamedTuple):
-    """A translation as it is compared; the page shows no log-probability."""
+    """What is compared of a translation; the page shows no log-probability."""
 
     text: str
     tokens: tuple[str, ...]
@@ -47,41 +46,43 @@ class Output(NamedTuple):
 
 
 def texts(count: int) -> list[str]:
-    """So many different sentences of the grammar: "The black cat sleeps ."."""
+    """Return this many different sentences of the grammar: "The black cat sleeps ."."""
     pairs = grammar_pairs(4 * count, symbols=True)
     return [*dict.fromkeys(source[:1].upper() + source[1:] for source, *_ in pairs)][:count]
 
 
-def row(name: str, found: Sequence[Output], expected: Sequence[Output]) -> bool:
+def compare_outputs(name: str, outputs: Sequence[Output], expected: Sequence[Output]) -> bool:
     """Print how many texts and token sequences differ; return whether none does."""
-    pairs = [*zip(found, expected, strict=True)]
-    other_text = sum(one.text != other.text for one, other in pairs)
-    other_tokens = sum(one.tokens != other.tokens for one, other in pairs)
+    pairs = [*zip(outputs, expected, strict=True)]
+    other_text = sum(actual.text != reference.text for actual, reference in pairs)
+    other_tokens = sum(actual.tokens != reference.tokens for actual, reference in pairs)
     differences = [
-        abs(one.log_probability - other.log_probability)
-        for one, other in pairs
-        if one.tokens == other.tokens and one.log_probability is not None
+        abs(actual.log_probability - reference.log_probability)
+        for actual, reference in pairs
+        if actual.tokens == reference.tokens and actual.log_probability is not None
     ]
     largest = f"{max(differences):.1e}" if differences else "-"
     print(f"{name:<64} {other_text:>5} {other_tokens:>6} {largest:>9}", flush=True)
     return not other_text + other_tokens
 
 
-def alone(translator: Translator, sources: Sequence[str], view: View) -> list[Output]:
+def translate_alone(translator: Translator, sources: Sequence[str], view: View) -> list[Output]:
     options = view.decoding()
     results = (translator.translate(text, **options) for text in sources)
-    return [Output(one.text, one.tokens, one.log_probability) for one in results]
+    return [Output(result.text, result.tokens, result.log_probability) for result in results]
 
 
-def in_batches(translator: Translator, sources: Sequence[str], view: View) -> list[Output]:
+def translate_in_batches(
+    translator: Translator, sources: Sequence[str], view: View
+) -> list[Output]:
     results = translator.translate_batch(sources, **view.decoding())
-    return [Output(one.text, one.tokens, one.log_probability) for one in results]
+    return [Output(result.text, result.tokens, result.log_probability) for result in results]
 
 
-def by_service(
+def translate_concurrently(
     folder: Path, sources: Sequence[str], view: View, at_once: int
 ) -> list[list[Output]]:
-    """Each text twice, from so many threads, through the cache that all pages read from."""
+    """Translate each text twice, from many threads, through the cache that all pages use."""
     model = models.load(folder.name, folder)
 
     def translate(text: str) -> Output:
@@ -89,13 +90,15 @@ def by_service(
         return Output(done.text, done.tokens, done.log_probability)
 
     with ThreadPoolExecutor(at_once) as pool:
-        twice = [text for text in sources for _ in range(2)]
-        found = [*pool.map(translate, twice)]
-    return [found[::2], found[1::2]]
+        repeated = [text for text in sources for _ in range(2)]
+        outputs = [*pool.map(translate, repeated)]
+    return [outputs[::2], outputs[1::2]]
 
 
-def by_pages(checkpoints: Path, sources: Sequence[str], view: View, at_once: int) -> list[Output]:
-    """Each text on the Translate page of a server, in a session of its own."""
+def translate_on_pages(
+    checkpoints: Path, sources: Sequence[str], view: View, at_once: int
+) -> list[Output]:
+    """Translate each text on the Translate page of a server, in a new session."""
 
     def translate(address: str, text: str) -> Output:
         query = urlencode({"model": MODEL, "method": view.method, "text": text})
@@ -123,27 +126,40 @@ def main() -> int:
     folder, sources, equal = chosen.checkpoints / MODEL, texts(COUNT), True
     print(f"{len(sources)} texts of which differ from the reference{'text':>30} tokens     log p")
     views = {name: View(method=name) for name in ("greedy", "beam")}
-    expected = {name: alone(Translator.load(folder, "cpu"), sources, views[name]) for name in views}
+    expected = {
+        name: translate_alone(Translator.load(folder, "cpu"), sources, views[name])
+        for name in views
+    }
     for name, view in views.items():
-        for number, found in enumerate(by_service(folder, sources, view, chosen.at_once), 1):
-            what = f"{name}: {chosen.at_once} threads, asked {('first', 'again')[number - 1]}"
-            equal &= row(what, found, expected[name])
-        found = by_pages(chosen.checkpoints, sources, view, chosen.at_once)
-        equal &= row(f"{name}: {chosen.at_once} sessions on Translate", found, expected[name])
+        for number, outputs in enumerate(
+            translate_concurrently(folder, sources, view, chosen.at_once), 1
+        ):
+            label = f"{name}: {chosen.at_once} threads, asked {('first', 'again')[number - 1]}"
+            equal &= compare_outputs(label, outputs, expected[name])
+        outputs = translate_on_pages(chosen.checkpoints, sources, view, chosen.at_once)
+        equal &= compare_outputs(
+            f"{name}: {chosen.at_once} sessions on Translate", outputs, expected[name]
+        )
 
     print("What changes a translation:")
     view, reference = views["greedy"], expected["greedy"]
     spaced = [text.replace(" .", ".").replace(" ?", "?") for text in sources]
-    row("no blank before the full stop", alone(Translator.load(folder), spaced, view), reference)
+    compare_outputs(
+        "no blank before the full stop",
+        translate_alone(Translator.load(folder), spaced, view),
+        reference,
+    )
     for precision in ("fp32", "auto", "bf16"):
-        found = in_batches(Translator.load(folder, "cpu", precision), sources, view)
-        row(f"in batches, precision {precision!r}", found, reference)
+        outputs = translate_in_batches(Translator.load(folder, "cpu", precision), sources, view)
+        compare_outputs(f"in batches, precision {precision!r}", outputs, reference)
     torch.set_num_threads(2)
-    row("two threads", alone(Translator.load(folder, "cpu"), sources, view), reference)
+    compare_outputs(
+        "two threads", translate_alone(Translator.load(folder, "cpu"), sources, view), reference
+    )
     torch.set_num_threads(1)
     if chosen.earlier:
-        found = alone(Translator.load(chosen.earlier, "cpu"), sources, view)
-        row("another checkpoint", found, reference)
+        outputs = translate_alone(Translator.load(chosen.earlier, "cpu"), sources, view)
+        compare_outputs("another checkpoint", outputs, reference)
     return 0 if equal else 1
 
 

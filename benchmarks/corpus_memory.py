@@ -39,9 +39,9 @@ def words() -> list[str]:
 
 def stream(n_pairs: int) -> Iterator[tuple[str, str]]:
     """The same pairs every time; common words are as common as Zipf has them."""
-    known, chooser = words(), random.Random(2)
-    weights = [1 / rank for rank in range(1, len(known) + 1)]
-    pool = chooser.choices(known, weights, k=1 << 20)
+    vocabulary, chooser = words(), random.Random(2)
+    weights = [1 / rank for rank in range(1, len(vocabulary) + 1)]
+    pool = chooser.choices(vocabulary, weights, k=1 << 20)
     for _ in range(n_pairs):
         length, start = chooser.randint(4, 30), chooser.randrange(len(pool) - 64)
         middle = start + length

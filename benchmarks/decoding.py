@@ -1,16 +1,15 @@
-"""Decoding speed, ours beside CTranslate2 int8 and Hugging Face Marian, in one run.
+"""Decoding speed of this package, CTranslate2 int8 and Hugging Face Marian, in one run.
 
     python -m benchmarks.decoding [--rounds 7] [--checkpoint checkpoints/en-fr]
 
-Everyone decodes 20 pieces a sentence, ids in and ids out, at d_model 256, 6+6 layers, 8 heads, d_ff
+All decode 20 pieces per sentence, ids in and ids out, at d_model 256, 6+6 layers, 8 heads, d_ff
 1024 and 8,000 pieces. Ours uses the checkpoint's weights, keeps the candidates of every step, and
-counts its checking of drafts; the others have random weights, with which they do the same work.
-Rounds take turns, so that a disturbance falls on all.
+includes the verification of drafts; the others have random weights, which take the same work. The
+engines take turns in each round, so that other load affects all.
 
-Each engine is a process of its own, as it is for whoever uses it, once with one thread and once
-with all: two pools of threads in one process hold each other up, and an engine may be several times
-as fast with one thread as with two (CTranslate2 on a small model). The ratio is to the faster of
-its two.
+Each engine is a separate process, as in normal use, once with one thread and once with all: two
+thread pools in one process slow each other down, and an engine can be several times as fast with
+one thread as with two (CTranslate2 on a small model). The ratio is to the faster of its two.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from transformer.model import Transformer
 
 TOKENS = 20
 PAUSE = 0.3
-"""Seconds between two engines: threads of one go on turning for a while, waiting for more work."""
+"""Seconds between two engines: an engine's threads keep spinning for a while."""
 ALONE = "its float32 products alone"
 GROUPS = {
     "one sentence": {
@@ -57,7 +56,7 @@ GROUPS = {
     "one, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours", ALONE: "ours"},
     "32, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours"},
 }
-"""For each group who takes part, and in whose process."""
+"""The contestants of each group, and the process that runs each."""
 
 SENTENCES = [
     "My sister has been waiting for the last train since nine.",
@@ -73,14 +72,14 @@ SENTENCES = [
 Work = Callable[[], object]
 
 
-def ours(decoder: SequenceDecoder, sources: list[list[int]], beam_size: int = 1) -> None:
+def decode_ours(decoder: SequenceDecoder, sources: list[list[int]], beam_size: int = 1) -> None:
     options = Decoding(max_len=TOKENS, beam_size=beam_size)
     outputs = decoder.run(sources, options, min_len=TOKENS - 1)
     assert beam_size > 1 or all(len(output.decoded.ids) == TOKENS for output in outputs)
 
 
-def ours_traced(decoder: SequenceDecoder, source: list[int]) -> None:
-    """One encoder pass, decoding, one decoder pass, and every tensor of both kept."""
+def trace_ours(decoder: SequenceDecoder, source: list[int]) -> None:
+    """Run one encoder pass, decoding and one decoder pass, and record every tensor."""
     recording = Recording(decoder.model, None, None)
     memory = decoder.encode([source], recording.hooks)
     options = Decoding(max_len=TOKENS)
@@ -90,66 +89,75 @@ def ours_traced(decoder: SequenceDecoder, source: list[int]) -> None:
     assert len(recording.finished()) == len(decoder.model.hook_names)
 
 
-def each(sources: list[list[int]], run: Callable[[list[list[int]]], object]) -> Work:
+def one_by_one(sources: list[list[int]], run: Callable[[list[list[int]]], object]) -> Work:
     return lambda: [run([source]) for source in sources]
 
 
-def many(sources: list[list[int]]) -> list[list[int]]:
+def repeat_to_32(sources: list[list[int]]) -> list[list[int]]:
     return [sources[i % len(sources)] for i in range(32)]
 
 
-def of_ours(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
-    decoder, exact, batch = SequenceDecoder(model), SequenceDecoder(model, "fp32"), many(sources)
+def our_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
+    decoder, exact, batch = (
+        SequenceDecoder(model),
+        SequenceDecoder(model, "fp32"),
+        repeat_to_32(sources),
+    )
     return {
-        ("one sentence", "ours"): each(sources, lambda given: ours(decoder, given)),
-        ("one sentence", "ours, whole trace"): each(
-            sources, lambda given: ours_traced(decoder, given[0])
+        ("one sentence", "ours"): one_by_one(sources, lambda rows: decode_ours(decoder, rows)),
+        ("one sentence", "ours, whole trace"): one_by_one(
+            sources, lambda rows: trace_ours(decoder, rows[0])
         ),
         ("one sentence", ALONE): products_alone(model, sources, TOKENS),
         ("one, beam of 4", ALONE): products_alone(model, sources, TOKENS, 4),
-        ("32 sentences", "ours"): lambda: ours(decoder, batch),
-        ("32 sentences", "ours, fp32"): lambda: ours(exact, batch),
-        ("one, beam of 4", "ours"): each(sources, lambda given: ours(decoder, given, 4)),
-        ("32, beam of 4", "ours"): lambda: ours(decoder, batch, 4),
+        ("32 sentences", "ours"): lambda: decode_ours(decoder, batch),
+        ("32 sentences", "ours, fp32"): lambda: decode_ours(exact, batch),
+        ("one, beam of 4", "ours"): one_by_one(sources, lambda rows: decode_ours(decoder, rows, 4)),
+        ("32, beam of 4", "ours"): lambda: decode_ours(decoder, batch, 4),
     }
 
 
-def of_marian(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
+def marian_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
     from benchmarks import peers
 
-    hf, batch = peers.marian(model.config), many(sources)
+    hf, batch = peers.marian(model.config), repeat_to_32(sources)
     plain = peers.run_marian(hf, TOKENS)
     attentions = peers.run_marian(hf, TOKENS, output_attentions=True, return_dict_in_generate=True)
     return {
-        ("one sentence", "Marian"): each(sources, plain),
-        ("one sentence", "Marian, attentions"): each(sources, attentions),
+        ("one sentence", "Marian"): one_by_one(sources, plain),
+        ("one sentence", "Marian, attentions"): one_by_one(sources, attentions),
         ("32 sentences", "Marian"): lambda: plain(batch),
     }
 
 
-def of_ctranslate(model: Transformer, sources: list[list[int]]) -> dict[tuple[str, str], Work]:
+def ctranslate_workloads(
+    model: Transformer, sources: list[list[int]]
+) -> dict[tuple[str, str], Work]:
     from benchmarks import peers
 
     with tempfile.TemporaryDirectory() as folder:
         hf = peers.marian(model.config)
-        made = peers.ctranslate(hf, Path(folder) / "ct2", torch.get_num_threads())
-    greedy, beam = peers.run_ctranslate(made, TOKENS), peers.run_ctranslate(made, TOKENS, 4)
-    batch = many(sources)
+        translator = peers.ctranslate(hf, Path(folder) / "ct2", torch.get_num_threads())
+    greedy, beam = (
+        peers.run_ctranslate(translator, TOKENS),
+        peers.run_ctranslate(translator, TOKENS, 4),
+    )
+    batch = repeat_to_32(sources)
     return {
-        ("one sentence", "CTranslate2 int8"): each(sources, greedy),
+        ("one sentence", "CTranslate2 int8"): one_by_one(sources, greedy),
         ("32 sentences", "CTranslate2 int8"): lambda: greedy(batch),
-        ("one, beam of 4", "CTranslate2 int8"): each(sources, beam),
+        ("one, beam of 4", "CTranslate2 int8"): one_by_one(sources, beam),
         ("32, beam of 4", "CTranslate2 int8"): lambda: beam(batch),
     }
 
 
-ENGINES = {"ours": of_ours, "marian": of_marian, "ctranslate": of_ctranslate}
+ENGINES = {"ours": our_workloads, "marian": marian_workloads, "ctranslate": ctranslate_workloads}
 
 
 def serve(engine: str, checkpoint: Path) -> None:
-    """The process of one engine: for each line "group|name" it works, and says the seconds."""
+    """Serve one engine: for each input line "group|name" do the work and print the seconds."""
     torch.manual_seed(0)
-    model, sources, _ = given(checkpoint)
+    model, sources, _ = model_and_sources(checkpoint)
     works = ENGINES[engine](model, sources)
     print("ready", flush=True)
     for line in sys.stdin:
@@ -164,7 +172,7 @@ Times = dict[tuple[str, str, int], list[float]]
 
 
 def measure(checkpoint: Path, rounds: int, counts: list[int]) -> Times:
-    """After a round that does not count."""
+    """Measure all engines, after one round of warm-up."""
     times: Times = {}
     engines = {(name, n): EngineProcess(name, checkpoint, n) for name in ENGINES for n in counts}
     for number in range(rounds + 1):
@@ -174,30 +182,30 @@ def measure(checkpoint: Path, rounds: int, counts: list[int]) -> Times:
                 seconds = engines[engine, n].time(group, name)
                 if number:
                     times.setdefault((group, name, n), []).append(seconds)
-    for one in engines.values():
-        one.close()
+    for engine_process in engines.values():
+        engine_process.close()
     return times
 
 
 def table(times: Times) -> str:
-    """Medians; the ratio is to the faster of the first engine's lines in each group."""
+    """Return a table of medians; the ratio is to the faster row of each group's first engine."""
     lines = [
         "| | | threads | tokens/s (median) | best round | × CTranslate2 |",
         "|---|---|---:|---:|---:|---:|",
     ]
-    medians = {key: statistics.median(taken) for key, taken in times.items()}
-    for (group, name, threads), taken in times.items():
+    medians = {key: statistics.median(round_times) for key, round_times in times.items()}
+    for (group, name, threads), round_times in times.items():
         pieces = TOKENS * (32 if group.startswith("32") else len(SENTENCES))
         first = (group, next(iter(GROUPS[group])))
         base = min(median for key, median in medians.items() if key[:2] == first)
         median = medians[group, name, threads]
-        speed = f"{pieces / median:,.0f} | {pieces / min(taken):,.0f} | {base / median:.2f}"
+        speed = f"{pieces / median:,.0f} | {pieces / min(round_times):,.0f} | {base / median:.2f}"
         lines.append(f"| {group} | {name} | {threads} | {speed} |")
     return "\n".join(lines)
 
 
 def text_to_trace(translator: Translator, rounds: int) -> str:
-    """From text to text, and to text and trace, for sentences of about twelve pieces."""
+    """Return the times of translating text, and of translating it with a trace, as a sentence."""
     plain: list[float] = []
     traced: list[float] = []
     for _ in range(rounds + 1):
@@ -207,16 +215,16 @@ def text_to_trace(translator: Translator, rounds: int) -> str:
                 call(text)
                 times.append(time.perf_counter() - begun)
     skip = len(SENTENCES)
-    alone, whole = statistics.median(plain[skip:]), statistics.median(traced[skip:])
+    alone, with_trace = statistics.median(plain[skip:]), statistics.median(traced[skip:])
     ratio = statistics.median(b / a for a, b in zip(plain[skip:], traced[skip:], strict=True))
     return (
-        f"Text to text: {alone * 1e3:.1f} ms; with the whole trace: {whole * 1e3:.1f} ms "
-        f"({ratio:.2f} times as long; wanted: under 150 ms, at most 1.25 times)"
+        f"Text to text: {alone * 1e3:.1f} ms; with the whole trace: {with_trace * 1e3:.1f} ms "
+        f"({ratio:.2f} times as long; goal: under 150 ms, at most 1.25 times)"
     )
 
 
-def given(checkpoint: Path) -> tuple[Transformer, list[list[int]], Translator | None]:
-    """Model and sources of the checkpoint; random ones of the same shape if there is none."""
+def model_and_sources(checkpoint: Path) -> tuple[Transformer, list[list[int]], Translator | None]:
+    """Return the checkpoint's model and sources, or random ones of the same shape without it."""
     if checkpoint.is_dir():
         translator = Translator.load(checkpoint, "cpu")
         sources = [translator.vocabulary.encode(text) for text in SENTENCES]
@@ -237,7 +245,7 @@ def main() -> None:
     if chosen.serve:
         torch.set_num_threads(chosen.threads)
         return serve(chosen.serve, chosen.checkpoint)
-    _, sources, translator = given(chosen.checkpoint)
+    _, sources, translator = model_and_sources(chosen.checkpoint)
     counts = sorted({1, torch.get_num_threads()})
     print(f"Ours: {chosen.checkpoint if translator else 'random weights'};", end=" ")
     print(f"sources of {[len(ids) for ids in sources]} pieces")

@@ -1,4 +1,4 @@
-"""An engine of translation in a process of its own, which works when told to and says how long."""
+"""A translation engine in a separate process, which works on request and reports its time."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 
 
 class EngineProcess:
-    """`serve` in a process of its own, with so many threads."""
+    """A process that runs `benchmarks.decoding.serve` with this many threads."""
 
     def __init__(self, engine: str, checkpoint: Path, threads: int) -> None:
-        given = ["--serve", engine, "--checkpoint", str(checkpoint), "--threads", str(threads)]
+        arguments = ["--serve", engine, "--checkpoint", str(checkpoint), "--threads", str(threads)]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.decoding", *given],
+            [sys.executable, "-m", "benchmarks.decoding", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -22,15 +22,15 @@ class EngineProcess:
         )
         assert self.process.stdin
         assert self.process.stdout
-        self.asked, self.answers = self.process.stdin, self.process.stdout
+        self.requests, self.answers = self.process.stdin, self.process.stdout
         if self.answers.readline().strip() != "ready":
             raise SystemExit(f"{engine} did not start")
 
     def time(self, group: str, name: str) -> float:
-        """Seconds that it takes."""
-        print(f"{group}|{name}", file=self.asked, flush=True)
+        """Run this workload and return its seconds."""
+        print(f"{group}|{name}", file=self.requests, flush=True)
         return float(self.answers.readline())
 
     def close(self) -> None:
-        self.asked.close()
+        self.requests.close()
         self.process.wait()

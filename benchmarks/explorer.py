@@ -1,12 +1,12 @@
-"""The explorer beside BertViz in one browser: bytes of the page, and time until it is painted.
+"""The explorer and BertViz in one browser: bytes of the page, and time until it is painted.
 
     python -m benchmarks.explorer [CHECKPOINT] [--scripts FOLDER] [--rounds N]
 
-Both show the same trace, all heads of the three kinds, as a file that is opened. BertViz' takes
-require.js, d3 and jQuery from a CDN; --scripts names a folder with require.js, d3.min.js and
-jquery.min.js to use without a network. Without either, or without BertViz, ours is measured alone
-and a sentence says why. Ours asks for nothing. Medians; times in milliseconds, from
-the start of the navigation to the second frame after the pictures are there.
+Both show the same trace, all heads of the three kinds, as a local file. BertViz loads require.js,
+d3 and jQuery from a CDN; --scripts names a folder with require.js, d3.min.js and jquery.min.js to
+use without a network. If they or BertViz are missing, only ours is measured and a sentence says
+why. Ours loads nothing. Medians in milliseconds, from the start of the navigation to the second
+frame after the pictures are complete.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ except ImportError:
 
 LENGTHS = (16, 64, 128, 512)
 BERTVIZ_LONGEST = 128
-"""Beyond it BertViz' page would be over a gigabyte of JSON."""
+"""With more tokens, BertViz' page would have over a gigabyte of JSON."""
 
 SCRIPTS = {"require": "require.js", "d3": "d3.min.js", "jquery": "jquery.min.js"}
 PATIENCE = 180_000  # ms
 
-# Notes the time of the second frame after `done` first holds. Put in before the page's own scripts.
+# Records the second frame after `done` first holds. Runs before the page's own scripts.
 WATCH = """(() => {
   const find = (node, selector) => node.querySelectorAll(selector);
   const look = () => {
@@ -54,7 +54,7 @@ OURS_DONE = """find(document, '.hu-thumb canvas').length === 144
   && [...find(document, '.hu-thumb canvas')].every((c) => c.width > 1 && c.width !== 300)"""
 BERTVIZ_DONE = "find(document, 'svg line').length >= %d"
 
-# The worst of 40 places of the pointer: from the event to the end of its answer.
+# The times from 40 pointer events to the end of drawing, sorted.
 HOVER = """() => {
   const canvas = document.querySelector('.hu-canvas');
   const box = canvas.getBoundingClientRect();
@@ -73,7 +73,7 @@ HOVER = """() => {
 
 
 def traced(translator: Translator, n: int) -> Trace:
-    """A trace of `n` source and `n` target pieces: our own words, one piece each, over and over."""
+    """Return a trace of `n` source and `n` target pieces: repeated words of one piece each."""
     text = "the house is old and the door is red but we like the house " * 64
     ids = translator.vocabulary.encode(text)[: n - 1]
     source = translator.vocabulary.decode(ids)
@@ -82,11 +82,11 @@ def traced(translator: Translator, n: int) -> Trace:
     return translator.trace(source, target, names=names)
 
 
-def ours(trace: Trace, view: str) -> str:
+def our_page(trace: Trace, view: str) -> str:
     return explorer_page([ExplorerData(trace)], {"view": view})
 
 
-def bertviz(trace: Trace) -> str:
+def bertviz_page(trace: Trace) -> str:
     def layers(kind: str) -> list[torch.Tensor]:
         weights = [trace.weights(kind, layer) for layer in range(trace.n_layers)]
         return [torch.tensor(layer)[None] for layer in weights]
@@ -102,15 +102,15 @@ def bertviz(trace: Trace) -> str:
     return f"<!doctype html><html><meta charset='utf-8'><body>{page.data}</body></html>"
 
 
-def left_out(translator: Translator, folder: Path | None) -> str | None:
-    """Why BertViz cannot be measured; None if it can."""
+def bertviz_problem(translator: Translator, folder: Path | None) -> str | None:
+    """Return why BertViz cannot be measured; None if it can."""
     if model_view is None:
         return "it is not installed; pip install -r requirements-benchmarks.txt"
-    return missing_scripts(bertviz(traced(translator, LENGTHS[0])), folder)
+    return missing_scripts(bertviz_page(traced(translator, LENGTHS[0])), folder)
 
 
 def missing_scripts(html: str, folder: Path | None) -> str | None:
-    """One sentence on the scripts that BertViz' page could not load; None if it can load them."""
+    """Return which script BertViz' page cannot load; None if it can load all of them."""
     if folder is not None:
         lacking = [name for name in SCRIPTS.values() if not (folder / name).is_file()]
         return f"{folder} has no {', '.join(lacking)}" if lacking else None
@@ -141,7 +141,7 @@ def painted(browser: Browser, file: Path, done: str, scripts: Path | None) -> tu
 def opened(
     browser: Browser, html: str, done: str, rounds: int, scripts: Path | None = None
 ) -> float:
-    """Median time until `html`, opened as a file, is painted."""
+    """Return the median time until `html`, opened as a file, is painted."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page.html"
         file.write_text(html, encoding="utf-8")
@@ -154,7 +154,7 @@ def opened(
 
 
 def hover(browser: Browser, html: str) -> list[float]:
-    """Times in which the Heads view answers to the pointer, sorted."""
+    """Return the response times of the Heads view to the pointer, sorted."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page.html"
         file.write_text(html, encoding="utf-8")
@@ -168,13 +168,13 @@ def hover(browser: Browser, html: str) -> list[float]:
     return times
 
 
-def row(n: int, mine: list[float], theirs: list[float] | None) -> None:
-    """A line of the table: megabytes and milliseconds of both, and how many times ours fit."""
-    text = f"{n:>6}  {mine[0]:>8.2f} {mine[1]:>8.0f}"
+def row(n: int, own: list[float], theirs: list[float] | None) -> None:
+    """Print a row: megabytes and milliseconds of both, and the ratios to ours."""
+    text = f"{n:>6}  {own[0]:>8.2f} {own[1]:>8.0f}"
     if theirs is None:
         print(f"{text}  {'—':>9} {'—':>9}", flush=True)
         return
-    ratios = f"{theirs[0] / mine[0]:>7.1f} × {theirs[1] / mine[1]:>6.1f} ×"
+    ratios = f"{theirs[0] / own[0]:>7.1f} × {theirs[1] / own[1]:>6.1f} ×"
     print(f"{text}  {theirs[0]:>9.2f} {theirs[1]:>9.0f}  {ratios}", flush=True)
 
 
@@ -182,7 +182,7 @@ def main(arguments: Any) -> None:
     translator = Translator.load(arguments.checkpoint, device="cpu")
     config = translator.model.config
     heads = config.n_layers * config.n_heads
-    lacking = left_out(translator, arguments.scripts)
+    lacking = bertviz_problem(translator, arguments.scripts)
     if lacking:
         print(f"BertViz is left out: {lacking}.")
     print(f"Model view: ours all three kinds ({3 * heads} heads), BertViz' one of them ({heads}).")
@@ -191,19 +191,19 @@ def main(arguments: Any) -> None:
     with chromium() as browser:
         for n in LENGTHS:
             trace = traced(translator, n)
-            html = ours(trace, "model")
-            mine = [len(html) / 1e6, opened(browser, html, OURS_DONE, arguments.rounds)]
+            html = our_page(trace, "model")
+            own = [len(html) / 1e6, opened(browser, html, OURS_DONE, arguments.rounds)]
             theirs = None
             if n <= BERTVIZ_LONGEST and not lacking:
-                other = bertviz(trace)
+                bertviz_html = bertviz_page(trace)
                 done = BERTVIZ_DONE % (heads * n * n)
                 rounds = min(arguments.rounds, 3)
-                spent = opened(browser, other, done, rounds, arguments.scripts)
-                theirs = [len(other) / 1e6, spent]
-            row(n, mine, theirs)
+                spent = opened(browser, bertviz_html, done, rounds, arguments.scripts)
+                theirs = [len(bertviz_html) / 1e6, spent]
+            row(n, own, theirs)
         print("\nHeads view: from a move of the pointer to its answer, ms (a frame has 16.7)")
         for n in LENGTHS:
-            times = hover(browser, ours(traced(translator, n), "heads"))
+            times = hover(browser, our_page(traced(translator, n), "heads"))
             print(
                 f"{n:>6} tokens   median {median(times):5.1f}   worst {times[-1]:5.1f}", flush=True
             )

@@ -1,11 +1,11 @@
-"""The first screen in a real browser: until it is there, and from a key to the moving picture.
+"""The first page in a real browser: loading time, and time from a key to the animated translation.
 
     python -m benchmarks.first_sight [CHECKPOINTS]
 
-CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Medians in milliseconds, with the
-slowest in parentheses; the pause in typing that the field waits for is in them. Opening the app is
-compared with a bare page of Streamlit that has a heading alone: both are opened in turns, so that
-whatever else the machine does delays both.
+CHECKPOINTS is a folder of checkpoints, by default `checkpoints`. Prints medians in milliseconds,
+with the slowest in parentheses; they include the field's pause after typing. Opening the app is
+compared with a bare Streamlit page that has only a heading: both are opened in turns, so that other
+work on the machine delays both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from statistics import median
 
 from playwright.sync_api import Browser, Page
 
-from benchmarks.browser import ROOT, chromium, seen_after, served, settled
+from benchmarks.browser import ROOT, chromium, served, settled, time_to_appear
 
 SENTENCES = (
     "The black cat sleeps under the table.",
@@ -56,16 +56,16 @@ KEY = """(text) => new Promise((done) => {
 
 
 def typed(page: Page, text: str) -> tuple[float, float]:
-    """Milliseconds from the last letter to the picture, for a sentence that nobody has typed yet
-    and for one letter more."""
+    """Return the milliseconds from the last letter to the animation, for a new sentence and for one
+    letter more."""
     first = float(page.evaluate(KEY, text[:-1]))
     last = float(page.evaluate(KEY, text))
     return first, last
 
 
-def report(what: str, times: list[float], limit: float = math.inf) -> None:
-    wanted = f"   (at most {limit:.0f} wanted)" if limit < math.inf else ""
-    print(f"{what:<66} {median(times):6.0f} {f'({max(times):.0f})':>8}{wanted}", flush=True)
+def report(label: str, times: list[float], limit: float = math.inf) -> None:
+    goal = f"   (goal: at most {limit:.0f})" if limit < math.inf else ""
+    print(f"{label:<66} {median(times):6.0f} {f'({max(times):.0f})':>8}{goal}", flush=True)
 
 
 @contextmanager
@@ -83,22 +83,22 @@ def opened(browser: Browser, app: str, bare: str, turns: int = TURNS, mbit: floa
     heading; `mbit` as in `seen_after`."""
     times: dict[str, list[float]] = {"picture": [], "heading": [], "bare": []}
     for _ in range(turns):
-        times["bare"].append(seen_after(browser, bare, HEADING, mbit))
-        times["heading"].append(seen_after(browser, app, HEADING, mbit))
-        times["picture"].append(seen_after(browser, app, WRITTEN, mbit))
+        times["bare"].append(time_to_appear(browser, bare, HEADING, mbit))
+        times["heading"].append(time_to_appear(browser, app, HEADING, mbit))
+        times["picture"].append(time_to_appear(browser, app, WRITTEN, mbit))
     line = f", over a line of {mbit:g} Mbit/s" if mbit else ""
     report(f"open a bare page of Streamlit{line}", times["bare"])
     report(f"open the app, until its heading{line}", times["heading"])
     report(f"open the app, until its moving picture{line}", times["picture"])
     ratio = median(times["heading"]) / median(times["bare"])
     print(f"{f'the app / the bare page, by headings{line}':<66} {ratio:6.2f}", end="")
-    print(f"   (at most {WANTED_RATIO} wanted)", flush=True)
+    print(f"   (goal: at most {WANTED_RATIO})", flush=True)
 
 
 def main(checkpoints: Path) -> None:
     with served(checkpoints) as (address, _), bare_page() as bare, chromium() as browser:
-        report("open the app, the first visitor", [seen_after(browser, address, WRITTEN)])
-        seen_after(browser, bare, HEADING)
+        report("open the app, the first visitor", [time_to_appear(browser, address, WRITTEN)])
+        time_to_appear(browser, bare, HEADING)
         opened(browser, address, bare)
         opened(browser, address, bare, 3, mbit=5)
         page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()

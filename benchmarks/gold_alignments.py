@@ -1,4 +1,4 @@
-"""Every cross-attention head as a word aligner, against word links made by people.
+"""The alignment error rate of every cross-attention head, against word links made by people.
 
     python -m benchmarks.gold_alignments checkpoints/en-fr links.tsv.gz [more.tsv.gz …] \
         [--source "AliBi, Xu and Yvon 2016" …] [--all] [--keep]
@@ -40,7 +40,7 @@ KNOWN_SOURCES = {
     "alibi": "AlibiWordAlignments, Xu and Yvon, LREC 2016, CC BY-SA 4.0",
     "bicici": "SMTData, E. Biçici; links on Europarl",
 }
-"""Who made the links of a file, by the beginning of its name; `--source` says it of another."""
+"""Who made the links of a file, by the start of its name; `--source` names it for other files."""
 BEST = 10
 ASIDE = {
     "diagonal": "the diagonal",
@@ -88,46 +88,46 @@ def run(options: argparse.Namespace) -> None:
         boards.append(board)
         print(f"\n{name}: {board.n_sentences} sentence pairs, {len(board.left_out)} left out")
         print(printed(board, every=options.all))
-    found = choose_aligner_head(boards, names, sources)
-    print("\n" + said(found))
+    aligner = choose_aligner_head(boards, names, sources)
+    print("\n" + describe_aligner(aligner))
     if options.card:
-        ours = corpus_for(options.checkpoint, translator.vocabulary)
-        for corpus in [ours, *corpora]:
+        bundled = corpus_for(options.checkpoint, translator.vocabulary)
+        for corpus in [bundled, *corpora]:
             print(claims(translator, corpus))
     if options.keep:
-        print(f"written: {save_aligner_head(options.checkpoint, found)}")
+        print(f"written: {save_aligner_head(options.checkpoint, aligner)}")
 
 
 def printed(board: Leaderboard, *, every: bool) -> str:
-    """The table: a line a head (counted from 1) with its four readings, then the other aligners."""
+    """Return the table: a row per head (counted from 1) with four methods, then the baselines."""
     heads = board.table[board.table["aligner"] == "head"]
     wide = heads.pivot_table(index=["layer", "head"], columns=["by", "to"], values="aer")[
         list(ALIGNMENT_METHODS)
     ]
     wide = wide.loc[wide.min(axis=1).sort_values(kind="stable").index]
     lines = [f"{'AER, %':30}" + "".join(f"{f'{by}, {to}':>17}" for by, to in ALIGNMENT_METHODS)]
-    shown = wide if every else wide.head(BEST)
-    for place, row in zip(shown.index.tolist(), shown.to_numpy(), strict=True):
-        name = f"layer {place[0] + 1}, head {place[1] + 1}"
+    selected = wide if every else wide.head(BEST)
+    for head, row in zip(selected.index.tolist(), selected.to_numpy(), strict=True):
+        name = f"layer {head[0] + 1}, head {head[1] + 1}"
         lines.append(f"{name:30}" + "".join(f"{100 * rate:17.1f}" for rate in row))
     rates = board.table.set_index("aligner")["aer"]
     layers = board.table[board.table["aligner"] == "layer"].iloc[0]
     name = f"layer {int(layers['layer']) + 1}, all its heads together"
-    way = f"{layers['by']}, {layers['to']}"
-    lines.append(f"{name:30}{100 * layers['aer']:17.1f}  ({way})")
+    method = f"{layers['by']}, {layers['to']}"
+    lines.append(f"{name:30}{100 * layers['aer']:17.1f}  ({method})")
     lines += [f"{called:30}{100 * rates[name]:17.1f}" for name, called in ASIDE.items()]
     return "\n".join(lines)
 
 
-def said(found: AlignerHead) -> str:
-    """The choice in a sentence, with its errors on each gold set."""
-    where = f"cross-attention layer {found.layer + 1}, head {found.head + 1} (counted from 1)"
+def describe_aligner(aligner: AlignerHead) -> str:
+    """Return a sentence about the chosen head, with its error rates on each gold set."""
+    where = f"cross-attention layer {aligner.layer + 1}, head {aligner.head + 1} (counted from 1)"
     rates = "; ".join(
-        f"{100 * one.head[f'{found.by}-{found.to}']:.1f} % on {one.name} "
-        f"(95 %: {100 * one.low:.1f} to {100 * one.high:.1f})"
-        for one in found.gold
+        f"{100 * gold_set.head[f'{aligner.by}-{aligner.to}']:.1f} % on {gold_set.name} "
+        f"(95 %: {100 * gold_set.low:.1f} to {100 * gold_set.high:.1f})"
+        for gold_set in aligner.gold
     )
-    return f"aligner head: {where}, by its {found.by}, read at the {found.to}: AER {rates}"
+    return f"aligner head: {where}, by its {aligner.by}, read at the {aligner.to}: AER {rates}"
 
 
 def claims(translator: Translator, corpus: Corpus) -> str:
@@ -146,8 +146,8 @@ def claims(translator: Translator, corpus: Corpus) -> str:
         f"{best['positional']:.0%} of rows",
     ]
     for name in ("alignment-diagonal", "alignment-statistical"):
-        found = FINDINGS[name].run(translator, corpus)
-        lines.append(f"  {name}: {found.verdict}. {found.reason}")
+        result = FINDINGS[name].run(translator, corpus)
+        lines.append(f"  {name}: {result.verdict}. {result.reason}")
     return "\n".join(lines)
 
 

@@ -1,10 +1,10 @@
-"""All heads measured over a corpus: seconds for 1,000 of our own sentences.
+"""Time to measure all heads over a corpus of 1,000 bundled sentences.
 
     python -m benchmarks.heads [--sentences 1000] [--checkpoint checkpoints/en-fr]
 
-Twice: with their French given, and with the model's own greedy translations in its place, as for
-an upload without targets. Seconds of the clock, and of all cores together, which a busy machine
-does not lengthen.
+Measured twice: with the French targets, and with the model's own greedy translations instead, as
+for an upload without targets. Prints wall-clock seconds, and processor seconds of all cores, which
+other work on the machine does not lengthen.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ def main() -> None:
     parser.add_argument("--checkpoint", default="checkpoints/en-fr")
     options = parser.parse_args()
     translator = Translator.load(options.checkpoint, "cpu")
-    given = Corpus.bundled(options.sentences)
-    bare = Corpus("sources alone", tuple(Sentence(s.source) for s in given.sentences))
-    measure_heads(translator, bare.first(8))  # what is slow the first time
+    with_targets = Corpus.bundled(options.sentences)
+    bare = Corpus("sources alone", tuple(Sentence(s.source) for s in with_targets.sentences))
+    measure_heads(translator, bare.first(8))  # warm-up
     print(f"{options.sentences} sentences, {torch.get_num_threads()} threads")
-    for name, corpus in (("targets given", given), ("own translations", bare)):
+    for name, corpus in (("targets given", with_targets), ("own translations", bare)):
         clock, cores = time.perf_counter(), time.process_time()
-        made = head_roles(measure_heads(translator, corpus))
+        roles = head_roles(measure_heads(translator, corpus))
         clock, cores = time.perf_counter() - clock, time.process_time() - cores
-        print(f"{name:>16}: {clock:5.1f} s, {cores:5.1f} s of a core, {len(made)} heads")
+        print(f"{name:>16}: {clock:5.1f} s, {cores:5.1f} s of a core, {len(roles)} heads")
 
 
 if __name__ == "__main__":

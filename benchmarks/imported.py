@@ -1,10 +1,9 @@
-"""An imported model of OPUS-MT's size beside `transformers`: import, memory, decoding, a trace.
+"""An imported model of OPUS-MT's size, compared with `transformers`: import, memory, speed, trace.
 
     python -m benchmarks.imported [--rounds 5] [--visits 100]
 
-6+6 layers of 512, d_ff 2048, 58,101 pieces, swish; random weights, with which both do the same
-work. Both decode 20 pieces greedily in float32 on the same threads, ids in and ids out, and take
-turns.
+6+6 layers of 512, d_ff 2048, 58,101 pieces, swish, with random weights. Both decode 20 pieces
+greedily in float32 with the same number of threads, ids in and ids out, and take turns.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ PIECES, TOKENS = 58_101, 20
 TEXT = "the baker paints a boat today and she sells bread at night"
 
 
-def made(folder: Path) -> MarianMTModel:
-    """A folder as `save_pretrained` writes it, with a vocabulary of that size."""
+def random_marian(folder: Path) -> MarianMTModel:
+    """Save a random Marian model with a vocabulary of that size by `save_pretrained`; return it."""
     config = MarianConfig(
         vocab_size=PIECES,
         d_model=512,
@@ -70,21 +69,21 @@ def made(folder: Path) -> MarianMTModel:
     return model
 
 
-def theirs(model: MarianMTModel, src: torch.Tensor) -> None:
+def decode_with_transformers(model: MarianMTModel, src: torch.Tensor) -> None:
     with torch.inference_mode():
-        found: Any = model.generate(
+        output: Any = model.generate(
             input_ids=src,
             attention_mask=torch.ones_like(src),
             min_new_tokens=TOKENS,
             max_new_tokens=TOKENS,
             num_beams=1,
         )
-    assert found.shape[1] == TOKENS + 1
+    assert output.shape[1] == TOKENS + 1
 
 
-def ours(translator: Translator, sources: list[list[int]]) -> None:
-    found = translator._decoder.run(sources, Decoding(max_len=TOKENS), min_len=TOKENS)
-    assert all(len(one.decoded.ids) == TOKENS for one in found)
+def decode_ours(translator: Translator, sources: list[list[int]]) -> None:
+    outputs = translator._decoder.run(sources, Decoding(max_len=TOKENS), min_len=TOKENS)
+    assert all(len(output.decoded.ids) == TOKENS for output in outputs)
 
 
 def seconds(run: Callable[[], object]) -> float:
@@ -93,29 +92,30 @@ def seconds(run: Callable[[], object]) -> float:
     return time.perf_counter() - begun
 
 
-def beside(translator: Translator, model: MarianMTModel, rows: int, rounds: int) -> str:
-    """Tokens per second of both, taking turns; the first turn of each is not counted."""
+def compare_speed(translator: Translator, model: MarianMTModel, rows: int, rounds: int) -> str:
+    """Return the tokens per second of both, which take turns; the first turn is not counted."""
     src = torch.randint(2, PIECES - 1, (rows, 13))
     src[:, -1] = 0
     contestants: dict[str, Callable[[], object]] = {
-        "ours": lambda: ours(translator, src.tolist()),
-        "transformers": lambda: theirs(model, src),
+        "ours": lambda: decode_ours(translator, src.tolist()),
+        "transformers": lambda: decode_with_transformers(model, src),
     }
-    taken: dict[str, list[float]] = {name: [] for name in contestants}
+    times: dict[str, list[float]] = {name: [] for name in contestants}
     for _ in range(rounds + 1):
         for name, run in contestants.items():
-            taken[name].append(seconds(run))
-    said = (f"{n} {rows * TOKENS / statistics.median(t[1:]):,.0f}" for n, t in taken.items())
-    return ", ".join(said)
+            times[name].append(seconds(run))
+    speeds = (f"{n} {rows * TOKENS / statistics.median(t[1:]):,.0f}" for n, t in times.items())
+    return ", ".join(speeds)
 
 
 def peak(folder: Path) -> int:
-    """Bytes that a process takes at most which opens the model and records one trace (Linux)."""
+    """Return the peak memory in bytes of a process that opens the model and records one trace
+    (Linux)."""
     lines = (
         "from pathlib import Path",
         "from transformer.inference import Translator",
         f"Translator.load({str(folder)!r}, 'cpu').trace({TEXT!r}, max_len={TOKENS})",
-        # Not ru_maxrss, which a process begins with at the height of the one that started it.
+        # Not ru_maxrss, which starts at the value of the parent process.
         "print(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0])",
     )
     done = subprocess.run(
@@ -125,9 +125,9 @@ def peak(folder: Path) -> int:
 
 
 def app(folder: Path, visits: int) -> None:
-    """Prints the memory of the app's process with the model, every page of it visited."""
+    """Print the memory of the app's process with the model after visits to all pages."""
     counts = [str(count) for count in (visits // 4, visits)]
-    print("the app around it, all pages in turn:", flush=True)
+    print("the app with this model, all pages in turn:", flush=True)
     subprocess.run(
         [sys.executable, "-m", "benchmarks.memory", "--visits", *counts],
         env={**os.environ, "HEADS_UP_CHECKPOINTS": str(folder.parent)},
@@ -139,24 +139,24 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--visits", type=int, default=100, help="of pages, for the app's memory")
-    asked = parser.parse_args()
-    rounds: int = asked.rounds
+    options = parser.parse_args()
+    rounds: int = options.rounds
     torch.manual_seed(0)
-    with tempfile.TemporaryDirectory() as made_in:
-        folder = Path(made_in)
-        model = made(folder / "theirs")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        model = random_marian(folder / "theirs")
         written = folder / "checkpoints" / "ours"
-        taken = seconds(lambda: import_folder(folder / "theirs", written))
-        most = peak(written)
+        import_seconds = seconds(lambda: import_folder(folder / "theirs", written))
+        peak_bytes = peak(written)
         translator = Translator.load(written, "cpu", "fp32")
         opened = seconds(lambda: Translator.load(written, "cpu", "fp32"))
         count = sum(weight.numel() for weight in translator.model.parameters())
-        if asked.visits:
-            app(written, asked.visits)
-    print(f"{count / 1e6:.1f}M weights: import {taken:.1f} s, opening {opened:.1f} s")
-    print(f"a process with it and one trace takes at most {most / 2**20:,.0f} MiB")
+        if options.visits:
+            app(written, options.visits)
+    print(f"{count / 1e6:.1f}M weights: import {import_seconds:.1f} s, opening {opened:.1f} s")
+    print(f"peak memory of a process that opens it and traces once: {peak_bytes / 2**20:,.0f} MiB")
     for rows in (1, 32):
-        print(f"{rows} sentences, tokens/s: {beside(translator, model, rows, rounds)}")
+        print(f"{rows} sentences, tokens/s: {compare_speed(translator, model, rows, rounds)}")
     traced = [seconds(lambda: translator.trace(TEXT, max_len=TOKENS)) for _ in range(rounds)]
     print(f"a trace of {TOKENS} pieces with all sites: {statistics.median(traced):.2f} s")
 

@@ -1,10 +1,10 @@
-"""What an intervention costs: one answered on a page, and whole corpora without each head.
+"""Time of interventions: single ones, as on a page, and whole corpora without each head.
 
     python -m benchmarks.lab [--sentences 100] [--bleu]
 
-The shipped checkpoint and the bundled sentences. Seconds that passed, and beside them those of the
-processor: what others do on the machine adds to the former. `--bleu` translates the corpus without
-each of all heads as well; without it, without eight of them.
+Uses the shipped checkpoint and the bundled sentences. Prints wall-clock seconds, which depend on
+other work on the machine, and processor seconds. `--bleu` translates the corpus without each head;
+by default, without each of eight heads.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from transformer.training.gates import learn_gates
 SENTENCE = "My neighbour sold his boat before the cold winter came."  # 17 pieces
 
 
-def timed(what: str, action: Callable[[], object], times: int = 1, limit: str = "") -> None:
+def timed(label: str, action: Callable[[], object], times: int = 1, limit: str = "") -> None:
     action() if times > 1 else None
     passed, spent = [], []
     for _ in range(times):
@@ -36,7 +36,7 @@ def timed(what: str, action: Callable[[], object], times: int = 1, limit: str = 
         action()
         passed.append(time.perf_counter() - start)
         spent.append(time.process_time() - worked)
-    print(f"{what:<64} {median(passed):8.2f} s {median(spent):8.2f} s   {limit}", flush=True)
+    print(f"{label:<64} {median(passed):8.2f} s {median(spent):8.2f} s   {limit}", flush=True)
 
 
 def main() -> None:
@@ -56,7 +56,7 @@ def main() -> None:
         "switch a head off, translate again",
         lambda: translator.translate(SENTENCE, hooks=off),
         15,
-        "(at most 0.40 wanted)",
+        "(goal: at most 0.40)",
     )
     timed(
         "... and compare all probabilities, candidates and attention",

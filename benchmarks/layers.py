@@ -34,13 +34,13 @@ def main() -> None:
     print("d = {}, k = {}, r = {}; forward / backward, milliseconds".format(*sizes))
     timings = list(measure(*sizes, budget=options.seconds))
     table = frame(timings)
-    cells = [f"{1e3 * one.forward:.3g} / {1e3 * one.backward:.3g}" for one in timings]
+    cells = [f"{1e3 * timing.forward:.3g} / {1e3 * timing.backward:.3g}" for timing in timings]
     print(table.assign(ms=cells).pivot(index="n", columns="layer", values="ms")[list(POWERS)]
           .fillna("").to_string())  # fmt: skip
     print(f"\nslopes from n = {FITTED} on, with their standard errors")
     print(f"{'':<16} {'Table 1':>8} {'counted':>8} {'forward':>14} {'backward':>14}")
     for name, law in slopes(timings).items():
-        forward, backward = (written(law[way]) for way in PASSES[:2])
+        forward, backward = (written(law[direction]) for direction in PASSES[:2])
         counted = f"{law['products'].slope:.2f}"
         print(f"{name:<16} {POWERS[name]:>8} {counted:>8} {forward:>14} {backward:>14}")
     if options.csv:

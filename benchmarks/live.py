@@ -2,11 +2,11 @@
 
     python -m benchmarks.live [--seeds 3] [--only reverse|french|peer]
 
-The real trainer in a run folder, looks included, with the page's defaults. Reverse (sequences of 1
-to 10 letters) is to be right on 99% of held-out pairs, the French grammar on 95%. Beside it plain
-`torch.nn.Transformer` on reverse: the same shape, batches, Adam and schedule, its accuracy
-measured at the same pace, teacher-forced as it has no decoding of its own. Medians over the seeds.
-Beside the seconds stand those of a processor: what others do on the machine adds to the former.
+The real trainer in a run folder, evaluations included, with the defaults of the page. The goal is
+99% of held-out pairs for reverse (sequences of 1 to 10 letters), and 95% for the French grammar.
+For comparison, plain `torch.nn.Transformer` on reverse: the same shape, batches, Adam, schedule and
+evaluation interval, but teacher-forced, as it has no decoding of its own. Medians over the seeds.
+The table also has seconds of processor time, which other work on the machine does not lengthen.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", choices=(*GOALS, "peer"))
-    parser.add_argument("--one", help=argparse.SUPPRESS)  # a process of its own: name, seed
+    parser.add_argument("--one", help=argparse.SUPPRESS)  # name and seed of the child process
     options = parser.parse_args()
     if options.one:
         name, seed = options.one.split(":")
@@ -42,31 +42,31 @@ def main() -> None:
     print(f"{'':<28} {'goal':>6} {'median':>8}   each seed")
     for name in (*GOALS, "peer"):
         if options.only in (None, name):
-            found = [one(name, seed) for seed in range(1, options.seeds + 1)]
-            print(row(name, found), flush=True)
+            results = [run_in_process(name, seed) for seed in range(1, options.seeds + 1)]
+            print(row(name, results), flush=True)
 
 
-def one(name: str, seed: int) -> dict[str, Any]:
-    """A run in a process of its own."""
+def run_in_process(name: str, seed: int) -> dict[str, Any]:
+    """Train once in a new process; return its times and accuracy."""
     command = [sys.executable, "-m", "benchmarks.live", "--one", f"{name}:{seed}"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result: dict[str, Any] = json.loads(done.stdout)
+    return result
 
 
-def row(name: str, found: list[dict[str, Any]]) -> str:
+def row(name: str, results: list[dict[str, Any]]) -> str:
     label = "nn.Transformer, reverse" if name == "peer" else f"ours, {name}"
     goal = GOALS.get(name, GOALS["reverse"])
     each = ", ".join(
-        f"{run['seconds']:.1f} s ({run['busy']:.1f} of a processor; step {run['step']}, "
+        f"{run['seconds']:.1f} s ({run['busy']:.1f} s of processor; step {run['step']}, "
         f"at the end {run['last']:.1%})"
-        for run in found
+        for run in results
     )
-    return f"{label:<28} {goal:6.0%} {median(run['seconds'] for run in found):6.1f} s   {each}"
+    return f"{label:<28} {goal:6.0%} {median(run['seconds'] for run in results):6.1f} s   {each}"
 
 
 def run_ours(task: str, seed: int) -> dict[str, Any]:
-    """Seconds of training (looks counted) until the first look at which the goal is met."""
+    """Return the seconds of training, evaluations included, until the goal is first met."""
     from transformer.training.recipe import make_run_config
     from transformer.training.run import RunFolder
     from transformer.training.train_folder import train_run
@@ -78,18 +78,18 @@ def run_ours(task: str, seed: int) -> dict[str, Any]:
         if train_run(run.path) != "finished":
             sys.exit(run.state()["reason"])
         busy = time.process_time() - began
-        looks = [line for line in run.metrics() if "sequence_accuracy" in line]
-    met = [line for line in looks if line["sequence_accuracy"] >= GOALS[task]]
+        evaluations = [line for line in run.metrics() if "sequence_accuracy" in line]
+    met = [line for line in evaluations if line["sequence_accuracy"] >= GOALS[task]]
     return {
         "seconds": met[0]["elapsed"] if met else NEVER,
         "step": met[0]["step"] if met else 0,
-        "last": looks[-1]["sequence_accuracy"],
-        "busy": busy * (met[0]["step"] if met else NEVER) / looks[-1]["step"],
+        "last": evaluations[-1]["sequence_accuracy"],
+        "busy": busy * (met[0]["step"] if met else NEVER) / evaluations[-1]["step"],
     }
 
 
 def run_peer(seed: int) -> dict[str, Any]:
-    """The same loop around torch.nn.Transformer, float32."""
+    """Train torch.nn.Transformer in float32 with the same loop."""
     import torch
     from torch import nn
 
@@ -101,14 +101,14 @@ def run_peer(seed: int) -> dict[str, Any]:
     from transformer.training.schedule import learning_rate
     from transformer.training.train_folder import fit_vocabulary
 
-    asked = make_run_config("reverse", settings={"seed": seed})
-    shape, config = asked.model, asked.training
+    run_config = make_run_config("reverse", settings={"seed": seed})
+    shape, config = run_config.model, run_config.training
     torch.manual_seed(seed)
     torch.backends.mha.set_fastpath_enabled(False)  # a prototype, and it warns
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(folder)
-        corpus = TrainingPairs.from_task("reverse", asked.options, seed)
+        corpus = TrainingPairs.from_task("reverse", run_config.options, seed)
         fit_vocabulary(corpus, 0).save(run.vocabulary_path)
         data = prepare_data(run, corpus, vocab_size=shape.vocab_size, max_len=128)
         model = Peer(shape, 64)
@@ -123,7 +123,7 @@ def run_peer(seed: int) -> dict[str, Any]:
             real = held_out.tgt_out != shape.pad_id
             return float(((guess == held_out.tgt_out) | ~real).all(1).float().mean())
 
-        found: dict[str, Any] = {"seconds": NEVER, "step": 0, "last": 0.0}
+        result: dict[str, Any] = {"seconds": NEVER, "step": 0, "last": 0.0}
         began, step, epoch = time.perf_counter(), 0, 0
         began_busy = time.process_time()
         while step < config.steps:
@@ -148,15 +148,15 @@ def run_peer(seed: int) -> dict[str, Any]:
                     )
                 adam.step()
                 step += 1
-                if step % (config.steps // 40) == 0 and found["seconds"] == NEVER:
-                    found["last"] = right()
-                    if found["last"] >= GOALS["reverse"]:
-                        found |= {"seconds": time.perf_counter() - began, "step": step}
+                if step % (config.steps // 40) == 0 and result["seconds"] == NEVER:
+                    result["last"] = right()
+                    if result["last"] >= GOALS["reverse"]:
+                        result |= {"seconds": time.perf_counter() - began, "step": step}
                 if step == config.steps:
                     break
             epoch += 1
         busy = time.process_time() - began_busy
-        return found | {"last": right(), "busy": busy * found["step"] / config.steps}
+        return result | {"last": right(), "busy": busy * result["step"] / config.steps}
 
 
 if __name__ == "__main__":

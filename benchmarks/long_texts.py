@@ -1,4 +1,4 @@
-"""What a text of hundreds of digits costs on every page, in seconds of processor time.
+"""Processor time of every page for a text of hundreds of digits.
 
     python -m benchmarks.long_texts [--digits 300 500 800] [--only lab]
 
@@ -41,8 +41,8 @@ PARTS: list[tuple[str, dict[str, str]]] = [
     *(("pages/lab.py", {"lab": lab}) for lab in EXPERIMENTS),
     ("pages/lab.py", {"lab": "switch", "off": "c5,e3.2", "paint": "c5.1.1:0x70"}),
     ("pages/lab.py", {"lab": "switch", "away": "0,3"}),
-    *(("pages/lab.py", {"lab": "sweep", "swept": what, "other": "{other}"})
-      for what in ("stream", "heads")),
+    *(("pages/lab.py", {"lab": "sweep", "swept": part, "other": "{other}"})
+      for part in ("stream", "heads")),
     *(("pages/inside.py", {"section": section}) for section in SECTIONS),
     *(("pages/positions.py", {"topic": topic}) for topic in TOPICS),
     ("pages/why.py", {}),
@@ -50,7 +50,7 @@ PARTS: list[tuple[str, dict[str, str]]] = [
 
 
 def digits(count: int) -> str:
-    """A number of so many digits, without a pattern of its own."""
+    """Return a number with this many digits and no obvious pattern."""
     return "".join(str((7 * at + at * at // 3) % 10) for at in range(count))
 
 
@@ -65,25 +65,26 @@ class Checked(trace_cache.RerunCancellation):
 
 
 def opened(page: str, params: dict[str, str], text: str) -> tuple[float, int, str]:
-    """Seconds of processor time, checks, and what ended the rerun early."""
+    """Open a page; return the processor time in seconds, the number of checks, and what ended the
+    rerun early."""
     trace_cache._traces.clear()
     memory_cache.results.clear()
     gc.collect()
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=3000)
     if page != HOME:
         app.switch_page(page)
-    other = text[:-1] + str((int(text[-1]) + 1) % 10)
+    changed = text[:-1] + str((int(text[-1]) + 1) % 10)
     for name, value in {"text": text, **params}.items():
-        app.query_params[name] = value.format(other=other)
+        app.query_params[name] = value.format(other=changed)
     Checked.total, began = 0, time.process_time()
     app.run()
     spent = time.process_time() - began
     if app.exception:
         raise RuntimeError(f"{page} {params}: {app.exception[0].message}")
-    said = "\n".join(box.value for box in [*app.warning, *app.error, *app.info])
-    said += "\n".join(one.proto.json for one in app.get("bidi_component"))
-    ended = "ended" if "seconds of processor time" in said else ""
-    refused = "refused" if "can be translated at once" in said else ""
+    page_text = "\n".join(box.value for box in [*app.warning, *app.error, *app.info])
+    page_text += "\n".join(component.proto.json for component in app.get("bidi_component"))
+    ended = "ended" if "seconds of processor time" in page_text else ""
+    refused = "refused" if "can be translated at once" in page_text else ""
     return spent, Checked.total, ended or refused
 
 
@@ -107,8 +108,8 @@ def main() -> None:
         for page, params in PARTS:
             if chosen.only not in page:
                 continue
-            shown = (f"{name}={value}" for name, value in params.items() if "{" not in value)
-            print(f"{' '.join([page.removeprefix('pages/'), *shown]):<52}", end="", flush=True)
+            settings = (f"{name}={value}" for name, value in params.items() if "{" not in value)
+            print(f"{' '.join([page.removeprefix('pages/'), *settings]):<52}", end="", flush=True)
             for count in chosen.digits:
                 spent, checks, ended = opened(page, params, digits(count))
                 print(f" {spent:6.1f} s {checks:5} {ended:<7}", end="", flush=True)

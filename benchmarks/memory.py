@@ -77,17 +77,17 @@ def visit(number: int) -> None:
 
 def measured(counts: list[int]) -> list[tuple[int, float, float]]:
     """(visits, MB resident, seconds a visit since the last line) at each of `counts`."""
-    found, process = [], psutil.Process()
+    rows, process = [], psutil.Process()
     began, done = time.perf_counter(), 0
     for number in range(max(counts)):
         visit(number)
         if number + 1 in counts:
             gc.collect()
             seconds = (time.perf_counter() - began) / (number + 1 - done)
-            found.append((number + 1, process.memory_info().rss / 1e6, seconds))
-            print(f"{number + 1:6,} visits {found[-1][1]:8.0f} MB {seconds:7.2f} s a visit")
+            rows.append((number + 1, process.memory_info().rss / 1e6, seconds))
+            print(f"{number + 1:6,} visits {rows[-1][1]:8.0f} MB {seconds:7.2f} s a visit")
             began, done = time.perf_counter(), number + 1
-    return found
+    return rows
 
 
 def visit_server(address: str, number: int) -> None:
@@ -101,24 +101,24 @@ def visit_server(address: str, number: int) -> None:
 
 @contextmanager
 def peak_of(process: psutil.Process) -> Iterator[Callable[[], float]]:
-    """Watch a process; yields what returns its greatest resident memory so far, in MB."""
-    seen, over = [0.0], threading.Event()
+    """Watch a process; yield a function that returns its peak resident memory so far, in MB."""
+    highest, finished = [0.0], threading.Event()
 
     def watch() -> None:
-        while not over.wait(0.1):
-            seen[0] = max(seen[0], process.memory_info().rss / 1e6)
+        while not finished.wait(0.1):
+            highest[0] = max(highest[0], process.memory_info().rss / 1e6)
 
     watcher = threading.Thread(target=watch)
     watcher.start()
     try:
-        yield lambda: seen[0]
+        yield lambda: highest[0]
     finally:
-        over.set()
+        finished.set()
         watcher.join()
 
 
 def at_once(visitors: int, counts: list[int]) -> None:
-    """Print a server's memory after each of these counts of visits, and the greatest so far."""
+    """Print a server's memory after each of these numbers of visits, and its peak so far."""
     with (
         tempfile.TemporaryDirectory() as runs,
         served(ROOT / "checkpoints", HEADS_UP_RUNS=runs) as (address, server),
@@ -147,9 +147,9 @@ def main() -> None:
     counts = sorted(options.visits or [50, 500])
     with tempfile.TemporaryDirectory() as runs:
         os.environ["HEADS_UP_RUNS"] = runs
-        found = measured(counts)
+        rows = measured(counts)
         services.close_all()  # before the folder that its worker looks into is gone
-    print(f"the last is {found[-1][1] / found[0][1]:.2f} of the first")
+    print(f"the last is {rows[-1][1] / rows[0][1]:.2f} of the first")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A paper's number, with this code: BLEU on Multi30k's test2016, English to German.
+"""Reproduce a published result: BLEU on Multi30k's test2016, English to German.
 
     python -m benchmarks.multi30k FOLDER [--run-folder runs/multi30k] [--minutes 120]
 
@@ -60,7 +60,7 @@ def sentences(path: Path, language: str) -> Iterator[str]:
 
 
 def prepare(folder: Path, run: RunFolder) -> dict[str, Path]:
-    """The tables of the run, made once, and its vocabulary."""
+    """Create the run's tables and its vocabulary, if they do not exist; return the tables."""
     run.path.mkdir(parents=True, exist_ok=True)
     tables = {}
     for part in ("train", "val", "test_2016_flickr"):
@@ -72,17 +72,17 @@ def prepare(folder: Path, run: RunFolder) -> dict[str, Path]:
         with atomic_path(tables[part]) as temporary:
             temporary.write_text(text, encoding="utf-8")
     if not run.vocabulary_path.is_file():
-        both = chain.from_iterable(read_pairs(tables["train"]))
-        Vocabulary.train(both, PIECES, model_type="bpe").save(run.vocabulary_path)
+        lines = chain.from_iterable(read_pairs(tables["train"]))
+        Vocabulary.train(lines, PIECES, model_type="bpe").save(run.vocabulary_path)
     return tables
 
 
 def bleu(run: RunFolder, table: Path, beam: int = 5) -> BLEUScore:
-    """BLEU of the run's checkpoint over a table of tokenised pairs."""
+    """Return BLEU of the run's checkpoint over a table of tokenised pairs."""
     sources, targets = zip(*read_pairs(table), strict=True)
     translator = Translator.load(run.checkpoint_path)
-    _, found = evaluate(translator, sources, [[target] for target in targets], beam_size=beam)
-    return BLEU(tokenize="none", force=True).corpus_score(found, [targets])
+    _, hypotheses = evaluate(translator, sources, [[target] for target in targets], beam_size=beam)
+    return BLEU(tokenize="none", force=True).corpus_score(hypotheses, [targets])
 
 
 def main() -> None:
@@ -91,16 +91,16 @@ def main() -> None:
     parser.add_argument("--run-folder", default="runs/multi30k")
     parser.add_argument("--minutes", type=float, default=110)
     parser.add_argument("--steps", type=int, default=9000)
-    given = parser.parse_args()
-    run = RunFolder(given.run_folder)
-    tables = prepare(given.folder, run)
-    asked = FilesRun(
+    options = parser.parse_args()
+    run = RunFolder(options.run_folder)
+    tables = prepare(options.folder, run)
+    run_files = FilesRun(
         train=(str(tables["train"]),),
         valid=(str(tables["val"]),),
         model=SHAPE,
-        training=settings(given.steps, given.minutes),
+        training=settings(options.steps, options.minutes),
     )
-    train_command(given.run_folder, asked)
+    train_command(options.run_folder, run_files)
     score = bleu(run, tables["test_2016_flickr"])
     state = run.state()
     print(f"{state['step']:,} steps in {state['seconds'] / 60:.0f} minutes, {state['precision']}")

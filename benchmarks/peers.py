@@ -1,4 +1,4 @@
-"""The engines we are measured beside, with random weights of a given shape."""
+"""The engines that benchmarks compare with, with random weights of a given shape."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ except ImportError as error:
     sys.exit(f"{error.name} is missing: pip install -r requirements-benchmarks.txt")
 
 Run = Callable[[list[list[int]]], Any]
-"""Takes sources as ids; decodes `tokens` pieces for each."""
+"""A function that takes source ids and decodes `tokens` pieces for each."""
 
 logging.set_verbosity_error()
 
 
 def marian(config: ModelConfig) -> Any:
-    """Hugging Face's MarianMTModel in the shape of `config`; `</s>` is 0, padding comes last."""
+    """Return a random MarianMTModel in the shape of `config`; `</s>` is 0, padding comes last."""
     size = config.vocab_size
     shape = MarianConfig(
         vocab_size=size + 1,
@@ -50,7 +50,7 @@ def marian(config: ModelConfig) -> Any:
 
 
 def run_marian(model: Any, tokens: int, **options: Any) -> Run:
-    """Greedy decoding by `generate`; further options go to it."""
+    """Return greedy decoding by `generate`, with further options for it."""
 
     @torch.inference_mode()
     def run(sources: list[list[int]]) -> Any:
@@ -59,7 +59,7 @@ def run_marian(model: Any, tokens: int, **options: Any) -> Run:
         ids = torch.tensor([row + [pad] * (longest - len(row)) for row in sources])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = model.generate(
+            output = model.generate(
                 ids,
                 attention_mask=ids != pad,
                 num_beams=1,
@@ -68,13 +68,13 @@ def run_marian(model: Any, tokens: int, **options: Any) -> Run:
                 max_new_tokens=tokens,
                 **options,
             )
-        return made
+        return output
 
     return run
 
 
 def ctranslate(model: Any, folder: Path, threads: int) -> ctranslate2.Translator:
-    """The same weights in CTranslate2's int8."""
+    """Convert the model to CTranslate2's int8 format."""
     spec = MarianMTLoader().get_model_spec(model)
     size = model.config.vocab_size - 1
     pieces = ["</s>", "<unk>", *(f"t{number}" for number in range(2, size))]

@@ -1,7 +1,7 @@
-"""The float32 matrix products of a translation and nothing else: no way of decoding whose tokens
-are float32's can be faster, however it drafts.
+"""The float32 matrix products of a translation alone: a lower bound for the time of any decoding
+that returns the tokens of float32, with or without drafts.
 
-Each product is done by torch's library or by oneDNN, whichever is faster here for its shape.
+Each product uses torch's library or oneDNN, the faster of the two for its shape.
 """
 
 from __future__ import annotations
@@ -22,36 +22,36 @@ Product = Callable[[Tensor, Tensor], Tensor]
 def products_alone(
     model: Transformer, sources: list[list[int]], steps: int, beam_size: int = 1
 ) -> Callable[[], object]:
-    """Does those of all sources one by one: the encoder's, and the decoder's of every position of
-    every hypothesis at once."""
-    read = [(weight, len(ids)) for ids in sources for weight in _of_source(model)]
+    """Return a function that computes the products of all sources, one source after another: the
+    encoder's, and the decoder's for all positions of all hypotheses at once."""
+    read = [(weight, len(ids)) for ids in sources for weight in _encoder_side_weights(model)]
     positions = 1 + (steps - 1) * beam_size  # all begin with one `<s>`
-    written = [(weight, positions) for _ in sources for weight in _of_target(model)]
+    written = [(weight, positions) for _ in sources for weight in _decoder_side_weights(model)]
     works: list[tuple[Product, Tensor, Tensor]] = []
-    known: dict[tuple[int, ...], Product] = {}
+    fastest: dict[tuple[int, ...], Product] = {}
     for weight, rows in read + written:
         x = torch.ones(rows, weight.shape[1])
         shape = (rows, *weight.shape)
-        if shape not in known:
-            known[shape] = _faster(x, weight)
-        works.append((known[shape], x, weight))
+        if shape not in fastest:
+            fastest[shape] = _faster(x, weight)
+        works.append((fastest[shape], x, weight))
     return torch.inference_mode()(lambda: [product(x, weight) for product, x, weight in works])
 
 
-def _of_source(model: Transformer) -> list[Tensor]:
-    found: list[Any] = []
+def _encoder_side_weights(model: Transformer) -> list[Tensor]:
+    weights: list[Any] = []
     for layer in model.encoder.layers:
-        found += [layer.self_attn.w_qkv, layer.self_attn.w_o, *_ffn(layer)]
+        weights += [layer.self_attn.w_qkv, layer.self_attn.w_o, *_ffn(layer)]
     d = model.config.d_model
-    return found + [layer.cross_attn.w_qkv[d:].detach() for layer in model.decoder.layers]
+    return weights + [layer.cross_attn.w_qkv[d:].detach() for layer in model.decoder.layers]
 
 
-def _of_target(model: Transformer) -> list[Tensor]:
-    found: list[Any] = []
+def _decoder_side_weights(model: Transformer) -> list[Tensor]:
+    weights: list[Any] = []
     for layer in model.decoder.layers:
         cross = layer.cross_attn
-        found += [layer.self_attn.w_qkv, layer.self_attn.w_o, cross.w_q, cross.w_o, *_ffn(layer)]
-    return [*found, model.embedding.weight]
+        weights += [layer.self_attn.w_qkv, layer.self_attn.w_o, cross.w_q, cross.w_o, *_ffn(layer)]
+    return [*weights, model.embedding.weight]
 
 
 def _ffn(layer: Any) -> list[Tensor]:

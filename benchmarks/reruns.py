@@ -1,11 +1,11 @@
-"""What a page costs that is drawn anew: each page alone, then thirty sessions at once.
+"""What a rerun of each page costs: one session alone, then thirty at once.
 
     python -m benchmarks.reruns [--checkpoints FOLDER] [--seconds 20]
 
-Sessions speak to the server as the page's script does (`sessions.py`), so that no browser is
-measured. Alone: the time until the page has run to its end, as it is and with another of four
-sentences, what of a processor the server takes for it, and what it sends. At once: thirty sessions
-on Attention, each with another sentence every second; theirs is the time from asking to the end.
+Sessions send what the page's script would send (`sessions.py`), so that no browser is measured.
+Alone: the time of a script run, without a change and with another of four sentences, the processor
+time that the server takes, and the bytes that it sends. At once: thirty sessions on Attention, each
+with another sentence every second, and the time of their script runs.
 """
 
 from __future__ import annotations
@@ -33,54 +33,54 @@ SENTENCES = (
     "We will stay at home if it rains.",
 )
 RERUNS = 20
-SESSIONS, EVERY, AIM = 30, 1.0, 50.0  # one rerun a second each; ms wanted at the 95th percentile
+SESSIONS, EVERY, AIM = 30, 1.0, 50.0  # one rerun a second each; goal in ms for the 95th percentile
 
 
-def turned(session: Session, number: int) -> float:
-    """Milliseconds until the page shows this sentence."""
+def rerun_with_sentence(session: Session, number: int) -> float:
+    """Return the milliseconds of a rerun with this sentence."""
     session.query = urlencode({"text": SENTENCES[number % len(SENTENCES)]})
     return session.rerun()
 
 
-def alone(address: str, server: psutil.Process, page: str) -> None:
+def measure_page(address: str, server: psutil.Process, page: str) -> None:
     with Session(address, page) as session:
         for number in range(2 * len(SENTENCES)):
-            turned(session, number)
+            rerun_with_sentence(session, number)
         before, sent = server.cpu_times(), session.received
-        others = [turned(session, number) for number in range(RERUNS)]
+        new_sentence = [rerun_with_sentence(session, number) for number in range(RERUNS)]
         after, sent = server.cpu_times(), session.received - sent
         same = [session.rerun() for _ in range(RERUNS)]
-    taken = 1000 * (after.user + after.system - before.user - before.system) / RERUNS
+    cpu_ms = 1000 * (after.user + after.system - before.user - before.system) / RERUNS
     print(
-        f"{'/' + page:<12} {statistics.median(same):8.0f} {statistics.median(others):8.0f} "
-        f"{taken:8.0f} {sent / RERUNS / 1000:8.1f}",
+        f"{'/' + page:<12} {statistics.median(same):8.0f} {statistics.median(new_sentence):8.0f} "
+        f"{cpu_ms:8.0f} {sent / RERUNS / 1000:8.1f}",
         flush=True,
     )
 
 
 def once_a_second(address: str, seconds: float, start: threading.Barrier) -> list[float]:
-    found = []
+    times = []
     with Session(address, "attention") as session:
         for number in range(2 * len(SENTENCES)):
-            turned(session, number)
+            rerun_with_sentence(session, number)
         start.wait()
         begin = time.monotonic() + random.uniform(0, EVERY)
         for number in range(round(seconds / EVERY)):
             time.sleep(max(0.0, begin + number * EVERY - time.monotonic()))
-            found.append(turned(session, number))
-    return found
+            times.append(rerun_with_sentence(session, number))
+    return times
 
 
 def at_once(address: str, seconds: float) -> None:
     start = threading.Barrier(SESSIONS)
     with ThreadPoolExecutor(SESSIONS) as pool:
-        asked = [pool.submit(once_a_second, address, seconds, start) for _ in range(SESSIONS)]
-        times = [ms for one in asked for ms in one.result()]
+        futures = [pool.submit(once_a_second, address, seconds, start) for _ in range(SESSIONS)]
+        times = [ms for future in futures for ms in future.result()]
     p95 = statistics.quantiles(times, n=20)[-1]
     print(
         f"{SESSIONS} sessions on Attention, another sentence a second each: median "
-        f"{statistics.median(times):.0f} ms, 95th percentile {p95:.0f} ms (at most {AIM:.0f} "
-        f"wanted), {len(times)} reruns"
+        f"{statistics.median(times):.0f} ms, 95th percentile {p95:.0f} ms (goal: at most {AIM:.0f}"
+        f"), {len(times)} reruns"
     )
 
 
@@ -90,9 +90,9 @@ def main(checkpoints: Path, seconds: float) -> None:
         served(checkpoints, HEADS_UP_RUNS=runs) as (address, process),
     ):
         server = psutil.Process(process.pid)
-        print("page drawn anew     as it is  another sentence: ms, of a processor, kB sent")
+        print("rerun of         no change  another sentence: ms, processor ms, kB sent")
         for file in PAGES:
-            alone(address, server, path(file))
+            measure_page(address, server, path(file))
         at_once(address, seconds)
 
 
@@ -100,5 +100,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--checkpoints", type=Path, default=ROOT / "checkpoints")
     parser.add_argument("--seconds", type=float, default=20.0)
-    given = parser.parse_args()
-    main(given.checkpoints, given.seconds)
+    options = parser.parse_args()
+    main(options.checkpoints, options.seconds)

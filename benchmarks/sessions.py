@@ -1,5 +1,5 @@
-"""Visitors without a browser: they speak to the server as the page's script does, and nothing is
-drawn, so that what is measured is the server."""
+"""Streamlit sessions without a browser: they send what a page's script would send, so that
+benchmarks measure only the server."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGEST = 64 * 2**20  # bytes of a message
 
 
 def joined(address: str, path: str, visitor: str = "") -> ClientConnection:
-    """A WebSocket of the app, as a browser of this visitor's opens it."""
+    """Open a WebSocket of the app, as the browser of this visitor would."""
     url = address.replace("http", "ws", 1) + path
     sent = {"Cookie": f"{COOKIE}={visitor}"} if visitor else None
     return connect(url, max_size=LARGEST, compression=None, additional_headers=sent)
@@ -30,16 +30,16 @@ class Session:
     """One visitor's connection to a page of the app.
 
     Attributes:
-        elements: what is on the page, by kind and label, or a component's name or key: the last.
-        text: everything that is written there, of the last run.
+        elements: elements of the page by kind and label, or by a component's name or key.
+        text: all text of the page after the last script run.
         received: bytes of all messages so far.
-        query: the address's part after "?".
-        socket: the connection, to send anything else by.
+        query: the part of the address after "?".
+        socket: the connection, to send other messages.
     """
 
     def __init__(self, address: str, page: str, query: str = "", visitor: str = "") -> None:
-        """`page` is "" or a name such as "attention"; `visitor` the id that their cookie has. Runs
-        the page once."""
+        """Connect and run the page once. `page` is "" or a name such as "attention"; `visitor` is
+        the id in the visitor's cookie."""
         self._open = ExitStack()
         self.socket = self._open.enter_context(joined(address, "/_stcore/stream", visitor))
         self.page, self.query = page, query
@@ -61,10 +61,10 @@ class Session:
         self._open.close()
 
     def rerun(self, *changed: WidgetState, trigger: bool = False) -> float:
-        """Send the widgets with these changes; milliseconds until the page has run to its end.
+        """Rerun the page with these widget changes; return the milliseconds of the script run.
 
         Args:
-            trigger: the change is a click, which is not kept.
+            trigger: the change is a click, whose value is not kept.
         """
         for widget in changed:
             self.widgets[widget.id] = widget
@@ -82,7 +82,7 @@ class Session:
         return spent
 
     def click(self, label: str) -> float:
-        """Press a button; milliseconds until the page has run to its end."""
+        """Press a button; return the milliseconds of the script run."""
         button = self.elements["button", label]
         return self.rerun(WidgetState(id=button.id, trigger_value=True), trigger=True)
 
@@ -116,15 +116,15 @@ class Session:
             elif kind == "delta":
                 element = message.delta.new_element
                 name = element.WhichOneof("type")
-                found = getattr(element, name) if name else None
+                value = getattr(element, name) if name else None
                 if name == "exception":
                     raise RuntimeError(element.exception.message)
-                if found is not None:
-                    called = getattr(found, "label", "") or getattr(found, "component_name", "")
-                    self.elements[name, called] = found
+                if value is not None:
+                    called = getattr(value, "label", "") or getattr(value, "component_name", "")
+                    self.elements[name, called] = value
                     if name == "bidi_component":  # its id ends with its key
-                        self.elements[name, found.id.rpartition("-")[2]] = found
-                    texts.append(getattr(found, "body", "") or getattr(found, "label", ""))
+                        self.elements[name, value.id.rpartition("-")[2]] = value
+                    texts.append(getattr(value, "body", "") or getattr(value, "label", ""))
             elif kind == "script_finished":
                 if message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY:
                     self.text = "\n".join(texts)

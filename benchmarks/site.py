@@ -1,11 +1,10 @@
-"""The site whose model runs in the browser: how fast it answers, and what a visit costs.
+"""The static site, whose model runs in the browser: how fast it answers and how long visits take.
 
     python -m benchmarks.site
 
-Writes the site with the checkpoints that come with the app, serves it from this machine and uses it
-in Chromium. Medians, with the 95th percentile where there are many; the pause in typing that the
-field waits for is in "from a key". The line of 20 Mbit/s is the server's: it sends no faster, and
-answers after 40 ms.
+Writes the site with the shipped checkpoints, serves it locally and uses it in Chromium. Prints
+medians, with the 95th percentile where there are at least 8 times; "from a key" includes the
+field's pause after typing. The slow server sends at most 20 Mbit/s, with a latency of 40 ms.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ SENTENCES = (
     "We did not know that they were here today.",
     "He says that she has bought a new car.",
 )
-"""Of 11 or 12 pieces each; every second try changes a word, so that none has been asked before."""
+"""Of 11 or 12 pieces each; every second try changes a word, so that nothing is cached."""
 LINE = 20  # Mbit/s
 
 # From the last letter until all words of the new translation are on the page.
@@ -56,7 +55,7 @@ KEY = """(text) => new Promise((done) => {
   look();
 })"""
 
-# A click until the view is drawn: nothing is on its way, and a frame has passed.
+# From a click until the view is drawn: nothing is loading, and a frame has passed.
 CLICK = """(node) => new Promise((done) => {
   const start = performance.now();
   node.click();
@@ -68,8 +67,8 @@ CLICK = """(node) => new Promise((done) => {
   requestAnimationFrame(look);
 })"""
 
-# When the first translation that is no prepared one is on the page.
-SEEN = """(() => {
+# The time at which the page shows the translation of `text`, which is not a prepared one.
+RECORD_TRANSLATION = """(() => {
   const text = new URLSearchParams(location.search).get("text");
   window.seen = new Promise((done) => {
     const look = () => {
@@ -81,7 +80,7 @@ SEEN = """(() => {
   });
 })();"""
 
-# One translation with its trace, as the worker makes it; with and without SIMD.
+# One translation with its trace, as the worker computes it; with and without SIMD.
 PRODUCTS = """async ([texts, model, fast]) => {
   const module = new URL("scripts/model/translator.js", location.href);
   const { Translator, finish } = await import(module);
@@ -100,17 +99,17 @@ PRODUCTS = """async ([texts, model, fast]) => {
 
 
 class _Line:
-    """Bytes that all answers together may send by now."""
+    """A rate limit that all responses share."""
 
     def __init__(self, mbit: float) -> None:
         self.rate, self.free, self.lock = mbit * 125_000, 0.0, threading.Lock()
 
     def wait(self, count: int) -> None:
         with self.lock:
-            now = time.monotonic()
-            self.free = max(self.free, now) + count / self.rate
+            start = time.monotonic()
+            self.free = max(self.free, start) + count / self.rate
             until = self.free
-        time.sleep(max(until - now, 0))
+        time.sleep(max(until - start, 0))
 
 
 class _SlowHandler(SimpleHTTPRequestHandler):
@@ -137,47 +136,47 @@ def _slow_server(folder: Path) -> Iterator[str]:
         server.server_close()
 
 
-def report(what: str, times: list[float], wanted: str, digits: int = 0, unit: str = "ms") -> None:
-    many = f" (p95 {quantiles(times, n=20)[-1]:.{digits}f})" if len(times) >= 8 else ""
-    print(f"{what:<66} {median(times):8.{digits}f} {unit}{many}   wanted: {wanted}", flush=True)
+def report(label: str, times: list[float], goal: str, digits: int = 0, unit: str = "ms") -> None:
+    percentile = f" (p95 {quantiles(times, n=20)[-1]:.{digits}f})" if len(times) >= 8 else ""
+    print(f"{label:<66} {median(times):8.{digits}f} {unit}{percentile}   goal: {goal}", flush=True)
 
 
 def _ready(page: Page) -> None:
     page.locator(".hu-live-bar").wait_for(state="hidden")
 
 
-def _seen(context: BrowserContext, address: str, text: str) -> float:
-    """Seconds from asking for the page to a translation of `text`."""
+def _time_to_translation(context: BrowserContext, address: str, text: str) -> float:
+    """Return the seconds from navigation to the translation of `text`."""
     page = context.new_page()
-    page.add_init_script(SEEN)
+    page.add_init_script(RECORD_TRANSLATION)
     page.goto(f"{address}?text={text.replace(' ', '+')}", timeout=120_000)
     spent = float(page.evaluate("window.seen")) / 1000
     page.evaluate("navigator.serviceWorker.ready.then(() => true)")
-    time.sleep(2)  # until its files are kept
+    time.sleep(2)  # until the service worker has stored the files
     page.close()
     return spent
 
 
 def _renderer_megabytes() -> float:
-    """Memory of the largest page of our browser, with its worker: proportional set size."""
-    found = [0.0]
+    """Return the proportional set size of this browser's largest page, with its worker."""
+    sizes = [0.0]
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             command = (folder / "cmdline").read_bytes()
             if b"--type=renderer" not in command or not _is_ours(folder):
                 continue
             rollup = (folder / "smaps_rollup").read_text(encoding="utf-8")
-            found.append(
+            sizes.append(
                 sum(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
                 / 1000
             )
         except OSError:
             continue
-    return max(found)
+    return max(sizes)
 
 
 def _is_ours(folder: Path) -> bool:
-    """Whether this process descends from the one that runs this file."""
+    """Return whether this process is a descendant of the current one."""
 
     while folder.name not in ("0", "1"):
         if folder.name == str(os.getpid()):
@@ -236,12 +235,12 @@ def main() -> None:
         text = SENTENCES[0]
         with _slow_server(site) as address:
             context = browser.new_context()
-            first = _seen(context, address, text)
+            first = _time_to_translation(context, address, text)
             report(f"first visit at {LINE} Mbit/s, until a translation", [first], "15", 1, "s")
-            second = [_seen(context, address, text) for _ in range(3)]
+            second = [_time_to_translation(context, address, text) for _ in range(3)]
             report(f"second visit at {LINE} Mbit/s", second, "1.5", 2, "s")
-        offline = [_seen(context, address, text) for _ in range(3)]
-        report("second visit, the server gone", offline, "1.5", 2, "s")
+        offline = [_time_to_translation(context, address, text) for _ in range(3)]
+        report("second visit, offline", offline, "1.5", 2, "s")
         context.close()
 
 

@@ -2,13 +2,13 @@
 
     python -m benchmarks.threads [--checkpoint checkpoints/en-fr] [--seconds 20] [--burners 8]
 
-Between two products an OpenMP thread either spins, which keeps its core from everyone else, or
-sleeps (`OMP_WAIT_POLICY=PASSIVE`). Each combination is a process of its own, since the policy is
-read when torch is loaded: "default" loads torch before this package can set the policy. The
-processes take turns, one sentence or batch at a time, so that other work on the machine falls on
-all of them. Printed are the median and the 95th percentile of the milliseconds for one sentence,
-and the target tokens a second of a batch of eight (beam size 4, as `evaluate` decodes). --seconds
-is what each process may compute in each half; the last column is how many sentences that were.
+Between two products an OpenMP thread either spins, which occupies its core, or sleeps
+(`OMP_WAIT_POLICY=PASSIVE`). Each combination is a separate process, since torch reads the policy
+when it is loaded: "default" loads torch before this package can set the policy. The processes take
+turns, one sentence or batch at a time, so that other work on the machine affects all of them. It
+prints the median and the 95th percentile of the milliseconds for one sentence, and the target
+tokens per second of a batch of eight (beam size 4, as `evaluate` decodes). --seconds is the
+computing time of each process in each half; the last column is its number of sentences.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ ROOT = Path(__file__).resolve().parents[1]
 POLICIES = ("default", "PASSIVE")
 BATCH_SIZE = 8
 SENTENCES_PER_BATCH = 5
-"""Single sentences that are translated between two batches."""
+"""Number of single sentences between two batches."""
 
 
 def sentence(number: int) -> str:
-    """A sentence that no cache has seen."""
+    """Return a sentence that no cache has."""
     return f"The {number + 11} boats of my neighbour were sold before the winter."
 
 
@@ -58,8 +58,8 @@ def serve(policy: str, checkpoint: Path) -> None:
 
 
 @dataclass
-class Contestant:
-    """A process with one policy and one number of threads, and what was measured of it."""
+class TimedProcess:
+    """A process with one policy and one number of threads, and its times."""
 
     policy: str
     threads: int
@@ -69,7 +69,7 @@ class Contestant:
     tokens_per_second: list[float] = field(default_factory=list)
 
     @classmethod
-    def start(cls, policy: str, threads: int, checkpoint: Path) -> Contestant:
+    def start(cls, policy: str, threads: int, checkpoint: Path) -> TimedProcess:
         environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
         environment.pop("OMP_WAIT_POLICY", None)
         if policy != "default":
@@ -83,16 +83,16 @@ class Contestant:
             stdout=subprocess.PIPE,
             text=True,
         )
-        one = cls(policy, threads, process)
-        assert one._read() == ["ready", str(threads)]
-        return one
+        contestant = cls(policy, threads, process)
+        assert contestant._read() == ["ready", str(threads)]
+        return contestant
 
-    def translate(self, what: str) -> None:
+    def translate(self, size: str) -> None:
         assert self.process.stdin
-        print(what, file=self.process.stdin, flush=True)
+        print(size, file=self.process.stdin, flush=True)
         seconds, tokens = map(float, self._read())
         self.spent += seconds
-        if what == "one":
+        if size == "one":
             self.milliseconds.append(1000 * seconds)
         else:
             self.tokens_per_second.append(tokens / seconds)
@@ -114,21 +114,21 @@ class Contestant:
         return self.process.stdout.readline().split()
 
 
-def table(title: str, contestants: list[Contestant], seconds: float) -> None:
+def table(title: str, contestants: list[TimedProcess], seconds: float) -> None:
     """Let all take turns until each has computed for so long; print what was measured."""
     print(f"\n{title} (load average {os.getloadavg()[0]:.1f} at the start)")
     turn = 0
-    while active := [one for one in contestants if one.spent < seconds]:
+    while active := [contestant for contestant in contestants if contestant.spent < seconds]:
         turn += 1
-        what = "batch" if turn % (SENTENCES_PER_BATCH + 1) == 0 else "one"
-        for one in active:
-            one.translate(what)
-            time.sleep(0.05)  # what spins on stops meanwhile
+        size = "batch" if turn % (SENTENCES_PER_BATCH + 1) == 0 else "one"
+        for contestant in active:
+            contestant.translate(size)
+            time.sleep(0.05)  # lets spinning threads stop
     widths = {"threads": 8, "p50 ms": 8, "p95 ms": 8, "tokens/s": 9, "sentences": 10}
     print(f"{'policy':<9}", *(f"{name:>{width}}" for name, width in widths.items()))
-    for one in contestants:
-        print(one.row(), flush=True)
-        one.reset()
+    for contestant in contestants:
+        print(contestant.row(), flush=True)
+        contestant.reset()
 
 
 def main() -> None:
@@ -141,7 +141,7 @@ def main() -> None:
     if chosen.serve:
         return serve(chosen.serve, chosen.checkpoint)
     contestants = [
-        Contestant.start(policy, threads, chosen.checkpoint)
+        TimedProcess.start(policy, threads, chosen.checkpoint)
         for policy in POLICIES
         for threads in (1, 2)
     ]
@@ -150,9 +150,9 @@ def main() -> None:
         with burning(chosen.burners):
             table(f"with {chosen.burners} busy processes", contestants, chosen.seconds)
     finally:
-        for one in contestants:
-            one.process.kill()
-            one.process.wait()
+        for contestant in contestants:
+            contestant.process.kill()
+            contestant.process.wait()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""A class trains together: how soon every student has a trained model of a setting of their own.
+"""A class trains together: how soon every student has a trained model of their own.
 
     python -m benchmarks.train_together [--students 30] [--race heads] [--workers 1 2]
 
-Each number of workers trains the same race, dealt to so many students as the teacher's page deals
-it, one number after the other on a machine that should have nothing else to do. Printed is when
-the first and the last student had a model that is trained, and when all runs were over.
+For each number of workers it trains the same race, assigned to the students as the teacher's page
+does, on an otherwise idle machine. It prints when the first and the last student have a trained
+model, and when all runs have ended.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from transformer.jobs.race_runs import race_runs, submit_race
 from transformer.jobs.races import RACES
 from transformer.ui.pages.classroom.runs import seed_count
 
-WANTED = 180.0
-"""Seconds from Train together until everybody has one."""
+GOAL_SECONDS = 180.0
+"""Goal in seconds from Train together until every student has a model."""
 
 
 def measure(race: str, students: int, workers: int, folder: Path) -> tuple[float, float, float]:
-    """Seconds until the first student had a trained model, until all had one, and until the end."""
+    """Return the seconds until the first student has a trained model, until all have one, and until
+    all runs have ended."""
     limits = Limits(workers=workers, queued=500, runs_per_visitor=500)
     visitors = [f"student {number}" for number in range(students)]
     seeds = range(1, seed_count(race, students) + 1)
@@ -38,14 +39,14 @@ def measure(race: str, students: int, workers: int, folder: Path) -> tuple[float
         have: dict[str, float] = {}
         while True:
             runs = [run.info for run in race_runs(jobs, name)]
-            now = time.perf_counter() - began
+            elapsed = time.perf_counter() - began
             for info in runs:
                 if info.status == "finished":
-                    have.setdefault(info.owner, now)
+                    have.setdefault(info.owner, elapsed)
             if any(info.status in ("failed", "cancelled") for info in runs):
                 raise RuntimeError(next(i.reason for i in runs if i.status == "failed"))
             if all(info.status == "finished" for info in runs):
-                return min(have.values()), max(have.values()), now
+                return min(have.values()), max(have.values()), elapsed
             time.sleep(0.25)
 
 
@@ -54,19 +55,19 @@ def main() -> None:
     parser.add_argument("--students", type=int, default=30)
     parser.add_argument("--race", choices=list(RACES), default="heads")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
-    asked = parser.parse_args()
-    count = seed_count(asked.race, asked.students) * len(RACES[asked.race].entries)
-    print(f"{cores()} cores; {asked.students} students, {count} runs of the race {asked.race!r}")
+    options = parser.parse_args()
+    count = seed_count(options.race, options.students) * len(RACES[options.race].entries)
+    print(f"{cores()} cores; {options.students} students, {count} runs of race {options.race!r}")
     ends = []
-    for workers in asked.workers:
+    for workers in options.workers:
         with tempfile.TemporaryDirectory() as folder:
-            first, everybody, end = measure(asked.race, asked.students, workers, Path(folder))
+            first, everybody, end = measure(options.race, options.students, workers, Path(folder))
         ends.append(end)
-        said = "within" if everybody <= WANTED else "over"
+        verdict = "within" if everybody <= GOAL_SECONDS else "over"
         print(
-            f"{workers} at once: the first has a model after {first:5.1f} s, everybody after "
-            f"{everybody:5.1f} s ({said} {WANTED:.0f} s); all runs after {end:5.1f} s, "
-            f"{ends[0] / end:.2f} times as fast as the first line"
+            f"{workers} at once: the first student has a model after {first:5.1f} s, all after "
+            f"{everybody:5.1f} s ({verdict} {GOAL_SECONDS:.0f} s); all runs end after "
+            f"{end:5.1f} s, {ends[0] / end:.2f} times as fast as the first row"
         )
 
 

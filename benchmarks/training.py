@@ -1,11 +1,11 @@
-"""Training steps per second, ours beside `torch.nn.Transformer`, and what each choice brings.
+"""Time of a training step, ours and `torch.nn.Transformer`'s, and the effect of each optimisation.
 
     python -m benchmarks.training [--rounds 5] [--only ours|peer]
 
 The small preset (d_model 256, 6+6 layers, 8 heads, d_ff 1024), 8,000 pieces, 128 pairs of 16 + 16
-tokens without padding. All steps take turns, round after round, so that a busy machine disturbs
-each alike; medians are shown. Processes of their own, so that the allocator settings of one do not
-help another.
+tokens without padding. The steps take turns, round after round, so that other work on the machine
+affects all alike; medians are shown. Each engine is a separate process, because allocator settings
+apply to a whole process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.training_engines import LENGTH, PAIRS
 
 PEER = "nn.Transformer"
 _SERVE = "from benchmarks.training_engines import serve; serve"
-# (process, its setting, step) and what the table calls it.
+# (process, allocator setting, step) and its label in the table.
 ENGINES = {
     ("ours", "keep", "bf16"): "ours, bf16",
     ("ours", "", "bf16"): "  without keeping freed memory",
@@ -37,11 +37,11 @@ ENGINES = {
 
 
 class Engine:
-    """A process that takes steps when told to."""
+    """A process that runs training steps on request."""
 
-    def __init__(self, which: str, setting: str) -> None:
+    def __init__(self, name: str, setting: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", f"{_SERVE}({which!r}, {setting == 'keep'})"],
+            [sys.executable, "-c", f"{_SERVE}({name!r}, {setting == 'keep'})"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -50,7 +50,7 @@ class Engine:
         self.ready = self._read()
 
     def step(self, name: str) -> float:
-        """Seconds of one step."""
+        """Run one step and return its seconds."""
         assert self.process.stdin is not None
         print(name, file=self.process.stdin, flush=True)
         answer = self._read()
@@ -92,23 +92,24 @@ def main() -> None:
         f"{threads} threads, {options.rounds} rounds, {PAIRS} pairs of {LENGTH} + {LENGTH} tokens"
     )
     print(table(chosen, {key: median(times) for key, times in seconds.items()}))
-    for (which, setting), engine in engines.items():
+    for (engine_name, setting), engine in engines.items():
         print(
-            f"peak memory of {which} {setting or 'with glibc as it is'}: {engine.peak_mb:,.0f} MB"
+            f"peak memory of {engine_name} {setting or 'with default glibc'}: "
+            f"{engine.peak_mb:,.0f} MB"
         )
         engine.close()
 
 
 def table(names: dict[tuple[str, str, str], str], step: dict[tuple[str, str, str], float]) -> str:
-    """A line an engine; ratios to our step and to the peer's as it comes (bf16)."""
-    ours, peer = step.get(("ours", "keep", "bf16")), step.get(("peer", "", "bf16"))
+    """Return a row per step, with ratios to our step and to the peer's default step (bf16)."""
+    our_step, peer_step = step.get(("ours", "keep", "bf16")), step.get(("peer", "", "bf16"))
     lines = [
         f"{'':<40} {'ms/step':>8} {'tgt tok/s':>10} {'src+tgt':>8} {'/ ours':>7} {'/ peer':>7}"
     ]
     for key, name in names.items():
         each = step[key]
         rate = PAIRS * LENGTH / each
-        ratios = [f"{base / each:7.2f}" if base else f"{'':7}" for base in (ours, peer)]
+        ratios = [f"{base / each:7.2f}" if base else f"{'':7}" for base in (our_step, peer_step)]
         lines.append(
             f"{name:<40} {1000 * each:8.0f} {rate:10,.0f} {2 * rate:8,.0f} {' '.join(ratios)}"
         )

@@ -1,8 +1,8 @@
-"""The training steps that `benchmarks.training` times: ours, with each choice undone, and
-`torch.nn.Transformer`; the same shape, the same random ids.
+"""The training steps that `benchmarks.training` times: ours, with and without each optimisation,
+and `torch.nn.Transformer`'s, with the same shape and the same random ids.
 
-`serve` runs in a process that `benchmarks.training` starts: it reads the name of a step on standard
-input, takes it, and answers with its seconds.
+`serve` runs in a process that `benchmarks.training` starts: it reads the name of a step from
+standard input, runs the step and prints its seconds.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def random_batch() -> Batch:
 
 
 def our_step(dtype: torch.dtype) -> Step:
-    """As the trainer takes it: seed, gradients, clipping, Adam, the working copy."""
+    """Return a step as the trainer runs it: seed, gradients, clipping, Adam, working copy."""
     model = Transformer(ModelConfig.preset("small", vocab_size=VOCABULARY))
     learner, batch = Learner(model, dtype, World()), random_batch()
 
@@ -64,7 +64,7 @@ def plain_dropout(self: ByteDropout, x: Tensor) -> Tensor:
 def whole_cross_entropy(
     states: Tensor, weight: Tensor, target: Tensor, *, smoothing: float, pad_id: int, bias: None
 ) -> tuple[Tensor, Tensor]:
-    """PyTorch's own loss over all logits at once, in float32 as autocast has it."""
+    """Compute PyTorch's own loss over all logits at once, in float32 as under autocast."""
     logits = functional.linear(states, weight).flatten(0, 1).float()
     loss = functional.cross_entropy(
         logits, target.flatten(), ignore_index=pad_id, label_smoothing=smoothing, reduction="sum"
@@ -72,7 +72,7 @@ def whole_cross_entropy(
     return loss, loss.detach()
 
 
-def ours() -> dict[str, Step]:
+def our_steps() -> dict[str, Step]:
     bf16 = our_step(torch.bfloat16)
 
     def without(change: Callable[[], AbstractContextManager[Any]]) -> Step:
@@ -96,7 +96,7 @@ def ours() -> dict[str, Step]:
 
 
 class Peer(nn.Module):
-    """`nn.Transformer` with what it leaves to its user: embedding, positions, tied output."""
+    """`nn.Transformer` with the parts that it lacks: embedding, positions, tied output."""
 
     def __init__(self, shape: ModelConfig, longest: int, paper: bool = False) -> None:
         """`paper`: no dropout on attention weights and inside the FFN, where the paper has none."""
@@ -136,7 +136,7 @@ class Peer(nn.Module):
 
 
 def peer_step(bf16: bool, paper: bool = False) -> Step:
-    """The usual way: autocast, cross-entropy, clipping, fused Adam."""
+    """Return a typical step: autocast, cross-entropy, clipping, fused Adam."""
     shape = ModelConfig.preset("small", vocab_size=VOCABULARY)
     model, batch = Peer(shape, LENGTH, paper).train(), random_batch()
     adam = torch.optim.Adam(model.parameters(), lr=RATE, betas=(0.9, 0.98), eps=1e-9, fused=True)
@@ -159,7 +159,7 @@ def peer_step(bf16: bool, paper: bool = False) -> Step:
     return step
 
 
-def peer() -> dict[str, Step]:
+def peer_steps() -> dict[str, Step]:
     return {
         "bf16": peer_step(bf16=True),
         "fp32": peer_step(bf16=False),
@@ -167,13 +167,16 @@ def peer() -> dict[str, Step]:
     }
 
 
-def serve(which: str, keep: bool) -> None:
-    """`keep`: ask the C library to keep freed memory, as our trainer does."""
+def serve(engine: str, keep: bool) -> None:
+    """Run the steps named on standard input.
+
+    `keep` tells the C library to keep freed memory, as the trainer does.
+    """
     if keep and not keep_freed_memory():
         print(json.dumps({"error": "this C library cannot be asked to keep memory"}), flush=True)
         return
     torch.manual_seed(0)
-    steps = {"ours": ours, "peer": peer}[which]()
+    steps = {"ours": our_steps, "peer": peer_steps}[engine]()
     print(json.dumps({"steps": list(steps), "threads": torch.get_num_threads()}), flush=True)
     for name in map(str.strip, sys.stdin):
         start = time.perf_counter()

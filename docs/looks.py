@@ -32,13 +32,13 @@ SIZE = (2820, 2000)
 
 
 def sheet(browser: Browser, address: str, target: Path) -> None:
-    whole = Image.new("RGB", SIZE, "#8a8f96")
+    canvas = Image.new("RGB", SIZE, "#8a8f96")
     for look, corner in SHEET:
         page = opened(browser, address, look)
         with Image.open(io.BytesIO(page.screenshot(animations="disabled"))) as picture:
-            whole.paste(picture, corner)
+            canvas.paste(picture, corner)
         page.context.close()
-    whole.resize((SIZE[0] // 2, SIZE[1] // 2), Image.Resampling.LANCZOS).save(target)
+    canvas.resize((SIZE[0] // 2, SIZE[1] // 2), Image.Resampling.LANCZOS).save(target)
     keep(target)
 
 

@@ -61,11 +61,16 @@ LARGEST = 250_000
 
 
 def photograph(
-    browser: Browser, address: str, target: Path, look: Mapping[str, Any], *, whole: bool = False
+    browser: Browser,
+    address: str,
+    target: Path,
+    look: Mapping[str, Any],
+    *,
+    full_page: bool = False,
 ) -> None:
     """One page, from its top to the end of the window; or the explorer alone, to its end."""
     page = opened(browser, address, look)
-    if whole:
+    if full_page:
         page.set_viewport_size({"width": 1400, "height": 3000})
         page.wait_for_timeout(300)  # the frame in which it is drawn at its new size
         page.locator(".hu-explorer").screenshot(path=target, animations="disabled")
@@ -129,7 +134,7 @@ def main(checkpoints: Path) -> None:
                 photograph(browser, f"{address}/{path}", target, look)
         for name, path in VIEWS.items():
             target = ROOT / "docs" / f"{name}.png"
-            photograph(browser, f"{address}/{path}", target, LOOKS[""], whole=True)
+            photograph(browser, f"{address}/{path}", target, LOOKS[""], full_page=True)
         for name, path in ROOMS.items():
             tall = {**LOOKS[""], "viewport": {"width": 1400, "height": 1200}}
             photograph(browser, f"{address}/{path}", ROOT / "docs" / f"{name}.png", tall)

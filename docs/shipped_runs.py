@@ -53,7 +53,7 @@ evaluation_callback.FREE_SECONDS = math.inf
 
 
 def toy(task: str) -> Path:
-    """Train a task as the Train page would, with every setting as it is at first."""
+    """Train a task as the Train page does, with the default settings."""
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(Path(folder) / "run")
         run.path.mkdir()
@@ -65,17 +65,17 @@ def toy(task: str) -> Path:
 
 
 def pruned(run: Path, checkpoint: Path) -> None:
-    """BLEU of a run's saves with all heads and without some, on 60 sentences of the corpus."""
+    """Print BLEU of a run's saves with all heads and with some pruned, on 60 sentences."""
     corpus = corpus_for(checkpoint, Translator.load(checkpoint).vocabulary)
     some = evenly_spaced(corpus, findings.FINDINGS["tolerance"].max_sentences)
     scores = findings.score_saves(findings.load_saves(run), some)
     write_scores(checkpoint / SCORES, scores)
-    for one in scores:
-        print(f"step {one.step}: BLEU {one.full.score:.1f}, pruned {one.pruned.score:.1f}")
+    for score in scores:
+        print(f"step {score.step}: BLEU {score.full.score:.1f}, pruned {score.pruned.score:.1f}")
 
 
 def race(name: str) -> Path:
-    """Run it as the page Why self-attention does."""
+    """Run a race as the page Why self-attention does; return its file."""
     with tempfile.TemporaryDirectory() as folder, Jobs(folder, Limits()) as jobs:
         race_id = submit_race(jobs, name, "docs", (1,))
         while any(run.info.live for run in race_runs(jobs, race_id)):
@@ -98,30 +98,32 @@ def main() -> None:
     parser.add_argument("--checkpoint", help="the checkpoint that came of it, by its name")
     parser.add_argument("--probes", help="a file: source, a tab, target on each line")
     parser.add_argument("--figures", type=json.loads, default={}, metavar="JSON")
-    asked = parser.parse_args()
-    if asked.race:
-        print(race(asked.race).relative_to(ROOT))
-    elif asked.pruned:
-        pruned(asked.pruned, ROOT / "checkpoints" / asked.checkpoint)
-    elif asked.save:
-        pairs = list(read_pairs(asked.probes))
-        target = RUNS / asked.name
-        add_early_checkpoint(target, asked.save, asked.step, asked.checkpoint, pairs, asked.figures)
-        told(target)
-    elif asked.run:
-        pairs = list(read_pairs(asked.probes)) if asked.probes else []
-        told(
+    options = parser.parse_args()
+    if options.race:
+        print(race(options.race).relative_to(ROOT))
+    elif options.pruned:
+        pruned(options.pruned, ROOT / "checkpoints" / options.checkpoint)
+    elif options.save:
+        pairs = list(read_pairs(options.probes))
+        target = RUNS / options.name
+        add_early_checkpoint(
+            target, options.save, options.step, options.checkpoint, pairs, options.figures
+        )
+        print_results(target)
+    elif options.run:
+        pairs = list(read_pairs(options.probes)) if options.probes else []
+        print_results(
             make_shipped_run(
-                asked.run, RUNS / asked.name, checkpoint=asked.checkpoint or "", pairs=pairs
+                options.run, RUNS / options.name, checkpoint=options.checkpoint or "", pairs=pairs
             )
         )
     else:
-        for task in asked.tasks or TASKS:
-            told(toy(task))
+        for task in options.tasks or TASKS:
+            print_results(toy(task))
 
 
-def told(folder: Path) -> None:
-    """Its size, and where it ended."""
+def print_results(folder: Path) -> None:
+    """Print the size of a run's folder and its final accuracy."""
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     last: dict[str, Any] = next(
         (x for x in reversed(RunFolder(folder).metrics()) if "sequence_accuracy" in x), {}

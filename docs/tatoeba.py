@@ -61,9 +61,9 @@ def main(source: Path, folder: Path) -> None:
             for part in PARTS
         }
         for line in source.open(encoding="utf-8"):
-            english, other = line.rstrip("\n").split("\t")[:2]
+            english, translation = line.rstrip("\n").split("\t")[:2]
             part = parts.get(group(english), "train")
-            files[part].write(f"{english}\t{other}\n")
+            files[part].write(f"{english}\t{translation}\n")
             counts[part] += 1
     print(", ".join(f"{part} {count:,} pairs" for part, count in counts.items()))
 

@@ -51,7 +51,7 @@ def test_eight_runs_on_two_workers_of_which_one_is_killed_and_then_the_scheduler
         machines.wait(lambda: "does not answer" in jobs.startup_error())
         assert {info.status for info in jobs.runs()} == {"finished", "queued"}
         machines.scheduler()
-        machines.worker(places=2)
+        machines.worker(capacity=2)
         for name in names:
             until(jobs, name, "finished")
             folder = jobs.folder(name)
