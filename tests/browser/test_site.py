@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -11,8 +12,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from benchmarks.browser import http_server
-from tests.browser.conftest import NewPage
+from benchmarks.browser import FLAGS, http_server
+from tests.browser.conftest import PATIENCE, NewPage
 from transformer import Translator
 from transformer.analysis.interventions.switching import named_heads, switched_off
 from transformer.app_folders import APP_FOLDER
@@ -141,13 +142,25 @@ def test_bad_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
     expect(page.get_by_role("group", name=re.compile("The words it read"))).to_contain_text("<b>")
 
 
-def test_a_truncated_model_and_missing_web_workers_are_reported(
+def _with_other_weights(site: Path, folder: Path, content: bytes) -> None:
+    """A copy of the site whose first model has another file of weights."""
+    shutil.copytree(site, folder, copy_function=os.link)
+    file = folder / "models" / "en-fr" / "model.safetensors"
+    file.unlink()
+    file.write_bytes(content)
+
+
+def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
     site: Path, new_page: NewPage, tmp_path: Path
 ) -> None:
-    shutil.copytree(site, tmp_path / "cut", copy_function=os.link)
-    file = tmp_path / "cut" / "models" / "en-fr" / "model.safetensors"
-    file.unlink()
-    file.write_bytes((site / "models" / "en-fr" / "model.safetensors").read_bytes()[:100_000])
+    weights = (site / "models" / "en-fr" / "model.safetensors").read_bytes()
+    damaged = bytes([*weights[:-1], weights[-1] ^ 1])
+    _with_other_weights(site, tmp_path / "damaged", damaged)
+    with http_server(tmp_path / "damaged") as served:
+        page = new_page(alone=True)
+        page.goto(served)
+        expect(page.get_by_role("status").filter(has_text="is damaged; reload")).to_be_visible()
+    _with_other_weights(site, tmp_path / "cut", weights[:100_000])
     with http_server(tmp_path / "cut") as served:
         page = new_page(alone=True)
         late: list[Route] = []
@@ -166,6 +179,52 @@ def test_a_truncated_model_and_missing_web_workers_are_reported(
         expect(page.get_by_text("does not support module workers").first).to_be_visible()
 
 
+NOT_KEPT = "this browser does not keep it"
+
+
+def _translates_without_keeping(page: Page, address: str, en_fr: Translator) -> None:
+    """Everything works, and one sentence says that the next visit fetches the model again."""
+    page.goto(f"{address}?text={TEXT.replace(' ', '+')}")
+    expect(page.get_by_role("status").filter(has_text=NOT_KEPT)).to_be_visible()
+    words = page.get_by_role("group", name=re.compile("The words it wrote"))
+    expected = en_fr.translate(TEXT, method="greedy").text
+    expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
+    page.get_by_role("link", name="Attention").click()
+    expect(page.get_by_text("Pin a word")).to_be_visible()
+    page.goto(f"{address}lessons/umbrella.html")
+    expect(page.get_by_role("status").filter(has_text=NOT_KEPT)).to_be_visible()
+    page.locator(".hu-lesson-panel").wait_for(state="attached")
+
+
+def test_full_storage_is_told(address: str, new_page: NewPage, en_fr: Translator) -> None:
+    page = new_page(alone=True)
+    quota = {"origin": address.rstrip("/"), "quotaSize": 1_000}
+    page.context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", quota)
+    _translates_without_keeping(page, address, en_fr)
+
+
+def test_forbidden_storage_is_told(
+    address: str, new_page: NewPage, en_fr: Translator, tmp_path: Path
+) -> None:
+    """A browser whose settings block cookies refuses every kind of storage."""
+    blocked = {"profile": {"default_content_setting_values": {"cookies": 2}}}
+    (tmp_path / "Default").mkdir()
+    (tmp_path / "Default" / "Preferences").write_text(json.dumps(blocked))
+    browser = new_page(alone=True).context.browser
+    assert browser is not None
+    context = browser.browser_type.launch_persistent_context(
+        str(tmp_path), executable_path=shutil.which("chromium"), args=FLAGS
+    )
+    try:
+        page = context.new_page()
+        page.set_default_timeout(PATIENCE)
+        _translates_without_keeping(page, address, en_fr)
+        refused = "() => { try { return localStorage.length } catch (error) { return error.name } }"
+        assert page.evaluate(refused) == "SecurityError"
+    finally:
+        context.close()
+
+
 def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
     page = new_page(390, "dark", alone=True)
     for path in ("", "?page=attention", "?page=heads&off=c5.0", "course.html"):
@@ -177,7 +236,10 @@ def test_everything_fits_a_phone(address: str, new_page: NewPage) -> None:
         if "heads" in path:
             expect(page.get_by_text("With these heads changed")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 22, 28)"
+        ground = "getComputedStyle(document.body).backgroundColor"
+        assert page.evaluate(ground) == "rgb(18, 22, 28)"
+        for figure in page.locator(".hu").all():
+            assert figure.evaluate("node => getComputedStyle(node).color") == "rgb(232, 235, 239)"
 
 
 def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
@@ -217,6 +279,11 @@ def test_a_film_plays_from_its_first_step(address: str, new_page: NewPage) -> No
     page = new_page(alone=True)
     page.goto(f"{address}films/toy-reverse.html")
     expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+    # The names that people read: numbers from 1, no signs.
+    heads = page.locator(".hu-mosaic [aria-label^=layer]")
+    expect(heads.first).to_have_attribute("aria-label", re.compile("^layer 1, head 1"))
+    expect(heads.last).to_have_attribute("aria-label", re.compile("^layer 2, head 4"))
+    expect(page.locator(".hu")).not_to_contain_text("<s>")
 
 
 def test_the_site_is_small_and_requests_no_other_host(site: Path) -> None:

@@ -146,9 +146,10 @@ def film_page(
     start: Mapping[str, int | str] | None = None,
     *,
     title: str = "Attention as it formed",
+    exact: bool = True,
 ) -> str:
-    """Return the film as one HTML file that opens without a server."""
-    return packed_page("film", film_data(frames, labels, start), title)
+    """Return the film as one HTML file that opens without a server; `exact` as in `film_data`."""
+    return packed_page("film", film_data(frames, labels, start, exact=exact), title)
 
 
 def film_state(values: Mapping[str, int | str]) -> State:

@@ -135,7 +135,9 @@ def _write_films(folder: Path) -> list[Look]:
             _write(
                 folder,
                 file,
-                film_page(frames, run.labels(), {"step": steps[0]}, title=config.title),
+                film_page(
+                    frames, run.labels(), {"step": steps[0]}, title=config.title, exact=False
+                ),
             )
             films.append(Look(file, config.title))
     return films

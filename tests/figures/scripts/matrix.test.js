@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { layoutCells, unevenSums } from "../../../transformer/figures/browser/cells.js";
 import { stepHead } from "../../../transformer/figures/browser/decoding-step.js";
 import { spanOf } from "../../../transformer/figures/browser/heatmap.js";
-import { headStyles, steepnessOf, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
+import { headStyles, layoutLines, steepnessOf, strongestLines, tokenAt } from "../../../transformer/figures/browser/heads-lines.js";
 import { combined, greatestOf, matrixOf, parseHeads, shade, writeHeads } from "../../../transformer/figures/browser/matrix.js";
 import { near, random, side, STATE } from "./fixtures.js";
 
@@ -133,6 +133,16 @@ test("a token is found on its own side alone, and heads of one colour are dashed
   // Whichever others are on, a head keeps its colour.
   for (const [i, one] of heads.entries()) assert.equal(headStyles([one], look)[0].ink, styles[i].ink);
   assert.deepEqual([0, 300, 3000, 1e6].map(steepnessOf), [0.5, 0.5, 0.9, 0.9]);
+});
+
+test("what stands above short queries has room at the left edge", () => {
+  const pen = { font: "", measureText(text) { return { width: text.length * Number.parseInt(/(\d+)px/.exec(this.font)[1], 10) * 0.6 }; } };
+  const entries = ["a", "b"].map((text) => ({ text, written: null, members: [0] }));
+  const m = { rows: entries, columns: entries, nRows: 2, nColumns: 2 };
+  for (const large of [false, true]) {
+    const { left } = layoutLines(m, 1, /** @type {any} */ (pen), 366, { font: "x" }, large);
+    assert.ok(left - 7 >= "attends from".length * (large ? 14 : 11) * 0.6, `${left}`);
+  }
 });
 
 test("sums of rows take room where they are not all 1", () => {

@@ -17,7 +17,7 @@ import { makeStage } from "./stage.js";
 
 const LISTED = 8; // heads that differ most
 const DIFFERS = 0.00005; // what is shown as 0.0001
-const NOTHING = "Choose something to compare with above: a second sentence, another checkpoint, or a forced token.";
+const NOTHING = "Choose something to compare with above: a second sentence, for example.";
 const ON_THEIR_WAY = "Loading the weights of this layer …";
 const ALL_HIDDEN = "Nothing to compare: all tokens of one side are hidden.";
 

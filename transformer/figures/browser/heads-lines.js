@@ -9,6 +9,7 @@ import { shortName } from "./naming.js";
 
 export const MOST_LINES = 4000; // more are a grey wall, and slow
 export const FADED = 0.1; // the rest, while the lines of a token stand out
+const QUERY_HEADING = "attends from"; // above the queries
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]];
 
 // How heads are drawn: a head keeps its colour, whichever others are on; a colour that comes again
@@ -52,6 +53,10 @@ export function strongestLines(matrices, limit) {
   return { lines: lines.sort((a, b) => a.weight - b.weight), left, below };
 }
 
+// Above the columns of tokens.
+/** @param {number} size of the tokens @param {Look} look */
+const headingFont = (size, look) => `${size > 14 ? 14 : SMALL_LABEL_SIZE}px ${look.font}`;
+
 /** @param {Matrix} m @param {Pen} pen @param {number} width @param {Look} look */
 export function layoutLines(m, count, pen, width, look, large) {
   const most = Math.max(m.nRows, m.nColumns);
@@ -64,8 +69,9 @@ export function layoutLines(m, count, pen, width, look, large) {
   const columns = m.columns.map((entry) => shorten(pen, entry.text, limit - 14));
   const wide = (parts) => parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
   const widest = (widths) => Math.ceil(Math.min(widths.reduce((a, b) => Math.max(a, b), 56) + 14, limit));
-  const left = widest(rows.map(wide));
-  const right = width - widest(columns.map((text) => wide([text])));
+  const [tokens, right] = [rows.map(wide), width - widest(columns.map((text) => wide([text])))];
+  pen.font = headingFont(size, look);
+  const left = widest([...tokens, pen.measureText(QUERY_HEADING).width]);
   const cell = Math.min(Math.max((right - left) * 0.4 / count, 3), 14);
   const zone = count === 1 ? Math.min((right - left) * 0.4, 92) : Math.min(cell * count, (right - left) * 0.45);
   return {
@@ -214,10 +220,10 @@ export function drawTokens(pen, m, place, look, marks) {
   };
   m.rows.forEach((entry, i) => one("q", entry, i, marks.queries.includes(i)));
   m.columns.forEach((entry, i) => one("k", entry, i, marks.keys.includes(i)));
-  pen.font = `${place.size > 14 ? 14 : SMALL_LABEL_SIZE}px ${look.font}`;
+  pen.font = headingFont(place.size, look);
   pen.fillStyle = look.muted;
   pen.textAlign = "right";
-  pen.fillText("attends from", place.left - 7, place.top - 13);
+  pen.fillText(QUERY_HEADING, place.left - 7, place.top - 13);
   pen.textAlign = "left";
   pen.fillText("attends to", place.right + 7, place.top - 13);
 }

@@ -5,6 +5,7 @@ import { problemOf } from "./live-client.js";
 
 export function homePage(place, context) {
   const view = glanceView(place, answer);
+  place.firstElementChild.classList.add("hu-file"); // colours of its own, light or dark
   let shown = ""; // the model and the text that the view has been asked for
   let calls = 0; // an answer to an earlier call may come after the problem with a later text
   let picture = {}; // the last translation, which stays while there is a problem with another text
