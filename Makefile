@@ -58,7 +58,7 @@ pictures: .venv/dev.stamp browser
 # Every file of benchmarks/ that can be started, but those that want a corpus, one after the other: two at once
 # would disturb each other.
 benchmarks: .venv/benchmarks.stamp
-	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e multi30k -e gold_alignments); do \
+	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e multi30k -e gold_alignments -e pieces); do \
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
 

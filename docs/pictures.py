@@ -4,11 +4,13 @@ and the views of the explorer once.
     python docs/pictures.py [CHECKPOINTS]
 
 CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Writes docs/<page>.png, with
--dark and -phone in the names of the others, and docs/<view>.png.
+-dark and -phone in the names of the others, docs/<view>.png, and docs/sources.png: the first page
+of the app beside that of the site whose model runs in the browser.
 """
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -21,7 +23,8 @@ from playwright.sync_api import Browser, Page
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.browser import chromium, served, settled, wait_until  # noqa: E402
+from benchmarks.browser import chromium, http_server, served, settled, wait_until  # noqa: E402
+from transformer.ui.site import write_site  # noqa: E402
 
 RAIN = "text=If it rains, we will stay at home."
 PAGES = {
@@ -110,6 +113,38 @@ def train(browser: Browser, address: str, target: Path) -> None:
     keep(target)
 
 
+def both_sources(browser: Browser, address: str, target: Path) -> None:
+    """The app's first page on the left, the site's on the right: one view, two sources."""
+    look = {"viewport": {"width": 1000, "height": 860}, "color_scheme": "light"}
+    with tempfile.TemporaryDirectory() as folder:
+        write_site(Path(folder) / "site")
+        with http_server(Path(folder) / "site") as site:
+            pictures = []
+            for page in (
+                opened(browser, f"{address}/?{LAB}", look),
+                _site_page(browser, site, look),
+            ):
+                content = page.screenshot(animations="disabled")
+                pictures.append(Image.open(io.BytesIO(content)).convert("RGB"))
+                page.context.close()
+    whole = Image.new("RGB", (2020, 860), "#8a8f96")
+    for picture, left in zip(pictures, (0, 1020), strict=True):
+        whole.paste(picture, (left, 0))
+    whole.resize((1515, 645), Image.Resampling.LANCZOS).save(target)
+    keep(target)
+
+
+def _site_page(browser: Browser, site: str, look: Mapping[str, Any]) -> Page:
+    """The site's first page after its model has translated the sentence."""
+    page = browser.new_context(**look, reduced_motion="reduce").new_page()
+    page.goto(f"{site}?{LAB}")
+    page.locator(".hu-live-bar").wait_for(state="hidden")
+    page.locator(".hu-glance-words").first.wait_for()
+    page.wait_for_timeout(1500)  # the words that came close are asked for
+    page.mouse.move(0, 0)
+    return page
+
+
 def keep(target: Path) -> None:
     """In 256 colours: enough for lines, letters and one ramp. Ends if it is large all the same."""
     with Image.open(target) as picture:
@@ -138,6 +173,7 @@ def main(checkpoints: Path) -> None:
         for name, path in ROOMS.items():
             tall = {**LOOKS[""], "viewport": {"width": 1400, "height": 1200}}
             photograph(browser, f"{address}/{path}", ROOT / "docs" / f"{name}.png", tall)
+        both_sources(browser, address, ROOT / "docs" / "sources.png")
         train(browser, address, ROOT / "docs" / "train.png")
 
 

@@ -252,3 +252,32 @@ def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(
     app.button("begin").click().run()
     assert not app.exception
     assert "No model here" in verdict(app)
+
+
+def test_a_lesson_that_the_chosen_model_does_not_show_opens_with_another(visit: Visit) -> None:
+    """Word order across languages, looked at with the German model, which has no such head."""
+    app = visit(LIST, SHIPPED, lesson="crossing", model="en-de")
+    reason = "Of the model that you chose: no head shows two neighbouring words in the opposite"
+    assert reason in words(app)
+    assert app.button("lesson-model").label.replace("\\", "") == "Open the lesson with en-fr"
+    app.button("lesson-model").click().run()
+    assert not app.exception
+    assert view(app).model == ""  # the first of the models, en-fr
+    assert reason in words(app)
+    assert "Other lessons open with your model again." in words(app)
+    assert not [button for button in app.button if button.key == "lesson-model"]
+    app.button("lesson-next").click().run()
+    assert (view(app).lesson, view(app).model) == (following("crossing"), "en-de")
+    app.button("lesson-before").click().run()  # from the neighbour it opens with the other at once
+    assert (view(app).lesson, view(app).model) == ("crossing", "")
+    assert reason in words(app)
+
+
+def test_a_model_chosen_during_such_a_lesson_is_kept(visit: Visit) -> None:
+    app = visit(LIST, SHIPPED, lesson="crossing", model="en-de")
+    app.button("lesson-model").click().run()
+    app.session_state["view"]["View"]["model"] = "en-de"
+    app.run()
+    assert app.button("lesson-model").label.replace("\\", "") == "Open the lesson with en-fr"
+    app.button("lesson-next").click().run()
+    assert view(app).model == "en-de"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import streamlit as st
 
@@ -16,10 +16,25 @@ from transformer.ui.widgets.lessons.prepared import PreparedLesson, prepared
 from transformer.ui.widgets.lessons.progress import Guess
 
 _OPENED_LESSON, _NEXT_PAGE, _VISITED = "lesson_opened", "lesson_next_page", "lesson_visited"
-_CHECK = "lesson_check"
+_CHECK, _REPLACED = "lesson_check", "lesson_replaced_model"
 # Keys of the session: the lesson whose view the next script run opens, the page it goes to,
-# whether a page was opened before, and the lesson whose Check button was clicked.
+# whether a page was opened before, the lesson whose Check button was clicked, and the
+# `ReplacedModel` of the last lesson that has one.
 _STYLE = Path(__file__).with_name("lessons.css")
+
+
+class ReplacedModel(NamedTuple):
+    """The model that a lesson opened with, because the chosen one does not show its phenomenon.
+
+    Attributes:
+        lesson: the lesson's name. chosen, used: names of both models in the address.
+        missing: why the chosen model does not show it.
+    """
+
+    lesson: str
+    chosen: str
+    used: str
+    missing: str
 
 
 def show(page: str) -> str | None:
@@ -43,6 +58,7 @@ def show(page: str) -> str | None:
     checked = _check_page(ready, page) if clicked else None
     with st.container(border=True, key="lesson"):
         _header(ready)
+        _model_note(ready)
         if page != LIST:
             with st.container(key="lesson-see"):  # lessons.css shows it on a small screen alone
                 views.component("seeit")(key=f"see-{name}")
@@ -103,7 +119,11 @@ def follow(page: str) -> None:
     lesson = course.BY_NAME[name]
     target = lesson.page if progress.is_revealed(name) else lesson.question_page
     if models.checkpoints():
-        state.open_view(target, prepared(lesson).view_for(progress.is_revealed(name)))
+        ready = prepared(lesson)
+        if ready.model and ready.missing:
+            replaced = ReplacedModel(name, state.view().model, ready.model_name, ready.missing)
+            st.session_state[_REPLACED] = replaced
+        state.open_view(target, ready.view_for(progress.is_revealed(name)))
     else:
         state.set_fields(lesson=name)
     st.session_state.pop(_OPENED_LESSON, None)
@@ -119,7 +139,11 @@ def leave(page: str, lesson: str = "") -> None:
 
 def _open(name: str) -> None:
     # Short on purpose: a second click interrupts the callback at its next use of the session.
-    state.change(lesson=name)
+    replaced = st.session_state.get(_REPLACED)
+    if replaced and replaced.lesson != name and state.view().model == replaced.used:
+        state.change(lesson=name, model=replaced.chosen)
+    else:
+        state.change(lesson=name)
     st.session_state[_OPENED_LESSON] = name
 
 
@@ -141,6 +165,23 @@ def _header(ready: PreparedLesson) -> None:
     st.markdown(f"**{lesson.title}{end}**{section}")
 
 
+def _model_note(ready: PreparedLesson) -> None:
+    """Which model the lesson is about, where that is not the one that the visitor chose."""
+    if ready.model is None:
+        return
+    name, replaced = ready.lesson.name, st.session_state.get(_REPLACED)
+    used = (
+        f"This lesson is about the model {escaped(ready.model.name)}. Of the model that you chose"
+    )
+    if ready.missing:  # the page shows the chosen one
+        st.caption(f"{used}: {escaped(ready.missing)}.")
+        go(name, f"Open the lesson with {escaped(ready.model.name)}", "lesson-model")
+    elif replaced and (replaced.lesson, replaced.used) == (name, ready.model_name):
+        st.caption(
+            f"{used}: {escaped(replaced.missing)}. Other lessons open with your model again."
+        )
+
+
 def _ask(ready: PreparedLesson) -> None:
     """The introduction and the question."""
     st.markdown(ready.lesson.text)
@@ -150,12 +191,6 @@ def _ask(ready: PreparedLesson) -> None:
         with st.container(key="lesson-exhibit"):
             st.markdown(ready.question.exhibit)
     st.markdown(f":material/help: **{ready.lesson.question}**")
-    if ready.model and ready.missing:
-        name = escaped(ready.model.name)
-        st.caption(
-            f"This lesson uses the model {name}. Of the model that you chose: "
-            f"{escaped(ready.missing)}."
-        )
 
 
 def _options(ready: PreparedLesson, question: Question) -> None:
