@@ -37,10 +37,10 @@ TWO_FRAGMENTS = "Multiple different fragmentIds detected in a single batch of wi
 
 
 class Windows:
-    """Pages that one test after the other uses, each in a context of its own.
+    """A pool of pages that tests reuse, each in its own context.
 
-    What the browser has fetched and compiled of the app stays from test to test, for that is most
-    of what a page costs; who the visitor was, what they stored and where they pointed does not.
+    The browser's cache of the app's files is kept from test to test, as loading them takes most of
+    the time; cookies, storage and the pointer are reset.
     """
 
     def __init__(self, browser: Browser) -> None:
@@ -126,11 +126,11 @@ def windows() -> Iterator[Windows]:
 
 @pytest.fixture
 def new_page(windows: Windows) -> Iterator[NewPage]:
-    """Pages 1400 wide and light, unless asked otherwise. What they say in the console or throw,
-    and what they ask of anyone but the app, fails the test.
+    """Return a function that opens pages, by default 1400 pixels wide and in the light theme.
 
-    `alone`, or any other setting of a context: in one of its own, which ends with the test. Whoever
-    sets a page's clock or scripts, which stay, asks for that.
+    Console messages, exceptions and requests to any host but the app fail the test. With `alone`,
+    or any other setting of a context, the page gets its own context, which is closed after the
+    test. Tests that set a page's clock or scripts need this, as these settings persist.
     """
     lent, own = [], []
 

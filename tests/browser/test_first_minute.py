@@ -21,14 +21,14 @@ TRADE = rf"{JARGON}|\btoken|\btensor"
 
 LABELS = """() => {
   const within = [...document.querySelectorAll("*")].map((one) => one.shadowRoot);
-  const told = "[title], [data-testid=stTooltipIcon]";
+  const tips = "[title], [data-testid=stTooltipIcon]";
+  const explained = (node) => Boolean(node.closest(tips) || node.querySelector(tips));
   return [document, ...within.filter(Boolean)]
     .flatMap((root) => [...root.querySelectorAll("button:not([role=tab]), label, h3")])
     .filter((one) => one.checkVisibility())
-    .map((one) => [one.textContent.trim(), Boolean(one.closest(told) || one.querySelector(told))]);
+    .map((node) => [node.textContent.trim(), explained(node)]);
 }"""
-"""Every control and small heading that is seen, but for the tabs: its words, and whether a tip
-explains them."""
+"""Text of every visible control and small heading except tabs, and whether it has a tooltip."""
 
 
 def read(page: Page) -> str:

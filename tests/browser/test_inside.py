@@ -117,11 +117,11 @@ VALUES[0, 7] = -np.inf
 def mount_table(
     page: Page, folder: Path, table: Table, cell: tuple[int, int] | None = None
 ) -> Locator:
-    """Open the table as a file that records its reports in `window.told`."""
+    """Open the table as a file that records its reports in `window.reports`."""
     data = base64.b64encode(tensor_data(table, cell)).decode()
     start = f"""import {{ tensorsView }} from "./tensors.js";
-window.told = [];
-const view = tensorsView(document.body, (state) => window.told.push(state));
+window.reports = [];
+const view = tensorsView(document.body, (state) => window.reports.push(state));
 document.querySelector(".hu").classList.add("hu-file");
 view.show(Uint8Array.from(atob("{data}"), (letter) => letter.charCodeAt(0)));"""
     on_screen(page, folder, as_page(start))
@@ -154,8 +154,8 @@ def point(page: Page, canvas: Locator, x: float, y: float, *, click: bool = Fals
 
 
 def position_in_caption(page: Page) -> tuple[int, int]:
-    page.wait_for_function("window.told.length")
-    last = page.evaluate("window.told.pop()")
+    page.wait_for_function("window.reports.length")
+    last = page.evaluate("window.reports.pop()")
     return last["row"], last["column"]
 
 

@@ -29,8 +29,8 @@ MOUNT = """async ([code, style]) => {
   const parentElement = host.attachShadow({ mode: "open" });
   parentElement.append(Object.assign(document.createElement("style"), { textContent: style }));
   document.body.replaceChildren(host);
-  window.heard = [];
-  const listen = (sort) => (name, value) => window.heard.push([sort, name, value]);
+  window.messages = [];
+  const listen = (sort) => (name, value) => window.messages.push([sort, name, value]);
   window.run = (data) => made.default({
     data, parentElement, setStateValue: listen("state"), setTriggerValue: listen("trigger"),
   });
@@ -61,7 +61,7 @@ def test_a_view_is_created_once_per_element_and_closes(empty: Page, view: str) -
     assert mounted(empty, view) == ["default"]
     expect(empty.locator(".hu")).to_have_count(1)
     empty.evaluate("window.leave()")
-    assert empty.evaluate("window.heard") == []
+    assert empty.evaluate("window.messages") == []
     assert [url for url in requests if not url.startswith("blob:")] == []
     assert complaints == []
 
@@ -74,9 +74,9 @@ def test_a_repeated_choice_is_sent_again(empty: Page) -> None:
     expect(cell).to_have_attribute("aria-checked", "true")
     empty.evaluate("(data) => { window.run(data); }", data)  # another component has released it
     cell.click()
-    empty.wait_for_function("window.heard.length > 1")
+    empty.wait_for_function("window.messages.length > 1")
     choice = ["trigger", "choice", {"grid": GRID.name, "row": 0, "column": 1}]
-    assert empty.evaluate("window.heard") == [choice, choice]
+    assert empty.evaluate("window.messages") == [choice, choice]
 
 
 SPEAKS = """async (code) => {

@@ -52,7 +52,7 @@ def test_the_teacher_sees_all_runs_by_name_and_clears_the_queue(visit: Visit, jo
     learns = begun(visit, jobs, ann, "First")
     jobs.folder(learns).change_state("running")
     waits = begun(visit, jobs, bob, "Second")
-    elsewhere = jobs.submit(make_run_config("copy", title="Not of the class"), "somebody")
+    elsewhere = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
     rerun(teacher)
     rows = [(card["who"], card["title"], card["status"]) for card in wall(teacher)]
     assert rows == [("Ann", "First", "running"), ("Student 2", "Second", "queued, number 1")]
@@ -66,7 +66,7 @@ def test_the_teacher_controls_only_runs_of_students(visit: Visit, jobs: Jobs) ->
     teacher = opened(visit)
     ann = joined(visit, only_class(), "Ann")
     hers = begun(visit, jobs, ann, "Hers")
-    other_run = jobs.submit(make_run_config("copy", title="Not of the class"), "somebody")
+    other_run = jobs.submit(make_run_config("copy", title="Not of the class"), "visitor-1")
     page_of(teacher, other_run)
     assert "Someone else's run" in text(teacher)
     page_of(teacher, hers)
@@ -148,7 +148,7 @@ def test_a_class_race_has_enough_runs_for_all_students_and_a_verdict(
 def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) -> None:
     teacher = opened(visit)
     ann = joined(visit, only_class(), "Ann")
-    before = jobs.submit(make_run_config("copy", title="Came before"), "somebody")
+    before = jobs.submit(make_run_config("copy", title="Came before"), "visitor-1")
     hers = begun(visit, jobs, ann, "Hers")
     assert "Move to front" not in {element.label for element in page_of(ann, hers).button}
     press(page_of(teacher, hers), "Move to front")
@@ -171,7 +171,7 @@ def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
 
 
 def test_a_teachers_run_goes_to_the_front_of_the_queue(visit: Visit, jobs: Jobs) -> None:
-    for visitor in ("somebody", "somebody else"):
+    for visitor in ("visitor-1", "visitor-2"):
         jobs.submit(make_run_config("copy", title="Before"), visitor)
     teacher = opened(visit)
     ann = joined(visit, only_class(), "Ann")

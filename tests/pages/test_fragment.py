@@ -52,8 +52,8 @@ def drawn(messages: Sent) -> None:
     for message in messages:
         *parent, index = message.metadata.delta_path
         within = tuple(parent)
-        assert within in tree, f"{[*within, index]}: nothing stands at {parent}"
-        assert index <= tree[within], f"{[*within, index]}: {tree[within]} stand there"
+        assert within in tree, f"{[*within, index]}: no element at {parent}"
+        assert index <= tree[within], f"{[*within, index]}: there are {tree[within]}"
         tree[within] = max(tree[within], index + 1)
         if message.delta.HasField("add_block"):  # which is never sent as a reference
             tree.setdefault((*within, index), 0)
@@ -78,7 +78,7 @@ def form(visit: Visit) -> AppTest:
 
 def a_run(visit: Visit) -> AppTest:
     visit("pages/train.py")  # which creates the folder of runs
-    name = live_jobs.jobs().submit(make_run_config("copy"), "somebody")
+    name = live_jobs.jobs().submit(make_run_config("copy"), "visitor-1")
     return visit("pages/train.py", run=name)
 
 

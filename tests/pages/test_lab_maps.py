@@ -50,14 +50,14 @@ def model_folder(
                 weight.mul_(10 if name.endswith("w_o") else 2)
             elif name.startswith("encoder") and name.endswith("w_o"):
                 weight.mul_(2)
-    folder = tmp_path_factory.mktemp("heard") / "checkpoints"
-    save_checkpoint(folder / "heard", model, vocabulary, "# A model\n")
+    folder = tmp_path_factory.mktemp("sensitive") / "checkpoints"
+    save_checkpoint(folder / "sensitive", model, vocabulary, "# A model\n")
     return folder
 
 
 @pytest.fixture(scope="module")
 def sweep(model_folder: Path) -> PatchingSweep:
-    translator = Translator.load(model_folder / "heard", device="cpu")
+    translator = Translator.load(model_folder / "sensitive", device="cpu")
     return patching_sweep(translator, PAIR["text"], PAIR["other"])
 
 

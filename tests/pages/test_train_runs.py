@@ -31,7 +31,7 @@ def test_a_run_on_own_sentences_is_private_until_shared(visit: Visit, jobs: Jobs
     assert refused() == [True, True, True]
     assert "A run" in visible_text(visit(PAGE, run=public))
     with pytest.raises(JobError, match="is not your run"):
-        jobs.share(name, "somebody else", True)
+        jobs.share(name, "visitor-2", True)
     jobs.share(name, OTHER_VISITOR, True)
     assert refused() == [False, False, False]
     jobs.share(name, OTHER_VISITOR, False)

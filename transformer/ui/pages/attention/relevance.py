@@ -20,7 +20,7 @@ from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets.story import first_look
 
 MAX_SOURCE = 40
-"""Source tokens; the passes for a longer sentence would take more than half a second."""
+"""Maximum number of source tokens; more would take over half a second."""
 HELP = (
     "Pearson’s correlation between the attention weights and the relevance of each source token, "
     "with rows that sum to 1. Relevance is how far the log-probability of the output token "

@@ -25,9 +25,9 @@ from transformer.ui.widgets.story import first_look, story
 from transformer.ui.widgets.tables import download
 
 MAX_CACHE_BYTES = 192_000_000
-"""Of opened traces on this server, for all visitors together; the latest is kept at any size."""
+"""Memory for the opened traces of all visitors; the latest one is kept at any size."""
 MAX_NAME_CHARACTERS = 80
-"""Of a trace file's name; the rest is cut."""
+"""Maximum length of a trace's name; the rest is cut."""
 _ERROR_KEY = "trace-refused"
 
 

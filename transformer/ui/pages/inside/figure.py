@@ -30,7 +30,7 @@ _BOX_LABELS = {
     "output.choice": "Next token",
 }
 _STEP_LABELS = {"scores": "MatMul", "heads": "MatMul", "output": "Linear", "softmax": "SoftMax"}
-"""As in the paper's Figure 2."""
+"""Labels of steps as in the paper's Figure 2."""
 _BOX_KINDS = {
     **dict.fromkeys(("tokens", "positions", "sum"), "embed"),
     **dict.fromkeys(("add", "norm"), "norm"),

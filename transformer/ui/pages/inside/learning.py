@@ -21,7 +21,7 @@ from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 SHOWN_DIMENSIONS = 96
-"""Of one position's vector; enough to see which are dropped."""
+"""Number of vector dimensions in the figure, enough to see which are dropped."""
 SHOWN_TOKENS = 8
 BASE_MODEL = (512, 4000)
 """d_model and warm-up of the paper's base model."""

@@ -138,7 +138,7 @@ def next_token(model: Model, trace: Trace) -> None:
 
 
 SHOWN_DIMENSIONS = 6
-"""Of one position's output, in both forms."""
+"""Number of output dimensions in the table of both forms."""
 _DIGITS = 6
 
 

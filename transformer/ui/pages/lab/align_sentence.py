@@ -23,7 +23,7 @@ from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_WORDS = 64
-"""Of the source or the target: a picture of more words is not readable."""
+"""Maximum length of source and target; a picture of more words is not readable."""
 
 DEFAULT_HEAD_KEY = "align-unasked"
 """Session key of a head that is shown by default and replaced by the best one once it is known."""

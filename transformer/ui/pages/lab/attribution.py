@@ -34,7 +34,7 @@ from transformer.ui.widgets import charts, controls, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_TOKENS = 128
-"""Of the source or the target; gradients and ALTI+ of more tokens take seconds."""
+"""Maximum length of source and target; gradients and ALTI+ of more tokens take seconds."""
 REQUIRED_SITES = (
     "attn.hook_value",
     "attn.hook_heads",
@@ -48,7 +48,7 @@ REQUIRED_SITES = (
     "embed.hook_output",
     "encoder.hook_memory",
 )
-"""What norms and ALTI+ read in addition to the weights."""
+"""Sites that norms and ALTI+ need in addition to the weights."""
 PART_LABELS = {
     "cross": "cross-attention heads",
     "decoder": "decoder self-attention heads",
@@ -160,7 +160,7 @@ def _signed(value: float) -> str:
 
 
 MAX_TOKENS_BY_METHOD = {"flow": 64, "zeroing": 64}
-"""Of the source or the target; these methods take seconds for longer sentences."""
+"""Maximum length of source and target for methods that take seconds beyond it."""
 CURVE_KEY = "moves-curve"
 
 

@@ -33,7 +33,7 @@ CONTENTS = {
     "about.json": "the model, the options, and a description of each measure",
 }
 PREVIEW_SENTENCES = 4
-"""Translated before the visitor starts the computation."""
+"""Number of sentences to translate before the visitor starts the computation."""
 READ_PROGRAM = """import zipfile
 
 import numpy as np

@@ -35,9 +35,9 @@ ABOUT = {
     "positions: what the code of Michel et al. 2019 computes. Nothing cancels.",
 }
 PREVIEW_SENTENCES = 8
-"""For the pruning order before the full measurement; en-fr takes 0.2 s for them."""
+"""Number of sentences for the pruning order before the measurement; en-fr takes 0.2 s."""
 ABLATION_SENTENCES = 40
-"""For the ablation of each head in turn."""
+"""Number of sentences for the ablation of each head in turn."""
 
 
 def show(model: Model) -> None:

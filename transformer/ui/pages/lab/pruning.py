@@ -30,11 +30,11 @@ from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
 
 LIVE_SENTENCES = 20
-"""Their loss is measured whenever a slider moves."""
+"""Number of sentences whose loss is measured whenever a slider moves."""
 CURVE_SENTENCES = 60
-"""For the curves and for BLEU."""
+"""Number of sentences for the curves and for BLEU."""
 MAX_EXTRA_TOKENS = 12
-"""By which a pruned model's translation may be longer; some pruned models never stop."""
+"""Tokens by which a pruned model's translation may be longer; some never stop."""
 CHART = Chart("off", "loss", "heads pruned", "loss (nats per token)", by="order")
 ORDER_NAMES = {"sentence": "by sentences", "position": "by positions", "random": "random"}
 

@@ -29,7 +29,7 @@ from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed, preview_caption, preview_of
 
 MAX_SENTENCES = 120
-"""Evenly spaced in the corpus; the map takes as many of them as fit into `MAX_POINTS`."""
+"""Evenly spaced sentences of the corpus; the map uses as many as fit into `MAX_POINTS`."""
 FIGURE_KEY = "query-keys"
 QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
 MapPoint = tuple[str, int, int]  # "query" or "key", sentence, position

@@ -186,7 +186,7 @@ ROLE_NAMES = {
     "none": "None",
 }
 MAX_BUTTON_CHARACTERS = 70
-"""Of a sentence on a button."""
+"""Maximum length of a sentence on a button."""
 
 
 def _card(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:

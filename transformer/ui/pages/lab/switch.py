@@ -35,9 +35,9 @@ from transformer.ui.widgets.tables import download
 from transformer.ui.widgets.views import component
 
 MAX_SINGLE_HEADS = 6
-"""Tried one by one before whole layers."""
+"""Number of heads to try one by one before whole layers."""
 MAX_TOKENS = 128
-"""Of the source or the target; tables of longer texts are slow and hard to read."""
+"""Maximum length of source and target; longer tables are slow and hard to read."""
 _switchboard = component("switchboard")
 
 

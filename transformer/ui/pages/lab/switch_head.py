@@ -172,7 +172,7 @@ def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -
 
 
 MAX_TOKENS = 48
-"""Of the source or the target; each cell needs a pass, and more tokens would take minutes."""
+"""Maximum length of source and target; each cell needs a pass, and more would take minutes."""
 
 
 def _blanking(model: Model, cached_trace: CachedTrace, head: Head) -> None:

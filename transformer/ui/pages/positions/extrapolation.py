@@ -23,10 +23,10 @@ from transformer.ui.widgets.computed import computed
 
 MAX_MODELS = position_models.MAX_LOADED
 SEQUENCES_PER_LENGTH = 48
-"""Test sequences."""
+"""Number of test sequences for each length."""
 STARTS = (0, 1, 2, 3, 5, 8, 12, 20, 32, 64, 128, 256, 512)
 MOVED_SENTENCES = 16
-"""Sentences whose positions are shifted."""
+"""Number of sentences whose positions are shifted."""
 JOINED_COUNTS = (1, 2, 3, 4, 6, 9, 13, 18, 26, 38, 52)
 """Numbers of sentences to join into one text."""
 

@@ -21,14 +21,14 @@ from transformer.ui.widgets.charts import chart, dark
 
 MIN_ROWS, MAX_ROWS = 48, 72
 MAX_DISTANCE = 128
-"""Also the number of positions in the figure of waves."""
+"""Greatest distance in the figure of dot products, and number of positions in that of waves."""
 MAX_WAVES = 6
 START_POSITIONS = (0, 7, 40, 200)
-"""From which dot products are measured."""
+"""Positions from which dot products are measured."""
 CHECKED_POSITIONS = 512
-"""For the check of a shift."""
+"""Number of positions on which a shift is checked."""
 SHOWN_DIMENSIONS = 16
-"""Of M_k."""
+"""Number of rows and columns of M_k in the figure."""
 SHOWN_PAIRS = 4
 CAPTIONS = {
     "sinusoidal": "This model uses sinusoids, which are not learned.",

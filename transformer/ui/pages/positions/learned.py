@@ -17,9 +17,9 @@ from transformer.ui.widgets import exact
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_POSITIONS = 96
-"""Of a learned table."""
+"""Maximum number of rows of a learned table in the figure."""
 SINUSOID_POSITIONS = 48
-"""Shown while no model has a learned table."""
+"""Number of sinusoids to show if no model has a learned table."""
 
 
 def show(model: Model) -> None:

@@ -27,7 +27,7 @@ from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 TASK, LONGEST = "reverse", 10
 MAX_LEN = 16
-"""Of the pair's learned model: 5 more positions than occur in training."""
+"""Size of the pair's learned table: 5 more positions than occur in training."""
 MAX_LOADED = 4
 
 

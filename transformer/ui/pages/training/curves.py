@@ -27,7 +27,7 @@ from transformer.ui.widgets.views import component
 DEFAULT_QUANTITIES = ("loss", "sequence_accuracy")
 """Quantities that the two charts show by default."""
 CHART_HEIGHT = 200
-"""In pixels."""
+"""Height of a chart in pixels."""
 _LABELS = {
     "loss": "Loss",
     "smoothed_loss": "Loss with label smoothing",
@@ -41,7 +41,7 @@ _LABELS = {
     "tokens_per_second": "Tokens per second",
 }
 LIVE_FRAMES = 12
-"""Frames of the film while the run trains; afterwards the film has all of them."""
+"""Number of frames while the run trains; afterwards the film has all of them."""
 _film, _moments = component("film"), component("moments")
 
 

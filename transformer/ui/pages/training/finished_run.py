@@ -21,7 +21,7 @@ from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.tables import download
 
 MAX_COMPARED = 6
-"""Other runs whose curves a chart may show."""
+"""Maximum number of other runs in a chart."""
 
 
 def actions(info: RunInfo, owner: str) -> None:

@@ -23,11 +23,11 @@ from transformer.ui.widgets import frame, quantities, run_facts
 from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 RACE_NAME = "scores"
-"""The race on the last card but one."""
+"""The race on the race card."""
 MAX_OTHER_RUNS = 30
-"""In the list of other visitors' runs."""
+"""Maximum length of the list of other visitors' runs."""
 SHIPPED_PREFIX = "toy-"
-"""Of the names of shipped runs; the task's name follows."""
+"""First part of a shipped run's name; the task's name follows."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from transformer.text.visible import is_blank
 from transformer.training.estimate import PIECES_PER_WORD
 
 MIN_PAIRS = 20
-"""With fewer there is nothing to learn from and nothing to validate on."""
+"""Minimum number of pairs; fewer are not enough to train and validate."""
 _TABLE_RULE = re.compile(r"[\s|:+-]+")
 """A line between the head and the rows of a Markdown table."""
 
@@ -20,7 +20,7 @@ Pairs = list[tuple[str, str]]
 
 
 EPOCHS, MIN_STEPS, MAX_STEPS = 60, 300, 3000
-"""Passes over the pairs, and the bounds of the number of steps that they give."""
+"""Passes over the pairs, and the bounds of the resulting number of steps."""
 
 
 def fitting_steps(pairs: Pairs, batch_tokens: int) -> int:

@@ -24,7 +24,7 @@ from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import exact, frame, views
 
 TAIL_THRESHOLD = 0.9
-"""Top-p beyond which a sampled token counts as from the tail: a common p of nucleus sampling
+"""Top-p beyond which a sampled token counts as from the tail; a common p of nucleus sampling
 (Holtzman et al. 2020, https://arxiv.org/abs/1904.09751, from memory)."""
 _ATTENTION = "pages/attention.py"
 _FORCED_FOR_KEY, _OPEN_ATTENTION_KEY = "forced_of", "looked_at"

@@ -16,7 +16,7 @@ from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_POSITIONS = 128
-"""In the measured stacks; with k = 3 a stack needs one layer for each position."""
+"""Maximum length in measured stacks; with k = 3 a stack needs one layer per position."""
 MEASURED_LENGTHS = (4, 8, 16, 32, 64, MAX_POSITIONS)
 
 

@@ -22,9 +22,9 @@ from transformer.ui.widgets import frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_COUNTED = {"n": 256, "d": 512}
-"""Larger layers would take too long, as counting runs the layer."""
+"""Largest sizes for counting, which runs the layer and takes long for larger ones."""
 BASE_SIZES = {"n": 64, "d": 32, "k": 3, "r": 9}
-"""Each is doubled in turn."""
+"""Sizes that are doubled in turn."""
 EXPLANATIONS = {
     "self-attention": "q·k and the weighted sum of v: twice n²·d. W^Q, W^K, W^V and W^O: 4·n·d².",
     "recurrent": "U reads the state, n·d²; W reads the input, n·d² again.",

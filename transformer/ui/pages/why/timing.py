@@ -28,9 +28,9 @@ from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 MAX_D = 512
 """Largest d that is measured."""
 MIN_LENGTH = 1024
-"""A complete measurement reaches at least this sequence length."""
+"""Sequence length that a complete measurement reaches."""
 EXPECTED_EXPONENTS = {"self-attention": 2, "recurrent": 1, "convolutional": 1, "restricted": 1}
-"""Of n in Table 1."""
+"""Exponent of n in Table 1 by layer."""
 
 
 def show() -> None:
