@@ -230,6 +230,8 @@ class TrainingConfig(_Record):
         diversity_penalty: weight λ, in nats, of the loss term λ·Σ ᾱ², where ᾱ is the mean row of a
             head: rewards different keys for different queries (paper: none).
         clip_norm: maximum gradient norm; 0 means no clipping.
+        weight_decay: fraction of every weight, times the learning rate, that a step subtracts
+            (decoupled, Loshchilov and Hutter 2019; paper: none).
         valid_every: steps between two computations of the validation loss.
         save_every: steps between two saved checkpoints.
         average: how many of the last checkpoints are averaged at the end (paper: 5).
@@ -251,6 +253,7 @@ class TrainingConfig(_Record):
     sharpness_penalty: float = 0.0
     diversity_penalty: float = 0.0
     clip_norm: float = 1.0
+    weight_decay: float = 0.0
     valid_every: int = 500
     save_every: int = 500
     average: int = 5
@@ -268,7 +271,9 @@ class TrainingConfig(_Record):
             1, "steps", "batch_tokens", "warmup", "valid_every", "save_every", "average"
         )
         self._check_at_least(0, "minutes", "learning_rate", "clip_norm", "patience", "seed")
-        self._check_at_least(0, "sharpness_penalty", "diversity_penalty", "subword_alpha")
+        self._check_at_least(
+            0, "sharpness_penalty", "diversity_penalty", "subword_alpha", "weight_decay"
+        )
         for name in ("cooldown", "label_smoothing", "concat_prob", "typing_noise"):
             if not 0 <= getattr(self, name) < 1:
                 raise ValueError(

@@ -166,6 +166,7 @@ def test_every_quantity_can_be_drawn(quantity_name: str) -> None:
     line |= {"tokens": 7, "seconds": 1.0}
     valid = {"step": 1, "valid_loss": 1.0, "perplexity": 2.7, "token_accuracy": 0.5}
     valid |= {"sequence_accuracy": 0.5, "bleu": 30.0, "aer": 0.2}
+    valid |= {"previous_token_weight": 0.1, "aligned_weight": 0.6, "just_read_weight": 0.4}
     for log in (False, True):
         assert curves({"r": [line, valid]}, quantity_name, log=log).data
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from transformer.text import TASKS, Example, Task, split, tasks
+from transformer.training.data import task_sizes
 
 NAMES = list(TASKS)
 OLD = ["copy", "reverse", "sort", "cipher", "dates", "addition", "brackets", "french"]
@@ -187,10 +188,14 @@ SMALL = {
     "dates": {"years": 1, "styles": 3},
     "addition": {"digits": 1},
     "brackets": {"longest": 5, "kinds": 2},
+    "induction": {"longest": 3},
+    "modular": {"modulus": 7},
 }
 # 3 + 9 + 27; 4 + 16; 26 + 26 × 25; 2 + 4 + 8; three styles of 366 days; ten by ten; and brackets,
 # by hand: of one kind 1, 1, 2 + 1, 3 + 1, 5 + 4 + 1 walks end open (up to length 5).
 COUNTS = {"copy": 39, "reverse": 20, "sort": 676, "cipher": 14, "dates": 1098, "addition": 100}
+# 26 × 25 × 1 + 26 × 25 × 24 × 2; 7 × 7.
+COUNTS |= {"induction": 31_850, "modular": 49}
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -264,3 +269,25 @@ def test_numbers_below_none_are_refused() -> None:
     with pytest.raises(ValueError, match="5 and -2 examples are requested; neither may be below 0"):
         split(TASKS["copy"], 5, -2, 0)
     assert TASKS["copy"].pairs(0, 0) == []
+
+
+def test_induction_continues_after_the_earlier_occurrence() -> None:
+    for example in TASKS["induction"].pairs(200, 5):
+        letters, _, last = example.src.rpartition(" | ")
+        assert letters.count(last) == 1
+        assert len(set(letters.split())) == len(letters.split())
+        assert f"{letters} ".endswith(f"{last} {example.tgt} ")
+        source = example.src.split()
+        assert [source[i] for i, _ in example.alignment or ()] == example.tgt.split()
+
+
+def test_modular_is_subtraction_in_the_ring() -> None:
+    task = TASKS["modular"]
+    examples = task.pairs(23**2, 1)
+    for example in examples:
+        a, b = (int(part.removeprefix("n")) for part in example.src.split(" - "))
+        c = int(example.tgt.removeprefix("n"))
+        assert 0 <= c < 23
+        assert (b + c - a) % 23 == 0
+    assert task_sizes(task, {}) == (370, 159)  # 30 % of 529 held out
+    assert task_sizes(task, {"n_valid": 40}) == (489, 40)

@@ -76,6 +76,23 @@ def test_steps_are_those_of_autograd_and_pytorchs_adam(
         torch.testing.assert_close(model.get_parameter(name), weight, rtol=1e-3, atol=1e-5)
 
 
+def test_weight_decay_is_that_of_adamw(model: Transformer, batches: list[Batch]) -> None:
+    """Decoupled: θ ← θ - α·λ·θ besides Adam's step (Loshchilov and Hutter 2019)."""
+    plain = copy.deepcopy(model).train()
+    adamw = torch.optim.AdamW(
+        plain.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, weight_decay=2.0, fused=False
+    )
+    learner = Learner(model, torch.float32, World(), weight_decay=2.0)
+    for batch in batches:
+        adamw.zero_grad()
+        plain_loss(plain, batch, 0.1).backward()
+        torch.nn.utils.clip_grad_norm_(plain.parameters(), 1.0)
+        adamw.step()
+        step(learner, batch)
+    for name, weight in plain.named_parameters():
+        torch.testing.assert_close(model.get_parameter(name), weight, rtol=1e-3, atol=1e-5)
+
+
 def test_adam_is_the_papers_with_epsilon_outside_the_root(model: Transformer) -> None:
     """θ ← θ - α·m̂ / (√v̂ + ε), β₁ = 0.9, β₂ = 0.98, ε = 1e-9 (section 5.3; Kingma and Ba 2015).
 

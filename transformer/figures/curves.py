@@ -56,6 +56,18 @@ QUANTITIES = {
     "sequence_accuracy": Quantity("sequences that are right", (), "sequence_accuracy", share=True),
     "bleu": Quantity("BLEU", (), "bleu"),
     "aer": Quantity("alignment error rate", (), "aer", share=True),
+    "previous_token": Quantity(
+        "weight on the previous token, best encoder head", (), "previous_token_weight", share=True
+    ),
+    "aligned": Quantity(
+        "weight on the aligned token, best cross-attention head", (), "aligned_weight", share=True
+    ),
+    "just_read": Quantity(
+        "weight on the source of the token just read, best cross-attention head",
+        (),
+        "just_read_weight",
+        share=True,
+    ),
     "learning_rate": Quantity("learning rate", ("learning_rate",)),
     "gradient_norm": Quantity("norm of the gradient", ("gradient_norm",)),
     "tokens_per_second": Quantity("tokens per second", ("tokens_per_second",)),

@@ -339,6 +339,33 @@ TERMS = (
         "train",
         formula=r"q(k) = (1 - \varepsilon)\,[k = y] + \varepsilon / V",
     ),
+    Term(
+        "Weight decay",
+        "In each training step, also makes every weight smaller by a fraction λ times the learning "
+        "rate, so that only weights that help stay large.",
+        "train",
+        formula=r"\theta \leftarrow \theta - \alpha \lambda \theta",
+    ),
+    Term(
+        "Grokking",
+        "A model first memorises its training examples and finds the general rule much later, so "
+        "that held-out accuracy rises long after training accuracy.",
+        "train?task=modular",
+    ),
+    Term(
+        "Induction head",
+        "A head that finds an earlier occurrence of the current token and attends to what followed "
+        "it. Another head has to prepare this, in language models one on the previous token.",
+        "train?task=induction",
+        ("Induction",),
+    ),
+    Term(
+        "Syntactic head",
+        "A head whose strongest weight is often on a word that stands in one grammatical relation "
+        "to the row's word, more often than any fixed offset would be.",
+        "lab?lab=roles",
+        ("Syntactic",),
+    ),
 )
 _BY_NAME = {name.lower(): term for term in TERMS for name in (term.name, *term.also)}
 

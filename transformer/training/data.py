@@ -107,11 +107,15 @@ def task_sizes(task: Task, options: Mapping[str, int]) -> tuple[int, int]:
     """Return the numbers of training and validation pairs.
 
     The default is 20,000 and 500, or fewer if the task has fewer examples: then a tenth of them is
-    for validation.
+    for validation. A task with a `valid_share` holds out that fraction of its examples.
     """
     task_options = {k: v for k, v in options.items() if k not in DEFAULT_TASK_SIZES}
     n_available = task.count(**task_options)
-    n_valid = options.get("n_valid", min(DEFAULT_TASK_SIZES["n_valid"], n_available // 10))
+    if task.valid_share is None:
+        default_valid = min(DEFAULT_TASK_SIZES["n_valid"], n_available // 10)
+    else:
+        default_valid = round(task.valid_share * n_available)
+    n_valid = options.get("n_valid", default_valid)
     n_train = options.get("n_train", min(DEFAULT_TASK_SIZES["n_train"], n_available - n_valid))
     if min(n_train, n_valid) < 1:
         raise ValueError(

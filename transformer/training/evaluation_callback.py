@@ -151,7 +151,8 @@ class Moments:
     def after_update(self) -> dict[str, Any]:
         """Return the last update, with matrices as lists of rows; empty before the first step.
 
-        Keys: name, shape (of the full matrix), t, learning_rate, beta1, beta2, epsilon; before
+        Keys: name, shape (of the full matrix), t, learning_rate, beta1, beta2, epsilon,
+        weight_decay; before
         (θ_{t-1}), value (θ_t), gradient (after clipping), m, v, m_hat, v_hat, and step, where
         value = before - step. Matrices are float64.
         """
@@ -161,6 +162,7 @@ class Moments:
             return {}
         group = adam.param_groups[0]
         (beta1, beta2), epsilon, rate = group["betas"], group["eps"], group["lr"]
+        decay = group["weight_decay"]
         t = int(state["step"])
         m, v = self._corner(state["exp_avg"]), self._corner(state["exp_avg_sq"])
         m_hat, v_hat = m / (1 - beta1**t), v / (1 - beta2**t)
@@ -172,7 +174,7 @@ class Moments:
             "v": v,
             "m_hat": m_hat,
             "v_hat": v_hat,
-            "step": rate * m_hat / (v_hat.sqrt() + epsilon),
+            "step": rate * (m_hat / (v_hat.sqrt() + epsilon) + decay * self._before),
         }
         return {
             "name": self.name,
@@ -182,5 +184,6 @@ class Moments:
             "beta1": beta1,
             "beta2": beta2,
             "epsilon": epsilon,
+            "weight_decay": decay,
             **{key: matrix.tolist() for key, matrix in matrices.items()},
         }

@@ -23,6 +23,7 @@ from transformer.model import Transformer
 from transformer.run_config import INSPECT
 from transformer.text import Vocabulary
 from transformer.text.batching import by_length, pad, shift_right
+from transformer.training.head_scores import aligned_score, just_read_score, previous_token_score
 from transformer.training.snapshots import Snapshot
 
 N_EXAMPLES = 8  # sentences whose translations are recorded
@@ -111,8 +112,9 @@ class Evaluator:
 
         valid_loss (nats per token), perplexity and token_accuracy are teacher-forced.
         sequence_accuracy and, for language, bleu are from greedy decoding of the first `sequences`
-        pairs; bleu is missing if no reference has four words. aer and its parts are from the
-        teacher-forced cross-attention and need gold alignments.
+        pairs; bleu is missing if no reference has four words. With gold alignments, aer and its
+        parts, previous_token_weight, aligned_weight and just_read_weight (`head_scores`) are from
+        the teacher-forced attention.
 
         Args:
             full: use all validation pairs for the teacher-forced figures.
@@ -137,9 +139,9 @@ class Evaluator:
         """Return loss, token accuracy and, with gold alignments, AER of the first `max_pairs`."""
         pairs, gold = self._valid[:max_pairs], self.probe_set.gold[:max_pairs]
         order = by_length([len(src) for src, _ in pairs], [len(tgt) for _, tgt in pairs])
-        kinds = ("cross",) if gold else ()
+        kinds = ("cross", "encoder") if gold else ()
         nll, n_correct, positions = 0.0, 0, 0
-        attention: list[npt.NDArray[np.floating]] = []
+        attention: dict[str, list[npt.NDArray[np.floating]]] = {kind: [] for kind in kinds}
         for start in range(0, len(order), BATCH_SIZE):
             batch = [pairs[n] for n in order[start : start + BATCH_SIZE]]
             logits, target, weights = self._teacher_forced_pass(batch, kinds)
@@ -150,19 +152,20 @@ class Evaluator:
             )
             n_correct += int((real_logits.argmax(-1) == real_target).sum())
             positions += len(real_target)
-            attention += [table for each in weights.values() for table in each]
+            for kind, tables in weights.items():
+                attention[kind] += [*tables]
         loss = nll / positions
         figures: dict[str, Any] = {
             "valid_loss": loss,
             "perplexity": math.exp(min(loss, 700.0)),
             "token_accuracy": n_correct / positions,
         }
-        return figures | (self._alignment_error_rate(order, attention) if gold else {})
+        return figures | (self._head_figures(order, attention) if gold else {})
 
-    def _alignment_error_rate(
-        self, order: list[int], weights: list[npt.NDArray[np.floating]]
+    def _head_figures(
+        self, order: list[int], weights: dict[str, list[npt.NDArray[np.floating]]]
     ) -> dict[str, object]:
-        """Return the alignment error rate over sentences with one piece per word.
+        """Return the alignment error rate and `head_scores` over sentences with one piece per word.
 
         Gold links are between words. Only the first 128 pairs count, because counting links takes
         longer than the forward pass.
@@ -180,8 +183,17 @@ class Evaluator:
             return {}
         sentences = [order[row] for row in aligned_rows]
         lengths = [(word_counts[n][0], word_counts[n][1]) for n in sentences]
-        selected = [weights[row] for row in aligned_rows]
-        return attention_errors(selected, [gold[n] for n in sentences], lengths).to_dict()
+        encoder, cross = (
+            [weights[kind][row] for row in aligned_rows] for kind in ("encoder", "cross")
+        )
+        links = [gold[n] for n in sentences]
+        scores = {
+            "previous_token_weight": previous_token_score(encoder, [src for src, _ in lengths]),
+            "aligned_weight": aligned_score(cross, links),
+            "just_read_weight": just_read_score(cross, links),
+        }
+        known_scores = {name: score for name, score in scores.items() if score is not None}
+        return attention_errors(cross, links, lengths).to_dict() | known_scores
 
     @torch.no_grad()
     def _teacher_forced_pass(

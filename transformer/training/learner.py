@@ -39,7 +39,7 @@ class MixedPrecision(Generic[Model]):
     Precision Training").
     """
 
-    def __init__(self, model: Model, dtype: torch.dtype) -> None:
+    def __init__(self, model: Model, dtype: torch.dtype, weight_decay: float = 0.0) -> None:
         self.model = model
         self.working = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
         use_byte_dropout(self.working)
@@ -52,6 +52,8 @@ class MixedPrecision(Generic[Model]):
             lr=0.0,
             betas=(0.9, 0.98),
             eps=1e-9,
+            weight_decay=weight_decay,
+            decoupled_weight_decay=True,  # AdamW
             fused=self._device.type != "mps",
         )
 
@@ -107,8 +109,10 @@ class MixedPrecision(Generic[Model]):
 class Learner(MixedPrecision[Transformer]):
     """Computes losses and gradients of a Transformer on the working copy, over all processes."""
 
-    def __init__(self, model: Transformer, dtype: torch.dtype, world: World) -> None:
-        super().__init__(model, dtype)
+    def __init__(
+        self, model: Transformer, dtype: torch.dtype, world: World, weight_decay: float = 0.0
+    ) -> None:
+        super().__init__(model, dtype, weight_decay)
         self.world = world
 
     def compute_gradients(

@@ -64,7 +64,7 @@ class TranslationTask(TrainTask):
         model = Transformer(model_config)
         if start is not None:
             model.load_state_dict(start.state_dict())
-        self.learner: Learner = Learner(model.to(device), dtype, world)
+        self.learner: Learner = Learner(model.to(device), dtype, world, config.weight_decay)
         self._make_batch = functools.partial(
             make_batch, pad_id=model_config.pad_id, bos_id=model_config.bos_id
         )

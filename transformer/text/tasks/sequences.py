@@ -48,7 +48,7 @@ def _reverse(src: list[str]) -> Example:
     return _aligned_example(src, range(len(src))[::-1], src[::-1])
 
 
-def _distinct_letters(number: int, length: int) -> list[str]:
+def distinct_letters(number: int, length: int) -> list[str]:
     """Return arrangement `number` of `length` different letters (digits in decreasing bases)."""
     remaining, arrangement = list(_LETTERS), []
     for _ in range(length):
@@ -59,7 +59,7 @@ def _distinct_letters(number: int, length: int) -> list[str]:
 
 def _sort(options: Options) -> list[Stratum]:
     def example(length: int, number: int) -> Example:
-        src = _distinct_letters(number, length)
+        src = distinct_letters(number, length)
         order = sorted(range(length), key=src.__getitem__)
         return _aligned_example(src, order, [src[i] for i in order])
 

@@ -66,6 +66,8 @@ class Task:
         training: settings with which a tiny model learns the task, where they differ from those of
             `training.recipe`.
         meanings: a short description of each option for the user.
+        valid_share: fraction of all examples that is held out; None: at most 500 examples, and at
+            most a tenth.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Task:
     training: dict[str, Any]
     strata: Callable[[Options], list[Stratum]] = field(repr=False)
     meanings: Mapping[str, str] = field(default_factory=dict)
+    valid_share: float | None = None
 
     def settings(self, **options: int) -> dict[str, int]:
         """Return all options with their values. Raises ValueError if one is unknown or out of

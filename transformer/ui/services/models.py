@@ -12,6 +12,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.analysis.alignment.aligner_head import AlignerHead, load_aligner_head
+from transformer.analysis.roles.syntax_report import SyntaxReport, load_syntax_report
 from transformer.app_folders import CHECKPOINTS_VARIABLE, checkpoints_folder
 from transformer.checkpoint import checkpoint_hash
 from transformer.inference import Translator
@@ -35,6 +36,7 @@ class Model:
     Attributes:
         aligner: the cross-attention head that aligns words best on gold links; None if it was not
             measured for these weights.
+        syntax: scores on dependency trees; None where they were not measured for these weights.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Model:
     translator: Translator
     about: About = field(default_factory=About)
     aligner: AlignerHead | None = None
+    syntax: SyntaxReport | None = None
 
     @property
     def n_layers(self) -> int:
@@ -132,7 +135,8 @@ def load(name: str, path: Path) -> Model:
 
 def _model(name: str, path: Path, digest: str, translator: Translator) -> Model:
     aligner = load_aligner_head(path, digest, translator.model.config)
-    return Model(name, digest, translator, about(path), aligner)
+    syntax = load_syntax_report(path, digest, translator.model.config)
+    return Model(name, digest, translator, about(path), aligner, syntax)
 
 
 def digest(path: Path) -> str:

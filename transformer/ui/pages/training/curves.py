@@ -36,6 +36,9 @@ _LABELS = {
     "sequence_accuracy": "Sequence accuracy",
     "bleu": "BLEU",
     "aer": "Alignment error rate",
+    "previous_token": "Previous-token score",
+    "aligned": "Alignment (induction) score",
+    "just_read": "Matching score (token just read)",
     "learning_rate": "Learning rate",
     "gradient_norm": "Gradient norm",
     "tokens_per_second": "Tokens per second",
@@ -61,6 +64,7 @@ def curve(runs: Mapping[str, list[dict[str, Any]]], key: str, index: int = 0) ->
     )
     figure = curves(runs, quantity, dark=dark())
     figure.update_layout(height=CHART_HEIGHT, margin={"t": 8, "b": 36})
+    figure.update_yaxes(title_font_size=12)  # longer titles are cut off at this height
     chart(figure, f"chart-{index}-{key}")
 
 

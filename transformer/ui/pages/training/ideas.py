@@ -70,13 +70,27 @@ IDEAS = (
         ":material/add:",
         "addition",
     ),
+    Idea(
+        "Continue a sequence (induction)",
+        "The model sees random letters and one of them again, and continues from there. One head "
+        "learns to find that letter, another to attend to the one after it: an induction head.",
+        ":material/redo:",
+        "induction",
+    ),
+    Idea(
+        "Subtract modulo p (grokking)",
+        "The model first memorises its training pairs and finds the rule much later: training and "
+        "validation curves part, then meet.",
+        ":material/lightbulb:",
+        "modular",
+    ),
 )
 
 
 def cards() -> list[tuple[Any, TrainingRun]]:
     """Draw the cards. Return each one's container for its cost, for `fill_costs`, and its run."""
     cost_slots = []
-    columns = [*st.columns(3), *st.columns(3)]
+    columns = [*st.columns(4), *st.columns(4)]
     for column, idea in zip(columns, IDEAS, strict=False):
         with column, st.container(border=True, key=f"idea-{idea.task}"):
             st.markdown(f"**{idea.icon} {idea.title}**")
@@ -106,7 +120,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
                     run=shipped_run.name,
                     race="",
                 )
-    with columns[4], st.container(border=True, key="idea-race"):
+    with columns[-2], st.container(border=True, key="idea-race"):
         st.markdown("**:material/sports_score: Race: scaled against additive**")
         st.write(
             "Three score functions, in heads of growing width: which one still learns when heads "
@@ -120,7 +134,7 @@ def cards() -> list[tuple[Any, TrainingRun]]:
             key="start-idea-race",
             type="primary",
         )
-    with columns[5], st.container(border=True, key="idea-own"):
+    with columns[-1], st.container(border=True, key="idea-own"):
         st.markdown("**:material/edit_note: Your own sentences**")
         st.write(
             "Paste or upload sentence pairs. The app learns a vocabulary from them and holds some "

@@ -87,6 +87,14 @@ TRAINING: tuple[Setting, ...] = (
     Number("dropout", "Dropout", "", 0, 0.9, 0.05),
     Number("label_smoothing", "Label smoothing", "", 0, 0.9, 0.05),
     Number(
+        "weight_decay",
+        "Weight decay",
+        "Fraction of every weight, times the learning rate, that each step subtracts (AdamW).",
+        0.0,
+        10.0,
+        0.1,
+    ),
+    Number(
         "seed",
         "Seed",
         "",
