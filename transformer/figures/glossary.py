@@ -363,7 +363,7 @@ TERMS = (
         "Syntactic head",
         "A head whose strongest weight is often on a word that stands in one grammatical relation "
         "to the row's word, more often than any fixed offset would be.",
-        "lab?lab=roles",
+        "lab?lab=cards",
         ("Syntactic",),
     ),
 )

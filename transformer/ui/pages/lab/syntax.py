@@ -20,7 +20,7 @@ CHART = Chart(
     "relation",
     "accuracy",
     "from the row's word to the word it should attend to",
-    "rows whose strongest weight is there",
+    "accuracy of the strongest weight",
     by="who",
     joined=False,
     percent=True,
