@@ -180,7 +180,7 @@ def test_typed_links_are_what_the_head_is_scored_by(visit: Visit, translator: Tr
 
 @pytest.mark.parametrize(
     ("typed", "why"),
-    [("0-9", "outside the sentences' 4 source and 4 target"), ("0:1", "is no link")],
+    [("0-9", "outside the sentences' 4 source and 4 target"), ("0:1", "is not a link")],
 )
 def test_invalid_links_are_rejected(visit: Visit, typed: str, why: str) -> None:
     app = opened(visit, sentences="3", **HEAD)

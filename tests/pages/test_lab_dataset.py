@@ -139,7 +139,7 @@ def test_a_killed_computation_leaves_no_partial_file(
 @pytest.mark.parametrize(
     ("lines", "why"),
     [
-        (["Fine.", "", "Books."], "Your text, line 2: there is no sentence"),
+        (["Fine.", "", "Books."], "Your text, line 2: the line has no sentence"),
         (["Fine.", "Books.\tLivres."], "Your text, line 2: it has a tab"),
     ],
 )
