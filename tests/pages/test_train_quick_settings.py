@@ -5,14 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, component_data, messages, view, visible_text
 from tests.pages.train_visits import OTHER_VISITOR, PAGE, put, stand
+from tests.session import SessionDict
 from transformer.jobs import Jobs
 from transformer.run_config import INSPECT, PairsRun, TaskRun
 from transformer.training.recipe import PAIRS_FILE, make_run_config
+from transformer.ui import state
+from transformer.ui.pages.training import quick_settings
 from transformer.ui.pages.training.quick_settings import QUICK_SETTINGS, with_value
+from transformer.ui.shell import visitor
 
 
 def knob(app: AppTest, label: str) -> Any:
@@ -96,3 +101,42 @@ def test_a_queued_run_shows_a_film_of_its_task(visit: Visit, jobs: Jobs) -> None
     stand(jobs, name, "running")
     app.run()
     assert not [data for data in component_data(app) if "probes" in data]
+
+
+def test_settings_of_the_replaced_run_apply_to_the_new_one(
+    jobs: Jobs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two settings in quick succession: the second comes from the first run's widgets and URL."""
+    monkeypatch.setattr(streamlit, "session_state", SessionDict())
+    monkeypatch.setattr(visitor, "current_id", lambda: OTHER_VISITOR)
+    monkeypatch.setattr(visitor, "address_hash", lambda: "")
+
+    class Parameters(SessionDict):
+        def from_dict(self, params: dict[str, str]) -> None:
+            self.data = params
+
+    def script_run(params: dict[str, str]) -> None:
+        monkeypatch.setattr(streamlit, "query_params", Parameters(params))
+        state.open_address(PAGE)
+        state.write_address()
+
+    def turn(run: str, name: str, value: Any) -> str:
+        streamlit.session_state["key"] = value
+        quick_settings._restart(run, OTHER_VISITOR, name, "key")
+        script_run({"run": run})  # the browser has not received the new run's URL
+        current: str = state.page_view().run
+        return current
+
+    old = put(jobs)
+    script_run({"run": old})
+    assert turn(old, "n_heads", 1) != old
+    new = turn(old, "n_layers", 1)
+    model = jobs.folder(new).config()
+    assert isinstance(model, TaskRun)
+    assert (model.model.n_heads, model.model.n_layers) == (1, 1)
+    assert turn(old, "n_layers", 1) == new  # reported once more: nothing restarts
+    assert turn(new, "n_layers", 2) != new
+    script_run({})  # the visitor has gone to the list of runs
+    streamlit.session_state["key"] = 4
+    quick_settings._restart(old, OTHER_VISITOR, "n_layers", "key")
+    assert state.page_view().run == ""

@@ -242,3 +242,15 @@ def test_what_asks_by_itself_brings_no_older_address(bar: Bar) -> None:
     rerun(bar, BEFORE)
     assert state.page_view().to_params() == NOW
     assert bar.written == [NOW, NOW]
+
+
+def test_an_address_that_was_ignored_is_not_followed_after_an_interrupted_rerun(bar: Bar) -> None:
+    older = {**BEFORE, "pin": "s0"}
+    state.change(**dict[str, Any](pin="s2"))
+    bar.data = dict(older)
+    state.open_address(ATTENTION)  # a newer rerun stops this one before it writes the address
+    rerun(bar, older)
+    assert state.page_view().to_params() == NOW
+    assert bar.written == [NOW]
+    rerun(bar, older)  # the visitor goes back to it
+    assert state.page_view().to_params() == older

@@ -214,6 +214,8 @@ def open_address(page: str) -> list[str]:
             **{name: getattr(make_view(view_type, values), name) for name in view_type.own()}
         )
     if stale:
+        if acted and not turned:  # also if this rerun is stopped before it writes the new one
+            st.session_state[_WRITTEN] = page, written
         return []
     bare = {name: field.default for name, field in view_type.fields().items() if field.linked}
     set_fields(**{**bare, **values.pop(View.__name__, {}), **values.pop(view_type.__name__, {})})

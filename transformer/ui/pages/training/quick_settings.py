@@ -42,6 +42,8 @@ _TITLE_NAMES = {"n_layers": "layers", "n_heads": "heads", "learning_rate": "lear
 _VALUE_LABELS = {
     setting.name: setting.labels for setting in setup.MODEL if isinstance(setting, setup.Choice)
 }
+_REPLACED = "quick_settings_replaced"
+"""Session key: maps each run that a setting restarted to the run that replaced it."""
 _HELP = "Changing it restarts the training with the new value."
 
 
@@ -100,9 +102,17 @@ def _value(config: TaskRun | PairsRun, name: str) -> Any:
 
 def _restart(run: str, owner: str, name: str, key: str) -> None:
     """Restart this run with another value of one setting. As in TensorFlow Playground, this
-    discards the visitor's own running or queued run; a paused or ended one stays."""
+    discards the visitor's own running or queued run; a paused or ended one stays.
+
+    The browser may still show the previous run's widgets and URL: a value that differs from the new
+    run's applies to the new run.
+    """
+    state.ignore_address()
+    replaced: dict[str, str] = st.session_state.get(_REPLACED, {})
+    while run in replaced:
+        run = replaced[run]
     if state.page_view().run != run:
-        return  # the browser may report the widget of the previous run once more
+        return  # the visitor has left that run
     jobs = live_jobs.jobs()
     try:
         info = live_jobs.run_info(run)
@@ -124,6 +134,9 @@ def _restart(run: str, owner: str, name: str, key: str) -> None:
             changed, visitor.current_id(), files, address=visitor.address_hash(), reuse=True
         )
         state.change(run=new_run)
+        if new_run != run:
+            st.session_state[_REPLACED] = {**replaced, run: new_run}
+            st.session_state[_REPLACED].pop(new_run, None)  # an equal run may have been reused
         only_holder = info.holders == (owner,)
         if only_holder and info.status in ("queued", "running") and new_run != run:
             attempt("control", lambda: jobs.delete(run, owner))
