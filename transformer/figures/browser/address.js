@@ -1,6 +1,5 @@
-// The app's addresses: what they are made of; and the page's own, which follows the state while the app
-// runs: the same as the server writes, but without an entry in the browser's history for every head that
-// was looked at.
+// How the app's addresses are composed. While the app runs, the page's address follows the state: it equals the
+// one that the server writes, but selecting a head adds no entry to the browser's history.
 
 /** @param {State} state */
 export function writeAddress(state, defaults) {
@@ -13,7 +12,7 @@ export function writeAddress(state, defaults) {
   history.replaceState(history.state, "", location.pathname + (query ? `?${query}` : ""));
 }
 
-// The page, "" for the first, and the query of one of the app's addresses, and what stands before both.
+// Split one of the app's addresses into the page ("" for the first), the query, and the part before both.
 /** @param {string} href @param {string[]} pages */
 export function partsOf(href, pages) {
   const { origin, pathname, searchParams } = new URL(href);

@@ -1,4 +1,4 @@
-// What all views share. Text from outside reaches the page through textContent alone.
+// Helpers of all views. Text from outside reaches the page only through textContent.
 
 import { byteOf, isSign, tokenName } from "./naming.js";
 
@@ -14,16 +14,16 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
-// What the visitor takes away: a file of this name.
+// Download a file of this name.
 /** @param {Blob} blob @param {string} name */
 export function download(blob, name) {
   const link = el("a", { href: URL.createObjectURL(blob), download: name });
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // once it has been read for sure
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000); // late enough that the browser has read it
 }
 
-// A token as it is called: of a piece the "▁" that begins a word is drawn faintly. Isolated with <bdi>,
-// so that right-to-left text does not turn the sentence around it.
+// A token's display name: the "▁" that begins a word is faint. <bdi> keeps right-to-left text from reordering
+// the sentence around it.
 export function tokenText(text) {
   const node = el("bdi", { class: "hu-token" });
   const name = tokenName(text);
@@ -37,7 +37,7 @@ export function tokenText(text) {
   return node;
 }
 
-// Change something above `node`, which stays where it is on the screen.
+// Run `change`, which alters the page above `node`, and scroll so that `node` stays where it was.
 export function inPlace(node, change) {
   const before = node.getBoundingClientRect().top;
   change();
@@ -55,7 +55,7 @@ export const within = (value, count) => Math.min(Math.max(value, 0), count - 1);
 // Steps of the arrow keys as [right, down].
 export const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-// Any colour CSS knows, as [red, green, blue] of 0 to 255.
+// Any CSS colour as [red, green, blue] from 0 to 255.
 function rgbOf(colour) {
   const pen = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
   pen.fillStyle = colour;
@@ -63,10 +63,10 @@ function rgbOf(colour) {
   return [...pen.getImageData(0, 0, 1, 1).data].slice(0, 3);
 }
 
-// By the weights of Rec. 601, for the ink on a colour.
+// Whether a colour is bright, by the weights of Rec. 601; it decides between black and white text.
 export const bright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) & 255) + 0.114 * ((pixel >> 16) & 255) > 140;
 
-// 256 colours between the stops, as the four bytes of a pixel each.
+// 256 colours between the stops, each as a pixel of four bytes.
 function rampOf(stops) {
   const bytes = new Uint8ClampedArray(256 * 4);
   for (let i = 0; i < 256; i++) {
@@ -81,15 +81,15 @@ function rampOf(stops) {
   return new Uint32Array(bytes.buffer);
 }
 
-// Colours of the moment, from the theme, all as "rgb(…)" or pixels: `ramp` for weights from 0 to
-// 1, `diverging` for differences from −1 to 1, `series` for heads.
+// The current theme's colours, as CSS colours or pixels: `ramp` for weights from 0 to 1, `diverging` for
+// differences from −1 to 1, `series` for heads.
 /** @param {HTMLElement} node @returns {Look} */
 export function colours(node) {
   const style = getComputedStyle(node);
   const get = (name) => style.getPropertyValue(name).trim();
   const hex = (c) => c.toString(16).padStart(2, "0");
   const one = (name) => `#${rgbOf(get(name)).map(hex).join("")}`;
-  // A colour may hold commas of its own, within parentheses.
+  // Split at commas outside parentheses.
   const stops = (name) => get(name).split(/,(?![^(]*\))/).map((colour) => rgbOf(colour.trim()));
   const css = (ramp) => (i) => `#${[0, 8, 16].map((bits) => hex((ramp[i] >> bits) & 255)).join("")}`;
   const [ramp, diverging] = [rampOf(stops("--hu-ramp")), rampOf(stops("--hu-diverging"))];
@@ -108,12 +108,12 @@ export function colours(node) {
     accent: one("--hu-accent"),
     choice: one("--hu-choice"),
     font: style.fontFamily,
-    size: Number(get("--hu-size")), // by which letters are larger for a projector
+    size: Number(get("--hu-size")), // scale of text for a projector
     key: get("--hu-ramp") + get("--hu-text"),
   };
 }
 
-// The colours of print, whatever those of the screen are.
+// The colours for print, independent of the screen's theme.
 /** @param {HTMLElement} place @returns {Look} */
 export function printColours(place) {
   const paper = el("div", { class: "hu hu-print" });
@@ -123,5 +123,5 @@ export function printColours(place) {
   return found;
 }
 
-// An attribute, if it changes: writing what is there already would cost a long list its time.
+// Set an attribute only if it changes, since redundant writes are slow in long lists.
 export const setIfNew = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };

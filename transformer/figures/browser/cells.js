@@ -1,19 +1,19 @@
-// A table of weights as coloured cells: queries down, keys across. `layoutCells` says where
-// everything is, `drawCells` draws it, `cellAt` finds the cell under a point; all in CSS pixels.
+// A table of weights as coloured cells: queries down, keys across. `layoutCells` computes the layout,
+// `drawTable` draws it, `cellAt` finds the cell at a point; all in CSS pixels.
 
 import {
   drawRowLabel, drawToken, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
 } from "./lettering.js";
 
 const LARGEST_CELL = 60;
-const READABLE = 16; // the height of a row that has its label
-const HIGHEST = 620; // a short sentence with a long translation still fits a screen
-export const DIM = 0.35; // of what belongs to a special token, if these are dimmed
-export const MARGINAL = 46; // pixels of the bars beside and below
+const READABLE = 16; // minimum height of a labelled row
+const HIGHEST = 620; // so that a short sentence with a long translation fits a screen
+export const DIM = 0.35; // opacity of special tokens when they are dimmed
+export const MARGINAL = 46; // pixels of the marginal bars
 const FROM = "attends from ↓";
 const TO = "attends to →";
 
-// `span` is the part that is looked at: { row, column, rows, columns }.
+// `span` is the visible part: { row, column, rows, columns }.
 /** @param {Matrix} m @param {Span} span @param {Pen} pen @param {number} width @param {Look} look */
 export function layoutCells(m, span, pen, width, look, marginals) {
   pen.font = `${LABEL_SIZE * look.size}px ${look.font}`;
@@ -23,21 +23,21 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   const least = pen.measureText(FROM).width + 12;
   const left = Math.ceil(Math.max(Math.min(Math.max(...widths) + 12, width * 0.36, 220 * look.size), least));
   const label = Math.min(Math.max(...heads.map((entry) => tokenWidth(pen, entry.text))), 110 * look.size);
-  // Slanted labels lean over the last column; leave room for them on the right.
+  // Slanted labels extend beyond the last column.
   const lean = Math.ceil(label * 0.7);
-  const sums = marginals && unevenSums(m); // sums that are all 1 would say nothing
+  const sums = marginals && unevenSums(m); // not drawn if all are 1
   const beside = sums ? MARGINAL : 0;
   const free = (cell) => Math.max(beside, label <= cell - 8 ? 4 : cell >= 16 ? lean : 6);
   const most = Math.min(LARGEST_CELL, Math.max(HIGHEST / span.rows, 26));
   let cell = Math.min((width - left - 6) / span.columns, most);
   if (cell * span.columns + left + free(cell) > width) {
-    // Either narrower, or with upright labels, which need no room.
+    // Use narrower cells, or upright labels, which need no extra width.
     const upright = Math.min((width - left - Math.max(beside, 6)) / span.columns, 15.9);
     cell = Math.max((width - left - free(cell)) / span.columns, upright);
   }
   cell = Math.max(cell, 0.5);
-  // With many queries and few keys cells are lower than wide, so that all of them fit a screen; with
-  // few queries and many keys higher than wide, so that their labels can be read.
+  // Many queries and few keys: cells lower than wide, to fit a screen. Few queries and many keys: cells higher
+  // than wide, to keep labels readable.
   const room = Math.max(HIGHEST / span.rows, 0.5);
   let high = Math.max(Math.min(cell, room), Math.min(READABLE, room));
   if (cell >= 8) cell = Math.floor(cell);
@@ -47,7 +47,7 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   return {
     span, left, top, cell, high, slant, marginals, sums,
     limit: label,
-    everyColumn: Math.ceil((13 * look.size) / cell), // label every so many tokens
+    everyColumn: Math.ceil((13 * look.size) / cell), // label every n-th token
     everyRow: Math.ceil((13 * look.size) / high),
     size: look.size * (Math.min(cell, high) < 16 ? SMALL_LABEL_SIZE : LABEL_SIZE),
     right: left + cell * span.columns,
@@ -56,13 +56,13 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   };
 }
 
-// Whether some row does not sum to 1, as when tokens are left out or heads combined.
+// Whether some row does not sum to 1, as with hidden tokens or combined heads.
 /** @param {Matrix} m */
 export function unevenSums(m) {
   return m.rows.some((_, r) => {
     let sum = 0;
     for (let c = 0; c < m.nColumns; c++) sum += m.values[r * m.nColumns + c];
-    return Math.abs(sum - 1) > (m.top > 255 ? 0.002 : 0.08); // what packing may cost a long row
+    return Math.abs(sum - 1) > (m.top > 255 ? 0.002 : 0.08); // rounding error of a long row
   });
 }
 
@@ -74,13 +74,13 @@ export function cellAt(place, x, y) {
   return inside ? { row: row + span.row, column: column + span.column } : null;
 }
 
-// The upper left corner of a cell.
+// The top left corner of a cell.
 export const cornerOf = (place, cell) => [
   place.left + (cell.column - place.span.column) * place.cell,
   place.top + (cell.row - place.span.row) * place.high,
 ];
 
-// `colour(row, column)` is a place on the ramp, 0 to 255, or -1 for a cell that stays empty.
+// `colour(row, column)` returns a level on the ramp, 0 to 255, or -1 for an empty cell.
 /** @param {Pen} pen @param {Matrix} m @param {any} place @param {Look} look @param {any} colour @param {any} [more] */
 export function drawTable(pen, m, place, look, colour, { ramp = look.ramp, css = look.css, cell = null, pinned = null } = {}) {
   drawMask(pen, m, place, look);
@@ -104,7 +104,7 @@ function drawSquares(pen, m, place, colour, ramp, css) {
   const { span } = place;
   const gap = Math.min(place.cell, place.high) >= 12 ? 1 : 0;
   if (!gap) {
-    // Too many for a rectangle each: one pixel a cell, enlarged without smoothing.
+    // Too many cells for rectangles: draw one pixel per cell and enlarge without smoothing.
     const image = new ImageData(span.columns, span.rows);
     const pixels = new Uint32Array(image.data.buffer);
     for (let r = 0; r < span.rows; r++) {
@@ -135,7 +135,7 @@ function drawSquares(pen, m, place, colour, ramp, css) {
   pen.globalAlpha = 1;
 }
 
-// The future is hatched: not a weight of zero, but nothing to be seen.
+// Later positions are hatched: they are masked, which is not a weight of zero.
 /** @param {Pen} pen @param {Matrix} m @param {Look} look */
 function drawMask(pen, m, place, look) {
   if (m.kind !== "decoder") return;
@@ -155,7 +155,7 @@ function drawMask(pen, m, place, look) {
   pen.restore();
 }
 
-// Lines over the pen's path, which becomes its clip.
+// Hatch the pen's path, which becomes its clip.
 /** @param {Pen} pen @param {Look} look */
 export function drawHatching(pen, place, look) {
   pen.clip();

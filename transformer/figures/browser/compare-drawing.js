@@ -1,4 +1,4 @@
-// How the comparison of two sides is painted, and taken away.
+// Drawing and export of the comparison of two sides.
 
 import { el } from "./base.js";
 import { drawHatching, drawTable } from "./cells.js";
@@ -14,7 +14,7 @@ export function paintSide(pen, place, m, { state, look }, cell) {
   drawTable(pen, m, place, look, colour, { cell });
 }
 
-// The greatest difference of the table, and of each row.
+// The greatest difference in the table and in each row.
 /** @param {Matrix} m */
 function greatestDifferences(m) {
   const rows = m.rows.map(() => LEAST);
@@ -34,7 +34,7 @@ export function paintDifferences(pen, place, { m, rows, columns }, { state, look
   drawTable(pen, m, place, look, colour, { ramp: look.diverging, css: look.divergingCss, cell });
 }
 
-// Rows and columns that only one side has: no cell there, which is something else than no difference.
+// Rows and columns that only one side has are hatched, to distinguish them from a difference of zero.
 /** @param {Pen} pen @param {Look} look */
 function paintPartnerless(pen, place, rows, columns, look) {
   const lone = (pair) => pair.includes(null);
@@ -48,7 +48,7 @@ function paintPartnerless(pen, place, rows, columns, look) {
   pen.restore();
 }
 
-// A small picture of differences, on its canvas.
+// Draw a thumbnail of differences on its canvas.
 /** @param {HTMLCanvasElement} canvas @param {number} width @param {number} greatest @param {Look} look */
 export function paintDifference(canvas, values, height, width, greatest, look) {
   [canvas.width, canvas.height] = [Math.max(width, 1), Math.max(height, 1)];
@@ -62,7 +62,7 @@ export function paintDifference(canvas, values, height, width, greatest, look) {
   canvas.getContext("2d").putImageData(image, 0, 0);
 }
 
-// Numbers along the scale of differences: [place from 0 to 1, text].
+// Ticks of the difference scale: [position from 0 to 1, text].
 function differenceTicks(scale, greatest) {
   const place = (share) => 0.5 + 0.5 * Math.sign(share) * (scale === "sqrt" ? Math.sqrt(Math.abs(share)) : Math.abs(share));
   const part = scale === "sqrt" ? 0.25 : 0.5;
@@ -101,7 +101,7 @@ export function makeDifferenceLegend() {
   return { node, draw };
 }
 
-// The three pictures in a row, each with its name above and the scale of differences below the last.
+// The three panels in a row, each with its heading, and the difference scale below the last.
 /** @param {Context} ctx */
 export function compareFigure(ctx, found, panels) {
   const { look, state } = ctx;
@@ -131,7 +131,7 @@ export function compareFigure(ctx, found, panels) {
   };
 }
 
-// Every cell that A or B has, with the weights of both.
+// A table of every cell that A or B has, with both weights.
 /** @param {Context} ctx @param {any} given */
 export function compareTable(ctx, { m, inA, inB }) {
   const digits = m.top > 255 ? 4 : 2;

@@ -1,9 +1,9 @@
-// Two tables of weights as one: aligned rows and columns, and what is more or less in the second.
+// Aligns two tables of weights and computes their difference.
 
 import { allHeads } from "./matrix.js";
 import { tokenName } from "./naming.js";
 
-// Which pieces are the same: { rows, columns }, each a list of [place in A, place in B], null for none.
+// Pairs of equal pieces: { rows, columns }, each a list of [index in A, index in B], null where one lacks it.
 /** @param {Side[]} sides @param {Pairs} pairs @param {Kind} kind @param {boolean} byRead rows are named by what they read */
 export function piecePairs(sides, pairs, kind, byRead) {
   const { src_tokens: src, tgt_tokens: tgt } = pairs;
@@ -12,7 +12,7 @@ export function piecePairs(sides, pairs, kind, byRead) {
   return { rows: byRead ? tgt : writtenPairs(sides, tgt), columns: src };
 }
 
-// Words of cross attention are those that are written, each a place before it is read.
+// Rows of cross-attention are named by the token they write, one position before it is read.
 /** @param {Side[]} sides */
 function writtenPairs(sides, tgt) {
   const made = tgt.filter(([i, j]) => i > 0 && j > 0).map(([i, j]) => [i - 1, j - 1]);
@@ -21,15 +21,15 @@ function writtenPairs(sides, tgt) {
   return made;
 }
 
-// Both lists of entries as one: [place in A, place in B], null for none. A word has a partner if its
-// first piece has one that begins the same word; what punctuation ends the two does not matter.
+// Aligns two lists of entries: [index in A, index in B], null where one lacks it. Words match if their first
+// pieces are paired and their texts are equal without final punctuation.
 /** @param {Entry[]} first @param {Entry[]} second @param {Pair[]} pairs @returns {Pair[]} */
 export function alignEntries(first, second, pairs) {
   const partner = new Map(pairs.filter(([i, j]) => i !== null && j !== null));
   const starts = new Map(second.map((entry, place) => [entry.members[0], place]));
   /** @type {Pair[]} */
   const made = [];
-  let next = 0; // in the second
+  let next = 0; // index in the second list
   first.forEach((entry, place) => {
     const found = starts.get(partner.get(entry.members[0]));
     if (found === undefined || bare(entry.text) !== bare(second[found].text)) {
@@ -46,8 +46,8 @@ export function alignEntries(first, second, pairs) {
 
 const bare = (word) => word.replace(/(?<=.)\p{P}+$/u, "");
 
-// { a, b: the tables; rows, columns: the pairs; m: the table of both; inA, inB: their weights in its
-// cells, NaN where there are none }. The values of m are B − A.
+// { a, b: the tables; rows, columns: the pairs; m: the combined table; inA, inB: weights in its cells, NaN
+// where there are none }. The values of m are B − A.
 export function compareTables(a, b, pairs) {
   const rows = alignEntries(a.rows, b.rows, pairs.rows);
   const columns = alignEntries(a.columns, b.columns, pairs.columns);
@@ -63,7 +63,7 @@ export function compareTables(a, b, pairs) {
     });
     return values;
   });
-  const masked = a.kind === "decoder" ? (r, c) => c > r : () => false; // rows and columns are the same list
+  const masked = a.kind === "decoder" ? (r, c) => c > r : () => false; // rows and columns are the same tokens
   const m = {
     kind: a.kind,
     rows: rows.map((pair) => commonEntry(pair, a.rows, b.rows)),
@@ -77,7 +77,7 @@ export function compareTables(a, b, pairs) {
   return { a, b, rows, columns, m, inA, inB };
 }
 
-// Of a token that only one has, its label says which.
+// The label of a token that only one side has ends in (A) or (B).
 /** @param {Pair} pair @param {Entry[]} first @param {Entry[]} second */
 function commonEntry([i, j], first, second) {
   if (j === null) return { ...first[i], text: `${tokenName(first[i].text)} (A)` };
@@ -86,15 +86,15 @@ function commonEntry([i, j], first, second) {
   return { ...first[i], text: common(first[i].text, second[j].text), written: common(first[i].written, second[j].written) };
 }
 
-// How many layers and heads both sides have.
+// Number of layers and heads that both sides have.
 /** @param {Side[]} sides @param {Kind} kind @returns {Pick<Side, "depths" | "n_heads">} */
 export const inBoth = (sides, kind) => ({
   depths: { ...sides[0].depths, [kind]: Math.min(...sides.map((side) => side.depths[kind])) },
   n_heads: Math.min(...sides.map((side) => side.n_heads)),
 });
 
-// Of every head that both have: the mean of |B − A| over the cells that both have, and a small picture
-// of B − A there. From the small pictures of the weights, which are here for all heads.
+// For every common head: the mean of |B − A| over the common cells, and a thumbnail of B − A. Computed from the
+// thumbnails, which are available for all heads.
 /** @param {Side[]} sides @param {Kind} kind */
 export function headDifferences(sides, pairs, kind) {
   const { rows, columns } = piecePairs(sides, pairs, kind, true);
@@ -114,7 +114,7 @@ export function headDifferences(sides, pairs, kind) {
 
   function one(layer, head) {
     const [a, b] = sides.map((side) => side.thumb(kind, layer, head).values);
-    const picture = new Float32Array(height * width).fill(NaN); // what is masked stays so
+    const picture = new Float32Array(height * width).fill(NaN); // masked cells stay NaN
     let [sum, count] = [0, 0];
     for (let r = 0; r < down.length; r++) {
       const start = Math.floor((r * height) / down.length) * width;
@@ -137,14 +137,14 @@ export function headDifferences(sides, pairs, kind) {
   return { heads, height, width, greatest, pooled: seen.some(({ pooled }) => pooled) };
 }
 
-const SMALL = 64; // cells a side of a small picture, at most
+const SMALL = 64; // maximum height and width of a thumbnail
 const SQUARES = Float32Array.from({ length: 256 }, (_, level) => (level / 255) ** 2);
-// Where a token is in a small picture: the inverse of `side.py::pool`.
+// A token's position in a thumbnail; the inverse of `pool` in figures/explorer_sides.py.
 const smallPlace = (token, count, size) => Math.floor(((token + 1) * size - 1) / count);
 
-export const LEAST = 0.01; // the end of a colour scale, at least: below it lies what packing has rounded
+export const LEAST = 0.01; // minimum end of a colour scale; smaller differences may be rounding
 
-// Differences from −1 to 1 on the diverging colours, 0 to 255; −1 for no difference to tell.
+// A difference from −1 to 1 as a level of the diverging colours, 0 to 255; −1 for NaN.
 export function divergingLevel(difference, scale, greatest) {
   if (Number.isNaN(difference)) return -1;
   const share = Math.min(Math.abs(difference) / greatest, 1);

@@ -1,5 +1,5 @@
-// Two sentences, two checkpoints, or a piece forced: one head of both, and what is more or less in the
-// second, over the tokens that both have.
+// The Compare view: one head for two sentences, two checkpoints or a forced token, and the difference over the
+// common tokens.
 
 import { ARROWS, el, tokenText, within } from "./base.js";
 import { cellAt, cornerOf, layoutCells } from "./cells.js";
@@ -15,16 +15,16 @@ import { showWeight } from "./numbers.js";
 import { KINDS } from "./options.js";
 import { makeStage } from "./stage.js";
 
-const LISTED = 8; // heads that differ most
-const DIFFERS = 0.00005; // what is shown as 0.0001
+const LISTED = 8; // number of listed heads
+const DIFFERS = 0.00005; // smaller differences are shown as 0.0000
 const NOTHING = "Choose something to compare with above: a second sentence, for example.";
 const ON_THEIR_WAY = "Loading the weights of this layer …";
 const ALL_HIDDEN = "Nothing to compare: all tokens of one side are hidden.";
 
 /** @param {Context} ctx @returns {View} */
 function compareView(ctx) {
-  let found = null; // both tables and their common one, while all of it is here
-  let cell = null; // under the pointer or the keyboard, as row and column of the common table
+  let found = null; // both tables and their difference; null while loading
+  let cell = null; // selected by pointer or keyboard, in the combined table
   const empty = el("p", { class: "hu-waiting", role: "status" });
   const texts = el("div", { class: "hu-texts" });
   const list = el("div", { class: "hu-most" });
@@ -38,7 +38,7 @@ function compareView(ctx) {
   const node = el("div", { class: "hu-compare" }, top, empty, shown, foot);
   const kept = { key: "", value: null };
 
-  // Over all heads of a kind: worth keeping, since it looks at every small picture.
+  // Differences of all heads of a kind, cached because they read every thumbnail.
   function differences() {
     const key = [...ctx.sides.map((side) => side.id), ctx.state.kind].join(" ");
     if (kept.key !== key) Object.assign(kept, { key, value: headDifferences(ctx.sides, ctx.pairs, ctx.state.kind) });
@@ -88,7 +88,7 @@ function compareView(ctx) {
     drawList();
   }
 
-  // The heads that differ most, as buttons: made once, so that they keep the focus.
+  // Buttons for the heads that differ most; kept across redraws so that they keep the focus.
   function drawList() {
     const { state, look } = ctx;
     const { heads, pooled, key } = differences();
@@ -116,7 +116,7 @@ function compareView(ctx) {
     return button;
   }
 
-  // One of the three pictures: A, B, and what lies between them.
+  // One of the three panels: A, B and B − A.
   function comparePanel(which) {
     const table = () => [found.a, found.b, found.m][which];
     const own = (at) => (at && which < 2 ? ownCell(found, at, which) : at);
@@ -184,21 +184,21 @@ function compareView(ctx) {
   };
 }
 
-// Why there is nothing to see, or "".
+// The reason why nothing can be shown, or "".
 /** @param {Context} ctx */
 function nothingToCompare({ sides, pairs, state }) {
   if (sides.length < 2 || !pairs) return NOTHING;
   return sides[1].kinds.includes(state.kind) ? "" : `B has no weights of this kind (${KINDS[state.kind]}).`;
 }
 
-// Null while weights are on their way, or where no token is left.
+// Null while weights are loading, or if no token is left.
 /** @param {Context} ctx */
 function comparison(ctx, a, b) {
   if (!a || !b || [a, b].some((one) => !one.nRows || !one.nColumns)) return null;
   return compareTables(a, b, piecePairs(ctx.sides, ctx.pairs, ctx.state.kind, Boolean(ctx.state.exact) || ctx.state.word_row === "input"));
 }
 
-// A model with fewer layers or heads is looked at where it ends.
+// Clip the selection to a model with fewer layers or heads.
 /** @param {Context} ctx */
 function clampedNote({ sides, state }) {
   const [, b] = sides;
@@ -213,13 +213,13 @@ const sideTitle = (side, which) => {
   return side.name && side.name !== letter ? `${letter}: ${side.name}` : letter;
 };
 
-// Of many cells, as in long sentences, the mean is small.
+// With many cells, as in long sentences, the mean is small.
 const showMean = (mean) => mean.toFixed(mean < 0.01 ? 4 : 3);
 
 /** @param {Matrix} m */
 const wholeOf = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
 
-// From the common table to that of one side, null for what it does not have; and back.
+// Converts a cell of the combined table to one side's, null if it lacks it, and back.
 function ownCell({ rows, columns }, { row, column }, which) {
   const at = { row: rows[row][which], column: columns[column][which] };
   return at.row === null || at.column === null ? null : at;
@@ -243,7 +243,7 @@ function tellDifference({ m, inA, inB }, { row, column }) {
   ];
 }
 
-// With its sign, and the digits that the packing kept.
+// With its sign and the digits that packing preserves.
 function showDifference(difference, top) {
   if (Number.isNaN(difference)) return "none";
   const digits = Math.abs(difference).toFixed(top > 255 ? 4 : 2);

@@ -1,6 +1,6 @@
-// Two tables of one head side by side: its weights and what they contribute. They share the pointer and
-// the chosen cell, and tell all that is known of a cell. `.show(bytes)` takes what
-// figures/contributions.py makes; `report({ row, column })` is called for a chosen cell, −1 for none.
+// Two tables of one head: weights and what they contribute. They share pointer and selected cell, and show all
+// values of that cell. `.show(bytes)` takes the data of figures/contributions.py; `report({ row, column })` is
+// called when a cell is selected, −1 for none.
 
 import { ARROWS, colours, el, tokenText, within } from "./base.js";
 import { cellAt, cornerOf, drawTable, layoutCells } from "./cells.js";
@@ -9,7 +9,7 @@ import { numberText } from "./numbers.js";
 import { makeStage } from "./stage.js";
 import { unpack } from "./store.js";
 
-const CONTRIBUTION_QUIET = 150; // ms, so that a held arrow key reports once
+const CONTRIBUTION_QUIET = 150; // ms without another key press, so that a held arrow key reports once
 
 export function contributionsView(place, report) {
   let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
@@ -49,7 +49,7 @@ export function contributionsView(place, report) {
 
   const valueAt = (quantity, { row, column }) => parts.get(quantity.name).values[row * m.nColumns + column];
 
-  // The place of a cell when all are put in order by the size of a quantity, the greatest first.
+  // Rank of a cell by the size of a quantity, the greatest first.
   function rankOf(quantity, at) {
     const { values } = parts.get(quantity.name);
     const size = Math.abs(valueAt(quantity, at));
@@ -68,7 +68,7 @@ export function contributionsView(place, report) {
     return [tokenText(entry.text), ...writes, " attends to ", tokenText(m.columns[at.column].text)];
   }
 
-  // Below the tables: the cell under the pointer, else the chosen one.
+  // Caption below the tables: the cell under the pointer, or else the selected one.
   function tell() {
     const at = over || cell;
     if (!at) {
@@ -103,7 +103,7 @@ export function contributionsView(place, report) {
     redraw();
   }
 
-  // One of the two: a title, a table, its scale.
+  // One panel: title, table and colour scale.
   function makeMoved(which) {
     const stage = makeStage({
       plan: (pen, width) => layoutCells(m, { row: 0, column: 0, rows: m.nRows, columns: m.nColumns }, pen, width, look, false),
@@ -171,8 +171,8 @@ export function contributionsView(place, report) {
   };
 }
 
-// The colour of a cell, 0 to 255: by the square root of its share of the greatest; what has a sign goes
-// both ways from the middle.
+// The colour level of a cell, 0 to 255: the square root of its share of the maximum; signed values go both ways
+// from the middle.
 function colourOf({ name, most, signed }, parts) {
   const { values, shape } = parts.get(name);
   return (row, column) => {

@@ -1,12 +1,12 @@
-// A button that copies the page's address, and says in words what stands in it; and beside it the
-// views that the visitor keeps. `.show(data)` takes `{ page, pages, large }`: the page's name, the
-// addresses of all pages, and whether everything is drawn larger.
+// A button that copies the page's address and lists what it contains, and the button of saved views.
+// `.show(data)` takes `{ page, pages, large }`: the page's name, the addresses of all pages, and whether
+// everything is enlarged.
 
 import { el } from "./base.js";
 import { makeSavedViews } from "./saved-views.js";
 
 const SAID_FOR = 6000; // ms
-const SIZE_COOKIE = "heads_up_size"; // read by `ui/state.py` when a session begins
+const SIZE_COOKIE = "heads_up_size"; // read by ui/state.py when a session begins
 
 export function copylinkView(root) {
   let [page, timer] = ["", 0];
@@ -30,7 +30,7 @@ export function copylinkView(root) {
     clearTimeout(timer);
     said.replaceChildren(...parts);
     const { right, bottom } = button.getBoundingClientRect();
-    said.showPopover(); // above the row of links, which scrolls on a phone and would cut it
+    said.showPopover(); // in the top layer: the scrolling row of links would clip it on a phone
     const most = document.documentElement.clientWidth - said.offsetWidth - 8;
     said.style.left = `${Math.max(8, Math.min(right - said.offsetWidth, most))}px`;
     said.style.top = `${bottom + 8}px`;
@@ -58,8 +58,8 @@ export function copylinkView(root) {
   };
 }
 
-// Streamlit's "Skip to main content" leads to the top of the main area, which begins with our
-// navigation. Take the keyboard to the page's heading, behind it.
+// Streamlit's "Skip to main content" leads to our navigation, the first element of the main area. Move the
+// focus to the page's heading instead.
 function skipToHeading(event) {
   const heading = /** @type {HTMLElement | null} */ (document.querySelector(".stMain h1"));
   if (!heading || !event.target.closest?.("[data-testid=stSkipToContent]")) return;
@@ -69,7 +69,7 @@ function skipToHeading(event) {
   heading.focus();
 }
 
-// Of the page, and what of its view the address tells beyond a first visit.
+// The page's name and the fields of its address that differ from the defaults.
 export function whatOf(page, link) {
   const params = new URL(link).searchParams;
   const text = params.get("text");
@@ -84,8 +84,8 @@ export function whatOf(page, link) {
 
 const fieldOf = (link) => el("input", { type: "text", readonly: "", value: link, "aria-label": "The link" });
 
-// Whether `text` is in the clipboard. On a page that came over plain http from another machine, as
-// in a class, browsers have no `navigator.clipboard`; the older way needs a selection.
+// Copies `text`; returns whether it worked. Pages over plain http from another machine, as in a class, have no
+// `navigator.clipboard`, so a selection is copied instead.
 async function copied(text, place) {
   try {
     await navigator.clipboard.writeText(text);

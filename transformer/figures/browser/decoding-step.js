@@ -1,5 +1,5 @@
-// What one step of decoding looked at and what it could have written: a panel for each translation,
-// the original and, beside it, the one with a piece forced.
+// One decoding step: its attention and its candidates, in one panel per translation, the original and the one
+// with a forced token.
 
 import { ARROWS, el, setIfNew, tokenText, within } from "./base.js";
 import { drawRowLabel, shorten } from "./lettering.js";
@@ -8,7 +8,7 @@ import { headName, pieceName, tokenName } from "./naming.js";
 import { chanceOf, showWeight } from "./numbers.js";
 import { KINDS } from "./options.js";
 
-// The candidates of a step, best first; the piece taken comes last if it is none of them.
+// The candidates of a step, best first; a chosen token that is not among them comes last.
 /** @param {Side} side @param {number} step */
 export function candidatesOf(side, step) {
   const { candidates, chosen } = side.steps[step];
@@ -23,7 +23,7 @@ const ROW_NAMES = {
   encoder: "Encoder self-attention: of the source token with the greatest weight",
 };
 
-// The head of each kind that is looked at: the chosen one of the chosen kind, of the others the clearest.
+// The head shown of each kind: the selected head of the selected kind, the clearest of the others.
 /** @param {Context} ctx @param {Kind} kind @returns {Head} */
 export function stepHead({ side, state }, kind) {
   if (kind === state.kind) return { layer: state.layer, head: state.head };
@@ -31,9 +31,8 @@ export function stepHead({ side, state }, kind) {
   return { layer, head };
 }
 
-// The rows of attention that a step used, each in its own head: [{ kind, row, seen, weights, top, tokens, layer, head }].
-// `weights` is null while they are away. What the source piece that the step looks at most had
-// looked at itself comes last.
+// The rows of attention of a step, each in its own head: [{ kind, row, seen, weights, top, tokens, layer, head
+// }]. `weights` is null while loading. The last row is that of the source token with the greatest weight.
 /** @param {Context} ctx @param {Side} side @param {number} step */
 export function rowsOf(ctx, side, step) {
   let looked = null;
@@ -54,7 +53,7 @@ export function rowsOf(ctx, side, step) {
   });
 }
 
-// `force(step, id)` is called for "choose this instead"; null where nobody can translate again.
+// `force(step, id)` is called for "choose this instead"; null where no new translation is possible.
 /** @param {Context} ctx */
 export function makeStepPanel(ctx, force) {
   const name = el("h3", { class: "hu-panelname" });
@@ -65,7 +64,7 @@ export function makeStepPanel(ctx, force) {
   const heading = el("h3", {});
   const node = el("section", { class: "hu-panel" }, name, ended, heading, list, attention);
 
-  // `note` says which translation it is; `forced` is whether the piece of this step was given.
+  // `note` names the translation; `forced` is whether the token of this step was forced.
   function draw(side, step, note, forced) {
     name.textContent = note;
     name.hidden = !note;
@@ -107,12 +106,12 @@ function candidateRow({ token, id, p, taken }, forced, take) {
     row.type = "button";
     row.addEventListener("click", take);
   } else {
-    row.tabIndex = -1; // may keep the focus that a button before it had
+    row.tabIndex = -1; // keeps the focus when its last button disappears
   }
   return row;
 }
 
-// One row of attention: each key with its weight as a colour, and the number where there is room.
+// One row of attention: each key coloured by its weight, with the number if there is space.
 /** @param {Context} ctx @param {Kind} kind */
 function makeWeightRow(ctx, kind) {
   const title = el("h3", {});
@@ -142,7 +141,7 @@ function makeWeightRow(ctx, kind) {
     const [most, best] = [Math.max(...row.weights.subarray(0, row.seen)), strongestOf(row)];
     const focused = cells.getRootNode().activeElement;
     const held = cells.contains(focused) ? made.findIndex(([cell]) => cell === focused) : -1;
-    // A long row has many cells: only what is another than before is written.
+    // A long row has many cells, so only changes are written.
     made.forEach(([cell, block, number], j) => {
       cell.hidden = j >= row.seen;
       if (cell.hidden) return;
@@ -190,7 +189,7 @@ const strongestOf = ({ weights, seen }) => {
   return part.indexOf(Math.max(...part));
 };
 
-// The same with a pen, as blocks { height, paint } that stand below each other.
+// The same drawn with a pen, as blocks { height, paint } below each other.
 /** @param {Context} ctx @param {Side} side @param {number} step @param {number} width */
 export function stepBlocks(ctx, side, step, note, width) {
   if (step >= side.steps.length) return [];

@@ -1,23 +1,23 @@
-// Beam search as a tree that can be walked: a column for each step, a box for each piece that was
-// tried. Only what is in sight is drawn, so that a wide beam over a long sentence stays quick.
+// The beam search tree: a column per step, a box per token. Only the visible part is drawn, so that a wide beam
+// over a long sentence stays fast.
 
 import { ARROWS, el, tokenText, within } from "./base.js";
 import { drawToken, LABEL_SIZE, shorten, SMALL_LABEL_SIZE } from "./lettering.js";
 import { pieceName } from "./naming.js";
 import { chanceOf, fixed } from "./numbers.js";
 
-const TREE_FEW = 4; // hypotheses kept; with more the discarded ones are folded away at first
+const TREE_FEW = 4; // with more hypotheses, discarded ones are collapsed at first
 const STATUSES = { kept: "kept in the beam", finished: "finished", discarded: "discarded" };
 
-// Where everything is. Within a column the children of one parent stand together, in the order of
-// their parents and best first, so that no two branches cross.
+// Layout. Children of one parent are adjacent, in the order of their parents and best first, so that no
+// branches cross.
 /** @param {Tree} tree */
 export function layTree(tree, folded, large) {
   const scale = large ? 1.35 : 1;
   const [wide, high, across, down] = [104, 26, 136, 34].map((x) => Math.round(x * scale));
   const columns = [];
   const rowOf = new Map();
-  const hidden = new Map(); // node → discarded children that are folded away
+  const hidden = new Map(); // node → its discarded children that are collapsed
   tree.token.forEach((_, i) => {
     if (folded && tree.status[i] === "discarded") {
       hidden.set(tree.parent[i], (hidden.get(tree.parent[i]) || 0) + 1);
@@ -48,7 +48,7 @@ const endsOf = (tree) => [...tree.status.keys()].filter((i) => tree.status[i] ==
 /** @param {Tree} tree */
 const bestEnd = (tree) => tree.best.lastIndexOf(true);
 
-// Read as text: "▁" begins a word. Without <s> and, where it has ended, without </s>.
+// The text of a hypothesis, without <s> and </s>.
 /** @param {Tree} tree */
 export function writtenOf(tree, node) {
   const way = wayTo(tree, node).slice(1);
@@ -58,8 +58,8 @@ export function writtenOf(tree, node) {
 
 /** @param {Context} ctx */
 export function makeTree(ctx) {
-  let folded = null; // null: as the beam's size suggests
-  let seen = ""; // what the box was last scrolled to
+  let folded = null; // null: the default, by beam size
+  let seen = ""; // the node that was last scrolled to
   let placed = null;
   const canvas = el("canvas", { "aria-hidden": "true" });
   const field = el("div", { class: "hu-treefield" }, canvas);
@@ -84,7 +84,7 @@ export function makeTree(ctx) {
     if (!tree) return;
     folded ??= tree.beam_size > TREE_FEW;
     const now = chosen(tree);
-    if (tree.status[now] === "discarded") folded = false; // what is chosen is to be seen
+    if (tree.status[now] === "discarded") folded = false; // the selected node must be visible
     const discarded = tree.status.filter((status) => status === "discarded").length;
     fold.hidden = !discarded;
     fold.textContent = folded ? `+${discarded} discarded` : "Hide discarded hypotheses";
@@ -100,7 +100,7 @@ export function makeTree(ctx) {
     paint();
   }
 
-  // The part in sight, on a canvas that stays where the reader looks.
+  // The visible part, on a canvas that stays in the viewport.
   function paint() {
     const { tree } = ctx.side;
     const [width, height] = [Math.min(box.clientWidth, placed.width), Math.min(box.clientHeight, placed.height)];
@@ -153,7 +153,7 @@ export function makeTree(ctx) {
 
   fold.addEventListener("click", () => {
     folded = !folded;
-    // A discarded choice would unfold it again.
+    // A selected discarded node would expand it again.
     if (folded && ctx.side.tree.status[chosen(ctx.side.tree)] === "discarded") choose(-1);
     else draw();
   });
@@ -174,7 +174,7 @@ export function makeTree(ctx) {
     if (next !== undefined && next !== null) choose(next);
   });
 
-  // All of it, brought to the width asked for; null without a tree.
+  // The whole tree scaled to this width; null without a tree.
   function figure(width) {
     const { tree } = ctx.side;
     if (!tree || !placed) return null;
@@ -192,7 +192,7 @@ export function makeTree(ctx) {
   return { node, draw, figure };
 }
 
-// The node that an arrow key leads to: the parent, the best child, or the next of the same step.
+// The target of an arrow key: the parent, the best child, or the next node of the same step.
 /** @param {Tree} tree */
 function neighbour(tree, placed, now, key) {
   if (key === "ArrowLeft") return tree.parent[now];
@@ -264,7 +264,7 @@ function paintNode(pen, tree, placed, look, i, isChosen) {
   pen.globalAlpha = 1;
 }
 
-// How many discarded ones went out from here, on a ground of its own over the branches.
+// The number of collapsed discarded children, on a background over the branches.
 /** @param {Pen} pen @param {Look} look @param {string} text @param {number} x @param {number} y */
 function paintFolded(pen, look, text, x, y) {
   pen.fillStyle = look.ground;

@@ -1,5 +1,5 @@
-// The translation as it is written, piece by piece: what the decoder has read, what it could write,
-// and where it looked. Another piece can be forced, and both translations stand side by side.
+// The Decoding view: the translation token by token, with the decoder's input, its candidates and its
+// attention. A token can be forced; both translations are then shown side by side.
 
 import { el, setIfNew, tokenText, within } from "./base.js";
 import { candidatesOf, makeStepPanel, rowsOf, stepBlocks, stepHead } from "./decoding-step.js";
@@ -8,7 +8,7 @@ import { headName, isExact, PIECES_HERE, tokenName } from "./naming.js";
 import { KINDS } from "./options.js";
 import { plainToken } from "./querykey-working.js";
 
-const PACE = 1000; // ms a step while it plays by itself
+const PACE = 1000; // ms per step while playing
 
 // "2:1234" as { step, id }; null if nothing is forced.
 /** @param {State} state */
@@ -17,7 +17,7 @@ export function forcedOf(state) {
   return state.force ? { step, id } : null;
 }
 
-// The second translation, if it is the one with the forced piece.
+// The second translation, if it has the forced token.
 /** @param {Context} ctx */
 const alteredOf = (ctx) => (ctx.state.force && ctx.versus !== "other" && ctx.sides[1]) || null;
 
@@ -50,7 +50,7 @@ function decodingView(ctx) {
   function play() {
     if (at() === count() - 1) go(0);
     playing = setInterval(() => {
-      // Out of the page is another view, or none: nobody sees it.
+      // The view is not on the page, so nobody sees it.
       if (!node.isConnected || at() === count() - 1) return stop();
       go(at() + 1);
       if (at() === count() - 1) stop();
@@ -91,7 +91,7 @@ function decodingView(ctx) {
   node.addEventListener("keydown", (event) => {
     const { key, target } = event;
     const to = { ArrowLeft: at() - 1, ArrowRight: at() + 1, Home: 0, End: count() - 1 }[key];
-    // A slider knows its keys, and Space presses a button.
+    // Sliders handle their own keys, and Space presses a button.
     const native = target.matches("input") ? key !== " " : key === " " && target.matches("button");
     if (native || (to === undefined && key !== " ")) return;
     event.preventDefault();
@@ -105,7 +105,7 @@ function decodingView(ctx) {
     node,
     draw,
     options: [],
-    // Of another kind its own clearest head, not the one that happens to have the same number.
+    // Use the clearest head of each other kind, not the head with the same number.
     turn: (kind) => ({ kind, ...stepHead(ctx, kind) }),
     keys: [
       ["← and →", "previous step, next step; Home and End: first and last step"],
@@ -151,7 +151,7 @@ function makePlayer(go, toggle) {
     play.textContent = playing ? "Pause" : "Play";
     play.setAttribute("aria-label", playing ? "pause" : "play");
     play.title = playing ? "pause" : "play, a step a second";
-    // Not disabled: the focus would be lost with the last step.
+    // Not disabled, as a disabled button loses the focus.
     for (const one of [first, before]) one.setAttribute("aria-disabled", String(step === 0));
     for (const one of [after, last]) one.setAttribute("aria-disabled", String(step === count - 1));
     slider.max = count;
@@ -163,7 +163,7 @@ function makePlayer(go, toggle) {
   return { node, draw };
 }
 
-// The output as pieces: those the decoder has read, the one it writes now, those still to come.
+// The output as tokens: those read, the one being written, those to come.
 function makeOutputRow(go) {
   const label = el("span", { class: "hu-label" });
   const chips = el("div", { class: "hu-written" });
@@ -190,8 +190,8 @@ function makeOutputRow(go) {
   return { node, draw };
 }
 
-// For both translations the places of the output that have no partner in the other. The pairs are of
-// what the decoder read: <s> first, the last piece missing.
+// For both translations, the output positions that have no partner in the other. The pairs are of decoder
+// inputs, which start with <s> and lack the last token.
 /** @param {Side} side */
 export function differingOf(pairs, side, altered) {
   const lone = (which) => new Set(pairs.tgt_tokens.filter((pair) => pair[1 - which] === null).map((pair) => pair[which] - 1));

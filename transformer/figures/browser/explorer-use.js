@@ -1,4 +1,4 @@
-// The explorer where it is used: on its page in the app, and as a file of its own.
+// The explorer on its page of the app, and as an HTML file.
 
 import { writeAddress } from "./address.js";
 import { explorerView } from "./explorer.js";
@@ -7,7 +7,7 @@ import { LED, mounted } from "./mount.js";
 import { arrayOf } from "./store.js";
 
 export function mountExplorer(views) {
-  // How large it is drawn is the visitor's own, and in no link.
+  // The size is the visitor's own setting and not part of links.
   return mounted((place, _report, setState) => {
     const view = explorerView(place, (state, { size: _, ...linked }) => {
       writeAddress(state, linked);
@@ -15,7 +15,7 @@ export function mountExplorer(views) {
     }, views, true);
     const led = (event) => {
       view.turnTo(event.detail);
-      event.preventDefault(); // it is done
+      event.preventDefault(); // handled here
     };
     const show = (bytes) => (document.addEventListener(LED, led), view.show(bytes));
     return { show, close: () => (document.removeEventListener(LED, led), view.close()) };
@@ -25,7 +25,7 @@ export function mountExplorer(views) {
 export async function openExplorer(views) {
   const view = explorerView(document.body, () => {}, views);
   document.querySelector(".hu").classList.add("hu-file");
-  // The layers stand below this script and may still be on their way from the disk.
+  // The layers follow this script in the file and may not be parsed yet.
   const read = new Promise((done) => document.addEventListener("DOMContentLoaded", done));
   const block = (name) => document.querySelector(`script[data-part="${name}"]`);
   view.show(await bytesIn(document.getElementById("hu-first")), (store, header) => {

@@ -1,9 +1,9 @@
-// The explorer in a notebook, as the front-end module of an anywidget: what the reader chooses reaches
-// Python, and what Python sets is drawn.
+// The explorer in a notebook, as the front-end module of an anywidget. Python receives the reader's selection
+// and can set it.
 
 import { explorerView } from "./explorer.js";
 
-const TRAITS = ["view", "kind", "layer", "head", "pin"]; // of figures/widget.py, by their names in the state
+const TRAITS = ["view", "kind", "layer", "head", "pin"]; // traits of figures/widget.py with the same names in the state
 
 /** @param {DataView} data */
 const payload = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, byteOffset, byteLength);
@@ -13,8 +13,8 @@ export function explorerWidget(views, makeView = explorerView) {
   /** @param {{ model: any, el: HTMLElement }} given */
   function render({ model, el: place }) {
     /** @type {any} */
-    let shown = null; // the state that is drawn, as far as Python knows it
-    let reporting = false; // the model tells of each trait that is set here, too
+    let shown = null; // the state drawn, as known to Python
+    let reporting = false; // the model also notifies about traits that are set here
     const report = (state) => {
       shown = state;
       reporting = true;
@@ -23,7 +23,7 @@ export function explorerWidget(views, makeView = explorerView) {
       model.save_changes();
     };
     const view = makeView(place, report, views);
-    place.querySelector(".hu").classList.add("hu-file", "hu-widget"); // colours of its own, light or dark
+    place.querySelector(".hu").classList.add("hu-file", "hu-widget"); // its own colours, light or dark
     const show = () => {
       view.show(payload(model.get("_data")));
       shown ||= { ...view.ctx.state };
@@ -37,7 +37,7 @@ export function explorerWidget(views, makeView = explorerView) {
       }
     };
     show();
-    follow(); // a second display of the widget opens where the first one is
+    follow(); // a second display starts with the current state
     model.on("change:_data", show);
     for (const name of TRAITS) model.on(`change:${name}`, follow);
     return () => {

@@ -1,7 +1,7 @@
-// The attention explorer: tabs of views over one state. `views` are those tabs in their order, by name
-// { label, make(ctx), mosaic }. `.show(bytes)` is called for every new content; `report(state, defaults)`,
-// after a little quiet, when the user has changed what is looked at. `live` is true where somebody
-// answers to that with what is missing; `forces` where somebody translates again from another token.
+// The attention explorer: tabs of views over one state. `views` are the tabs in order, by name: { label,
+// make(ctx), mosaic }. `.show(bytes)` is called for new content; `report(state, defaults)` after the user has
+// changed the state. `live`: a server answers reports with missing data; `forces`: it can translate again with
+// a forced token.
 
 import { colours, el, printColours, within } from "./base.js";
 import { listenForKeys, makeExact, makeHelp, makeLarger } from "./help.js";
@@ -16,8 +16,8 @@ import { makeStore } from "./store.js";
 import { makeStory } from "./story.js";
 import { makeTake } from "./take.js";
 
-const REPORT_AFTER = 150; // ms of quiet, so that a held arrow key reports once
-const LED_REPORT_WITHIN = 3000; // ms more where nothing is missing, so that a class does not report at once
+const REPORT_AFTER = 150; // ms without another change, so that a held arrow key reports once
+const LED_REPORT_WITHIN = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
 
 /**
  * @param {HTMLElement | ShadowRoot} root
@@ -31,11 +31,11 @@ export function explorerView(root, report, views, live = false, forces = live) {
   /** @type {Look} */
   let look = null;
   let defaults = null;
-  let versus = ""; // what a second side is: "other" or "force"
-  let exact = null; // as the page said it last
+  let versus = ""; // what the second side is: "other" or "force"
+  let exact = null; // the page's last setting
   let reporting = 0;
   let framing = 0;
-  const made = new Map(); // views, made when they are first looked at
+  const made = new Map(); // views, created when first opened
   const store = makeStore(() => redraw());
 
   const tabs = el("div", { class: "hu-tabs", role: "tablist", "aria-label": "Views of attention" });
@@ -62,7 +62,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   );
   root.append(frame);
 
-  // What the views are given.
+  // The context of the views.
   /** @type {Context} */
   const ctx = {
     set,
@@ -76,13 +76,13 @@ export function explorerView(root, report, views, live = false, forces = live) {
     get sides() { return store.sides; },
     get side() { return store.sides[0]; },
     get pairs() { return store.pairs; },
-    // The table of numbers of the moment; null while it is on its way.
+    // The current table of numbers; null while loading.
     matrix: (side = store.sides[0], changes = {}) => {
       const now = { ...state, ...changes };
       return matrixOf(side, now, combined(side, fitted(now, side, ctx.views)));
     },
     title: () => titleOf(store.sides[0], state),
-    // `make()` with the colours of print, whatever those of the screen are.
+    // Runs `make()` with the colours for print.
     onPaper: (make) => {
       const screen = look;
       look = printColours(frame);
@@ -99,7 +99,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   const help = makeHelp(ctx, () => view());
   const larger = makeLarger(ctx);
   const exactly = makeExact(ctx);
-  tools.append(take.node, ...(live ? [] : [exactly.node, larger.node]), help.button); // the app has one of each for all of its page
+  tools.append(take.node, ...(live ? [] : [exactly.node, larger.node]), help.button); // the app has these for the whole page
   frame.append(help.dialog);
   listenForKeys(frame, ctx, help, () => tabs.querySelector("[aria-selected=true]").focus());
 
@@ -108,7 +108,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     return made.get(state.view);
   }
 
-  // `fill(store, header)` tells a file's store of what can be unpacked later.
+  // `fill(store, header)` registers the parts of a file that are unpacked later.
   function show(bytes, fill = null) {
     const before = store.sides[0]?.source;
     const { header } = store.take(bytes);
@@ -118,10 +118,10 @@ export function explorerView(root, report, views, live = false, forces = live) {
       visit = header.visit;
       state = { ...header.defaults, ...header.start };
     } else if (state.pin && before !== header.sides[0].source) {
-      set({ pin: "" }); // it would be another word
+      set({ pin: "" }); // it would now be another word
     }
     ({ defaults, versus } = header);
-    // The switch on the page was turned; what is chosen here the page hears of, and says again.
+    // The page's switch has changed. (A change made here is reported to the page, which sends it back.)
     if (header.exact !== exact) state = { ...state, exact: header.exact };
     exact = header.exact;
     Object.assign(MEASURES, header.measures);
@@ -143,8 +143,8 @@ export function explorerView(root, report, views, live = false, forces = live) {
     reporting = setTimeout(() => report({ ...state }, defaults), quiet);
   }
 
-  // What an address says, drawn at once; the visitor's own are how large and how exactly. Null: another
-  // view is on its way, which a report of this one would come after.
+  // Draw the state of an address at once, keeping the visitor's own size and exactness. Null: another view is
+  // loading, so a pending report would be outdated.
   /** @param {Record<string, string> | null} params */
   function turnTo(params) {
     clearTimeout(reporting);
@@ -158,7 +158,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   }
 
   function redraw() {
-    // Off the page it has no colours and no width.
+    // Without a place in the page it has no colours and no width.
     if (!state || !store.sides.length || !frame.isConnected) return;
     const side = store.sides[0];
     state = fitted(state, side, ctx.views);
@@ -198,7 +198,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     tabs.querySelector("[aria-selected=true]").focus();
   });
 
-  // A frame later, so that a window that is being dragged is drawn once a frame.
+  // Redraw at most once a frame while the window is resized.
   const resized = new ResizeObserver(() => {
     cancelAnimationFrame(framing);
     framing = requestAnimationFrame(redraw);
@@ -220,7 +220,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   };
 }
 
-// The state within what this sentence and this model have.
+// The state clipped to what this sentence and model have.
 /** @param {State} state @param {Side} side */
 function fitted(state, side, views) {
   const kind = side.kinds.includes(state.kind) ? state.kind : side.kinds[side.kinds.length - 1];

@@ -1,19 +1,19 @@
-// Vectors that travel along the arrows into the box that has just been opened.
+// Animates vectors along the arrows into the box that was just opened.
 
 import { SVG } from "./base.js";
 
-const TRAVEL_LASTS = 850; // ms, of one vector on its way
-const TRAVEL_APART = 130; // ms, from one vector to the next
-const TRAVELLERS = 3; // on each arrow
-const TRAVEL_CELL = 4; // of the drawing's units
-const TOUCHING = 1.5; // units from a box's edge that still count as touching it
+const TRAVEL_LASTS = 850; // ms per vector
+const TRAVEL_APART = 130; // ms between two vectors
+const TRAVELLERS = 3; // vectors per arrow
+const TRAVEL_CELL = 4; // in units of the drawing
+const TOUCHING = 1.5; // distance from a box's edge that counts as touching
 
 const touchesBox = ([x, y], [left, top, wide, high]) =>
   x >= left - TOUCHING && x <= left + wide + TOUCHING && y >= top - TOUCHING && y <= top + high + TOUCHING;
 const samePoint = ([x0, y0], [x1, y1]) => x0 === x1 && y0 === y1;
 
-// Every way into a box, as corners from its beginning on: along an arrow, back over the forks that it
-// comes from; or from the box that stands right below.
+// All paths into a box, as corners from the start: along an arrow and back through forks, or from the box just
+// below.
 export function waysInto({ boxes, arrows, residuals }, id) {
   const place = boxes[id];
   if (!place) return [];
@@ -29,7 +29,7 @@ export function waysInto({ boxes, arrows, residuals }, id) {
   return [...ends.map(lead), ...below.map(([, y, , h]) => [[middle, y + h / 2], [middle, top + high / 2]])];
 }
 
-// The point that is so far along a way, 0 to 1.
+// The point at this share of a path, 0 to 1.
 export function pointAlong(way, share) {
   const legs = way.slice(1).map((to, i) => Math.hypot(to[0] - way[i][0], to[1] - way[i][1]));
   let left = Math.min(Math.max(share, 0), 1) * legs.reduce((sum, leg) => sum + leg, 0);
@@ -43,8 +43,8 @@ export function pointAlong(way, share) {
   return way[way.length - 1];
 }
 
-// Small vectors go along these ways of the drawing `root`, in the colours given, and are gone; none
-// for who wants nothing to move.
+// Animate small vectors along these paths of the drawing `root`, in these colours; nothing if the browser asks
+// for reduced motion.
 export function sendVectors(root, ways, tints) {
   if (globalThis.matchMedia?.("(prefers-reduced-motion: reduce)").matches) return;
   const begun = performance.now();

@@ -1,13 +1,13 @@
-// A drawing of boxes and arrows that can be walked: Figure 1 of the paper, and Figure 2 when an
-// attention box is opened. Every box is a button; the arrow keys go along the walk. `.show(bytes)`
-// takes what figures/figure1.py makes; `report({ box or layer })` is called when one is chosen.
+// A drawing of boxes and arrows: Figure 1 of the paper, and Figure 2 when an attention box is open. Every box
+// is a button; the arrow keys follow the order of computation. `.show(bytes)` takes the data of
+// figures/figure1.py; `report({ box or layer })` is called when one is selected.
 
 import { colours, el, SVG, within } from "./base.js";
 import { sendVectors, waysInto } from "./figure1-travel.js";
 import { counted, layerName, nameExactly } from "./naming.js";
 import { unpack } from "./store.js";
 
-const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure goes upwards
+const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
 
 export function figure1View(place, report) {
   let [header, parts, drawing, step, arrived] = [null, null, null, null, null];
@@ -26,9 +26,9 @@ export function figure1View(place, report) {
     step = place;
   }
 
-  // The whole drawing anew; whoever held a button holds the one that is open now.
+  // Redraw everything; a focused button keeps the focus, on the open box.
   function draw() {
-    if (!header || !frame.isConnected) return; // off the page there are no colours to read
+    if (!header || !frame.isConnected) return; // colours can only be read on the page
     const held = canvas.contains(frame.getRootNode().activeElement);
     drawing = roomFor(header.drawings, frame.clientWidth);
     const [width, height] = drawing.size;
@@ -49,7 +49,7 @@ export function figure1View(place, report) {
     if (held) canvas.querySelector("[aria-current]")?.focus({ preventScroll: true });
   }
 
-  // Vectors come along the arrows, in the colours of what the box holds.
+  // Animate vectors along the arrows, in the colours of the box's content.
   function arrive() {
     const root = canvas.querySelector("svg");
     if (!root) return;
@@ -69,7 +69,7 @@ export function figure1View(place, report) {
     });
   }
 
-  // The small pictures, again when the theme has changed.
+  // The thumbnails, redrawn when the theme changes.
   function paint() {
     const look = colours(frame);
     for (const picture of canvas.querySelectorAll("canvas")) {
@@ -99,7 +99,7 @@ export function figure1View(place, report) {
     return button;
   }
 
-  // Which of the N layers the drawing shows.
+  // The selector of the layer.
   function drawChooser(place, [count, chosen]) {
     const list = el("div", { class: "hu-layer-list" });
     for (let layer = 0; layer < count; layer++) {
@@ -132,25 +132,25 @@ export function figure1View(place, report) {
   return { show, close: () => resized.disconnect() };
 }
 
-// A colour of a ramp, as it stands in a picture's bytes, for a style.
+// A colour of a ramp as a CSS colour.
 const tintOf = (value) => `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255})`;
 
-const COVERED = 60; // pixels at the top, where the way on stays
+const COVERED = 60; // pixels at the top that the navigation covers
 
-// What was opened begins where it is seen: not above the screen, nor far below.
+// Scroll so that the opened content starts within the screen.
 function bringIntoView(className) {
   const found = document.querySelector(`.${className}`);
   const top = found?.getBoundingClientRect().top;
   if (top < COVERED || top > globalThis.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
 }
 
-// Squeezed below this share of its size a drawing gives way to a narrower one.
+// Below this share of its size, a narrower drawing replaces it.
 const SQUEEZED = 0.75;
 const roomFor = (drawings, width) => drawings.find(({ size }) => width >= size[0] * SQUEEZED) || drawings[drawings.length - 1];
 
 const placed = ([x, y, w, h]) => `--x: ${x}; --y: ${y}; --w: ${w}; --h: ${h}`;
 
-// How a box's words and its small picture stand: side by side, in one line, or below each other.
+// How label and thumbnail of a box are arranged: side by side, in one line, or below each other.
 function formOf([, , wide, high]) {
   if (wide < 80 && high < 40) return "small";
   if (high < 30) return "flat";
@@ -184,9 +184,9 @@ function drawArrows({ size: [width, height], arrows, residuals }) {
   return root;
 }
 
-const BEND = 7; // of a corner
+const BEND = 7; // radius of a corner
 
-// Straight pieces with round corners.
+// Straight segments with round corners.
 function roundedPath(points) {
   const parts = [`M${points[0].join(" ")}`];
   for (let i = 1; i < points.length - 1; i++) {

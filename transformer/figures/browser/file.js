@@ -1,4 +1,4 @@
-// A view as a file of its own: its data stand in the page, and nobody hears what is chosen.
+// A view in an HTML file: the data are in the page, and selections are not reported.
 
 export function openFile(make, data) {
   const view = make(document.body, () => {});
@@ -6,10 +6,10 @@ export function openFile(make, data) {
   view.show(data);
 }
 
-// What `view_page` of figures/views.py wrote into an element.
+// Reads the JSON element of `view_page` in figures/views.py.
 export const jsonIn = (node) => JSON.parse(node.textContent);
 
-// The bytes that its `data_script` wrote.
+// Reads the bytes of `data_script`.
 export async function bytesIn(node) {
   const packed = Uint8Array.from(atob(node.textContent), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));

@@ -1,13 +1,13 @@
-// What the film was given: frames, tokens and roles. The inverse of figures/film.py.
+// The film's frames, tokens and roles; unpacks what figures/film.py packs.
 
 import { el, within } from "./base.js";
 import { isExact } from "./naming.js";
 import { named } from "./store.js";
 
 export const stepName = (step) => step.toLocaleString("en");
-export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // never more than there is, but for float32
+export const inPercent = (share) => `${Math.floor(100 * share + 1e-3)} %`; // rounded down, with a tolerance for float32
 
-// The last frame that is not after `step`; of -1 the newest.
+// The last frame up to `step`; -1 is the newest.
 export function frameOf(steps, step) {
   if (step < 0) return steps.length - 1;
   let at = 0;
@@ -23,7 +23,7 @@ export function makeFilm(header, parts) {
   const longest = choices.reduce((best, number) => (lengthOf(number) > lengthOf(best) ? number : best), choices[0]);
   const kept = new Map();
 
-  // What a state stands for: a sentence, a kind and a head that are there.
+  // Resolve a state to an existing sentence, kind and head.
   function fitted(state) {
     const probe = choices.includes(state.probe) ? state.probe : longest;
     const { kinds, clearest } = probes[probe];
@@ -34,7 +34,7 @@ export function makeFilm(header, parts) {
     return { ...state, probe, kind, layer: within(layer, layers), head: within(head, heads) };
   }
 
-  // One frame of one sentence, as the explorer's views take a sentence.
+  // One frame of one sentence, in the form of an explorer side.
   function side(probe, frame) {
     const doc = probes[probe];
     const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(named);
@@ -75,7 +75,7 @@ export function makeFilm(header, parts) {
     return { ...header.roles[code], code, share: parts.get(`share.${probe}.${kind}`).values[at] };
   }
 
-  // Where a head does something else than a frame before: { frame, step, layer, head, before, after }.
+  // Role changes between frames: { frame, step, layer, head, before, after }.
   function changes({ probe, kind }) {
     const key = `${probe} ${kind}`;
     if (kept.has(key)) return kept.get(key);
@@ -93,7 +93,7 @@ export function makeFilm(header, parts) {
     return found;
   }
 
-  // What can be seen at a frame, in words.
+  // The caption of a frame.
   const caption = ({ probe, kind }, frame) => probes[probe].captions[kind][frame];
   const plain = (tokens) => tokens.word_labels.filter((_, word) => !tokens.special[tokens.words.indexOf(word)]).join(" ");
   const sentence = (number) => `${plain(probes[number].src)} → ${plain(probes[number].predicted)}`;
@@ -101,7 +101,7 @@ export function makeFilm(header, parts) {
   return { steps, notes: header.notes, choices, rule, fitted, side, role, changes, sentence, caption };
 }
 
-// Why a head counts as what it does, with the number.
+// Why a head has its role, with the number.
 export function reasonOf(role, rule) {
   const [rows, sink] = [inPercent(rule.positional), inPercent(rule.sink)];
   const share = inPercent(role.share);
@@ -118,7 +118,7 @@ const ROLE_COLOURS = { aligned: 1, positional: 0, backwards: 2, sink: 4 };
 /** @param {Look} look */
 export const roleColour = (role, look) => (role.group === "none" ? look.line : look.series[ROLE_COLOURS[role.group]]);
 
-// A few letters below a small picture, on the role's colour.
+// A short label below a thumbnail, in the role's colour.
 /** @param {Look} look */
 export function shortRole(role, look) {
   const node = el("span", { class: "hu-role", "data-group": role.group }, role.short);

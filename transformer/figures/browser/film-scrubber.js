@@ -1,14 +1,14 @@
-// The scrubber below which a film is seen: play, a slider over the steps, a strip with what the
-// chosen head does at each of them; and the list of changes, in words.
+// The film's controls: play, a slider over the steps, a strip with the selected head's role at each step, and
+// the list of changes.
 
 import { el, within } from "./base.js";
 import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
 import { headName, sentenceCase } from "./naming.js";
 
-const FRAME_TICKS = 6; // steps named below the slider, at most
+const FRAME_TICKS = 6; // maximum number of labelled steps
 const MOST_CHANGES = 200;
 
-// `go(frame)` is called when the user has moved, `toggle()` to play or to stop.
+// `go(frame)` is called when the user moves the slider, `toggle()` to play or stop.
 export function makeScrubber({ go, toggle }) {
   const button = el("button", { type: "button", class: "hu-button hu-play" }, "Play");
   const step = el("strong", { class: "hu-step" });
@@ -26,7 +26,7 @@ export function makeScrubber({ go, toggle }) {
   newest.addEventListener("click", () => { go(count - 1); range.focus({ preventScroll: true }); });
   range.addEventListener("input", () => go(Number(range.value)));
   node.addEventListener("keydown", (event) => {
-    if (event.target === range) return; // it moves by itself
+    if (event.target === range) return; // it handles its own keys
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: count - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
@@ -59,11 +59,11 @@ export function makeScrubber({ go, toggle }) {
   return { node, draw };
 }
 
-// Places along the slider in percent: a frame's own, and that between it and the one before.
+// Positions on the slider in percent: that of a frame, and the middle between it and the one before.
 const placeOf = (frame, count) => (count > 1 ? (100 * frame) / (count - 1) : 50);
 const edgeOf = (frame, count) => Math.min(Math.max(placeOf(frame - 0.5, count), 0), 100);
 
-// A bar for every run of frames in which the head does the same.
+// A bar for every run of frames in which the head has the same role.
 /** @param {Look} look */
 function stretches(film, roles, look) {
   const count = roles.length;
@@ -83,7 +83,7 @@ function stretches(film, roles, look) {
   });
 }
 
-// A marker where the chosen head changes, and a small tick where another of its kind does.
+// A marker where the selected head changes, and a small tick where another head of its kind does.
 function marks(film, now, roles) {
   const all = film.changes(now);
   const mine = ({ layer, head }) => layer === now.layer && head === now.head;
@@ -104,7 +104,7 @@ function marks(film, now, roles) {
   ];
 }
 
-// A few steps named, evenly along the slider.
+// A few labelled steps at even distances.
 function ticksOf(steps) {
   const count = Math.min(steps.length, FRAME_TICKS);
   const frames = Array.from({ length: count }, (_, i) => (count > 1 ? Math.round((i * (steps.length - 1)) / (count - 1)) : 0));
@@ -118,8 +118,8 @@ function ticksOf(steps) {
 const changeText = ({ layer, head, before, after, step }) =>
   `${headName({ layer, head })}: ${before.text} → ${after.text}, at step ${stepName(step)}`;
 
-// What the chosen head does now and when it began to, and the same of all heads to unfold.
-// `choose({ step, layer, head })` is called for a change that is clicked.
+// The selected head's current role and since when, and an expandable list for all heads. `choose({ step, layer,
+// head })` is called when a change is clicked.
 export function makeChanges(choose) {
   const said = el("p", { class: "hu-role-now", role: "status" });
   const mine = el("ul", { class: "hu-changes" });

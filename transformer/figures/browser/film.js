@@ -1,6 +1,6 @@
-// The film of attention: all heads of a kind as small pictures at one step of training, one of them
-// large, and a scrubber over the steps. `.show(bytes)` takes what figures/film.py makes. What is chosen
-// stays here: every frame has come already.
+// The film: thumbnails of all heads of a kind at one training step, one of them enlarged, and a slider over the
+// steps. `.show(bytes)` takes the data of figures/film.py. The selection stays in the browser, as all frames
+// are loaded.
 
 import { colours, el, printColours } from "./base.js";
 import { frameOf, makeFilm, shortRole, stepName } from "./film-data.js";
@@ -15,17 +15,17 @@ import { makeSheet } from "./sheet.js";
 import { unpack } from "./store.js";
 import { makeTake } from "./take.js";
 
-const FILM_LENGTH = 9000; // ms, of a film from end to end
-const FILM_PACE = [90, 450]; // ms, the shortest and the longest a step stays
+const FILM_LENGTH = 9000; // ms of the whole film
+const FILM_PACE = [90, 450]; // minimum and maximum ms per step
 const AS_IT_IS = { special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
 
-const kept = new Map(); // by a run's name, what the viewer chose in its film; for the page's life
+const kept = new Map(); // the viewer's selection by the name of the run, while the page is open
 
 export function filmView(root) {
   let film = null;
-  let state = null; // a step of -1 is the newest, a head of -1 the clearest there
+  let state = null; // step -1 is the newest, head -1 the clearest
   let cell = { row: -1, column: -1, zoom: 0 };
-  let now = null; // the state with what these stand for
+  let now = null; // the state with -1 resolved
   let [side, look, visit, frame, painted, name] = [null, null, null, 0, 0, ""];
   let [playing, framing, exact] = [0, 0, 1];
 
@@ -51,7 +51,7 @@ export function filmView(root) {
   const controls = makeControls(set);
   const probe = makeProbes((number) => set({ probe: number }));
   const take = makeTake(ctx, () => heat);
-  const larger = makeLarger(ctx, "Larger film"); // the page around has a "Larger" of its own
+  const larger = makeLarger(ctx, "Larger film"); // the page has its own "Larger" button
   const scrubber = makeScrubber({ go, toggle: () => (playing ? pause() : play()) });
   const mosaic = makeMosaic((layer, head) => set({ layer, head }));
   const heat = heatmapView(ctx);
@@ -99,7 +99,7 @@ export function filmView(root) {
     redraw();
   }
 
-  // To a frame; the last one is "the newest", which is followed when newer ones come.
+  // Go to a frame; the last one counts as "the newest" and follows newer ones.
   function go(number) {
     pause();
     set({ step: stepOf(number) });
@@ -129,7 +129,7 @@ export function filmView(root) {
   }
 
   function redraw() {
-    if (!film || !pane.isConnected) return; // off the page there are no colours to read
+    if (!film || !pane.isConnected) return; // colours can only be read on the page
     const any = film.steps.length > 0 && film.choices.length > 0;
     [empty.hidden, shown.hidden] = [any, !any];
     if (!any) return;
@@ -185,7 +185,7 @@ export function filmView(root) {
   };
 }
 
-// The sentence, where there are several.
+// The selector of the sentence, if there are several.
 function makeProbes(choose) {
   const select = el("select", {});
   const node = el("label", { class: "hu-option hu-probe" }, el("span", {}, "Sentence"), select);

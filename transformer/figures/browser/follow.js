@@ -1,18 +1,14 @@
-// A line that says how a visitor stands in their class, and the ear of the page: the server tells it
-// where the teacher is. Another head of the same sentence is drawn here at once; for all else the page
-// is asked for anew, and the server knows what to draw.
-//
-// `.show(data)` takes `{ text, standing, teaches, path, pages }`, and of a student's page the news that
-// it was drawn for: `{ shown, leads, race, number, page, params, explored }`. In `text`, {following} and {members}
-// are numbers of the news. `report()` asks for the page.
+// The status line of a class, and the connection that receives the teacher's view from the server. Another head
+// of the same sentence is drawn at once; for anything else the page is rerun, and the server knows what to
+// draw.
 
 import { partsOf } from "./address.js";
 import { el } from "./base.js";
 import { LED } from "./mount.js";
 
-const OVER = 4001; // as in class_news.py: nobody will tell anything more
-const PATIENCE = 150; // ms in which the page may be on its way already, because of what was done on it
-const AGAIN = [500, 5000]; // ms until a lost connection is tried again, and at most after many
+const OVER = 4001; // close code of class_news.py: no more messages will come
+const PATIENCE = 150; // ms to wait for a rerun that may already be under way
+const AGAIN = [500, 5000]; // ms until reconnecting: first, and at most
 
 export function followView(root, report) {
   const said = el("span", { role: "status" });
@@ -31,7 +27,7 @@ export function followView(root, report) {
       heed();
     });
     socket.addEventListener("close", ({ code, target }) => {
-      if (target !== socket) return; // the page has left it
+      if (target !== socket) return; // an outdated connection
       if (code === OVER) return report({});
       timer = setTimeout(open, wait * (1 + Math.random()));
       wait = Math.min(2 * wait, AGAIN[1]);
@@ -77,7 +73,7 @@ export function followView(root, report) {
     socket = null;
     clearTimeout(timer);
     clearTimeout(asking);
-    // One that is not open yet is left to open: to break it off is an error in the browser's console.
+    // Do not close a connection that is still opening: that logs an error in the console.
     if (left?.readyState === WebSocket.CONNECTING) left.addEventListener("open", () => left.close());
     else left?.close();
   }
@@ -85,13 +81,13 @@ export function followView(root, report) {
   return { show, close };
 }
 
-// Whether the explorer on this page need only draw what it has.
+// Whether the explorer on this page can draw it from the data it has.
 export function isHeadAlone(told, { page, params }) {
   const rest = (all) => JSON.stringify(Object.entries(all).filter(([name]) => !told.explored.includes(name)).sort());
   return page === told.page && "layer" in params && "head" in params && rest(params) === rest(told.params);
 }
 
-// The text with the news' numbers in it; "…" while there are none.
+// The text with the message's numbers filled in; "…" while there are none.
 export const filled = (text, news) => text.replace(/\{(\w+)\}/g, (_, name) => String(news[name] ?? "…"));
 
 const led = (params) => !document.dispatchEvent(new CustomEvent(LED, { detail: params, cancelable: true }));

@@ -1,11 +1,11 @@
-// The field of the first picture: what is typed is told after the shortest of pauses, and nothing that
-// comes from elsewhere takes its place while somebody types.
+// The text field of the first page. Input is reported after a short pause, and the server's text never replaces
+// what is being typed.
 
 import { el } from "./base.js";
 
-const TYPING = 100; // ms without a key, until what is typed is told
+const TYPING = 100; // ms after the last key
 
-// `ask()` is called when there is a new text to translate.
+// `ask()` is called for a new text to translate.
 export function makeField(ask) {
   const name = el("span", { class: "hu-label" });
   const area = el("textarea", { rows: 1, spellcheck: "false", autocapitalize: "sentences", "aria-describedby": "hu-glance-problem" });
@@ -23,7 +23,7 @@ export function makeField(ask) {
   area.addEventListener("blur", () => timer && tell());
   area.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.isComposing) return;
-    event.preventDefault(); // one sentence, and the key that people end it with
+    event.preventDefault(); // Enter ends the sentence
     tell();
   });
 
@@ -43,7 +43,7 @@ export function makeField(ask) {
     for (const button of examples.children) button.setAttribute("aria-pressed", String(button.textContent === area.value));
   }
 
-  // `fresh`: the text is the server's own, and not an answer to what was typed.
+  // `fresh`: the text comes from the server and is not an answer to what was typed.
   function draw(data, fresh) {
     name.textContent = data.languages[0] ? `Your sentence, in ${data.reads}` : "Input";
     area.placeholder = data.hint;

@@ -1,35 +1,34 @@
-// The first picture step by step: what is new, at what pace, which bands, what is said of a step and
-// what nearly stood there, and the buttons by which it plays.
+// The animation of the first page: its timing, the bands, the sentence about each step, the alternatives and
+// the playback buttons.
 
 import { el } from "./base.js";
 
-// What the percentages of words are: shown where words are compared.
+// What the percentages of words mean; shown where words are compared.
 export const COMPARED = "Percentages compare word pieces: each is the probability of the first piece in which a word differs from the one written.";
 
-export const LEAST_BAND = 0.04; // a weight from which on a band is drawn
+export const LEAST_BAND = 0.04; // smallest weight with a band
 
-const PLAY = [5200, 420, 1150]; // ms: a whole translation, the shortest and the longest step of it
-const HURRY = [1500, 90, 420]; // the same while somebody types
+const PLAY = [5200, 420, 1150]; // ms: the whole translation, minimum and maximum per step
+const HURRY = [1500, 90, 420]; // the same while the user is typing
 
-// The first word in which a translation differs from the one before, by the words' texts.
+// The first word that differs from the previous translation.
 export function firstNew(before, after) {
   let same = 0;
   while (same < Math.min(before.length, after.length) && before[same] === after[same]) same++;
   return same;
 }
 
-// How long a step stays, in ms, of so many.
+// Duration of a step in ms, given the number of steps.
 export function paceOf(count, hurry) {
   const [whole, least, most] = hurry ? HURRY : PLAY;
   return Math.min(Math.max(whole / Math.max(count, 1), least), most);
 }
 
-// The places of the greatest weights, greatest first.
+// Indices of the greatest weights, greatest first.
 export const strongest = (looks) => looks.map((_, i) => i).sort((a, b) => looks[b] - looks[a] || a - b);
 
-// A band for each weight that is to be seen, { read, word, weight, above, below }: from the word read to
-// the word written, with the place of its middle among the bands at either word, in units of weight
-// from the middle of all of them. So they stand side by side and never on one another.
+// A band for each visible weight, { read, word, weight, above, below }: from a source word to a written word,
+// with the offset of its middle at either word, in units of weight. The offsets keep bands from overlapping.
 export function bandsOf(written, least = LEAST_BAND) {
   const bands = written.flatMap(({ looks }, word) => (
     looks.map((weight, read) => ({ read, word, weight, above: 0, below: 0 })).filter(({ weight }) => weight >= least)
@@ -47,23 +46,23 @@ export function bandsOf(written, least = LEAST_BAND) {
   return bands;
 }
 
-// Whole per cents, and never 100 % or 0 % of what is not quite that.
+// Whole percent, but 100 % or 0 % only if exact.
 export function wholePercent(p) {
   if (p < 0.01) return "< 1 %";
   if (p >= 0.995 && p < 1) return "> 99 %";
   return `${Math.round(100 * p)} %`;
 }
 
-// A word within a sentence: without the signs that end it, unless it is made of signs.
+// A word without its final punctuation, unless it consists of punctuation.
 export const inSentence = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
 
-// A weight below which a head is called unsure: no word gets more than all others together.
+// Below this weight a head is called unsure: no word gets more than all others together.
 export const SURE = 0.5;
 
-// How many words the head is unsure about.
+// Number of words about which the head is unsure.
 export const unsureWords = (written) => written.filter(({ looks, rest }) => Math.max(rest, ...looks) < SURE).length;
 
-// What is said of a step: texts, and words as { read } or { word } by their places.
+// The sentence about a step: texts, and words as { read } or { word } with their indices.
 export function stepSaid(data, step) {
   const { p, looks, rest } = data.written[step];
   const when = data.to === "input" ? "just after, this head " : "this head ";
@@ -81,7 +80,7 @@ function lookedAt(looks, rest) {
   return ["is unsure: it looks at many words, most at ", { read: first }, ` (${wholePercent(top)})`];
 }
 
-// The word that it was least sure of, of those with rivals that are its own; -1 if none is.
+// The model's own word with the lowest probability among those with alternatives; -1 if there is none.
 export function leastSure(written, taken = -1) {
   let found = -1;
   written.forEach((one, i) => {
@@ -90,8 +89,8 @@ export function leastSure(written, taken = -1) {
   return found;
 }
 
-// `take(rival)` puts a rival in its word's place, `undo()` takes that back; `toggle()` plays or pauses,
-// `go(step)` goes to a step.
+// `take(rival)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
+// step.
 export function makeSaid({ take, undo, toggle, go }) {
   const step = el("span", { class: "hu-label" });
   const says = el("p", { class: "hu-glance-says" });
@@ -124,7 +123,7 @@ export function makeSaid({ take, undo, toggle, go }) {
     told.setAttribute("aria-live", playing ? "off" : "polite");
     const one = whole || quiet ? leastSure(data.written, data.taken) : now;
     const asked = JSON.stringify([data.number, data.known, now, whole, quiet]);
-    if (asked === shown) return; // what is pressed must not be made anew under the finger
+    if (asked === shown) return; // do not replace a button that is being pressed
     shown = asked;
     says.replaceChildren(...(whole || quiet ? overall(data, one) : written(data, stepSaid(data, now))));
     close.replaceChildren(...rivals(data, one, whole || quiet));

@@ -1,14 +1,14 @@
-// The stage of the first picture: the words read, the words written below them, and bands that grow from
-// the one to the other. A word keeps its colour; a written one has that of the word it came from.
+// The stage of the first page: source words, the written words below, and bands that grow between them. Every
+// word has a colour; a written word has that of its main source word.
 
 import { colours, el, SVG } from "./base.js";
 import { bandsOf, wholePercent, strongest } from "./glance-said.js";
 import { textLinesOf, wayOf } from "./glance-way.js";
 
-const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // by the number of words
-const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px of a band of weight 1
-const WRAPPED_UNIT = 7; // px of the same where bands pass between the words of a line
-const MANY = 24; // words from which on only the strongest band of each word is drawn, unless one is pointed at
+const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
+const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
+const WRAPPED_UNIT = 7; // the same where lines wrap and bands pass between words
+const MANY = 24; // with more words, only the strongest band of each word is drawn, except when hovering
 
 const svg = (tag, attributes) => {
   const node = document.createElementNS(SVG, tag);
@@ -16,7 +16,7 @@ const svg = (tag, attributes) => {
   return node;
 };
 
-// `go(step)` is called for a step that is chosen, `point()` when another word is pointed at.
+// `go(step)` is called for a selected step, `point()` when the pointer moves to another word.
 export function makeGlanceStage({ go, point }) {
   const lines = svg("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
   const rows = { read: makeRow(), word: makeRow() };
@@ -30,7 +30,7 @@ export function makeGlanceStage({ go, point }) {
     return { label, words, node: el("div", { class: "hu-glance-row" }, label, words) };
   }
 
-  // Another translation.
+  // Show another translation.
   function set(found) {
     data = found;
     const hues = huesOf(node, found);
@@ -94,7 +94,7 @@ export function makeGlanceStage({ go, point }) {
     tiles[row][i]?.focus();
   }
 
-  // Where the bands go, after the words have found their places.
+  // Compute the bands' paths, after the words have been laid out.
   function place() {
     if (!data || !node.isConnected || !node.clientWidth) return;
     const frame = node.getBoundingClientRect();
@@ -117,8 +117,8 @@ export function makeGlanceStage({ go, point }) {
     }
   }
 
-  // The step that is written now, one more than there are for the whole; what comes after it is not there
-  // yet while it plays, and faint where somebody only looks back.
+  // The current step, or the number of steps at the end. Later words are hidden while playing, and faint while
+  // looking back.
   function draw(step, playing, pace) {
     if (!data) return;
     node.style.setProperty("--pace", `${Math.round(pace * 0.62)}ms`);
@@ -150,8 +150,8 @@ export function makeGlanceStage({ go, point }) {
   return { node, set, place, draw, focusOn, get over() { return over; } };
 }
 
-// A colour for each word read, clear enough on light and on dark; of each word written that of the word
-// that it looked at most.
+// A colour for each source word, legible on light and dark; a written word takes that of the source word with
+// its greatest weight.
 function huesOf(node, { source, written }) {
   const { series } = colours(node);
   const read = source.map((_, i) => `color-mix(in srgb, ${series[i % series.length]} 72%, var(--hu-text))`);

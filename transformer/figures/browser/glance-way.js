@@ -1,11 +1,11 @@
-// The way of a band between two words: through the gaps of the lines in between where a sentence wraps,
-// never behind another word.
+// The path of a band between two words. Where a sentence wraps it runs through gaps of the lines between, never
+// behind another word.
 
 /** @typedef {{ x: number, top: number, bottom: number, wide: number }} Box x is the middle of a word. */
 /** @typedef {{ top: number, bottom: number, words: Box[] }} Line */
 
 const SAME_LINE = 4; // px by which words of one line may differ in height
-const BESIDE_LINE = 6; // px beside the first and the last word of a line
+const BESIDE_LINE = 6; // px of space before the first and after the last word of a line
 
 /** @param {Box[]} boxes @returns {Line[]} */
 export function textLinesOf(boxes) {
@@ -24,7 +24,7 @@ export function textLinesOf(boxes) {
   return lines;
 }
 
-// The middle of the gap between words, or beside them, that is nearest to x.
+// The middle of the gap between words, or at a line's end, that is nearest to x.
 /** @param {Line} line @param {number} x */
 export function gapNear({ words }, x) {
   const [left, right] = [(one) => one.x - one.wide / 2, (one) => one.x + one.wide / 2];
@@ -36,7 +36,7 @@ export function gapNear({ words }, x) {
   return gaps.reduce((best, gap) => (Math.abs(gap - x) < Math.abs(best - x) ? gap : best));
 }
 
-// The path, as SVG writes it. `read` and `word` are the lines of both sentences.
+// The path in SVG syntax. `read` and `word` are the lines of both sentences.
 /** @param {[number, number]} start @param {[number, number]} end @param {Line[]} read @param {Line[]} word */
 export function wayOf([x, y], [toX, toY], read, word) {
   const between = [...read, ...word].filter(({ top, bottom }) => top > y && bottom < toY);

@@ -1,7 +1,7 @@
-// The first picture: a field, and below it the translation as it is written, word by word, with bands
-// from the words that the model looked at. `.show(data)` takes what figures/glance.py makes, with what
-// ui/home/glance.py puts around it; `report({ text, number, prefix, rivals })` asks for
-// another, `report({ look: [layer, head] })` for that head among all.
+// The first page: a text field, and below it the translation word by word, with bands from the source words
+// with attention. `.show(data)` takes the data of figures/glance.py and ui/pages/home/glance.py; `report({
+// text, number, prefix, rivals })` requests another translation, `report({ look: [layer, head] })` opens that
+// head in the explorer.
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
@@ -9,14 +9,14 @@ import { makeField } from "./glance-field.js";
 import { firstNew, makeSaid, paceOf, unsureWords, wholePercent } from "./glance-said.js";
 import { makeGlanceStage } from "./glance-stage.js";
 
-const RIVALS_AFTER = 350; // ms that a picture stands before the words that came close are asked for
-const AT_ONCE = 30; // ms until the first word of what was just typed: a frame, from which its band grows
-const BUSY_AFTER = 500; // ms without an answer, until the old picture is dimmed
+const RIVALS_AFTER = 350; // ms until the alternatives of a new translation are requested
+const AT_ONCE = 30; // ms until the first word after typing: one frame, from which its band grows
+const BUSY_AFTER = 500; // ms without an answer until the old translation is dimmed
 
 export function glanceView(root, report) {
   let [data, step, pace, hurry] = [null, 0, 400, false];
   let [timer, wanting, busy, framing] = [0, 0, 0, 0];
-  let [number, asked] = [0, null]; // of the last asking, and its text while there is no answer
+  let [number, asked] = [0, null]; // number of the last request, and its text until it is answered
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
   const stage = makeGlanceStage({ go, point: () => draw() });
@@ -46,7 +46,7 @@ export function glanceView(root, report) {
 
   function show(found) {
     const fresh = asked === null;
-    if (found.number < number && !fresh) return; // an answer to what has been typed over
+    if (found.number < number && !fresh) return; // an outdated answer
     number = Math.max(number, found.number);
     if (found.number >= number) settle();
     const before = data;
@@ -72,7 +72,7 @@ export function glanceView(root, report) {
   const pictureOf = (one) => JSON.stringify([one.source, one.taken, one.layer, one.head, (one.written || []).map(({ text, looks }) => [text, looks])]);
   const textsOf = (one) => (one && one.written ? one.written.map(({ text }) => text) : []);
 
-  // Another translation is written from its first new word on.
+  // A new translation starts at its first new word.
   function begin(before) {
     const look = el("button", { type: "button", class: "hu-glance-look" }, "Open this head →");
     look.addEventListener("click", () => report({ look: [data.layer, data.head] }));
@@ -140,7 +140,7 @@ export function glanceView(root, report) {
   };
 }
 
-// What a band means, which head is shown and why, and whether it is unsure on this sentence.
+// The caption: what a band means, which head is shown and why, and whether it is unsure about this sentence.
 function howToRead({ heads, to, measured, written }) {
   const sample = el("span", { class: "hu-glance-sample", "aria-hidden": "true" });
   const unsure = unsureWords(written);

@@ -1,5 +1,5 @@
-// A number for every head, as grids side by side, of which one cell is chosen. `.show(data)` takes
-// what figures/headgrid.py makes; `report({ grid, row, column })` is called for a choice.
+// Grids with a number for every head, in which a cell can be selected. `.show(data)` takes the data of
+// figures/headgrid.py; `report({ grid, row, column })` is called when a cell is selected.
 
 import { ARROWS, bright, colours, el, within } from "./base.js";
 import { makeBar } from "./legend.js";
@@ -15,7 +15,7 @@ export function headgridView(place, report) {
   place.append(frame);
 
   function show(given) {
-    // What was reported and comes back late is no news: the visitor has gone on since.
+    // Ignore a late echo of an earlier report: the user has moved on.
     const at = sent.indexOf(JSON.stringify(given.chosen));
     if (at >= 0) sent.splice(0, at + 1);
     const chosen = sent.length ? data.chosen : given.chosen;
@@ -37,7 +37,7 @@ export function headgridView(place, report) {
 
   function build() {
     row.style.setProperty("--hu-heads", Math.max(...data.grids.map(({ columns }) => columns.length)));
-    row.style.setProperty("--hu-least", data.grids.length === 4 ? "40%" : "0%"); // two by two
+    row.style.setProperty("--hu-least", data.grids.length === 4 ? "40%" : "0%"); // two per row
     grids = data.grids.map(make);
     row.replaceChildren(...grids.map(({ node }) => node));
   }
@@ -58,7 +58,7 @@ export function headgridView(place, report) {
 
   function paint(grid, cells, look) {
     const [name, r, c] = data.chosen || [];
-    let stop = cells[0][0]; // where Tab enters
+    let stop = cells[0][0]; // the cell that Tab focuses
     cells.forEach((line, i) => line.forEach((button, j) => {
       const level = grid.levels[i][j];
       const shade = level === null ? null : Math.round(255 * level);
@@ -92,7 +92,7 @@ export function headgridView(place, report) {
     report({ grid: name, row: r, column: c });
   }
 
-  const resized = new ResizeObserver(redraw); // colours of a theme that has changed
+  const resized = new ResizeObserver(redraw); // the theme's colours may have changed
   resized.observe(frame);
   return { show, close: () => resized.disconnect() };
 }

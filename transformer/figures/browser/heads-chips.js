@@ -1,12 +1,12 @@
-// Beside the Heads view's picture: the row of heads to switch on and off, the line that reads out what
-// is pointed at, the code and the table that go with it.
+// Parts of the Heads view: the buttons that show and hide heads, the line about the tokens under the pointer,
+// the code and the table.
 
 import { el, SVG, tokenText } from "./base.js";
 import { parseHeads, writeHeads } from "./matrix.js";
 import { counted, headName, layerName, shortName } from "./naming.js";
 import { showWeight } from "./numbers.js";
 
-// The heads that are on. "" is the chosen one alone, "none" is none.
+// The heads shown. "" means only the selected one, "none" means none.
 /** @param {Side} side @param {State} state */
 export function headsOn(side, state) {
   if (!state.heads) return [{ layer: state.layer, head: state.head }];
@@ -18,14 +18,14 @@ export const headKey = ({ layer, head }) => `${layer}.${head}`;
 /** @param {Side} side @param {number} layer */
 export const allOf = (side, layer) => Array.from({ length: side.n_heads }, (_, head) => ({ layer, head }));
 
-// The heads as the state holds them; the chosen one alone goes along when another is chosen.
+// The heads as text for the state; the selected head alone is "", so that it follows the selection.
 /** @param {State} state */
 function writtenHeads(heads, state) {
   const text = writeHeads(heads);
   return text === headKey(state) ? "" : text || "none";
 }
 
-// A head's line in small: colour and dashes.
+// A sample of a head's line: colour and dashes.
 function swatch({ ink, dash }) {
   const line = document.createElementNS(SVG, "line");
   const drawn = document.createElementNS(SVG, "svg");
@@ -36,7 +36,7 @@ function swatch({ ink, dash }) {
   return drawn;
 }
 
-// `ctx.set` is called with what was chosen.
+// `ctx.set` is called with the changes.
 /** @param {Context} ctx */
 export function makeHeadChips(ctx) {
   const layers = el("select", {});
@@ -67,10 +67,10 @@ export function makeHeadChips(ctx) {
       chip.addEventListener("click", () => toggle(one));
       return chip;
     }));
-    if (held) chips.firstChild.focus(); // the one that had it may be gone
+    if (held) chips.firstChild.focus(); // the focused button may have been removed
   }
 
-  // `on` are the heads that are shown, `styles` how each is drawn.
+  // `on` are the heads shown, `styles` their line styles.
   function draw(on, styles) {
     const { side, state } = ctx;
     const own = allOf(side, state.layer);
@@ -101,7 +101,7 @@ export function makeHeadChips(ctx) {
   return { node, draw };
 }
 
-// A token as it is read out: what was read, and what was written next.
+// A token in text: the token read, and the token written next.
 const spoken = (entry) => [tokenText(entry.text), ...(entry.written === null ? [] : [" → ", tokenText(entry.written)])];
 
 function spokenList(entries) {
@@ -113,7 +113,7 @@ const amount = (style, weight, top, name, ...rest) => el(
   "span", { class: "hu-amount" }, ...(style ? [swatch(style)] : []), el("span", { class: "hu-said" }, showWeight(weight, top)), ...rest, ...(name ? [` ${name}`] : []),
 );
 
-// What is said of the tokens that are looked at: the strongest of their lines.
+// The text about the focused tokens: their strongest lines.
 /** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} given */
 export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }) {
   const said = [];
@@ -136,7 +136,7 @@ export function readFocus(ms, on, styles, { queries, keys, toKeys, fromQueries }
   return said;
 }
 
-// What is said between the pinned tokens and one of the other side: the weight of every head.
+// The text about the pinned tokens and one token of the other side: the weight in every head.
 /** @param {Matrix[]} ms @param {any} on @param {any} styles @param {any} focus @param {any} given */
 export function readBetween(ms, on, styles, focus, { side, index }) {
   const [pins, sums] = side === "k" ? [focus.queries, focus.toKeys] : [focus.keys, focus.fromQueries];
@@ -163,8 +163,8 @@ export function codeOfHeads(side, on, kind) {
   return on.length === side.n_heads ? weights : `${weights}[[${on.map(({ head }) => head).join(", ")}]]`;
 }
 
-// The weights of all heads that are drawn, or of the pinned tokens alone. Positions tell repeated
-// tokens apart. The rows are made when they are asked for: they may be a million.
+// The weights of the heads shown, or only those of the pinned tokens. Positions distinguish repeated tokens.
+// Rows are created on demand, as there may be a million.
 /** @param {string} caption @param {Matrix[]} ms */
 export function tableOfHeads(caption, on, ms, pins) {
   const [m] = ms;

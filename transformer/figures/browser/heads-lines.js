@@ -1,5 +1,5 @@
-// Tokens in two columns, queries left and keys right, and the lines of several heads between them:
-// which lines there are, where everything is, and how it is drawn.
+// Tokens in two columns, queries left and keys right, with the lines of several heads between: selection,
+// layout and drawing of the lines.
 
 import { DIM } from "./cells.js";
 import {
@@ -7,13 +7,13 @@ import {
 } from "./lettering.js";
 import { shortName } from "./naming.js";
 
-export const MOST_LINES = 4000; // more are a grey wall, and slow
-export const FADED = 0.1; // the rest, while the lines of a token stand out
+export const MOST_LINES = 4000; // more lines would be unreadable and slow
+export const FADED = 0.1; // opacity of other lines while one token's lines are highlighted
 const QUERY_HEADING = "attends from"; // above the queries
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]];
 
-// How heads are drawn: a head keeps its colour, whichever others are on; a colour that comes again
-// has other dashes each time.
+// Line styles of heads. A head keeps its colour whichever others are shown; repeated colours differ in their
+// dashes.
 /** @param {Head[]} heads @param {Look} look */
 export function headStyles(heads, look) {
   const rounds = new Map();
@@ -25,8 +25,8 @@ export function headStyles(heads, look) {
   });
 }
 
-// The strongest lines, weakest first: { lines: [{ head, row, column, weight }], left, below }. `left`
-// is how many are left out, none of them stronger than `below`.
+// The strongest lines, weakest first: { lines: [{ head, row, column, weight }], left, below }. `left` lines are
+// omitted, all with weights up to `below`.
 export function strongestLines(matrices, limit) {
   const bins = new Uint32Array(1024);
   const binOf = (weight) => Math.min(Math.floor(Math.sqrt(weight) * 1023), 1023);
@@ -34,7 +34,7 @@ export function strongestLines(matrices, limit) {
   for (const { values } of matrices) {
     for (const weight of values) if (weight > 0) { bins[binOf(weight)]++; count++; }
   }
-  let [last, above] = [1023, 0]; // the last bin to be drawn from, and how many lines are above it
+  let [last, above] = [1023, 0]; // the last bin drawn, and the number of lines above it
   while (last > 0 && above + bins[last] < limit) above += bins[last--];
   const [lines, edge] = [[], []];
   matrices.forEach(({ values, nColumns }, head) => {
@@ -48,7 +48,7 @@ export function strongestLines(matrices, limit) {
   const room = limit - above;
   lines.push(...edge.slice(0, room));
   const left = count - lines.length;
-  // The rest of the bin begins with the strongest that is left out; if it has none, the bins below do.
+  // The rest of the bin starts with its strongest omitted line; without one, the bins below do.
   const below = left ? (edge[room]?.weight ?? ((last / 1023) ** 2)) : 0;
   return { lines: lines.sort((a, b) => a.weight - b.weight), left, below };
 }
@@ -63,7 +63,7 @@ export function layoutLines(m, count, pen, width, look, large) {
   const least = large ? 20 : 12;
   const step = Math.floor(Math.min(Math.max(580 / most, least), large ? 44 : 34));
   const size = step < 17 ? SMALL_LABEL_SIZE : large ? (step < 26 ? 15 : 18) : LABEL_SIZE;
-  pen.font = `600 ${size}px ${look.font}`; // the wider of the two that are drawn
+  pen.font = `600 ${size}px ${look.font}`; // bold, the wider of the two weights used
   const limit = Math.min(width * 0.34, large ? 320 : 230);
   const rows = m.rows.map((entry) => fitRowParts(pen, rowParts(entry), limit - 14));
   const columns = m.columns.map((entry) => shorten(pen, entry.text, limit - 14));
@@ -85,10 +85,10 @@ export function layoutLines(m, count, pen, width, look, large) {
 
 const middleOf = (place, index) => place.top + (index + 0.5) * place.step;
 
-// Many lines: the weak ones step back, or nothing else would be seen.
+// With many lines, weak ones are fainter, or nothing else would be visible.
 export const steepnessOf = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
 
-// The token under a point: { side: "q" or "k", index }, or null.
+// The token at a point: { side: "q" or "k", index }, or null.
 /** @param {Matrix} m @param {number} x @param {number} y */
 export function tokenAt(place, m, x, y) {
   const index = Math.floor((y - place.top) / place.step);
@@ -97,7 +97,7 @@ export function tokenAt(place, m, x, y) {
   return side && index >= 0 && index < count ? { side, index } : null;
 }
 
-// A line's strength is its weight to the power of `steep`, times `share`.
+// The strength of a line is its weight to the power of `steep`, times `share`.
 /** @param {Pen} pen @param {Matrix} m @param {any} place @param {any} styles @param {any} lines @param {any} given @param {any} [more] */
 export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.5, share = 1 } = {}) {
   const middle = (from + to) / 2;
@@ -118,15 +118,15 @@ export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.
   pen.restore();
 }
 
-// Where lines begin and end: before the amounts, on the side that has them.
+// The x positions where lines begin and end, leaving space for the amounts on their side.
 /** @returns {[number, number]} */
 export const lineEnds = (place, focus) => [
   place.left + (focus?.fromQueries ? place.zone + 6 : 0),
   place.right - (focus?.toKeys ? place.zone + 6 : 0),
 ];
 
-// What belongs to the tokens of `focus`: their lines, and beside every token of the other side how
-// much of each head goes there.
+// Draw the lines of the tokens of `focus`, and next to every token of the other side the weight that each head
+// gives it.
 /** @param {Pen} pen @param {Matrix[]} ms @param {Look} look */
 export function drawFocus(pen, ms, place, styles, focus, look) {
   pen.textBaseline = "middle";
@@ -135,7 +135,7 @@ export function drawFocus(pen, ms, place, styles, focus, look) {
     if (!sums) continue;
     sums[0].forEach((_, index) => {
       const unseen = side === "k" ? focus.queries.every((row) => ms[0].masked(row, index)) : focus.keys.every((column) => ms[0].masked(index, column));
-      if (unseen) return; // not a weight of zero
+      if (unseen) return; // masked, which is not a weight of zero
       const weights = sums.map((of) => of[index]);
       if (place.count === 1) drawAmount(pen, place, side, index, weights[0], parts, styles[0], look);
       else drawBlocks(pen, place, side, index, weights, parts, styles);
@@ -144,7 +144,7 @@ export function drawFocus(pen, ms, place, styles, focus, look) {
   pen.globalAlpha = 1;
 }
 
-// All lines of the tokens that are looked at, the weak ones too, weakest first.
+// All lines of the focused tokens, weak ones too, weakest first.
 /** @param {Matrix[]} ms @param {any} given */
 function linesOf(ms, { queries, keys }) {
   const found = [];
@@ -159,7 +159,7 @@ function linesOf(ms, { queries, keys }) {
   return found.sort((a, b) => a.weight - b.weight);
 }
 
-// One head: a bar that grows towards the token, and the number.
+// One head: a bar that grows towards the token, with the number.
 /** @param {Pen} pen @param {any} place @param {any} side @param {any} index @param {number} weight @param {any} parts @param {any} given @param {Look} look */
 function drawAmount(pen, place, side, index, weight, parts, { ink }, look) {
   const [y, high] = [middleOf(place, index), Math.min(place.step - 4, 13)];
@@ -178,8 +178,8 @@ function drawAmount(pen, place, side, index, weight, parts, { ink }, look) {
   pen.textAlign = "left";
 }
 
-// Several heads: a block for each, in the order of the list; the stronger the fuller. Heads that are
-// dashed have theirs cut into slices.
+// Several heads: a block for each, in the order of the list, with an opacity by weight. Blocks of dashed heads
+// are cut into slices.
 /** @param {Pen} pen */
 function drawBlocks(pen, place, side, index, weights, parts, styles) {
   const [y, high] = [middleOf(place, index), Math.min(place.step - 3, 16)];
@@ -197,7 +197,7 @@ function drawBlocks(pen, place, side, index, weights, parts, styles) {
   });
 }
 
-// `marks` is { at, queries, keys }: the token under the pointer, and the pinned ones.
+// `marks` is { at, queries, keys }: the token under the pointer, and the pinned tokens.
 /** @param {Pen} pen @param {Matrix} m @param {Look} look */
 export function drawTokens(pen, m, place, look, marks) {
   const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;
@@ -245,7 +245,7 @@ function markToken(pen, place, look, side, y, at, pinned) {
   pen.fillRect(side === "q" ? place.left - 4 : place.right + 1, y - high / 2, 3, high);
 }
 
-// For a picture that is taken away: which line is which head's.
+// The legend of exported pictures: each head's line style.
 const LEGEND_CELL = [84, 20];
 const legendColumns = (width) => Math.max(Math.floor(width / LEGEND_CELL[0]), 1);
 export const legendHeight = (on, width) => 12 + LEGEND_CELL[1] * Math.ceil(on.length / legendColumns(width));

@@ -1,5 +1,5 @@
-// The Heads view, the first that a visitor sees: queries left, keys right, a line for every weight,
-// one colour a head (after BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
+// The Heads view, the default: queries left, keys right, a line for every weight, one colour per head (after
+// BertViz' head view: Vig 2019, https://aclanthology.org/P19-3007).
 
 import { ARROWS, el, inPlace, within } from "./base.js";
 import {
@@ -17,11 +17,11 @@ import { makeStage } from "./stage.js";
 
 /** @param {Context} ctx @returns {View} */
 function headsView(ctx) {
-  let at = null; // the token under the pointer or the arrow keys: { side: "q" or "k", index }
-  let [on, ms, drawn] = [[], [], null]; // heads that are on and here, their tables, the lines at rest
+  let at = null; // token selected by pointer or arrow keys: { side: "q" or "k", index }
+  let [on, ms, drawn] = [[], [], null]; // heads shown, their tables, and the lines drawn without a focus
   const kept = new Map();
   let [keptFor, planned, plannedFor, paintedFor] = ["", null, "", ""];
-  const back = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // the lines at rest, faded by CSS
+  const back = el("canvas", { class: "hu-lines", "aria-hidden": "true" }); // the lines without a focus; CSS fades them
   const stage = makeStage({ plan, paint: paintFront });
   const { canvas } = stage;
   const anchor = el("span", { class: "hu-anchor", "aria-hidden": "true" });
@@ -36,19 +36,19 @@ function headsView(ctx) {
   const node = el("figure", { class: "hu-head hu-heads" }, chips.node, empty, reading, stage.node, legend);
   const styles = () => headStyles(on, ctx.look);
 
-  // One head's table. Kept, since at 512 tokens it takes time and a click on a token changes nothing.
+  // One head's table. Cached, since it takes time with 512 tokens and does not change with a click on a token.
   function matrix(one) {
     const { kind, exact, special, renormalise, word_row: row } = ctx.state;
     const now = [ctx.side.id, kind, exact, special, renormalise, row].join();
     if (now !== keptFor) {
       kept.clear();
-      at = null; // its number is now another token's
+      at = null; // its index now belongs to another token
     }
     keptFor = now;
     const name = headKey(one);
     if (!kept.has(name)) kept.set(name, ctx.matrix(ctx.side, { combine: "one", ...one }));
     const found = kept.get(name);
-    if (!found) kept.delete(name); // still on its way
+    if (!found) kept.delete(name); // still loading
     return found;
   }
 
@@ -72,7 +72,7 @@ function headsView(ctx) {
     writeLegend();
   }
 
-  // Of the picture what depends on the pointer: quick, since the lines at rest are left as they are.
+  // Redraw what depends on the pointer. This is fast, as the lines without a focus are kept.
   function redraw() {
     const [m] = ms;
     stage.draw(`${title()}: ${m.nRows} queries and ${m.nColumns} keys, lines by weight. Use the arrow keys to move through the tokens, Enter to pin one.`);
@@ -119,8 +119,8 @@ function headsView(ctx) {
   const drawRest = (pen, place, share = 1) =>
     drawLines(pen, ms[0], place, styles(), drawn.lines, lineEnds(place, null), { steep: steepnessOf(drawn.lines.length), share });
 
-  // The entries that the state pins, here or in all heads. Positions are those of pieces, so that
-  // pins outlast words.
+  // The entries that the state pins, in this head or in all. Positions are those of pieces, so pins survive a
+  // switch between words and pieces.
   function pinned() {
     const pins = [...ctx.state.tokens.split(","), ...pinnedTokens(ctx.side, ctx.state)];
     const of = (side, list) => list.flatMap((entry, i) => (entry.members.some((p) => pins.includes(side + p)) ? [i] : []));
@@ -128,11 +128,11 @@ function headsView(ctx) {
     return { queries, keys, any: queries.length + keys.length > 0 };
   }
 
-  // Whether the pointer asks for the weight between it and pins of the other side.
+  // Whether the pointer is on the other side of a pinned token, which shows the weight between the two.
   const between = (pins) => at && (at.side === "k" ? pins.queries : pins.keys).length > 0;
 
-  // The tokens whose lines stand out, with the sums over them; null if none do. One that is pointed at
-  // shows its own, unless it is pinned itself or read against pins of the other side.
+  // The tokens whose lines are highlighted, with sums over them; null if there are none. A token under the
+  // pointer highlights its own lines, unless it is pinned or compared with pins of the other side.
   function focused() {
     const pins = pinned();
     const alone = at && !between(pins) && !(at.side === "q" ? pins.queries : pins.keys).includes(at.index);
@@ -172,7 +172,7 @@ function headsView(ctx) {
     redraw();
   }
 
-  // A whole word is pinned in every head; where names are exact, or by `add`, a token here.
+  // Pins a whole word in every head; with exact names or `add`, a token in this head.
   function pin({ side, index }, add = false) {
     const { members } = (side === "q" ? ms[0].rows : ms[0].columns)[index];
     const word = ctx.state.exact || add ? null : wordAt(ctx.side, ctx.state.kind, side, members[0]);
@@ -198,7 +198,7 @@ function headsView(ctx) {
   canvas.addEventListener("blur", () => point(null));
   canvas.addEventListener("click", (event) => {
     const token = under(event);
-    if (event.pointerType === "touch") at = null; // a finger that has left points at nothing
+    if (event.pointerType === "touch") at = null; // a lifted finger no longer points
     if (token) pin(token, event.shiftKey);
   });
   free.addEventListener("click", () => {
@@ -254,7 +254,7 @@ function headsView(ctx) {
   return {
     node,
     draw,
-    // A small picture that is clicked shows its head; the row of heads makes sets.
+    // A click on a thumbnail shows only its head; the buttons above select several.
     choose: (one) => ctx.set({ ...one, heads: "" }),
     title: () => { on = headsOn(ctx.side, ctx.state); return title(); },
     code: () => codeOfHeads(ctx.side, headsOn(ctx.side, ctx.state), ctx.state.kind),

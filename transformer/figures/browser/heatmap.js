@@ -107,7 +107,7 @@ function pinnedOf(m, state) {
 /** @param {Matrix} m @param {Cell} cell */
 const piecesOf = (m, { row, column }) => ({ row: m.rows[row].members[0], column: m.columns[column].members[0] });
 
-// The part that is looked at: all of it, or a half, a quarter … around the pinned cell.
+// The visible part: all of it, or a half, a quarter … around the pinned cell.
 /** @param {Matrix} m @param {State} state */
 export function spanOf(m, state) {
   const pinned = pinnedOf(m, state) || { row: 0, column: 0 };

@@ -1,4 +1,4 @@
-// The help sheet, and the keys that work wherever the focus is within the explorer.
+// The help dialog, and the keyboard shortcuts of the explorer.
 
 import { el } from "./base.js";
 import { KINDS, TERMS } from "./options.js";
@@ -13,7 +13,8 @@ const HELP_TEXTS = [
   ["Hatched: masked", "The decoder may not look at tokens that it has not written yet: the causal mask removes them before the softmax."],
 ];
 
-// What the keys do: [key, what is told, changes(state, side)]. A capital is told with its small letter.
+// The shortcuts: [key, description, changes(state, side)]. Capital letters are described together with
+// lower-case ones.
 const cycle = (list, now, step = 1) => list[(list.indexOf(now) + step + list.length) % list.length];
 /** @type {[string, string | null, (state: State, side: Side) => Partial<State>][]} */
 const SHORTCUTS = [
@@ -42,12 +43,12 @@ export function makeHelp(ctx, current) {
       el("h2", {}, "Keys"), helpTerms(general, "kbd"),
       ...((current().keys || []).length ? [el("h2", {}, "Keys in this view"), helpTerms(current().keys, "kbd")] : []),
     );
-    dialog.showModal(); // holds the focus, and gives it back
+    dialog.showModal(); // keeps the focus inside and restores it when closed
     body.scrollTop = 0;
   }
   button.addEventListener("click", open);
   close.addEventListener("click", () => dialog.close());
-  // A click beside the sheet falls on the dialog itself.
+  // A click outside the sheet hits the dialog element itself.
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
 
   return { button, dialog, open };
@@ -56,7 +57,7 @@ export function makeHelp(ctx, current) {
 const helpTerms = (entries, tag) => el("dl", {}, ...entries.flatMap(([term, told]) =>
   [el("dt", {}, el(tag, {}, term)), el("dd", {}, told)]));
 
-// One button that shows and sets the size for a projector.
+// The button for the larger size.
 /** @param {Context} ctx */
 export function makeLarger(ctx, label = "Larger") {
   const node = el("button", { type: "button", class: "hu-button" }, label);
@@ -64,7 +65,7 @@ export function makeLarger(ctx, label = "Larger") {
   return { node, draw: () => node.setAttribute("aria-pressed", String(ctx.state.size === "large")) };
 }
 
-// One button that shows and sets whether names are exact, where no page around has such a switch.
+// The button for exact names, where the page has no such switch.
 /** @param {Context} ctx */
 export function makeExact(ctx) {
   const title = "Show tokens, special tokens and code, and count layers and heads from 0, as in Python";
@@ -73,7 +74,7 @@ export function makeExact(ctx) {
   return { node, draw: () => node.setAttribute("aria-pressed", String(Boolean(ctx.state.exact))) };
 }
 
-// `refocus()` is called when what had the focus is no longer there.
+// `refocus()` is called when the focused element has disappeared.
 /** @param {Context} ctx */
 export function listenForKeys(frame, ctx, help, refocus) {
   frame.addEventListener("keydown", (event) => {

@@ -1,11 +1,11 @@
-// The colour scale of weights, on the page and on paper.
+// The colour scale of weights, on the page and in exported pictures.
 
 import { el } from "./base.js";
 import { SMALL_LABEL_SIZE } from "./lettering.js";
 
-const LEGEND_HEIGHT = 52; // of the one on paper
+const LEGEND_HEIGHT = 52; // of the exported scale
 
-// What stands below the scale: ticks as [place from 0 to 1, text], and a line of words.
+// Text below the scale: ticks as [position from 0 to 1, text], and a line of words.
 export function legendOf(scale) {
   const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[scale];
   const place = scale === "sqrt" ? Math.sqrt : (weight) => weight;
@@ -31,7 +31,7 @@ export function makeLegend() {
   return { node, draw };
 }
 
-// 256 colours in a row; `ticks` are [place from 0 to 1, text].
+// A bar of 256 colours; `ticks` are [position from 0 to 1, text].
 export function makeBar() {
   const scale = el("canvas", { class: "hu-scale", width: 256, height: 1, "aria-hidden": "true" });
   const numbers = el("div", { class: "hu-ticks", "aria-hidden": "true" });
@@ -45,7 +45,7 @@ export function makeBar() {
   return { node, draw };
 }
 
-// The same below a figure that is taken away: a copy of `figure` that is LEGEND_HEIGHT higher.
+// The scale below an exported figure: returns a copy of `figure` that is LEGEND_HEIGHT higher.
 /** @param {Look} look @param {string} scale */
 export function withLegend(figure, look, scale) {
   const { ticks, words } = legendOf(scale);
@@ -68,7 +68,7 @@ export function withLegend(figure, look, scale) {
   return { ...figure, height: figure.height + LEGEND_HEIGHT, paint };
 }
 
-// A scale of colours with numbers below it; `css` gives the colour of 0 to 255.
+// A colour scale with numbers below; `css` returns the colour of a level, 0 to 255.
 /** @param {Pen} pen @param {Look} look @param {number} x @param {number} y */
 export function paintScale(pen, look, css, ticks, x, y) {
   const [width, height, steps] = [220 * look.size, 10 * look.size, 64];

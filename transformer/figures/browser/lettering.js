@@ -1,14 +1,14 @@
-// Tokens written with a pen, on a canvas or in SVG.
+// Draws tokens with a pen, on a canvas or in SVG.
 
 import { isSign, tokenName } from "./naming.js";
 
 export const LABEL_SIZE = 13;
 export const SMALL_LABEL_SIZE = 11;
 
-// The parts of a row's label: what was read, and what was written next.
+// The parts of a row's label: the token read, and the token written next.
 export const rowParts = (entry) => (entry.written === null ? [entry.text] : [entry.text, " → ", entry.written]);
 
-// These parts in at most `limit` pixels: what was written keeps the larger share.
+// Shortens these parts to `limit` pixels; the written token keeps the larger share.
 /** @param {Pen} pen @param {number} limit */
 export function fitRowParts(pen, parts, limit) {
   const whole = parts.reduce((sum, part) => sum + tokenWidth(pen, part), 0);
@@ -19,7 +19,7 @@ export function fitRowParts(pen, parts, limit) {
   return [shorten(pen, parts[0], limit - arrow - tokenWidth(pen, written)), parts[1], written];
 }
 
-// Right-aligned at x, in at most `limit` pixels: "read → written", what was read drawn lighter.
+// Draws "read → written" right-aligned at x, at most `limit` pixels wide, the token read in a lighter colour.
 /** @param {Pen} pen @param {number} x @param {number} y @param {number} limit @param {Look} look */
 export function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
   parts = fitRowParts(pen, parts, limit);
@@ -33,7 +33,7 @@ export function drawRowLabel(pen, parts, x, y, limit, look, chosen) {
   pen.restore();
 }
 
-// The "▁" that begins a word is a full letter wide in most fonts; a short stroke says it as well.
+// "▁" is a full letter wide in most fonts, so a short stroke is drawn instead.
 const STROKE = 5;
 const beginsWord = (text) => text.length > 1 && text.startsWith("▁");
 
@@ -45,7 +45,7 @@ export function tokenWidth(pen, text) {
 
 /** @param {Pen} pen @param {string} text @param {number} x @param {Pick<Look, "text" | "muted" | "faint">} look */
 export function drawToken(pen, text, x, look, chosen, light = false) {
-  light ||= isSign(text) && text !== tokenName(text); // "end" is no word here
+  light ||= isSign(text) && text !== tokenName(text); // "end" stands for a special token, not a word
   text = tokenName(text);
   if (beginsWord(text)) {
     pen.fillStyle = look.faint;
@@ -60,13 +60,13 @@ export function drawToken(pen, text, x, look, chosen, light = false) {
 export function shorten(pen, text, limit) {
   if (tokenWidth(pen, text) <= limit) return text;
   text = tokenName(text);
-  // Whole characters as people count them: never half of a pair, never an accent alone.
+  // Grapheme clusters: never half a surrogate pair or a lone accent.
   const letters = Array.from(new Intl.Segmenter().segment(text), (part) => part.segment);
   while (letters.length > 1 && tokenWidth(pen, letters.join("") + "…") > limit) letters.pop();
   return letters.join("") + "…";
 }
 
-// What is not there to be seen: lines across a rectangle.
+// Hatches a rectangle for a masked cell.
 /** @param {Pen} pen @param {number} x @param {number} y */
 export function hatch(pen, x, y, wide, high, ink) {
   pen.save();

@@ -1,4 +1,4 @@
-// The page's side of live/worker.js: questions to the model and their answers.
+// The page's interface to live/worker.js: requests to the model and their answers.
 
 const NO_WORKERS = "The model cannot run here: this browser does not support module workers. A current Chrome, Edge, Firefox or Safari does.";
 
@@ -33,7 +33,7 @@ export function makeClient(site, onLoading, root = "") {
     else done?.(data.superseded ? null : data.result);
   });
 
-  // The answer, or null if a newer question of this kind has taken its place.
+  // The answer, or null if a newer request of this kind has replaced it.
   /** @param {string} kind @param {any} question @returns {Promise<any>} */
   function ask(kind, question) {
     if (failure) return Promise.reject(new Error(failure));
@@ -45,12 +45,12 @@ export function makeClient(site, onLoading, root = "") {
   return { ask };
 }
 
-// The pages and scripts, for a visit without a network; where that is not allowed there is none.
+// Registers the service worker, which caches pages and scripts for offline use, where allowed.
 export function keepOffline(root = "") {
   navigator.serviceWorker?.register(`${root}service-worker.js`).catch(() => undefined);
 }
 
-// Why nobody would translate this, as a sentence; "" if somebody would. The model itself counts the pieces.
+// Why this text cannot be translated, as a sentence, or "". The model itself checks the number of pieces.
 /** @param {string} text */
 export function problemOf(text) {
   if (!text.trim()) return "Type a few words to translate.";

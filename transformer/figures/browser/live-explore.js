@@ -1,14 +1,14 @@
-// The explorer of the site, with all its views: the sentence, how it is translated, and what it is compared with.
+// The site's explorer with all views: the sentence, how it is translated, and what it is compared with.
 
 import { el } from "./base.js";
 import { explorerView } from "./explorer.js";
 import { problemOf } from "./live-client.js";
 import { arrayOf } from "./store.js";
 
-const BEAM = 4; // hypotheses, as in the paper
-const WAIT = 250; // ms without a key
+const BEAM = 4; // beam size of the paper
+const WAIT = 250; // ms after the last key
 
-// `context.lesson`: the sentence and what is looked at come from a lesson; `context.number` counts its questions.
+// `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests.
 export function explorePage(place, context) {
   const field = liveField("Your sentence");
   const other = liveField("Compare with another sentence");
@@ -23,7 +23,7 @@ export function explorePage(place, context) {
   );
   const view = explorerView(root, (state, { size: _, ...linked }) => {
     context.link(state, linked);
-    draw(); // another token may be forced
+    draw(); // another token may have been forced
   }, context.tabs, false, true);
   root.firstElementChild.classList.add("hu-file");
   let [visit, asked] = [0, ""];
@@ -31,7 +31,7 @@ export function explorePage(place, context) {
   const question = () => {
     const found = context.params();
     const [other, off] = [found.get("other") ?? "", found.get("off") ?? ""];
-    const compared = (other || off) && found.get("view") === "compare"; // then these are side B, and not the forced token
+    const compared = (other || off) && found.get("view") === "compare"; // then these are side B, not the forced token
     return {
       model: context.model, text: context.text, other, off, how: found.get("how") ?? "off",
       number: context.number ?? 0, force: compared ? "" : found.get("force") ?? "", beam: found.get("method") === "beam" ? BEAM : 1,
@@ -81,14 +81,14 @@ export function explorePage(place, context) {
   return { draw };
 }
 
-// The explorer's state as far as the address has it: a number where the default is one.
+// The explorer's state in the address, with a number where the default is one.
 function startOf({ params, site }) {
   const { defaults } = site.explorer;
   const known = Object.entries(defaults).filter(([name]) => params().has(name));
   return Object.fromEntries(known.map(([name, value]) => [name, typeof value === "number" ? Number(params().get(name)) || 0 : params().get(name)]));
 }
 
-// A field for a sentence: `onText(heard)` hears of it after a short pause.
+// A sentence field: `onText(callback)` registers a callback for its text, called after a short pause.
 /** @param {string} label */
 export function liveField(label) {
   const area = el("textarea", { rows: 1, spellcheck: "false" });

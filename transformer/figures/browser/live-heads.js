@@ -1,4 +1,4 @@
-// Heads switched off, and the altered translation beside the original.
+// The switchboard of the site: heads switched off, and the changed translation next to the original.
 
 import { el } from "./base.js";
 import { problemOf } from "./live-client.js";

@@ -1,4 +1,4 @@
-// The first page of the site: the same view as the app's (glance.js), fed by the model in this browser.
+// The site's first page: the same view as the app's (glance.js), with the model in this browser.
 
 import { glanceView } from "./glance.js";
 import { problemOf } from "./live-client.js";
@@ -6,11 +6,11 @@ import { problemOf } from "./live-client.js";
 export function homePage(place, context) {
   const view = glanceView(place, answer);
   place.firstElementChild.classList.add("hu-file"); // colours of its own, light or dark
-  let shown = ""; // the model and the text that the view has been asked for
-  let calls = 0; // an answer to an earlier call may come after the problem with a later text
-  let picture = {}; // the last translation, which stays while there is a problem with another text
+  let shown = ""; // model and text of the last request
+  let calls = 0; // ignores answers to earlier requests
+  let picture = {}; // the last translation, which stays visible while another text cannot be translated
 
-  // What stands around a picture, as ui/home/glance.py puts it there.
+  // The data around a translation, as in ui/pages/home/glance.py.
   function around(text, more) {
     const { reads, writes, languages, hint, examples, measured } = context.about;
     return {
@@ -19,7 +19,7 @@ export function homePage(place, context) {
     };
   }
 
-  // The view asks for a translation, for the words that came close, or for the head that is drawn.
+  // Handles the view's requests: a translation, the alternatives, or opening a head.
   /** @param {any} asked */
   async function answer({ look, text, number = 0, prefix = [], rivals = false }) {
     if (look) return context.go("attention", { kind: "cross", layer: String(look[0]), head: String(look[1]) });
@@ -40,7 +40,7 @@ export function homePage(place, context) {
   function draw() {
     const text = context.text;
     if (shown === `${context.model} ${text}`) return;
-    const prepared = context.about.first; // of the first example, made with the site: there before the model is
+    const prepared = context.about.first; // the first example, prepared with the site and available before the model
     if (text === prepared.text) picture = { known: true, ...prepared };
     view.show(around(text, text === prepared.text ? picture : {}));
     answer({ text });

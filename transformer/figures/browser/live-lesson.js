@@ -1,5 +1,5 @@
-// A lesson of the course with its question asked about the model in this browser: about the lesson's own sentence or
-// the visitor's. What Python has prepared stands there until the model has answered.
+// A lesson whose question is asked about the model in this browser, with the lesson's own sentence or the
+// visitor's. The question prepared by Python is shown until the model has answered.
 
 import { el } from "./base.js";
 import { keepOffline, makeClient, problemOf } from "./live-client.js";
@@ -8,9 +8,9 @@ import { headsPage } from "./live-heads.js";
 import { makeLoading } from "./live-loading.js";
 import { markedNodes } from "./marked.js";
 
-const ROOT = "../"; // from a lesson's page to the site's folder
+const ROOT = "../"; // path from a lesson's page to the site's folder
 const PANELS = { explore: explorePage, heads: headsPage };
-const ADDRESS = { explore: "attention", heads: "heads" }; // what the panels are called on the first page
+const ADDRESS = { explore: "attention", heads: "heads" }; // the panels' names on the first page
 
 /** @typedef {import("./questions/case.js").Question} Question */
 
@@ -25,7 +25,7 @@ export function openLesson(tabs, site, lesson) {
   const params = new URLSearchParams(location.search);
   const first = lesson.model;
   let model = site.models[params.get("model")] ? params.get("model") : first;
-  let own = params.get("text"); // the visitor's sentence; null for one of the lesson
+  let own = params.get("text"); // the visitor's sentence; null for a sentence of the lesson
   let shown = { model: first, text: lesson.text, question: lesson.question };
   let [panel, call] = [null, 0];
 
@@ -74,7 +74,7 @@ export function openLesson(tabs, site, lesson) {
     }
   }
 
-  // The question, its answers to choose from, and where to look; a guess that was open stays open.
+  // Draw the question, its choices and the link to the view; an open answer stays open.
   function show() {
     const { question } = shown;
     exhibit.replaceChildren(...markedNodes(question.exhibit));
@@ -106,7 +106,7 @@ export function openLesson(tabs, site, lesson) {
     return node;
   }
 
-  // The explorer or the switches of the heads, within the page: what is looked at is no part of the lesson's address.
+  // The explorer or the switchboard within the lesson; its state is not part of the lesson's address.
   function makePanel() {
     const { model, text, question } = shown;
     const node = el("div", { class: "hu-lesson-panel" });
@@ -142,7 +142,7 @@ export function openLesson(tabs, site, lesson) {
     return { node, link, draw: page.draw, turn };
   }
 
-  // The button that asks whether what is chosen in the panel is what the lesson wants.
+  // The button that checks whether the selection in the panel solves the lesson.
   function checkParts(fields) {
     const button = el("button", { type: "button", class: "hu-button" }, "Check");
     const said = el("p", { role: "status" });

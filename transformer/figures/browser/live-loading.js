@@ -1,4 +1,4 @@
-// The bar while a model is on its way, and the line that says how far it is or what went wrong.
+// The progress bar while a model is loading, with a line about progress or errors.
 
 import { el } from "./base.js";
 

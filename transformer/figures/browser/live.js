@@ -1,5 +1,5 @@
-// The site without a server: the app's first page, its explorer, and switches for the heads, over a model that runs
-// in this browser. What is looked at stands in the address: `page`, and the fields that the app's addresses have.
+// The site without a server: the app's first page, its explorer and a switchboard, with a model that runs in
+// this browser. The address holds the state: `page`, and the same fields as the app's addresses.
 
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
@@ -14,7 +14,7 @@ const LIVE_PAGES = {
   attention: { title: "Attention", make: explorePage },
   heads: { title: "Switch heads off", make: headsPage },
 };
-const SHARED = ["model", "text"]; // fields that stay from page to page
+const SHARED = ["model", "text"]; // fields kept when the page changes
 
 /** @param {Record<string, Tab>} tabs the explorer's views @param {any} site what Python wrote */
 export function openLive(tabs, site) {
@@ -39,7 +39,7 @@ export function openLive(tabs, site) {
     get ready() { return ready.has(context.model); },
   };
 
-  // Fields of the address: null takes one away. An entry in the history only for another page.
+  // Set fields of the address; null removes one. Only a change of page adds a history entry.
   /** @param {Record<string, string | null>} changes */
   function write(changes, push = false) {
     const next = params();
@@ -49,7 +49,7 @@ export function openLive(tabs, site) {
     else history.replaceState(history.state, "", address);
   }
 
-  // Another page: of the fields only those stay that all share.
+  // Open another page, keeping only the shared fields.
   /** @param {string} page @param {Record<string, string>} fields */
   function go(page, fields = {}) {
     const before = Object.fromEntries([...params().keys()].map((name) => [name, SHARED.includes(name) ? params().get(name) : null]));

@@ -1,4 +1,4 @@
-// A line of the course's Markdown as nodes of the page: bold, italics, code and short formulas; all else is text.
+// Inline Markdown of the course as DOM nodes: bold, italics, code and short formulas; everything else is text.
 // The same as figures/inline_markdown.py.
 
 import { el } from "./base.js";
@@ -29,7 +29,7 @@ export function markedNodes(markdown) {
   return [...root.childNodes];
 }
 
-// A formula in letters, with what is raised or lowered.
+// A formula with subscripts and superscripts.
 /** @param {string} latex @returns {(Node | string)[]} */
 function formulaNodes(latex) {
   const tokens = latex.match(/\\(?:[a-zA-Z]+|,)\s*|[^]/gu) ?? [];

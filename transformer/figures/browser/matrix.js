@@ -1,7 +1,7 @@
-// From the weights of heads to the table of numbers that a view draws: heads combined, pieces put
-// together to words, special tokens left out, rows brought back to a sum of 1 if that is asked.
+// From the weights of heads to the table that a view draws: combine heads, merge pieces into words, leave out
+// special tokens, renormalise rows.
 
-// Heads written as "3.2,3.4" (layer.head); "" is none. Those that are not in the model are left out.
+// Parse heads such as "3.2,3.4" (layer.head); "" is none. Heads that the model lacks are left out.
 /** @param {string} text @param {Side} side @param {Kind} kind */
 export function parseHeads(text, side, kind) {
   return text.split(",").filter(Boolean)
@@ -18,7 +18,7 @@ export const allHeads = (side, kind) => Array.from({ length: side.depths[kind] *
   layer: Math.floor(i / side.n_heads), head: i % side.n_heads,
 }));
 
-// The heads that the state combines: the chosen one, or the set, or all of the chosen layer.
+// The heads that the state combines: the selected one, the set, or all of the selected layer.
 /** @param {Side} side @param {State} state */
 export function combined(side, state) {
   if (state.combine === "one") return [{ layer: state.layer, head: state.head }];
@@ -27,8 +27,8 @@ export function combined(side, state) {
   return Array.from({ length: side.n_heads }, (_, head) => ({ layer: state.layer, head }));
 }
 
-// One line of labels: entries { text, written, special, dim, members } in the order shown. `members` are
-// the positions of the pieces that an entry stands for.
+// The labels of one axis: entries { text, written, special, dim, members } in the order shown. `members` are
+// the positions of the pieces in an entry.
 /** @param {State} state */
 function entries(tokens, writes, state) {
   const special = writes ? writes.special : tokens.special;
@@ -52,16 +52,16 @@ function entries(tokens, writes, state) {
   return state.special === "hidden" ? found.filter((entry) => !entry.special) : found;
 }
 
-// { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null while the
-// weights are on their way. `heads` are those to combine, as a mean or as the greatest.
+// { kind, rows, columns, nRows, nColumns, values, top, masked(row, column) }, or null while the weights are
+// loading. `heads` are combined by mean or maximum.
 /** @param {Side} side @param {State} state @param {Head[]} [heads] @returns {Matrix | null} */
 export function matrixOf(side, state, heads = combined(side, state)) {
   const { kind } = state;
   const found = heads.map(({ layer, head }) => side.weights(kind, layer, head));
   if (!found.length || found.some((weights) => !weights)) return null;
   const labels = side.labels(kind);
-  // Decoder self-attention reads and is read by the same pieces. A row of cross attention is named by
-  // the word that it writes next, or by the one that it has just read.
+  // In decoder self-attention rows and columns are the same pieces. A row of cross-attention is named by the
+  // word that it writes next, or by the one that it has just read.
   const byWritten = kind === "cross" && (state.exact || state.word_row !== "input") ? labels.writes : null;
   const rows = kind === "decoder" && state.exact
     ? written(entries(labels.rows, null, state), labels.writes)
@@ -113,7 +113,7 @@ function renormalise(values, width) {
   }
 }
 
-// The place of a weight on the colour scale, 0 to 255. `most` is the greatest of its row.
+// The level of a weight on the colour scale, 0 to 255. `most` is the row's maximum.
 export function shade(weight, scale, most) {
   const share = scale === "row" ? (most > 0 ? weight / most : 0) : scale === "linear" ? weight : Math.sqrt(weight);
   return Math.round(255 * Math.min(Math.max(share, 0), 1));

@@ -1,19 +1,19 @@
-// What the numbers of a head say, and how they are written and coloured.
+// Labels, formatting and colours of the measures of a head.
 
 import { el } from "./base.js";
 import { isExact, tokenName } from "./naming.js";
 
-// What a number below a head says, by its name, as `transformer.measures` has it: label, unit ("" is a
-// share, 0 to 1), note, and the name of the offset that goes with it, if one does. The data bring them.
+// Descriptions of the measures by name, as in `transformer.measures`: label, unit ("" is a share, 0 to 1),
+// note, and the name of its offset, if it has one. They come with the data.
 export const MEASURES = {};
 
-// Whether heads of this kind have the number that is asked for.
+// Whether this measure exists for heads of this kind.
 /** @param {Side} side @param {Kind} kind @param {State} state */
 export const measures = (side, kind, state) => state.measure in MEASURES && state.measure in side.measures[kind];
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
 export const valueOf = (side, kind, measure, layer, head) => side.measures[kind][measure][layer][head];
 
-// The end of the colour scale, the same for all kinds, so that they compare.
+// The end of the colour scale, the same for all kinds, so that they can be compared.
 /** @param {Side} side */
 export function topOf(side, measure) {
   if (!(measure in MEASURES)) return 1;
@@ -22,13 +22,13 @@ export function topOf(side, measure) {
   return Math.max(...kinds.flatMap((kind) => side.measures[kind][measure].flat())) || 1;
 }
 
-// Three figures at most: there is little room below a picture.
+// At most three digits, as there is little space below a thumbnail.
 export const showMeasure = (value) => (value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2));
 export const showOffset = (offset) => (offset > 0 ? `+${offset}` : String(offset).replace("-", "−"));
 
 const showShare = (share) => `${Math.round(100 * share)} %`;
 
-// A head in words: what has a unit, its offsets, and what it does in at least a tenth of its weight.
+// A head in words: measures with a unit, its offsets, and shares of at least a tenth.
 /** @param {Side} side @param {Kind} kind @param {number} layer @param {number} head */
 export function measured(side, kind, layer, head) {
   return Object.entries(MEASURES).filter(([name]) => name in side.measures[kind]).flatMap(([name, { label, unit, offset }]) => {
@@ -43,7 +43,7 @@ export const codeOfMeasure = (measure) => (measure in MEASURES
   ? `measures.measure_heads(trace, kind, layer)["${measure}"]`
   : "trace.weights(kind, layer)");
 
-// A number on a ground of its colour, 0 to 1 on the ramp.
+// A number on a background of its colour, at 0 to 1 on the ramp.
 /** @param {string} text @param {number} share @param {Look} look */
 export function makeChip(text, share, look) {
   const [ground, ink] = chipColours(share, look);
@@ -57,7 +57,7 @@ export function chipColours(share, look) {
   return [ground, t >= g ? look.text : look.ground];
 }
 
-// Of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
+// The contrast ratio of two colours "#rrggbb", 1 to 21: WCAG 2.2, "contrast ratio".
 export function contrast(one, other) {
   const light = (colour) => [1, 3, 5].reduce((sum, at, i) => {
     const c = parseInt(colour.slice(at, at + 2), 16) / 255;
@@ -67,7 +67,7 @@ export function contrast(one, other) {
   return Math.max(a, b) / Math.min(a, b);
 }
 
-// A head that gives most of its attention to the first or the last token is resting there.
+// The note about a head that gives most of its attention to the first or last token (attention sink).
 /** @param {Side} side @param {State} state */
 export function sinkOf(side, state) {
   if (state.combine !== "one") return "";

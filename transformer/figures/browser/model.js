@@ -1,5 +1,5 @@
-// All heads of all kinds at once as small pictures, with a number below each if one is asked for, and
-// in its order. One click enlarges a head.
+// The Model view: thumbnails of all heads of all kinds, optionally with a number below each and sorted by it. A
+// click enlarges a head.
 
 import { el } from "./base.js";
 import { makeBar, paintScale } from "./legend.js";
@@ -13,17 +13,17 @@ import { makeMosaic, paintThumb } from "./mosaic.js";
 import { counted, headName, sentenceCase, shortName } from "./naming.js";
 import { KINDS } from "./options.js";
 
-const PREVIEW = 168; // pixels of the larger picture beside a head
+const PREVIEW = 168; // pixels of the preview next to a head
 
 /** @param {Context} ctx @returns {View} */
 function modelView(ctx) {
   const pictures = el("div", { class: "hu-kindrow" });
-  const tip = el("div", { class: "hu-tip hu-preview", "aria-hidden": "true", hidden: "" }); // buttons say the same
+  const tip = el("div", { class: "hu-tip hu-preview", "aria-hidden": "true", hidden: "" }); // the buttons have the same text
   const bar = makeBar();
   const words = el("span", {});
   const legend = el("div", { class: "hu-legend" }, bar.node, words);
   const node = el("div", { class: "hu-model" }, el("div", { class: "hu-stage" }, pictures, tip), legend);
-  const sections = new Map(); // kind → its heading and its mosaic
+  const sections = new Map(); // kind → heading and mosaic
 
   function section(kind) {
     if (!sections.has(kind)) {
@@ -89,7 +89,7 @@ function modelView(ctx) {
     words.replaceChildren(el("strong", {}, `${measure.label}, here ${range}. `), measure.note + named);
   }
 
-  // The larger picture of the head under the pointer, or that the keyboard is at.
+  // The preview of the head under the pointer or with the focus.
   function preview(button) {
     const { side, look } = ctx;
     const kind = button.closest("section").dataset.kind;
@@ -107,7 +107,7 @@ function modelView(ctx) {
     );
     tip.hidden = false;
     const [at, all] = [button.getBoundingClientRect(), pictures.getBoundingClientRect()];
-    // Beside the head, where it leaves that one and its neighbours below and above to be seen.
+    // Place it next to the head, without covering the neighbours above and below.
     const right = at.right + 12 + tip.offsetWidth <= all.right;
     const left = right ? at.right - all.left + 12 : at.left - all.left - 12 - tip.offsetWidth;
     const most = Math.max(all.height - tip.offsetHeight, 0);
@@ -117,7 +117,7 @@ function modelView(ctx) {
   const hide = () => { tip.hidden = true; };
   const headAt = (event) => event.target.closest?.(".hu-thumb");
   pictures.addEventListener("pointerover", (event) => {
-    if (event.pointerType === "touch") return; // there a tap enlarges it at once
+    if (event.pointerType === "touch") return; // a tap opens the head directly
     const button = headAt(event);
     if (button) preview(button);
     else hide();
@@ -141,7 +141,7 @@ function modelView(ctx) {
   };
 }
 
-// The heads of a kind sorted by the measure, greatest first; null for layer by layer.
+// The heads of a kind sorted by the measure, greatest first; null for the order of layers.
 /** @param {Side} side @param {Kind} kind @param {State} state */
 function inOrder(side, kind, state) {
   if (state.order !== "measure" || !measures(side, kind, state)) return null;
@@ -149,10 +149,10 @@ function inOrder(side, kind, state) {
   return allHeads(side, kind).sort((a, b) => of(b) - of(a));
 }
 
-// Numbers along the scale: [place from 0 to 1, text].
+// Ticks of the scale: [position from 0 to 1, text].
 const measureTicks = (top) => [[0, "0"], [0.5, showMeasure(top / 2)], [1, showMeasure(top)]];
 
-// The pictures as they stand on screen, each kind with its name above.
+// The thumbnails as on screen, each kind with its name above, for export.
 const PICTURED = { side: 48, gap: 6, label: 22, between: 36, line: 14 };
 
 /** @param {Context} ctx */

@@ -1,11 +1,11 @@
-// One corner of a weight matrix as Adam moves it: the matrices of its last update side by side, and
-// that update written out for one entry. `.show(data)` takes what figures/moments.py makes.
+// One corner of a weight matrix under Adam: the matrices of its last update, and that update written out for
+// one entry. `.show(data)` takes the data of figures/moments.py.
 
 import { ARROWS, colours, el, within } from "./base.js";
 import { makeBar } from "./legend.js";
 import { numberParts, numberText } from "./numbers.js";
 
-// Formulas in MathML, with numbers that people can read.
+// Formulas in MathML, with readable numbers.
 const MATHML = "http://www.w3.org/1998/Math/MathML";
 
 function ml(tag, ...children) {
@@ -25,7 +25,7 @@ const hat = (base) => ml("mover", base, mo("^"));
 const before = () => row(mi("t"), mo("−"), mn("1")); // the index t − 1
 const bracketed = (inner) => row(mo("("), inner, mo(")"));
 
-// The same in a formula; a negative one in brackets where it stands after a sign.
+// The number in a formula; negative numbers after an operator get brackets.
 function numeral(value, { digits = 4, after = false } = {}) {
   const { sign, text, power } = numberParts(value, digits);
   const parts = [...(sign ? [mo(sign)] : []), value === null ? ml("mtext", text) : mn(text)];
@@ -36,8 +36,8 @@ function numeral(value, { digits = 4, after = false } = {}) {
   return after && sign ? bracketed(row(...parts)) : row(...parts);
 }
 
-// A line of a formula: its left side, then each of the others after an equals sign. On a narrow
-// screen it breaks before one of these.
+// A line of a formula: its left side, then each of the others after an equals sign, where a narrow screen
+// breaks the line.
 function equation(...sides) {
   const parts = sides.map((side, i) => ml("math", ...(i ? [mo("="), side] : [side])));
   for (const part of parts) part.setAttribute("displaystyle", "true");
@@ -49,7 +49,7 @@ const withT = (base) => sub(base, mi("t"));
 /** @param {Matrix} m */
 const stepFormula = (m, v, epsilon, alpha) => row(alpha, mo("·"), over(m, row(root(v), mo("+"), epsilon)));
 
-// Name, symbol, words, and whether it has a sign.
+// Name, symbol, description, and whether values are signed.
 /** @type {[string, () => Element, string, boolean][]} */
 const MATRICES = [
   ["before", () => sub(theta(), before()), "the weights before", true],
@@ -61,7 +61,7 @@ const MATRICES = [
   ["step", () => stepFormula(withT(hat(mi("m"))), withT(hat(mi("v"))), mi("ε"), mi("α")), "the step taken", true],
   ["value", () => withT(theta()), "the weights after", true],
 ];
-const EDGE = 16; // pixels of a canvas for a cell
+const EDGE = 16; // canvas pixels per cell
 
 export function momentsView(place) {
   let data = null;
@@ -109,7 +109,7 @@ export function momentsView(place) {
   }
 
   function redraw() {
-    if (!data || !frame.isConnected) return; // off the page there are no colours to read
+    if (!data || !frame.isConnected) return; // colours can only be read on the page
     [empty.hidden, body.hidden] = [Boolean(data.name), !data.name];
     if (!data.name) return;
     const look = colours(frame);
@@ -117,7 +117,7 @@ export function momentsView(place) {
     if (!entry) entry = greatestStep(data);
     entry = { row: within(entry.row, rows), column: within(entry.column, columns) };
     const now = JSON.stringify([data, entry, look.key]);
-    if (now === shown) return; // a rerun without news is not read out again
+    if (now === shown) return; // unchanged data are not announced again
     shown = now;
     heading.textContent = `${data.name}, at step ${data.t}`;
     for (const panel of panels) drawMatrix(panel, data.matrices[panel.name], entry, look);
@@ -141,7 +141,7 @@ export function momentsView(place) {
 
 const sizeOfMatrix = ({ matrices: { value } }) => [value.length, value[0].length];
 
-// Where Adam moved the most.
+// The entry with the greatest step.
 function greatestStep({ matrices: { step } }) {
   let best = { row: 0, column: 0, size: -1 };
   step.forEach((values, r) => values.forEach((value, c) => {
@@ -160,7 +160,7 @@ function drawMatrix({ signed, canvas, bar }, values, entry, look) {
   canvas.style.aspectRatio = `${values[0].length} / ${values.length}`;
   const pen = canvas.getContext("2d");
   values.forEach((line, r) => line.forEach((value, c) => {
-    if (value === null) return; // no number: left open
+    if (value === null) return; // NaN and infinity stay empty
     pen.fillStyle = css(Math.round(255 * (signed ? (share(value) + 1) / 2 : share(value))));
     pen.fillRect(c * EDGE, r * EDGE, EDGE, EDGE);
   }));
@@ -173,13 +173,13 @@ function drawMatrix({ signed, canvas, bar }, values, entry, look) {
   bar.draw(ramp, signed ? [[0, most ? `−${end}` : ""], [0.5, "0"], [1, end]] : [[0, "0"], [1, end]]);
 }
 
-// The update of one entry, in symbols and in numbers.
+// The update of one entry, in symbols and numbers.
 function writtenOut({ matrices, t, learning_rate: alpha, beta1, beta2, epsilon }, { row: r, column: c }) {
   const of = Object.fromEntries(Object.entries(matrices).map(([name, rows]) => [name, rows[r][c]]));
   const [m, v, g] = ["m", "v", "g"].map((letter) => () => withT(mi(letter)));
   const [mHat, vHat] = [() => withT(hat(mi("m"))), () => withT(hat(mi("v")))];
   const beta = (index) => sub(mi("β"), mn(index));
-  // What the moment was, from what it is: before the first step it was 0.
+  // The previous moment, computed from the current one; before the first step it was 0.
   const was = (now, decay, news) => (t === 1 ? 0 : now === null || news === null ? null : (now - (1 - decay) * news) / decay);
   const square = of.gradient === null ? null : of.gradient ** 2;
   const moving = (letter, index, decay, now, news, squared) => equation(

@@ -1,6 +1,5 @@
-// Heads as small pictures in rows of layers, one of them chosen: a group of radio buttons that the
-// arrow keys walk through. `choose(layer, head)` is called when the user has chosen another, and
-// `open(layer, head)` for a click or Enter, where that is to do more.
+// Thumbnails of heads in rows of layers, one of them selected: a radio group with arrow keys. `choose(layer,
+// head)` is called when the selection changes, and `open(layer, head)` for a click or Enter, if those do more.
 
 import { ARROWS, el, within } from "./base.js";
 import { allHeads, writeHeads } from "./matrix.js";
@@ -9,7 +8,7 @@ import { TERMS } from "./options.js";
 
 export function makeMosaic(choose, open = choose) {
   const grid = el("div", { class: "hu-grid", role: "radiogroup" });
-  let buttons = []; // in the order on screen, as `places`
+  let buttons = []; // in the order on screen, like `places`
   let places = [];
   let shown = "";
   let painted = "";
@@ -17,10 +16,10 @@ export function makeMosaic(choose, open = choose) {
   let kind = /** @type {Kind} */ ("cross");
   let chosen = { layer: 0, head: 0 };
 
-  // `described(layer, head)` is read after the name, and shown if the view shows none of its own on
-  // `hover`. `below(layer, head)` gives a node to stand under the picture. `order` is a list of heads
-  // to show instead of layer by layer. `marked` is false where the chosen head is one of another
-  // mosaic. `picture(canvas, layer, head)` paints others than those of the weights, named by `of`.
+  // `described(layer, head)` is announced after the name, and is the tooltip unless the view has its own on
+  // `hover`. `below(layer, head)` returns a node to put below the thumbnail. `order` is a list of heads to show
+  // instead of all layers. `marked` is false if the selected head belongs to another mosaic. `picture(canvas,
+  // layer, head)` draws other thumbnails than those of the weights, identified by `of`.
   function draw(newSide, newKind, now, look, {
     label = "", described = null, hover = false, below = null, order = null, marked = true, picture = null, of = "",
   } = {}) {
@@ -34,7 +33,7 @@ export function makeMosaic(choose, open = choose) {
       const { layer, head } = places[i];
       const here = layer === chosen.layer && head === chosen.head;
       button.setAttribute("aria-checked", String(here && marked));
-      button.tabIndex = here ? 0 : -1; // Tab enters the group at the chosen one; arrows go on
+      button.tabIndex = here ? 0 : -1; // Tab focuses the selected one; arrow keys move on
       const more = described ? described(layer, head) : "";
       if (hover) button.setAttribute("aria-description", more);
       else button.title = `${headName(places[i])}${more && `: ${more}`}`;
@@ -100,7 +99,7 @@ export function makeMosaic(choose, open = choose) {
   return { node: grid, draw };
 }
 
-// A small picture on its canvas. Masked cells stay transparent.
+// Draw a thumbnail on its canvas. Masked cells stay transparent.
 /** @param {HTMLCanvasElement} canvas @param {Thumb} thumb @param {Pixels} ramp */
 export function paintThumb(canvas, thumb, causal, ramp) {
   const { values, height, width } = thumb;

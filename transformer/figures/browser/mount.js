@@ -1,13 +1,13 @@
-// A view on a page of the app, as Streamlit's components of the second kind import one: the default
-// export of the joined script is called for every new content.
+// Mounts a view on a page of the app, as a Streamlit component (v2): the default export of the joined script is
+// called for new content.
 
-export const LED = "heads-up-led"; // an event with an address's parameters: draw this at once; cancelled by who did; null: say no more
-const TURN = Symbol.for("heads-up-turn"); // of the document, which all views share
+export const LED = "heads-up-led"; // event with an address's parameters to draw at once. The view that handles it cancels the event; null stops pending reports
+const TURN = Symbol.for("heads-up-turn"); // property of the document that all views share
 
-// `make(place, report, setState)` makes the view; `report(choice)` is an event, heard even if the same
-// is chosen again, `setState(state)` what lasts until it is another.
+// `make(place, report, setState)` creates the view. `report(choice)` sends an event, even if equal to the last
+// one; `setState(state)` sets a value that lasts.
 export function mounted(make) {
-  const views = new WeakMap(); // one for each place in the page, kept from call to call
+  const views = new WeakMap(); // one per place in the page, kept between calls
   return ({ data, parentElement, setStateValue, setTriggerValue }) => {
     if (!views.has(parentElement)) {
       const tell = {};
@@ -16,16 +16,16 @@ export function mounted(make) {
       views.set(parentElement, { view: make(parentElement, report, setState), tell });
     }
     const { view, tell } = views.get(parentElement);
-    // Each call's own: they name the fragment that the view stands in, which may be another by now.
+    // New with each call, since they refer to the fragment that contains the view, which may have changed.
     Object.assign(tell, { state: setStateValue, trigger: setTriggerValue });
     if (data) view.show(data);
     return () => view.close();
   };
 }
 
-// What is said within one turn of the browser, Streamlit sends as one message, which draws the fragment
-// of the first who spoke and nothing of the others'. It sends in a timer: one of our own before `say` lets
-// what a button has said go first, one after it keeps the next view waiting until this is sent.
+// Streamlit sends everything that is set within one task of the event loop as one message, which reruns only
+// the first view's fragment. It sends in a timer: a timer before `say` lets a button's value go first, a timer
+// after it holds back the next view until this message is sent.
 function inTurn(say) {
   const said = () =>
     new Promise((sent) => {

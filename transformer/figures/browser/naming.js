@@ -1,23 +1,23 @@
-// What tokens, layers and heads are called. Exactly: as the model has them, pieces, signs and numbers
-// from 0. Else as people read them: no signs, numbers from 1. The same as figures/naming.py.
+// Names of tokens, layers and heads. Exact names are the model's: pieces, special tokens and numbers from 0.
+// Readable names have no special signs, and numbers start from 1. The same as measures/naming.py.
 
 let exact = true;
 
-// How this script's views name things from now on.
+// Whether names are exact, for all views of this script.
 export const nameExactly = (on) => { exact = Boolean(on); };
 export const isExact = () => exact;
 
 const SIGNS = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
-const BLANK = "␣"; // a piece that begins a word and has no letter yet
-const GOES_ON = "…"; // before a piece that goes on with a word
+const BLANK = "␣"; // a piece that begins a word and has no letters
+const GOES_ON = "…"; // before a piece that continues a word
 
-// A piece that is one byte of a character for which the vocabulary has no piece: its hexadecimal digits.
+// The hexadecimal digits of a byte piece, which is one byte of a character without a piece of its own.
 /** @param {string} text */
 export const byteOf = (text) => /^<0x([0-9A-F]{2})>$/.exec(text)?.[1] ?? "";
 
 export const isSign = (text) => /^<\/?[a-z]+>$/.test(text);
 
-// A piece or a word where nothing is said of what stands before it.
+// The name of a piece or word without regard to what precedes it.
 /** @param {string} text */
 export function tokenName(text) {
   if (exact) return text;
@@ -25,7 +25,8 @@ export function tokenName(text) {
   return SIGNS[text] ?? (text.startsWith("▁") ? text.slice(1) || BLANK : text);
 }
 
-// A piece by itself: one that goes on with a word says so. A sign stays one, for who writes it.
+// The name of a single piece, which shows whether it continues a word. Special tokens keep their signs as an
+// output.
 /** @param {string} text */
 export function pieceName(text, begins = text.startsWith("▁")) {
   if (exact || text in SIGNS) return text;
@@ -39,19 +40,19 @@ export const PIECES_HERE = "The model writes parts of words; one that continues 
 export const pieceNames = ({ tokens, words }) =>
   (exact ? tokens : tokens.map((text, i) => pieceName(text, i === 0 || words[i] !== words[i - 1])));
 
-// Layers and heads are counted from 1 where people read them.
+// Readable numbers of layers and heads start from 1.
 /** @param {number} number */
 export const counted = (number) => String(exact ? number : number + 1);
 /** @param {number} layer */
 export const layerName = (layer) => `layer ${counted(layer)}`;
 /** @param {Head} one */
 export const headName = ({ layer, head }) => `${layerName(layer)}, head ${counted(head)}`;
-// No number can be read out of it.
+// It contains no number.
 /** @param {Head} one */
 export const shortName = ({ layer, head }) => `L${counted(layer)}·H${counted(head)}`;
 
-// What a file is called, without its ending: what it holds, of which model, on which sentence, and
-// what else there is to say; in letters that every file system takes.
+// A file name without its ending: content, model, sentence and further parts, in characters that every file
+// system accepts.
 /** @param {string} what @param {string} model @param {string} text @param {string[]} more */
 export const stampedName = (what, model, text, ...more) =>
   [what, plainWords(model), plainWords(text), ...more].filter((part) => part !== "").join("-");

@@ -1,6 +1,6 @@
-// Numbers, weights and probabilities as people read them.
+// Formats numbers, weights and probabilities for people.
 
-// A number with `digits` that count: 0.01235, or 1.235 × 10⁻⁶ where it is very small or large.
+// A number with this many significant digits: 0.01235, or 1.235 × 10⁻⁶ where it is very small or large.
 export function numberParts(value, digits = 4) {
   if (value === null) return { sign: "", text: "not a number", power: null };
   const sign = value < 0 ? "−" : "";
@@ -14,20 +14,20 @@ export function numberParts(value, digits = 4) {
 
 const RAISED = { "−": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-// The same as plain text.
+// The same in plain text.
 export function numberText(value, digits = 4) {
   const { sign, text, power } = numberParts(value, digits);
   return `${sign}${text}${power === null ? "" : `·10${[...power].map((letter) => RAISED[letter]).join("")}`}`;
 }
 
-// Real minus signs, and few digits: −0.12; −∞ where a mask stands.
+// With a typographic minus and few digits: −0.12; −∞ for masked scores.
 export function tensorNumber(value, digits = 3) {
   if (value === -Infinity) return "−∞";
   if (Number.isNaN(value)) return "not a number";
   return numberText(value, digits);
 }
 
-// A number short enough for a cell; `most` is the greatest of its table.
+// A number short enough for a cell; `most` is the greatest in its table.
 export function cellNumber(value, most) {
   const size = Math.abs(value);
   if (value === -Infinity) return "−∞";
@@ -37,20 +37,20 @@ export function cellNumber(value, most) {
   return text.replace("-", "−").replace(/^−(0\.?0*)$/, "$1");
 }
 
-// Weights and probabilities as people read them: with the digits that are sure, and no more.
+// Weights and probabilities with only the digits that are certain.
 
-// A weight with the digits that its packing kept; `top` is that of its levels.
+// A weight with the digits that its packing preserves; `top` is the number of levels.
 export function showWeight(weight, top) {
   if (top > 255) return weight > 0 && weight < 0.00005 ? "< 0.0001" : weight.toFixed(4);
   return weight > 0 && weight < 0.005 ? "< 0.01" : `≈ ${weight.toFixed(2)}`;
 }
 
-// Two digits that matter, and never 100 % or 0 % of what is not quite that.
+// Two significant digits, but 100 % or 0 % only if exact.
 export function chanceOf(p) {
   if (p >= 0.9995 && p < 1) return "> 99.9 %";
   if (p < 0.0001) return "< 0.01 %";
   return p < 0.001 ? `${(100 * p).toFixed(2)} %` : `${(100 * p).toFixed(1)} %`;
 }
 
-// Four digits, with a real minus sign.
+// Four digits, with a typographic minus.
 export const fixed = (x) => x.toFixed(4).replace("-", "−");

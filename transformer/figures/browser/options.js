@@ -1,10 +1,10 @@
-// The controls above a view: kind of attention, and those options that the view has a use for.
+// The controls above a view: the kind of attention, and the options that the view uses.
 
 import { el } from "./base.js";
 
 export const KINDS = { encoder: "Encoder self-attention", decoder: "Decoder self-attention", cross: "Cross-attention" };
 
-// Explanations of terms, by what they are here; the data bring them from figures/glossary.py.
+// Tooltips of terms by their key; they come from figures/glossary.py with the data.
 export const TERMS = {};
 
 const OPTIONS = {
@@ -18,10 +18,10 @@ const OPTIONS = {
   zoom: { label: "Zoom", choices: { 0: "all", 1: "×2", 2: "×4", 3: "×8", 4: "×16", 5: "×32", 6: "×64" } },
 };
 
-// Always shown. The others are one click away, unless they are set already or there is only one.
+// Always shown. Other options are one click away, unless they are set or there is only one.
 const FIRST = ["measure", "order", "zoom"];
 
-// `set(changes)` is called with what the user chose.
+// `set(changes)` is called with the user's changes.
 export function makeControls(set) {
   const kinds = el("div", { class: "hu-kinds", role: "group", "aria-label": "Kind of attention" });
   const options = el("div", { class: "hu-options" });
@@ -62,14 +62,14 @@ export function makeControls(set) {
     more.setAttribute("aria-expanded", String(Boolean(state.more)));
     more.textContent = state.more ? "Fewer options" : "More options";
     const nodes = wanted.map((name) => selects.get(name));
-    // Only what changed is moved: an open list would close, and the focus would be lost.
+    // Update only what changed: an open list would close, and the focus would be lost.
     if (nodes.length !== options.children.length || nodes.some((one, i) => one !== options.children[i])) {
       options.replaceChildren(...nodes);
     }
     for (const name of wanted) selects.get(name).querySelector("select").value = String(state[name]);
   }
 
-  // Other choices, which the data bring.
+  // Set the choices of an option, which come with the data.
   const offer = (name, choices) => selects.get(name).querySelector("select").replaceChildren(...optionsOf(choices));
 
   return { node, draw, offer };

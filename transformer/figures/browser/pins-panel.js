@@ -1,5 +1,5 @@
-// Pin a word: the words of the sentence and of its translation as buttons, and for the pinned one all
-// heads of all layers coloured by how much they look at it, the clearest of them first.
+// The panel to pin a word: the words of both sentences as buttons, and for the pinned word all heads coloured
+// by their attention to or from it, strongest first.
 
 import { ARROWS, el, within } from "./base.js";
 import { makeBar } from "./legend.js";
@@ -33,7 +33,7 @@ export function makePins(ctx) {
       el("section", {}, el("h2", {}, "Strongest first"), list)));
   const node = el("section", { class: "hu-pins", "aria-label": "A word in every head" }, words, found);
   const sections = new Map(); // kind → { mosaic, node }
-  let [built, stop] = ["", 0]; // the sentences whose words stand here, and the one that Tab enters
+  let [built, stop] = ["", 0]; // the sentences shown, and the button that Tab focuses
 
   for (const [way, label] of WAYS) {
     const button = el("button", { type: "button", "data-way": way }, label);
@@ -63,7 +63,7 @@ export function makePins(ctx) {
     buttons[stop].focus();
   });
 
-  // A head in the view that shows its lines, or in the one where it is enlarged already.
+  // Open a head in the Heads view, or stay in the view that already enlarges it.
   const open = ({ kind, layer, head }) => {
     const view = ctx.state.view === "heatmap" ? "heatmap" : "heads";
     ctx.set({ kind, layer, head, view, heads: "", combine: "one", tokens: "" });
@@ -77,7 +77,7 @@ export function makePins(ctx) {
     return sections.get(kind);
   }
 
-  // The words of the sentence, and those of its translation.
+  // Draw the words of the source and of its translation.
   function build() {
     const all = pinnable(ctx.side);
     const button = (one) => {
@@ -156,9 +156,9 @@ export function makePins(ctx) {
   return { node, draw };
 }
 
-// Never a whole of what is not quite that.
+// 1 only if exact.
 const shownWeight = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
 
-// With blanks between the words, each isolated from the direction of its letters.
+// Words separated by spaces, each isolated from the direction of its letters.
 const saidAs = (one, { label }, whole = false) => saidOf(one, label, whole).flatMap(([text, word], i) =>
   [...(i ? [" "] : []), word ? el("em", {}, el("bdi", {}, text)) : text]);

@@ -1,12 +1,12 @@
-// A pinned word: which words can be, and how much every head of every kind looks at one or from it.
-// The numbers are those of figures/words.py.
+// Pinned words: which words can be pinned, and how much every head attends to or from one. The numbers are
+// those of measures/words.py.
 
 import { allHeads } from "./matrix.js";
 
 /** @typedef {{ of: "s" | "t", word: number, label: string, members: number[] }} Pinned */
 /** @typedef {{ kind: Kind, layer: number, head: number, weight: number, way: "to" | "from", other: string }} Glance */
 
-// Of the sentence ("s") and of its translation ("t"), in their order.
+// The words of the source ("s") and of the translation ("t"), in order.
 /** @param {Side} side @returns {Pinned[]} */
 export function pinnable(side) {
   const of = (which, { plain, plain_labels }) => plain_labels.flatMap((label, word) => (label
@@ -16,15 +16,15 @@ export function pinnable(side) {
   return [...of("s", side.src), ...target];
 }
 
-// The word that the state pins, by any of its pieces; null if there is none.
+// The pinned word of the state, found by any of its pieces; null if there is none.
 /** @param {Side} side @param {string} pin @returns {Pinned | null} */
 export function pinnedWord(side, pin) {
   const position = Number(pin.slice(1));
   return pin ? pinnable(side).find((one) => one.of === pin[0] && one.members.includes(position)) ?? null : null;
 }
 
-// The word that a row or a column of a kind stands for; null if that is no word. A row of the
-// cross-attention is that of the word it writes, which the decoder reads a place later.
+// The word of a row or column of a kind; null if it is not a word. A row of cross-attention belongs to the word
+// it writes, which the decoder reads one position later.
 /** @param {Side} side @param {Kind} kind @param {"q" | "k"} which @param {number} position */
 export function wordAt(side, kind, which, position) {
   const source = kind === "encoder" || (kind === "cross" && which === "k");
@@ -35,7 +35,7 @@ export function wordAt(side, kind, which, position) {
 /** @param {Pinned} pinned */
 export const pinOf = ({ of, members }) => `${of}${members[0]}`;
 
-// How a kind of attention sees the word: as a column that is looked at, as a row that looks.
+// How a kind of attention contains the word: as a column that gets attention, as a row that gives it.
 const SEEN = {
   s: { encoder: ["to", "from"], cross: ["to"] },
   t: { decoder: ["to", "from"], cross: ["from"] },
@@ -48,12 +48,12 @@ export function seenBy(side, { of }, way) {
   });
 }
 
-// The strongest look of one head: at the word, from it, or the stronger of the two.
+// The strongest attention of one head: to the word, from it, or the stronger of the two.
 /** @param {Side} side @param {Pinned} pinned @returns {Glance} */
 function glance(side, pinned, kind, ways, { layer, head }) {
   const all = ways.map((way) => {
     const { weights, others, words, top } = side.looks(kind, way);
-    // The row of a cross-attention is that of the token before: the decoder has just read that one.
+    // A row of cross-attention belongs to the token before, which the decoder has just read.
     const word = kind === "cross" && way === "from" ? side.predicted.plain[pinned.members[0] - 1] : pinned.word;
     const at = (layer * side.n_heads + head) * words + word;
     const { rows, columns, writes } = side.labels(kind);
@@ -63,13 +63,13 @@ function glance(side, pinned, kind, ways, { layer, head }) {
   return all.reduce((best, one) => (one.weight > best.weight ? one : best));
 }
 
-// Every head of a kind, layer by layer.
+// All heads of a kind, layer by layer.
 /** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} ways */
 export function glances(side, pinned, kind, ways) {
   return allHeads(side, kind).map((one) => glance(side, pinned, kind, ways, one));
 }
 
-// The clearest of all kinds; heads that do not look there at all are none.
+// The head with the strongest attention of all kinds; heads without any are left out.
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
 export function clearest(side, pinned, way, most = 5) {
   return seenBy(side, pinned, way).flatMap(([kind, ways]) => glances(side, pinned, kind, ways))
@@ -85,8 +85,8 @@ export function pinnedTokens(side, { pin, way, kind }) {
     (one === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
 }
 
-// "parapluie looks at umbrella", as [text, whether it is a word of the sentences]; `whole` also says
-// that a word of the translation looks there before it is written.
+// "parapluie looks at umbrella" as [text, whether it is a word of the sentences]; `whole` also says that a word
+// of the translation looks there before it is written.
 /** @param {Glance} given @param {string} label @returns {[string, boolean][]} */
 export function saidOf({ way, other, kind, weight }, label, whole = false) {
   if (!(weight > 0)) return [["no other word", false]];

@@ -1,18 +1,18 @@
-// What the query–key view draws: vectors as strips of coloured numbers, the scores and weights of all
-// keys as bars, and lists of tokens to choose from.
+// Drawing of the Query–key view: vectors as strips of coloured numbers, scores and weights of all keys as bars,
+// and lists of tokens to choose from.
 
 import { el, setIfNew, tokenText } from "./base.js";
 import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
 import { fixed } from "./numbers.js";
 import { makeStage } from "./stage.js";
 
-const STRIP = 26; // pixels high
-const BAND = 74; // of scores, and of weights
+const STRIP = 26; // height in pixels
+const BAND = 74; // height of the scores and of the weights
 /** @param {Context} ctx */
 const scaled = (ctx, size) => Math.round(size * (ctx.state.size === "large" ? 1.35 : 1));
 
-// `lines()` gives { parts (a label as drawRowLabel takes it), name, values, most, strong }: `most` is
-// the number with the strongest colour. `point(dimension)` is called when the pointer is on another.
+// `lines()` returns { parts (a label for drawRowLabel), name, values, most, strong }; `most` has the strongest
+// colour. `point(dimension)` is called when the pointer moves to another dimension.
 /** @param {Context} ctx */
 export function makeStrips(ctx, lines, point) {
   let shown = -1;
@@ -27,7 +27,7 @@ export function makeStrips(ctx, lines, point) {
     if (dimension < 0) stage.say(null);
     stage.draw(label);
   }
-  // The tip over the dimension shown, in one of the lines.
+  // The tooltip of the selected dimension, in one of the lines.
   function tell(number) {
     const { placed } = stage;
     const line = placed?.lines[number];
@@ -95,7 +95,7 @@ function paintStrips(ctx, pen, place, dimension) {
   pen.strokeRect(left + dimension * cell - 1, top - 3, Math.max(cell, 3) + 1, (lines.length - 1) * pitch + high + 6);
 }
 
-// All keys side by side: the score of each above or below zero, its weight beneath. A click chooses.
+// All keys side by side: each score above or below zero, and its weight beneath. A click selects a key.
 /** @param {Context} ctx */
 export function makeKeyBars(ctx, working, choose) {
   let over = -1;
@@ -157,7 +157,7 @@ function paintBars(ctx, pen, place, w, over) {
   const [high, low] = [Math.max(0, ...seen), Math.min(0, ...seen)];
   const perScore = (band - 14) / (high - low || 1);
   const zero = top + 12 + high * perScore;
-  const floor = top + 2 * band + 26; // where the bars of the weights stand
+  const floor = top + 2 * band + 26; // baseline of the weights' bars
   const most = Math.max(...w.shares);
   const gap = cell >= 8 ? 2 : 0;
   drawKeyNames(ctx, pen, place, w, over);
@@ -210,7 +210,7 @@ function drawKeyNames(ctx, pen, place, w, over) {
   });
 }
 
-// Tokens as radio buttons that wrap. `off(i)` draws one as masked, `writes` beside queries.
+// Tokens as radio buttons that wrap. `off(i)` draws one as masked, `writes` adds the token written next.
 export function makeTokenList(label, choose) {
   const list = el("div", { class: "hu-choices", role: "radiogroup", "aria-label": label });
   const node = el("div", {}, el("span", { class: "hu-label" }, label), list);

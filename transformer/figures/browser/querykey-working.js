@@ -1,17 +1,17 @@
-// The numbers of the query–key view: one weight worked out from the vectors of the trace, and what
-// each step says of it.
+// The numbers of the Query–key view: one weight computed from the vectors of the trace, and the text of each
+// step.
 
 import { within } from "./base.js";
 import { isExact, tokenName } from "./naming.js";
 import { fixed, showWeight } from "./numbers.js";
 
-const STRONGEST = 5; // values that get a strip of their own
-const SHARP = 1e-3; // a difference that float32 and the packing cannot explain
+const STRONGEST = 5; // number of values with a strip of their own
+const SHARP = 1e-3; // a larger difference is not explained by float32 and packing
 
 export const plainToken = (text) => tokenName(text).replace(/^▁(?=.)/, "");
 
 export function softmaxOf(scores, count) {
-  const made = new Float64Array(scores.length); // the masked rest stays 0: exp(−∞)
+  const made = new Float64Array(scores.length); // masked keys keep 0: exp(−∞)
   const most = Math.max(...scores.subarray(0, count));
   let sum = 0;
   for (let j = 0; j < count; j++) sum += made[j] = Math.exp(scores[j] - most);
@@ -21,7 +21,7 @@ export function softmaxOf(scores, count) {
 export const mostOf = (lines) => lines.reduce((most, line) => line.reduce((a, x) => Math.max(a, Math.abs(x)), most), 0) || 1;
 const greatestGap = (a, b) => a.reduce((gap, x, i) => Math.max(gap, Math.abs(x - b[i])), 0);
 
-// The whole calculation for the query and the key that the state names; null while it is not here.
+// The calculation for the query and key of the state; null while data are missing.
 /** @param {Side} side @param {State} state */
 export function workingOf(side, state) {
   const { kind, layer, head } = state;
@@ -54,7 +54,7 @@ export function workingOf(side, state) {
   };
 }
 
-// The six steps: a title of strings and tokens, a sentence, and what the trace says of it.
+// The six steps: a title of strings and tokens, a sentence, and a comparison with the trace.
 /** @param {Side} side */
 export function workSteps(w, side) {
   const [query, key] = [{ token: w.labels.rows.names[w.row] }, { token: w.labels.columns.names[w.column] }];
@@ -83,7 +83,7 @@ export function workSteps(w, side) {
   ];
 }
 
-// Steps 3 and 4 differ with the model's score function.
+// Steps 3 and 4 depend on the model's score function.
 /** @param {Side} side */
 function comparing(w, side, traced, compare) {
   if (side.score === "additive") {

@@ -1,6 +1,6 @@
-// How one weight comes about, number by number (eq. 1): a query, a key, their score, the softmax over
-// all keys, and the values that are weighed with it. Everything is computed here from the vectors of
-// the trace, and held against what the model computed.
+// The Query–key view: how one weight is computed, number by number (eq. 1), from a query, a key, their score,
+// the softmax over all keys, and the weighted values. Everything is computed here from the vectors of the trace
+// and compared with the model's result.
 
 import { ARROWS, el, tokenText, within } from "./base.js";
 import { shorten } from "./lettering.js";
@@ -13,8 +13,8 @@ import { mostOf, plainToken, workingOf, workSteps } from "./querykey-working.js"
 /** @param {Context} ctx @returns {View} */
 function queryKeyView(ctx) {
   let w = null;
-  let dimension = -1; // under the pointer, in all strips at once
-  // What a file holds is known before any of it is unpacked.
+  let dimension = -1; // dimension under the pointer, highlighted in all strips
+  // The contents of a file are known before they are unpacked.
   const held = [...ctx.store.later.keys()].map((name) => name.match(/^0\.query\.(\w+)\.(\d+)\./)).filter(Boolean);
 
   const strips = makeStrips(ctx, () => pairLines(w, ctx.side), point);
@@ -100,7 +100,7 @@ const SITE_NAMES = {
   cross: "decoder.layers.{}.cross_attn.",
 };
 
-// Why nothing is to be seen, and the way to where something is.
+// The reason why nothing is shown, with a link to where data are available.
 /** @param {Context} ctx */
 function absence(ctx, held) {
   const here = held.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
@@ -112,7 +112,7 @@ function absence(ctx, held) {
   return [el("p", {}, `Queries, keys and values are many numbers: this file holds those of ${layerName(Number(layer))}, ${KINDS[kind]} only.`), go];
 }
 
-// The strips of the pair: query, key, and what they make. Both share a scale, the product has its own.
+// The strips of query, key and their combination. Query and key share a scale; the combination has its own.
 /** @param {Side} side */
 function pairLines(w, side) {
   const [query, key] = [w.labels.rows.names[w.row], w.labels.columns.names[w.column]];
@@ -125,7 +125,7 @@ function pairLines(w, side) {
   ];
 }
 
-// The values of the strongest keys, weighed; the others together; their sum.
+// The weighted values of the strongest keys; the sum of the others; the total.
 function valueLines(w) {
   const most = mostOf([...w.parts, w.rest, w.output]);
   const lines = w.told.map((j, i) => {
@@ -140,7 +140,7 @@ function valueLines(w) {
   return [...lines, { parts: ["sum"], name: "Σ α·v", values: w.output, most, strong: true }];
 }
 
-// All steps below each other, as a picture to take away.
+// All steps below each other, for export.
 /** @param {Context} ctx */
 function workFigure(ctx, w, stages) {
   const steps = workSteps(w, ctx.side);
@@ -177,7 +177,7 @@ function workFigure(ctx, w, stages) {
   return { title: ctx.title(), width, height, paint };
 }
 
-// First a row for each dimension, then one for each key.
+// A row for each dimension, then one for each key.
 /** @param {Context} ctx */
 function workTable(w, ctx) {
   const { rows, columns } = w.labels;

@@ -1,10 +1,10 @@
-// Views that a visitor keeps, and their sheet: save, name, note, move, remove, take the list away.
+// Saved views and their dialog: save, name, annotate, reorder, remove and export.
 
 import { partsOf } from "./address.js";
 import { download, el } from "./base.js";
 
-// What is kept in this browser is a list that is read, changed and written as a whole. A view is `{ page, query, title, note, day }`; `page` is one of the app's, so
-// that no list from elsewhere leads out of it.
+// The browser stores a list that is read, changed and written as a whole. A view is `{ page, query, title,
+// note, day }`; `page` must be one of the app's, so that an imported list cannot link elsewhere.
 /** @typedef {{ page: string, query: string, title: string, note: string, day: string }} SavedView */
 
 export const FORMAT = "heads-up views 1";
@@ -12,7 +12,7 @@ export const MOST_VIEWS = 100;
 const MOST_SIGNS = { query: 8000, title: 200, note: 2000, day: 10 };
 const STORE = "heads-up.views";
 
-// What is kept; nothing where the browser keeps nothing, or what it kept is no list of ours.
+// The stored list; empty if the browser stores nothing or something invalid.
 /** @param {Pick<Storage, "getItem">} storage @param {string[]} pages @returns {SavedView[]} */
 export function keptViews(storage, pages) {
   try {
@@ -22,7 +22,7 @@ export function keptViews(storage, pages) {
   }
 }
 
-// Whether the browser took it.
+// Whether it could be stored.
 /** @param {Pick<Storage, "setItem">} storage @param {SavedView[]} views */
 export function keepViews(storage, views) {
   try {
@@ -36,7 +36,7 @@ export function keepViews(storage, views) {
 /** @param {SavedView[]} views */
 export const jsonOf = (views) => `${JSON.stringify({ format: FORMAT, views }, null, 2)}\n`;
 
-// The views that a text of `jsonOf` holds. Throws an Error that says in a sentence what is wrong.
+// Parses a text of `jsonOf`. Throws an Error with a sentence about what is wrong.
 /** @param {string} text @param {string[]} pages @returns {SavedView[]} */
 export function viewsOf(text, pages) {
   let found = null;
@@ -63,14 +63,14 @@ function checkedView(one, number, pages) {
 /** @param {string} base @param {Pick<SavedView, "page" | "query">} view */
 export const addressOf = (base, { page, query }) => base + page + (query && `?${query}`);
 
-// The list with this view in front; one of the same address only comes to the front.
+// The list with this view first; a view of the same address moves to the front.
 /** @param {SavedView[]} views @param {SavedView} view */
 export function withView(views, view) {
   const same = ({ page, query }) => page === view.page && query === view.query;
   return [views.find(same) || view, ...views.filter((one) => !same(one))].slice(0, MOST_VIEWS);
 }
 
-// The list with the view at `place` moved by `step` places.
+// The list with the view at index `place` moved by `step`.
 /** @param {SavedView[]} views */
 export function movedView(views, place, step) {
   const others = views.filter((_, i) => i !== place);
@@ -79,10 +79,10 @@ export function movedView(views, place, step) {
 
 const EMPTY = "There are no saved views yet. Save this view to find it here again in this browser.";
 
-// Asked for when it is used: where a browser allows none, the mere word is refused.
+// Accessed on use: where storage is forbidden, even reading the property throws.
 const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name, value) => localStorage.setItem(name, value) };
 
-// `.button` opens `.dialog`. `titled()` says what the view on screen is called.
+// `.button` opens `.dialog`. `titled()` returns the name of the current view.
 export function makeSavedViews(titled) {
   let pages = [""];
   let views = [];
@@ -118,7 +118,7 @@ export function makeSavedViews(titled) {
     return undefined;
   }
 
-  // Never part of the page: there an input of this kind is the page's own.
+  // Not inserted in the page, where file inputs belong to the page itself.
   function choose() {
     const file = el("input", { type: "file", accept: ".json,application/json" });
     file.addEventListener("change", async () => file.files[0] && open(await file.files[0].text()));
@@ -184,7 +184,7 @@ export function makeSavedViews(titled) {
   return { button, dialog, show: (known) => { pages = known; } };
 }
 
-// One page with a link and the note for each view. What was typed becomes text, never HTML.
+// An HTML page with a link and a note for each view. User input becomes text, never HTML.
 export function pageOf(views, base) {
   const page = document.implementation.createHTMLDocument("Views of Heads Up");
   page.documentElement.lang = "en";

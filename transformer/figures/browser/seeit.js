@@ -1,10 +1,10 @@
-// On a small screen a lesson's card stands above its page: a button that goes on to the picture that
-// the card speaks of, which then begins where the card ends, or as far below as what is lit up needs.
+// On a small screen a lesson's card is above its page: a button that scrolls to the figure which the card
+// describes, below the card, or lower if its highlighted part needs it.
 
 import { el } from "./base.js";
 
 const PICTURES = '[data-testid="stBidiComponentIsolated"], [data-testid="stPlotlyChart"]';
-const STAGE = ".hu-stage, .hu-view, svg"; // within a view: below its tabs and switches
+const STAGE = ".hu-stage, .hu-view, svg"; // the figure within a view, below its tabs and switches
 
 export function seeitView(root) {
   const button = el("button", { type: "button" }, "See it ↓");
@@ -14,7 +14,7 @@ export function seeitView(root) {
     const picture = pictureAfter(card);
     const scroller = card.closest('[data-testid="stMain"]');
     if (!picture || !scroller) return;
-    // The card goes along until it sticks, so that it is measured where it will be.
+    // The card scrolls until it sticks; measure it in that position.
     scroller.scrollTop += picture.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
     const below = card.parentElement.getBoundingClientRect().bottom;
     scroller.scrollTop += picture.getBoundingClientRect().top - below - 8;

@@ -1,11 +1,11 @@
-// A view's script, asked of the app once a browser and kept there: Streamlit sends a component's script
-// again with every new content.
+// Fetches a view's script from the app, once per browser: Streamlit would send a component's script again with
+// every new content.
 
 import { partsOf } from "./address.js";
 
-const WAITS = [300, 1500, 6000]; // milliseconds until it is asked once more, where the network failed
+const WAITS = [300, 1500, 6000]; // ms between retries after a network error
 
-// What mounts the view whose script lies at `path`; its style goes where the view is drawn.
+// Mounts the view whose script is at `path`, and adds its style where the view is drawn.
 /** @param {string} path @param {string[]} pages */
 export async function servedView(path, pages) {
   const { default: draw, STYLE } = await fetched(partsOf(location.href, pages).base + path);
@@ -18,7 +18,7 @@ export async function servedView(path, pages) {
   };
 }
 
-// A browser may remember that an address gave no script: each try asks at another one.
+// A browser may cache a failed import, so each retry uses another address.
 /** @param {string} url @param {(url: string) => Promise<any>} load @param {number[]} waits */
 export async function fetched(url, load = (at) => import(at), waits = WAITS) {
   for (const [count, wait] of waits.entries()) {

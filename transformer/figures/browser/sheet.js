@@ -1,14 +1,14 @@
-// What is on screen as a table of numbers, below the view: for a screen reader, and to read off.
+// The view as a table of numbers below it, for screen readers and to read exact values.
 
 import { el, tokenText } from "./base.js";
 import { isExact, tokenName } from "./naming.js";
 
 const MOST_ROWS = 2000;
-const MOST_CELLS = 20000; // more of them a browser lays out for seconds
+const MOST_CELLS = 20000; // more cells take the browser seconds to lay out
 export const A_NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
-const SETTLED = 120; // ms of quiet until the table follows the view
+const SETTLED = 120; // ms without a change until the table is updated
 
-// The table is made when it is opened, and follows the view while it is open.
+// The table is created when opened, and updated while open.
 export function makeSheet(current) {
   const place = el("div", { class: "hu-sheet-place", tabindex: "0", role: "region", "aria-label": "As a table" });
   const node = el("details", { class: "hu-sheet" }, el("summary", {}, "As a table"), place);
@@ -51,12 +51,12 @@ function sheetOf({ caption, columns, rows }) {
   return left ? [table, more] : [table];
 }
 
-// A matrix as it is on screen: a row for each query, a column for each key. The numbers before the
-// tokens, where they are exact, are their positions, as in `trace.weights(…)`.
+// A matrix as on screen: a row per query, a column per key. With exact names, the numbers before tokens are
+// their positions, as in `trace.weights(…)`.
 /** @param {Matrix} m @param {string} caption */
 export function matrixTable(m, caption) {
   if (!m) return null;
-  const digits = m.top > 255 ? 4 : 2; // what the packing kept
+  const digits = m.top > 255 ? 4 : 2; // digits that packing preserves
   const named = (entry) => (isExact() ? `${entry.members[0]} ${entry.text}` : tokenName(entry.text));
   const writes = m.rows.some((row) => row.written !== null);
   return {

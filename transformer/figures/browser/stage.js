@@ -1,12 +1,12 @@
-// A canvas that keeps its sharpness and its width, with a tip for the pointer. A view says how it is
-// laid out and painted; both are used again, with another pen, when the picture is taken away.
+// A canvas that stays sharp and as wide as its container, with a tooltip. A view provides layout and painting
+// functions, which are also used for export.
 
 import { el } from "./base.js";
 
-export const LONGEST = 16000; // pixels of a canvas, which phones draw no longer
+export const LONGEST = 16000; // maximum canvas height in pixels that phones can draw
 
-// `plan(pen, width)` gives a layout with a `height`, `paint(pen, plan)` draws it. `label` says to a
-// screen reader what is to be seen.
+// `plan(pen, width)` returns a layout with a `height`, `paint(pen, plan)` draws it. `label` describes it to
+// screen readers.
 export function makeStage({ plan, paint }) {
   const canvas = el("canvas", { class: "hu-canvas", tabindex: "0", role: "application", "aria-roledescription": "picture" });
   const tip = el("div", { class: "hu-tip", role: "status", hidden: "" });
@@ -31,7 +31,7 @@ export function makeStage({ plan, paint }) {
     paint(pen, placed);
   }
 
-  // A few lines beside the point (x, y) of the canvas, which covers `side` pixels; null hides it.
+  // Show a few lines next to the point (x, y) of the canvas, which covers `side` pixels; null hides them.
   function say(lines, x = 0, y = 0, side = 0) {
     tip.hidden = !lines;
     if (!lines) return;
@@ -42,7 +42,7 @@ export function makeStage({ plan, paint }) {
     tip.style.top = `${above >= 0 ? above : y + side + 8}px`;
   }
 
-  // For pictures to take away: { width, height, paint(pen) }.
+  // For export: { width, height, paint(pen) }.
   function figure() {
     const width = canvas.clientWidth;
     const planned = plan(document.createElement("canvas").getContext("2d"), width);

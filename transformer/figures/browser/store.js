@@ -1,5 +1,5 @@
-// What the explorer was given: labels and small pictures of all heads, and the weights of those
-// layers that have arrived. The inverse of figures/packing.py and figures/side.py.
+// The explorer's data: labels and thumbnails of all heads, and the weights of the layers that have arrived.
+// Unpacks what figures/packing.py and figures/explorer_sides.py pack.
 
 import { isExact, pieceNames } from "./naming.js";
 
@@ -20,8 +20,8 @@ const cellsOf = (meta) => meta.shape.reduce((product, side) => product * side, 1
 const bytesOf = (meta) => cellsOf(meta) * ARRAYS[meta.type].BYTES_PER_ELEMENT;
 export const arrayOf = (meta, bytes) => ({ ...meta, values: new ARRAYS[meta.type](bytes.buffer) });
 
-// `later` is for a file: name → a function that promises the array. `onArrive` is called when one
-// that was missed has come.
+// `later`, for files: name → a function that returns a promise of the array. `onArrive` is called when a
+// missing array has arrived.
 export function makeStore(onArrive) {
   let sides = [];
   let pairs = null;
@@ -42,7 +42,7 @@ export function makeStore(onArrive) {
     return { header, same };
   }
 
-  // An array by name, or null if it is not here yet.
+  // An array by name, or null while it is missing.
   function part(name) {
     if (parts.has(name)) return parts.get(name);
     if (later.has(name)) {
@@ -64,15 +64,15 @@ export function makeStore(onArrive) {
   };
 }
 
-// Labels with the names of their pieces, as they are called at the moment.
+// Labels with the current names of their pieces.
 export const named = (labels) => ({ ...labels, get names() { return pieceNames(labels); } });
 
 /** @param {any} doc @param {number} number @param {(name: string) => Part | null} part @returns {Side} */
 function makeSide(doc, number, part) {
   const [src, tgt, predicted] = [doc.src, doc.tgt, doc.predicted].map(named);
-  const kept = new Map(); // weights of the heads that were looked at, as numbers
+  const kept = new Map(); // weights of the heads shown so far, as numbers
 
-  // Labels of the queries and of the keys; `writes` beside queries of the decoder.
+  // Labels of queries and keys; `writes` are the tokens that decoder queries write.
   function labels(kind) {
     return {
       rows: kind === "encoder" ? src : tgt,
@@ -81,7 +81,7 @@ function makeSide(doc, number, part) {
     };
   }
 
-  // { values: Float32Array(rows · columns), top } of one head, or null while its layer is away.
+  // { values: Float32Array(rows · columns), top } of one head, or null while its layer is missing.
   function weights(kind, layer, head) {
     const name = `${number}.weights.${kind}.${layer}`;
     const key = `${name}.${head}`;
@@ -97,7 +97,7 @@ function makeSide(doc, number, part) {
     return made;
   }
 
-  // A small picture: { values: levels of 0 to 255, height, width }.
+  // A thumbnail: { values: levels of 0 to 255, height, width }.
   function thumb(kind, layer, head) {
     const found = part(`${number}.thumbs.${kind}`);
     const [, heads, height, width] = found.shape;
@@ -106,14 +106,14 @@ function makeSide(doc, number, part) {
     return { values: found.values.subarray(start, start + size), height, width };
   }
 
-  // The strongest looks at every word ("to") or from it ("from") in every head of a kind, and the word
-  // at their other end: as levels, one after the other for the heads of all layers.
+  // The strongest attention to every word ("to") or from it ("from") in every head of a kind, and the word at
+  // the other end: as levels, for the heads of all layers in order.
   function looks(kind, way) {
     const [found, others] = ["", ".who"].map((more) => part(`${number}.pins.${kind}.${way}${more}`));
     return { weights: found.values, top: found.top, others: others.values, words: found.shape[2] };
   }
 
-  // { query, key, value, scores, heads } of one head, each { values, shape }; null if not here.
+  // { query, key, value, scores, heads } of one head, each { values, shape }; null if missing.
   function vectors(kind, layer, head) {
     const found = VECTORS.map((what) => part(`${number}.${what}.${kind}.${layer}.${head}`));
     return found.every(Boolean) ? Object.fromEntries(VECTORS.map((what, i) => [what, found[i]])) : null;
@@ -121,6 +121,6 @@ function makeSide(doc, number, part) {
 
   return {
     ...doc, digest: doc.id, src, tgt, predicted, number, labels, weights, thumb, looks, vectors,
-    get id() { return `${doc.id}${isExact() ? " exact" : ""}`; }, // what was drawn with other names is another
+    get id() { return `${doc.id}${isExact() ? " exact" : ""}`; }, // another id for the same content with other names
   };
 }

@@ -1,10 +1,10 @@
-// What to notice in this sentence, in a few lines; each leads to the head that it is about.
+// What to notice in this sentence, in a few lines; each opens the head that it describes.
 
 import { el } from "./base.js";
 import { headName, isExact } from "./naming.js";
 import { KINDS } from "./options.js";
 
-// `look(changes)` is called with what a line leads to.
+// `look(changes)` is called with the state that a line opens.
 /** @param {(changes: Partial<State>) => void} look */
 export function makeStory(look) {
   const list = el("ul", {});

@@ -1,10 +1,10 @@
-// A pen that writes SVG: the part of a canvas's 2D context that our drawing uses. What a view draws
-// on screen it draws a second time with this one, and a paper gets lines and text instead of pixels.
+// A pen that writes SVG: the subset of a canvas's 2D context that our drawing uses. Views draw a second time
+// with it for export as vectors.
 
 import { SVG } from "./base.js";
 
-// What no XML may hold, not even escaped: most control characters, and a lone half of a surrogate pair,
-// both of which a piece of text may.
+// Characters that XML cannot contain, even escaped: most control characters, and lone surrogates, both of which
+// tokens may have.
 const NO_XML = /[^\t\n\r -\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu;
 
 /** @returns {Pen & { describe(title: string, description: string): void, text(): string }} */
@@ -32,7 +32,7 @@ export function svgPen(width, height, ground) {
     turn(node);
     if (now.globalAlpha < 1) node.setAttribute("opacity", round(now.globalAlpha));
     if (now.clip) {
-      // Around the node: the clip was set in a system of coordinates of its own.
+      // Wrapped in a group, as the clip was set in its own coordinate system.
       const group = document.createElementNS(SVG, "g");
       group.setAttribute("clip-path", `url(#${now.clip})`);
       group.append(node);
@@ -71,7 +71,7 @@ export function svgPen(width, height, ground) {
     lineTo: (x, y) => { path += `L${round(x)} ${round(y)}`; },
     bezierCurveTo: (...points) => { path += `C${points.map(round).join(" ")}`; },
     rect: (x, y, w, h) => { path += `M${round(x)} ${round(y)}h${round(w)}v${round(h)}h${round(-w)}Z`; },
-    arc: (x, y, r) => { // whole circles alone
+    arc: (x, y, r) => { // full circles only
       path += `M${round(x - r)} ${round(y)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
     },
     clip: () => {
@@ -80,7 +80,7 @@ export function svgPen(width, height, ground) {
       const shape = document.createElementNS(SVG, "path");
       shape.setAttribute("d", path);
       turn(shape);
-      if (now.clip) clip.setAttribute("clip-path", `url(#${now.clip})`); // within the one before
+      if (now.clip) clip.setAttribute("clip-path", `url(#${now.clip})`); // intersected with the previous clip
       clip.append(shape);
       root.append(clip);
       now.clip = clip.id;
@@ -99,13 +99,13 @@ export function svgPen(width, height, ground) {
       ruler.textBaseline = /** @type {CanvasTextBaseline} */ (now.textBaseline);
       const node = add("text", {
         x: round(x),
-        // On its base line: programs for drawing and writing know no other.
+        // On the baseline: drawing programs support no other.
         y: round(y - (ruler.measureText("x").alphabeticBaseline || 0)),
         fill: now.fillStyle,
         "text-anchor": { left: null, center: "middle", right: "end" }[now.textAlign],
         "xml:space": "preserve",
       }, text);
-      // Each by its own name, for the same reason; a style takes the shorthand apart.
+      // Each property separately, for the same reason: programs do not parse the shorthand.
       lettering.font = now.font;
       for (const name of ["font-family", "font-size", "font-weight"]) {
         node.setAttribute(name, lettering.getPropertyValue(name));

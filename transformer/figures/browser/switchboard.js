@@ -1,6 +1,6 @@
-// All heads of all kinds as small buttons. As a switchboard each is a switch, and so are a layer, a
-// column and a whole kind; or, to show how far each moved, a choice of one. `.show(bytes)` takes what
-// figures/switchboard.py makes; `report` is called with { off } or { kind, layer, head }.
+// All heads of all kinds as small buttons. As a switchboard, each head, layer, column and kind is a switch; to
+// show how much each head changed, they select one head. `.show(bytes)` takes the data of
+// figures/switchboard.py; `report` is called with { off } or { kind, layer, head }.
 
 import { ARROWS, bright, colours, el, within } from "./base.js";
 import { makeBar } from "./legend.js";
@@ -13,7 +13,7 @@ const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole 
 export function switchboardView(place, report) {
   let [header, parts, built] = [null, null, ""];
   let off = new Set(); // "e3.2"
-  let sent = []; // what was reported and has not come back
+  let sent = []; // reports that have not come back yet
   const said = el("p", { class: "hu-note", role: "status" });
   const allOn = el("button", { type: "button", class: "hu-button" }, "All on");
   const bar = makeBar();
@@ -21,7 +21,7 @@ export function switchboardView(place, report) {
   const boards = el("div", { class: "hu-kindrow" });
   const top = el("div", { class: "hu-switchtop" }, said, allOn);
   const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, top, boards, legend);
-  let grids = []; // { kind, cells: rows of buttons, the first of each row and column for all of it }
+  let grids = []; // { kind, cells: rows of buttons; the first of each row and column switches all of it }
   place.append(frame);
 
   function show(bytes) {
@@ -61,7 +61,7 @@ export function switchboardView(place, report) {
     boards.replaceChildren(...grids.map(({ node }) => node));
   }
 
-  // Row 0 and column 0 are the edges: { row, column } of a head are its layer and number plus one.
+  // Row 0 and column 0 are the edges: a head is at { row: layer + 1, column: head + 1 }.
   function makeGrid(kind) {
     const named = (row, column) => {
       if (!row && !column) return kind.label;
@@ -93,7 +93,7 @@ export function switchboardView(place, report) {
 
   const edgeText = (row, column) => (!row && !column ? "all" : !row ? counted(column - 1) : !column ? counted(row - 1) : "");
 
-  // What is off, in words or as the address writes it.
+  // The heads that are off, in words or as in the address.
   function namesOff(heads) {
     const written = writeOff(heads, header);
     if (isExact()) return written.replaceAll(",", ", ");
@@ -113,12 +113,12 @@ export function switchboardView(place, report) {
       Math.max(within(cells[row].indexOf(event.target) + right, cells[row].length), least)];
     event.preventDefault();
     event.stopPropagation();
-    event.target.tabIndex = -1; // Tab comes back to where one was
+    event.target.tabIndex = -1; // Tab returns to the last focused cell
     next.tabIndex = 0;
     next.focus();
   }
 
-  // The heads that a cell stands for.
+  // The heads that a cell switches.
   function headsAt({ letter }, row, column) {
     const layers = row ? [row - 1] : [...Array(header.n_layers).keys()];
     const heads = column ? [column - 1] : [...Array(header.n_heads).keys()];
@@ -185,12 +185,12 @@ export function switchboardView(place, report) {
     off = new Set();
     tell();
   });
-  const resized = new ResizeObserver(redraw); // colours of a theme that has changed
+  const resized = new ResizeObserver(redraw); // the theme's colours may have changed
   resized.observe(frame);
   return { show, close: () => resized.disconnect() };
 }
 
-// "e3.2,c5" as a set of heads, and back; a whole layer is written without its heads.
+// "e3.2,c5" as a set of heads, and back; a complete layer is written as "c5".
 export function readOff(text, { n_layers, n_heads }) {
   const found = new Set();
   for (const one of text.split(",").filter(Boolean)) {

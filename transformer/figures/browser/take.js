@@ -1,4 +1,4 @@
-// Pictures and numbers to take away: what is on screen as PNG, SVG or CSV.
+// Export: the view as PNG, SVG or CSV.
 
 import { download, el } from "./base.js";
 import { shorten } from "./lettering.js";
@@ -8,12 +8,12 @@ import { A_NUMBER } from "./sheet.js";
 import { LONGEST } from "./stage.js";
 import { svgPen } from "./svg-pen.js";
 
-const SHARPER = 3; // pixels of a PNG for one of the screen
-const MOST_PIXELS = 1e8; // browsers draw nothing at all on a larger canvas
-const TAKE_TOP = 54; // pixels above the figure, for the title
+const SHARPER = 3; // PNG pixels per screen pixel
+const MOST_PIXELS = 1e8; // browsers cannot draw on a larger canvas
+const TAKE_TOP = 54; // pixels above the figure for the title
 const TAKE_MARGIN = 16;
 
-// The menu in the toolbar. `current()` is the view that is shown.
+// The menu in the toolbar. `current()` is the view shown.
 /** @param {Context} ctx */
 export function makeTake(ctx, current) {
   const made = {
@@ -73,7 +73,7 @@ export function makeTake(ctx, current) {
   return { node, close };
 }
 
-// A figure with a line on top that says what it is, and below it the sentence.
+// A figure with a title above and the sentence below.
 /** @param {Pen} pen @param {Context} ctx */
 function paintCaptioned(pen, figure, ctx, view) {
   const { look } = ctx;
@@ -91,8 +91,7 @@ function paintCaptioned(pen, figure, ctx, view) {
   figure.paint(pen);
 }
 
-// The kind of attention, where the view shows one, the sentence, or both that are compared, and the
-// model. What is taken away says by itself what it shows.
+// The caption: the kind of attention, if the view shows one, the sentence or both sentences, and the model.
 /** @param {Context} ctx @param {any} view */
 function underTitle({ sides, state }, view) {
   const shown = state.view === "compare" ? sides : sides.slice(0, 1);
@@ -104,7 +103,7 @@ function underTitle({ sides, state }, view) {
 const sizeOf = ({ width, height }) =>
   [width + 2 * TAKE_MARGIN, height + TAKE_TOP + TAKE_MARGIN].map(Math.ceil);
 
-// In the colours of the screen.
+// In the screen's colours.
 /** @param {Context} ctx */
 function pngOf(ctx, figure, view) {
   const [width, height] = sizeOf(figure);
@@ -116,12 +115,12 @@ function pngOf(ctx, figure, view) {
   pen.fillRect(0, 0, canvas.width, canvas.height);
   pen.scale(larger, larger);
   paintCaptioned(pen, figure, ctx, view);
-  // Not toBlob: Chrome leaves that until it is idle, which may be seconds.
+  // Not toBlob, which Chrome may delay for seconds until it is idle.
   const letters = atob(canvas.toDataURL("image/png").split(",")[1]);
   return new Blob([Uint8Array.from(letters, (letter) => letter.charCodeAt(0))], { type: "image/png" });
 }
 
-// In the colours of paper, whatever those of the screen are.
+// In the colours for print.
 /** @param {Context} ctx */
 function svgOf(ctx, view) {
   return ctx.onPaper(() => {
@@ -133,14 +132,14 @@ function svgOf(ctx, view) {
   });
 }
 
-// As RFC 4180 has it. With a byte order mark: without one Excel takes UTF-8 for something else.
+// CSV as in RFC 4180, with a byte order mark, without which Excel does not recognise UTF-8.
 export function csvOf({ columns, rows }) {
   const lines = [columns, ...rows].map((cells) => cells.map(csvCell).join(","));
   return new Blob([`\ufeff${lines.join("\r\n")}\r\n`], { type: "text/csv" });
 }
 
-// Text that a spreadsheet would take for a formula and work out gets an apostrophe in front: a token
-// comes from whoever wrote the sentence, and "-il" is French. A lone sign and a number are harmless.
+// Text that a spreadsheet would evaluate as a formula gets a leading apostrophe: tokens come from untrusted
+// sentences, and "-il" is French. Single signs and numbers are harmless.
 export function csvCell(cell) {
   let text = cell === null || cell === undefined ? "" : String(cell);
   if (/^[=+\-@\t\r\n＝＋－＠]./s.test(text) && !A_NUMBER.test(text)) text = `'${text}`;

@@ -1,15 +1,15 @@
-// Where everything of a table of numbers stands, and how it is painted.
+// Layout and drawing of a table of numbers.
 
 import { within } from "./base.js";
 import { drawRowLabel, drawToken, hatch, LABEL_SIZE, shorten, SMALL_LABEL_SIZE, tokenWidth } from "./lettering.js";
 import { cellNumber, numberText } from "./numbers.js";
 
-const READ_CELL = 44; // pixels that a number needs
-const LABEL_CELL = 56; // that a number below a token needs
-const SEEN_CELL = 13; // pixels of a cell that can be told from its neighbours
-const TABLE_ROWS = 16; // most rows that are shown large
+const READ_CELL = 44; // pixels for a number
+const LABEL_CELL = 56; // pixels for a number below a token
+const SEEN_CELL = 13; // minimum pixels of a distinguishable cell
+const TABLE_ROWS = 16; // maximum number of enlarged rows
 const TABLE_ROW = 25;
-const OVERVIEW = [40, 84]; // least and greatest height of the small one
+const OVERVIEW = [40, 84]; // minimum and maximum height of the overview
 
 /** @param {Pen} pen @param {number} width @param {any} given */
 export function planTensor(pen, width, { header, look, strongest, start, firstRow }) {
@@ -21,7 +21,7 @@ export function planTensor(pen, width, { header, look, strongest, start, firstRo
   const columns = header.columns_count;
   const tokens = Boolean(header.columns);
   const names = tokens ? Math.min(Math.max(...header.columns.map((label) => tokenWidth(pen, label))), 90 * size) : 0;
-  // Numbers are read within cells; without them, cells have to be told apart.
+  // Cells need space for their numbers; without numbers they only need to be distinguishable.
   const least = header.cells ? LABEL_CELL : READ_CELL;
   const fits = room / columns >= (header.cells || columns > 48 ? least * size : SEEN_CELL);
   const rows = Math.min(header.rows.length, TABLE_ROWS);
@@ -47,7 +47,7 @@ export function planTensor(pen, width, { header, look, strongest, start, firstRo
   };
 }
 
-// The cell under a point: { row, at (its place among the columns in their order), small }.
+// The cell at a point: { row, at (its index among the sorted columns), small }.
 export function cellUnder(plan, x, y) {
   if (!plan || x < plan.left) return null;
   if (plan.over && y <= plan.small) {
@@ -58,7 +58,7 @@ export function cellUnder(plan, x, y) {
   return { small: false, row: row + plan.firstRow, at: at + plan.start };
 }
 
-// The middle of a cell, its top, and its height, for the tip.
+// The middle, top and height of a cell, for the tooltip.
 export function spotOf(plan, { small, row, at }) {
   if (small) return [plan.left + ((at + 0.5) / plan.columns) * plan.room, 0, plan.small];
   return [plan.left + (at - plan.start + 0.5) * plan.cell, plan.top + (row - plan.firstRow) * plan.high, plan.high];
@@ -101,7 +101,7 @@ export function paintTensor(pen, plan, { header, values, order, look, cell, over
   if (over && !over.small) frameCell(pen, plan, order, { row: over.row, column: order[over.at] }, look.text, 1.5);
 }
 
-// A cell's own label, above its number.
+// Draw a cell's own label above its number.
 /** @param {Pen} pen @param {string} text @param {number} x @param {number} y */
 function paintLabel(pen, plan, text, x, y) {
   const ink = String(pen.fillStyle);
@@ -124,7 +124,7 @@ function frameCell(pen, plan, order, cell, ink, wide) {
   pen.strokeRect(plan.left + c * plan.cell - 0.5, plan.top + r * plan.high - 0.5, plan.cell, plan.high);
 }
 
-// All columns and rows, a pixel each, enlarged or squeezed; what is large below is framed.
+// The overview: all columns and rows, one pixel per cell, scaled to fit. A frame marks the part enlarged below.
 /** @param {Pen} pen @param {any} plan @param {any} given */
 function paintOverview(pen, plan, { header, values, order, look, level }) {
   const ramp = header.signed ? look.diverging : look.ramp;
@@ -172,16 +172,16 @@ function paintHeads(pen, plan, { header, order, look, cell }) {
   }
 }
 
-// The label of a column, or its number.
+// A column's label, or its number.
 export const columnName = (header, column) => (header.columns ? header.columns[column] : String(column + (header.first || 0)));
 
-// Black or white, whichever is read better on this colour.
+// Black or white, whichever has more contrast on this colour.
 function inkOn(colour) {
   const [r, g, b] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#000000" : "#ffffff";
 }
 
-// A number's place on the colour scale, 0 to 255, or -1 for none.
+// The level of a number on the colour scale, 0 to 255, or -1 for none.
 function levelOf({ kind, most, signed }) {
   const top = most || 1;
   if (signed) return (value) => (Number.isFinite(value) ? Math.round(127.5 * (1 + Math.max(Math.min(value / top, 1), -1))) : -1);
@@ -189,7 +189,7 @@ function levelOf({ kind, most, signed }) {
   return (value) => (Number.isFinite(value) ? Math.round(255 * share(Math.min(Math.max(value / top, 0), 1))) : -1);
 }
 
-// The legend: its colours, [place, text] below them, and a word about them.
+// The legend: its colours, ticks as [position, text], and a line of text.
 /** @param {any} given @param {Look} look */
 export function scaleOf({ kind, most, signed }, look) {
   const end = numberText(most, 3);

@@ -1,6 +1,6 @@
-// One table of numbers, tokens down, dimensions or tokens across. What is too wide to be read is drawn
-// twice: all of it small, and the columns within a frame large, with their numbers. `.show(bytes)`
-// takes what figures/tensors.py makes; `report({ row, column })` is called for a chosen cell.
+// One table of numbers: tokens down, dimensions or tokens across. A table that is too wide is drawn twice: an
+// overview, and the columns in a frame enlarged with their numbers. `.show(bytes)` takes the data of
+// figures/tensors.py; `report({ row, column })` is called when a cell is selected.
 
 import { ARROWS, colours, el, tokenText, within } from "./base.js";
 import { makeBar } from "./legend.js";
@@ -9,9 +9,9 @@ import { makeStage } from "./stage.js";
 import { unpack } from "./store.js";
 import { cellUnder, columnName, paintTensor, planTensor, scaleOf, spotOf } from "./tensors-drawing.js";
 
-const TENSORS_QUIET = 150; // ms, so that a held arrow key reports once
+const TENSORS_QUIET = 150; // ms without another key press, so that a held arrow key reports once
 
-// Tables of one width look at the same columns: where every view's frame begins, by their count.
+// Tables of equal width show the same columns: where every view's frame begins, by number of columns.
 const LOOKED_AT = new Map();
 const TENSORS_SHOWN = new Set();
 
@@ -51,7 +51,7 @@ export function tensorsView(place, report) {
     if (cell && (moved || !same)) reach();
   }
 
-  // The frame goes to where the chosen cell is.
+  // Move the frame to the selected cell.
   function reach() {
     const plan = stage.placed;
     if (!cell || !plan?.over) return;
@@ -139,7 +139,7 @@ export function tensorsView(place, report) {
     const from = cell ? order.indexOf(cell.column) : -right;
     const [row, at] = [within((cell?.row ?? 0) + down, header.rows.length), within(from + right, count())];
     choose(row, order[at]);
-    over = { row, at, small: false }; // said beside it, and read out
+    over = { row, at, small: false }; // shown in the tooltip and announced
     tell();
   });
   canvas.addEventListener("blur", () => { over = null; redraw(); });
@@ -164,7 +164,7 @@ export function tensorsView(place, report) {
   };
 }
 
-// Columns as they come, or those with the greatest number first.
+// The order of columns: as given, or by the greatest number.
 export function orderOf(values, header, strongest) {
   const columns = header.columns_count;
   const found = Array.from({ length: columns }, (_, i) => i);
@@ -176,7 +176,7 @@ export function orderOf(values, header, strongest) {
   return found.sort((a, b) => most[b] - most[a]);
 }
 
-// The labels of the chosen row as bars, greatest first: what the model would say at this position.
+// The selected row's values as bars, greatest first: what the model would predict at this position.
 export function makeRanked(choose) {
   const title = el("p", { class: "hu-note" });
   const list = el("div", { class: "hu-ranked", role: "group" });
@@ -188,7 +188,7 @@ export function makeRanked(choose) {
     if (node.hidden) return;
     const row = cell?.row ?? 0;
     const own = values.subarray(row * columns, (row + 1) * columns);
-    // Logits have no zero that means anything: their bars begin at the least of those shown.
+    // The zero of logits is arbitrary: bars start at the smallest value shown.
     const shares = header.kind === "share" || header.kind === "positive";
     const [low, high] = [shares ? 0 : Math.min(...own), Math.max(...own)];
     title.replaceChildren(`Position ${row + (header.first || 0)}, after `, tokenText(header.rows[row]), shares ? "" : ". Bars start at the smallest of these.");

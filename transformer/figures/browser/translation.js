@@ -1,15 +1,14 @@
-// A translation with the pieces that the model read and wrote, or the table of decoding steps: what
-// the decoder was given, the most probable next pieces, the one taken. `.show(data)` takes what
-// figures/steps.py makes.
+// A translation with the tokens read and written, or the table of decoding steps: the decoder's input, the most
+// probable next tokens, the chosen one. `.show(data)` takes the data of figures/steps.py.
 
 import { el, tokenText } from "./base.js";
 import { isExact, nameExactly } from "./naming.js";
 import { chanceOf } from "./numbers.js";
 
-const FEW = 3; // candidates of a step until more are asked for
-const INPUTS = 9; // pieces of the decoder's input that are shown, the last ones
+const FEW = 3; // candidates of a step until the reader expands it
+const INPUTS = 9; // maximum tokens of the decoder's input, the last ones
 
-// `report({ step, id })` is called for a candidate that is taken, `report({ step })` for where a step looked.
+// `report({ step, id })` is called to force a candidate, `report({ step })` to show a step's attention.
 export function translationView(root, report) {
   let shown = "";
   const frame = el("div", { class: "hu hu-translation" });
@@ -17,7 +16,7 @@ export function translationView(root, report) {
 
   function show(data) {
     const now = JSON.stringify(data);
-    if (now === shown) return; // a rerun without news keeps what the reader has unfolded
+    if (now === shown) return; // unchanged data keep what the reader has expanded
     shown = now;
     nameExactly(!data.words);
     frame.replaceChildren(...(data.steps ? [stepTable(data.steps, data.live ? report : null)] : sentence(data)));
@@ -84,7 +83,7 @@ function stepRow(step, count, report) {
   );
 }
 
-// What there is to say of the piece that was taken.
+// Notes on the chosen token.
 function notesOf({ last, forced, tail }) {
   const notes = [
     forced ? "you chose it" : null, last ? "the end" : null,

@@ -1,15 +1,15 @@
-// The shapes that scripts hand to each other, for the type checker alone: `make lint` reads this file,
-// no browser does. What Python sends is made in figures/side.py, figures/steps.py and figures/state.py.
+// Types of the data that scripts exchange, for the type checker only: `make lint` reads this file, browsers do
+// not. Python creates the data in figures/explorer_sides.py, figures/steps.py and figures/state.py.
 
 type Kind = "encoder" | "decoder" | "cross";
 type Pen = CanvasRenderingContext2D; // or the one of svg-pen.js
 type Pixels = Uint32Array<ArrayBuffer>; // 256 colours, four bytes each
 
-// Pieces, the words they make, and which of them are no text.
-// `plain` are the words without the signs around them; what is no word has the label "".
+// Pieces, the words they form, and which pieces are special tokens. `plain` are the words without punctuation;
+// what is not a word has the label "".
 interface Labels {
   tokens: string[]; words: number[]; word_labels: string[]; special: boolean[];
-  names: string[]; // of the pieces, as they are shown
+  names: string[]; // of the pieces, as displayed
   plain: number[]; plain_labels: string[];
 }
 
@@ -17,7 +17,7 @@ interface Head { layer: number; head: number }
 interface Cell { row: number; column: number }
 interface Span extends Cell { rows: number; columns: number }
 
-// An array as it was packed; `top` is that of levels, 0 for numbers as they are.
+// A packed array; `top` is the level of weight 1, or 0 for values that are not quantized.
 interface Part {
   name: string; type: string; shape: number[]; top: number;
   values: Uint8Array | Uint16Array | Float32Array;
@@ -31,7 +31,7 @@ interface Tree {
   beam_size: number; length_penalty: number;
 }
 
-// A sentence with its translation, as a model read and wrote them.
+// A sentence with its translation and attention.
 interface Side {
   id: string; digest: string; number: number; name: string; model: string; source: string; text: string;
   kinds: Kind[]; depths: Record<Kind, number>; n_heads: number; d_k: number; score: string;
@@ -47,7 +47,7 @@ interface Side {
   vectors(kind: Kind, layer: number, head: number): Record<string, Part> | null;
 }
 
-// What is looked at: `FIELDS` of figures/state.py.
+// The explorer's state: `FIELDS` of figures/state.py.
 interface State extends Head, Cell {
   view: string; kind: Kind; heads: string; combine: "one" | "mean" | "max"; tokens: string; zoom: number;
   pin: string; way: "both" | "to" | "from";
@@ -56,7 +56,7 @@ interface State extends Head, Cell {
   step: number; node: number; force: string; size: "normal" | "large";
 }
 
-// A row or a column of a table: `members` are the positions of the pieces that it stands for.
+// A row or column of a table; `members` are the positions of its pieces.
 interface Entry { text: string; written: string | null; special: boolean; dim: boolean; members: number[] }
 
 interface Matrix {
@@ -65,29 +65,29 @@ interface Matrix {
   masked(row: number, column: number): boolean;
 }
 
-// Colours of the moment.
+// Colours of the current theme.
 interface Look {
   ramp: Pixels; css(level: number): string; diverging: Pixels; divergingCss(level: number): string;
   series: string[]; text: string; muted: string; faint: string; line: string; soft: string;
   ground: string; accent: string; choice: string; font: string; size: number; key: string;
 }
 
-// Where the cells of a table stand, in CSS pixels: `layoutCells`.
+// Layout of a table's cells in CSS pixels: `layoutCells`.
 interface Place {
   span: Span; left: number; top: number; cell: number; high: number; slant: number; marginals: boolean;
   sums: boolean; limit: number; everyColumn: number; everyRow: number; size: number; right: number; bottom: number;
   height: number;
 }
 
-// One thing to notice: text, in which words of the sentence stand out, and the view that shows it.
+// Something to notice: text in which words of the sentence are marked, and the state that shows it.
 interface Notice { said: [string, boolean][]; look: Partial<State> }
 
 interface Figure { title: string; width: number; height: number; paint(pen: Pen): void }
 interface Table { caption: string; columns: string[]; rows: unknown[][] }
-type Pair = [number | null, number | null]; // places in A and in B, null for none
+type Pair = [number | null, number | null]; // indices in A and B, null for none
 interface Pairs { src_tokens: Pair[]; tgt_tokens: Pair[] }
 
-// What a view is given.
+// The context of a view.
 interface Context {
   set(changes: Partial<State>): void;
   store: { later: Map<string, () => Promise<Part>> }; live: boolean; forces: boolean; views: string[]; versus: string; state: State; look: Look;
@@ -97,7 +97,7 @@ interface Context {
   onPaper<T>(make: () => T): T;
 }
 
-// A view of the explorer, and how it is made: `EXPLORER` of figures/views.py.
+// A view of the explorer and its constructor: `EXPLORER` of figures/views.py.
 interface View {
   node: HTMLElement; draw(): void; options?: string[]; kinds?: boolean; keys?: string[][];
   title?(): string; code?(): string; note?(): string; figure?(): Figure | null; table?(): Table | null;

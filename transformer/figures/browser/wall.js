@@ -1,13 +1,13 @@
-// Runs that learn at the same time, a card each: by name, with a small curve and its clearest head,
-// which moves as it learns. One or two cards can stand large, side by side. `.show(bytes)` takes what
-// figures/wall.py makes; `report({ open: name })` is called for a run that is to be opened.
+// Concurrent training runs, one card each: the name, a small curve and the clearest head, which is updated as
+// it learns. One or two cards can be enlarged. `.show(bytes)` takes the data of figures/wall.py; `report({
+// open: name })` is called to open a run.
 
 import { colours, el, SVG } from "./base.js";
 import { paintThumb } from "./mosaic.js";
 import { unpack } from "./store.js";
 
-const FADE = 700; // ms from one picture of a head to the next
-const LARGE = 2; // cards that stand large
+const FADE = 700; // ms to fade from one picture of a head to the next
+const LARGE = 2; // number of enlarged cards
 const ORDERS = {
   name: ["Name", (a, b) => a.who.localeCompare(b.who)],
   far: ["Most steps", (a, b) => b.share - a.share],
@@ -17,8 +17,8 @@ const ORDERS = {
 
 export function wallView(place, report) {
   let [cards, heads, large, order] = [[], new Map(), [], "name"];
-  const shown = new Map(); // by a run's name, the levels that its head shows now
-  const made = new Map(); // and the parts of its card
+  const shown = new Map(); // the levels that each run's head shows now, by name
+  const made = new Map(); // the elements of each card
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const sorts = el("div", { class: "hu-wall-sorts", role: "group", "aria-label": "Sort the runs" });
   for (const [key, [label]] of Object.entries(ORDERS)) {
@@ -45,7 +45,7 @@ export function wallView(place, report) {
   }
 
   function draw() {
-    if (!frame.isConnected) return; // off the page there are no colours to read
+    if (!frame.isConnected) return; // colours can only be read on the page
     for (const button of sorts.children) button.setAttribute("aria-pressed", String(button.dataset.order === order));
     const sorted = [...cards].sort(ORDERS[order][1]);
     for (const name of [...made.keys()]) if (!cards.some((card) => card.name === name)) made.delete(name);
@@ -88,7 +88,7 @@ export function wallView(place, report) {
     return { node: el("div", { class: "hu-wall-run" }, button, open), button, who, title, canvas, curve, said, ends };
   }
 
-  // Every head goes from the picture that it shows to its newest.
+  // Fade every head from its current picture to the newest.
   function move() {
     cancelAnimationFrame(fading);
     const ways = cards.filter(({ name }) => heads.has(name)).map(({ name }) => {
@@ -125,7 +125,7 @@ export function wordsOf({ status, step, right, curve }) {
   return parts.join(" · ");
 }
 
-// Where the points of a curve stand in a box of 100 × 40: steps to the right, loss upwards from zero.
+// The points of a curve in a box of 100 × 40: steps to the right, loss upwards from zero.
 export function pointsOf(curve) {
   const most = Math.max(...curve.map(([, loss]) => loss), 1e-9);
   const [first, last] = [curve[0][0], curve[curve.length - 1][0]];

@@ -1,5 +1,5 @@
-// Large files, fetched once and kept in the browser's Cache storage. What is kept is checked like what is fetched:
-// a file that is cut off or changed is fetched again, and never used.
+// Large files, fetched once and stored in the browser's Cache storage. Stored files are checked like fetched
+// ones: a truncated or changed file is fetched again and never used.
 
 export const KEPT = "heads-up-models"; // the cache's name
 
@@ -10,7 +10,7 @@ export const KEPT = "heads-up-models"; // the cache's name
  */
 export async function fetchFile(file, progress) {
   const url = new URL(`../../${file.path}?${file.sha256.slice(0, 12)}`, import.meta.url).href;
-  // Storage may be forbidden, and is away on pages that are not secure.
+  // Storage may be forbidden, and does not exist on insecure pages.
   const cache = await Promise.resolve(globalThis.caches?.open(KEPT)).catch(() => undefined);
   const kept = await cache?.match(url).catch(() => undefined);
   if (kept) {
@@ -27,7 +27,7 @@ export async function fetchFile(file, progress) {
   let stored = Boolean(cache);
   try {
     await cache?.put(url, new Response(/** @type {any} */ (bytes)));
-  } catch { // no room, or not allowed
+  } catch { // no space, or not allowed
     stored = false;
   }
   return { bytes, stored };
@@ -47,7 +47,7 @@ async function download(url, file, progress) {
     for (const reader = response.body.getReader(); ;) {
       const { done, value } = await reader.read();
       if (done) break;
-      if (loaded + value.length > bytes.length) return new Uint8Array(loaded + value.length); // too long: `faultOf` says so
+      if (loaded + value.length > bytes.length) return new Uint8Array(loaded + value.length); // too long, which `faultOf` reports
       bytes.set(value, loaded);
       loaded += value.length;
       progress(loaded);
@@ -58,10 +58,10 @@ async function download(url, file, progress) {
   return bytes.subarray(0, loaded);
 }
 
-// What is wrong with these bytes, as the end of a sentence; "" if nothing is.
+// What is wrong with these bytes, as the end of a sentence, or "".
 async function faultOf(bytes, file) {
   if (bytes.length !== file.bytes) return `has ${bytes.length} bytes and must have ${file.bytes}`;
-  if (!globalThis.crypto?.subtle) return ""; // on pages that are not secure
+  if (!globalThis.crypto?.subtle) return ""; // on insecure pages
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const hex = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
   return hex === file.sha256 ? "" : "is damaged";

@@ -1,6 +1,6 @@
-// Keeps the site's pages and scripts, so that it opens without a network. Python writes the version of the site and
-// its files in place of the two constants; another version is installed beside the old one and then replaces it. The
-// models have a cache of their own (model-files.js).
+// Caches the site's pages and scripts, so that it opens offline. Python fills in the two constants: the version
+// of the site and its files. A new version is installed next to the old one and then replaces it. Models have a
+// cache of their own (model-files.js).
 
 /** @type {any} */
 const worker = self;
@@ -34,6 +34,6 @@ async function answer(request, path) {
   const kept = await cache.match(path, { ignoreSearch: true });
   if (kept) return kept;
   const response = await fetch(request);
-  if (response.ok && response.status === 200) await cache.put(path, response.clone()).catch(() => undefined); // a film, say
+  if (response.ok && response.status === 200) await cache.put(path, response.clone()).catch(() => undefined); // such as a film
   return response;
 }

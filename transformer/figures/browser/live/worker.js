@@ -1,8 +1,7 @@
-// The model in a worker, so that the page never freezes: it loads a model, answers what the page asks of it, and
-// gives up what a newer question of the same kind has made needless.
-//
-// A message asks { id, kind, model, … }; the answer is { id, result } or { id, problem }, a sentence. While a model
-// is on its way there is { loading: { model, loaded, bytes } }.
+// The model in a worker, so that the page never freezes. It loads a model, answers the page's requests, and
+// cancels requests that a newer one of the same kind replaces.  A request is { id, kind, model, … }; the answer
+// is { id, result } or { id, problem }, a sentence. While a model is loading it sends { loading: { model,
+// loaded, bytes } }.
 
 import { switchedOff, toMean, uniform } from "../model/hooks.js";
 import { BadText, forcedPrefix, Translator } from "../model/translator.js";
@@ -16,17 +15,17 @@ import { fetchFile } from "./model-files.js";
 
 const KEPT_TRACES = 6;
 const LETTERS = { e: "encoder", d: "decoder", c: "cross" };
-const PICTURE = 24; // cells a side of a head's picture on its switch
+const PICTURE = 24; // maximum height and width of a head's thumbnail
 const CHANGES = { off: switchedOff, uniform, mean: toMean };
 
 /** @type {any} */
-let site = null; // what Python wrote for all sentences: the models and their files, what kinds are called, the explorer's fixed header
+let site = null; // data from Python for all sentences: the models and their files, names of kinds, the explorer's fixed header
 /** @type {Map<string, Promise<Translator>>} */
 const translators = new Map();
 /** @type {Map<string, import("../model/translator.js").Trace>} */
-const traces = new Map(); // by what was asked, the newest last
+const traces = new Map(); // by request, the newest last
 /** @type {Map<string, number>} */
-const newest = new Map(); // by kind, the id of the last question
+const newest = new Map(); // id of the last request of each kind
 
 class Superseded extends Error {}
 
@@ -48,7 +47,7 @@ const answers = {
     return { result: true };
   },
 
-  // The translation at one glance; with the words that came close if they are asked for.
+  // The translation for the first page, with alternatives if they are requested.
   async glance(question) {
     const made = await translator(question.model);
     const trace = await traced(made, question);
@@ -57,8 +56,8 @@ const answers = {
     return { result: { ...glanceData(trace, { rivals, taken: question.prefix?.length ?? 0, aligner }), unknown: unknownWords(made, question.text) } };
   },
 
-  // The explorer's bytes, and why a token cannot be forced. A second side, if there is one, has another text, a
-  // forced token, or heads that are changed.
+  // The explorer's bytes, and why a token cannot be forced. A second side has another text, a forced token, or
+  // changed heads.
   async explore(question) {
     const made = await translator(question.model);
     const { sides, found, versus, refused } = await tracedSides(made, question);
@@ -70,14 +69,14 @@ const answers = {
     return { result: { bytes, refused }, transfer: [bytes.buffer] };
   },
 
-  // Weights of a layer or vectors of a head, for a view that looks at them.
+  // Weights of a layer or vectors of a head, for a view that needs them.
   async part(question) {
     const made = await translator(question.model);
     const { found } = await tracedSides(made, question, "explore");
     return { result: partOf(found, question.name) };
   },
 
-  // A switch for every head, and the translation with and without those that are changed.
+  // The switchboard, and the translation with and without the changed heads.
   async heads(question) {
     const made = await translator(question.model);
     const plain = await traced(made, { ...question, off: "" });
@@ -86,7 +85,7 @@ const answers = {
     return { result: { board: switchboard(plain, question.off), plain: told(plain), altered: told(altered) } };
   },
 
-  // A lesson's question about the first of these texts that shows what it is about, or why none does.
+  // A lesson's question about the first of these texts that shows its phenomenon, or why none does.
   async lesson(question) {
     let missing = "";
     for (const text of question.texts) {
@@ -100,7 +99,7 @@ const answers = {
     return { result: { missing } };
   },
 
-  // Whether what the visitor has chosen in a view is what the lesson wants.
+  // Whether the selection in a view solves the lesson.
   async check(question) {
     const lesson = await lessonCase(question);
     const count = new Set(headsOf(question.fields.off, lesson.trace.config).map((head) => JSON.stringify(head))).size;
@@ -108,14 +107,14 @@ const answers = {
   },
 };
 
-// A lesson's sentence, translated; other texts and heads switched off come with it.
+// A lesson's sentence with its translation; it can also translate other texts and switch heads off.
 async function lessonCase(question) {
   const made = await translator(question.model);
   const translate = async (text, off = "") => (await traced(made, { ...question, text, off })).text;
   return new LessonCase(await traced(made, question), { aligner: site.models[question.model].aligner, translate });
 }
 
-// The model, loaded once; a failed attempt may be repeated.
+// The model, loaded once; a failed attempt can be repeated.
 /** @param {string} name */
 function translator(name) {
   if (!translators.has(name)) {
@@ -136,7 +135,7 @@ async function loadTranslator(name) {
       loaded[i] = count;
       if (!failed) self.postMessage({ loading: { model: name, bytes, loaded: loaded.reduce((a, b) => a + b) } });
     }).catch((error) => {
-      failed = true; // what the other file says of its progress would hide the reason
+      failed = true; // progress of the other file would hide the reason
       throw error;
     });
     stored &&= found.stored;
@@ -147,7 +146,7 @@ async function loadTranslator(name) {
   return made;
 }
 
-// The trace of a question: kept, or made step by step, with a look at the messages between two steps.
+// The trace for a request: cached, or computed step by step, with a check for messages between steps.
 /** @param {Translator} made @param {any} question @param {string} kind whose newer questions end this one */
 async function traced(made, question, kind = question.kind) {
   const { model, text, prefix = [], beam = 1, off = "", how = "off" } = question;
@@ -172,12 +171,12 @@ async function traced(made, question, kind = question.kind) {
   }
   const found = traces.get(key);
   traces.delete(key);
-  traces.set(key, found); // the newest last
+  traces.set(key, found); // most recently used
   for (const old of [...traces.keys()].slice(0, -KEPT_TRACES)) traces.delete(old);
   return found;
 }
 
-// The traces of what the explorer shows: the sentence, and what it is compared with.
+// The traces that the explorer shows: the sentence, and the one to compare with.
 /** @param {Translator} made @param {any} question @param {string} kind */
 async function tracedSides(made, question, kind = question.kind) {
   const { text, other, off, force = "" } = question;
@@ -196,7 +195,7 @@ async function tracedSides(made, question, kind = question.kind) {
   return { sides: [first, second], found, versus: "prefix" in second ? "force" : "other", refused: "" };
 }
 
-// Waits until the messages that have come by now are heard.
+// Waits until pending messages have been handled.
 const channel = new MessageChannel();
 function nextMessages() {
   return new Promise((done) => {
@@ -205,7 +204,7 @@ function nextMessages() {
   });
 }
 
-// Heads written as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross layer 5.
+// Heads as in the address, "e3.2,c5": encoder layer 3, head 2, and all heads of cross-attention layer 5.
 function headsOf(off, { n_layers, n_heads }) {
   return off.split(",").filter(Boolean).flatMap((one) => {
     const [layer, head] = one.slice(1).split(".").map(Number);
@@ -215,7 +214,7 @@ function headsOf(off, { n_layers, n_heads }) {
   });
 }
 
-// The bytes of switchboard.js.
+// The data of switchboard.js.
 function switchboard(trace, off) {
   const { n_layers, n_heads } = trace.config;
   const kinds = Object.entries(LETTERS).map(([letter, name]) => ({ name, letter, label: site.kinds[name] }));
@@ -228,7 +227,7 @@ function switchboard(trace, off) {
   return pack({ kinds, n_layers, n_heads, off, moved: false, chosen: null, large: false, exact: false }, parts);
 }
 
-// Words that the model has no pieces for.
+// Words with unknown tokens.
 /** @param {Translator} made @param {string} text */
 function unknownWords({ vocabulary }, text) {
   const words = [...new Set(text.split(/\s+/u))].filter(Boolean);

@@ -25,7 +25,7 @@ export class MultiHeadAttention {
     this.v = config.score === "additive" ? weight(`${name}.score.v`) : null;
   }
 
-  // What can be attended to. Computed once for the memory, and a row at a time for what is being written.
+  // Keys and values. Computed once for the memory, and position by position for the output.
   /** @param {Tensor} memory @param {any} hooks @returns {KeysAndValues} */
   keysAndValues(memory, hooks) {
     const [key, value] = [linear(memory, this.wK, this.bK), linear(memory, this.wV, this.bV)].map((x) => splitHeads(x, this.config.n_heads));
@@ -87,7 +87,7 @@ export function attentionWeights(scores, causal) {
   return weights;
 }
 
-// What each head takes from the values: (heads, queries, keys) and (heads, keys, d_k) to (heads, queries, d_k).
+// The output of each head: (heads, queries, keys) and (heads, keys, d_k) to (heads, queries, d_k).
 /** @param {Tensor} weights @param {Tensor} value */
 function weightedSum(weights, value) {
   const [heads, queries, keys] = weights.shape;
@@ -105,7 +105,7 @@ function weightedSum(weights, value) {
   return sums;
 }
 
-// The keys and values so far, and those of the positions that have just been read.
+// Appends the keys and values of new positions to those in the cache.
 /** @param {KeysAndValues | null} before @param {KeysAndValues} added @returns {KeysAndValues} */
 export const append = (before, added) =>
   before ? { key: joinRows(before.key, added.key), value: joinRows(before.value, added.value) } : added;

@@ -53,8 +53,8 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
     tree: treeOf(nodes, path, beamSize, alpha),
   };
 
-  // No living hypothesis matters any more: none lives, all are at the limit, enough are finished, or none can
-  // overtake, for its log probability only falls and no penalty to come is kinder than `bound`.
+  // Whether the search can stop: no hypothesis is live, all are at the limit, enough are finished, or none can
+  // win, as its log probability only falls and no later length penalty exceeds `bound`.
   function done() {
     if (!alive.length || alive[0].depth >= limit || finished.length >= beamSize) return true;
     if (!finished.length) return false;
@@ -62,7 +62,7 @@ export function* beamSearch(model, memory, { limit, prefix = [], beamSize = 4, a
     return Math.max(...finished.map(({ score }) => score)) >= Math.max(...alive.map(({ total }) => total)) / bound;
   }
 
-  // A finished hypothesis, if there is one, else a living one: the one with the best score.
+  // The best finished hypothesis, or else the best live one.
   function best() {
     return (finished.length ? finished : alive).reduce((a, b) => (b.score > a.score ? b : a));
   }
@@ -74,7 +74,7 @@ function pathTo(node) {
   return path;
 }
 
-// The whole search as columns, a value a node, as the explorer's Decoding view takes it.
+// The search tree as columns with a value per node, as the explorer's Decoding view reads it.
 function treeOf(nodes, path, beamSize, alpha) {
   const places = new Map(nodes.map((node, i) => [node, i]));
   const best = new Set([nodes[0], ...path]);

@@ -1,15 +1,15 @@
-// Hooks look at what the model computes, or replace it, for one call: an object of functions by the names
-// of sites, such as "decoder.layers.5.cross_attn.hook_weights", the same names as in Python.
-// `fn(tensor, name)` returns nothing to look, a tensor to replace.
+// Hooks read or replace what the model computes, for one call: an object of functions by the names of sites,
+// such as "decoder.layers.5.cross_attn.hook_weights", the same names as in Python. `fn(tensor, name)` returns
+// nothing, or a tensor that replaces it.
 
 /** @typedef {import("./tensor.js").Tensor} Tensor */
 /** @typedef {Record<string, (tensor: Tensor, name: string) => Tensor | undefined>} Hooks */
 
-// What stands at a site after its hook has seen it.
+// The value at a site after its hook has run.
 /** @param {Hooks | null} hooks @param {string} name @param {Tensor} tensor @returns {Tensor} */
 export const atSite = (hooks, name, tensor) => hooks?.[name]?.(tensor, name) ?? tensor;
 
-// Several sets of hooks as one; those of a common site run one after the other.
+// Combines sets of hooks; hooks of the same site run one after the other.
 /** @param {(Hooks | null)[]} several @returns {Hooks} */
 export function together(...several) {
   /** @type {Hooks} */
@@ -26,7 +26,7 @@ export function together(...several) {
   return all;
 }
 
-// Hooks that keep every site of one pass in `found`, by name.
+// Hooks that record every site of one pass in `found`, by name.
 /** @param {Record<string, Tensor>} found @param {string[]} names @returns {Hooks} */
 export const recordInto = (found, names) =>
   Object.fromEntries(names.map((name) => [name, (tensor) => { found[name] = tensor; return undefined; }]));
@@ -57,15 +57,15 @@ export function siteNames({ n_layers }) {
   ];
 }
 
-// These heads write nothing: their outputs are 0 where W^O reads them.
+// Switches heads off: their outputs are 0 where W^O reads them.
 /** @param {HeadName[]} heads */
 export const switchedOff = (heads) => forEach(heads, "heads", (row) => row.fill(0));
 
-// These heads look at every key alike: all scores are 0 before the mask.
+// Makes heads uniform: all their scores are 0 before the mask.
 /** @param {HeadName[]} heads */
 export const uniform = (heads) => forEach(heads, "scores", (row) => row.fill(0));
 
-// These heads write everywhere what they write on average over a trace.
+// Replaces heads by their mean output over a trace.
 /** @param {HeadName[]} heads @param {Record<string, Tensor>} sites those of the trace, with the heads' outputs */
 export function toMean(heads, sites) {
   return forEach(heads, "heads", (rows, { kind, layer, head }, size) => {
@@ -77,7 +77,8 @@ export function toMean(heads, sites) {
   });
 }
 
-// `change(numbers of one head, head, width of a row)` in a copy of what stands at the point of each attention.
+// Calls `change(values of one head, head, width of a row)` on a copy of the tensor at this point of each
+// attention.
 /** @param {HeadName[]} heads @param {string} point @param {(rows: Float32Array, head: HeadName, width: number) => unknown} change */
 function forEach(heads, point, change) {
   return together(...heads.map((one) => ({

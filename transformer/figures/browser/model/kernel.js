@@ -5,11 +5,11 @@
 
 import { products } from "./tensor.js";
 
-const SCRATCH = 8 * 1024 * 1024; // bytes, at the beginning of the memory, for what is multiplied and the result
+const SCRATCH = 8 * 1024 * 1024; // bytes at the start of the memory for inputs and results
 const PAGE = 65536;
 
-// Memory for `bytes` of weights that the fast product can read, and the product itself put in place. Returns
-// `allocate(count)`, which gives a Float32Array, or null where there is no SIMD.
+// Allocates memory for `bytes` of weights that the fast product can read, and installs that product. Returns
+// `allocate(count)`, which returns a Float32Array, or null without SIMD.
 /** @param {number} bytes */
 export function fastProducts(bytes) {
   try {
@@ -35,7 +35,7 @@ export function fastProducts(bytes) {
   }
 }
 
-// The module: multiply(x, w, y, rows, n, m), with places in memory in bytes: y = x wᵀ, as in tensor.js.
+// The module: multiply(x, w, y, rows, n, m), with addresses in bytes: y = x wᵀ, as in tensor.js.
 function assembled() {
   const [X, W, Y, ROWS, N, M, I, J, K, XI, YI, W1, W2, W3] = Array.from({ length: 14 }, (_, i) => i); // 32-bit integers
   const SUMS = [14, 15, 16, 17]; // of four numbers each
@@ -84,7 +84,7 @@ function assembled() {
   ]);
 }
 
-// Whole numbers in groups of seven bits, the lowest first (LEB128).
+// Integers in groups of seven bits, the lowest first (LEB128).
 function unsigned(value) {
   return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >> 7)];
 }

@@ -26,7 +26,7 @@ export class AddAndNorm {
   }
 }
 
-// FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, at each position alike (section 3.3, eq. 2).
+// FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, applied to each position separately (section 3.3, eq. 2).
 export class FeedForward {
   constructor(name, weight, config) {
     this.name = name;

@@ -24,7 +24,7 @@ export class Normalizer {
     let afterSpace = singleSpaces;
     for (let at = 0; at < bytes.length;) {
       const { length, replacement } = this.longestEntry(bytes, at);
-      const plain = replacement.length === 1 && replacement[0] < 128; // what most texts are made of
+      const plain = replacement.length === 1 && replacement[0] < 128; // the common case
       let part = plain ? String.fromCharCode(replacement[0]) : decoder.decode(replacement);
       at += length;
       if (afterSpace && singleSpaces) part = part.replace(/^ +/, "");
@@ -35,7 +35,7 @@ export class Normalizer {
     return singleSpaces ? written.replace(/▁+$/, "") : written;
   }
 
-  // The longest entry of the table at this place of the text; else the character there, as it is.
+  // The longest entry of the table at this position of the text; otherwise the character itself.
   /** @param {Uint8Array} bytes @param {number} at */
   longestEntry(bytes, at) {
     const first = bytes[at];

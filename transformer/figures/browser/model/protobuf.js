@@ -1,5 +1,5 @@
-// Just enough of Protocol Buffers to read a SentencePiece model: a message is a run of fields, each a number,
-// a kind of encoding, and a value. https://protobuf.dev/programming-guides/encoding/
+// The part of Protocol Buffers needed to read a SentencePiece model: a message is a sequence of fields, each a
+// number, a wire type and a value. https://protobuf.dev/programming-guides/encoding/
 
 // Calls `field(number, value)` for each field: a number for varints and floats, bytes for everything else.
 /** @param {Uint8Array} bytes @param {(number: number, value: any) => void} field */

@@ -1,9 +1,9 @@
-// A safetensors file: eight bytes with the length of a JSON header, the header with the type, shape and place
-// of each tensor, then the numbers. Stored as float16, bfloat16 or float32; all are read as float32.
+// Reads a safetensors file: eight bytes with the length of a JSON header, the header with type, shape and
+// offsets of each tensor, then the numbers. float16, bfloat16 and float32 are all read as float32.
 
 import { Tensor } from "./tensor.js";
 
-// `allocate(count)` gives the room for each tensor.
+// `allocate(count)` returns the array for a tensor.
 /** @param {Uint8Array} bytes @param {(count: number) => Float32Array} [allocate] @returns {Record<string, Tensor>} */
 export function readSafetensors(bytes, allocate = (count) => new Float32Array(count)) {
   if (bytes.length < 8) throw new Error("The model file is cut off: it has no header.");

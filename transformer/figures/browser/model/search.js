@@ -1,13 +1,12 @@
-// One hypothesis, a token after the other: greedy decoding, and what each step could have written.
-// A search is a generator: it yields the ids so far after every step, so that whoever runs it can show them or
-// give up, and returns its result.
+// Greedy decoding, with the candidates of each step. A search is a generator: it yields the ids so far after
+// every step, so that the caller can show them or stop, and returns its result.
 
 import { logSoftmax } from "./tensor.js";
 
 /** @typedef {{ ids: number[], probabilities: number[] }} Candidates the most probable ids, best first */
 /** @typedef {{ ids: number[], logProbabilities: number[], candidates: Candidates[], caches: any[], tree?: any }} Decoded */
 
-// The `k` most probable next ids; `<pad>`, `<s>` and `<unk>` are no words of an output.
+// The `k` most probable next ids, without `<pad>`, `<s>` and `<unk>`, which are never output.
 /** @param {Float32Array} logs natural logarithms of the probabilities */
 export function mostProbable(logs, k, { pad_id, bos_id, unk_id }) {
   /** @type {number[]} */

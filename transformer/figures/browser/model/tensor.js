@@ -1,5 +1,5 @@
-// Arrays of numbers and the few operations that a Transformer is made of. A tensor has a shape and its
-// values in one Float32Array, the last axis contiguous; a matrix is (rows, columns).
+// Tensors and the few operations of a Transformer. A tensor has a shape and its values in one Float32Array, the
+// last axis contiguous; a matrix is (rows, columns).
 
 export class Tensor {
   /** @param {number[]} shape @param {Float32Array} [values] zeros if left out */
@@ -20,7 +20,7 @@ export class Tensor {
   }
 }
 
-// The function that multiplies: `kernel.js` may put a faster one here.
+// The matrix product; `kernel.js` may replace it by a faster one.
 export const products = { multiply };
 
 // x Wᵀ + b: x is (rows, n), weight (m, n), bias (m,) or null.
@@ -83,7 +83,7 @@ export function layerNorm(x, gain, bias, epsilon = 1e-5) {
   return y;
 }
 
-// One row of scores as shares that sum to 1, in place; −Infinity becomes 0.
+// Softmax of one row in place; −Infinity becomes 0.
 /** @param {Float32Array} row */
 export function softmax(row) {
   const top = row.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -92,7 +92,7 @@ export function softmax(row) {
   for (let i = 0; i < row.length; i++) row[i] /= sum;
 }
 
-// The natural logarithm of each share that `softmax` would give.
+// The natural logarithm of the softmax.
 /** @param {Float32Array} row */
 export function logSoftmax(row) {
   const top = row.reduce((a, b) => Math.max(a, b), -Infinity);

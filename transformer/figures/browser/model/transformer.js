@@ -31,7 +31,7 @@ export class Transformer {
     this.decoderLayers = layers(DecoderLayer, "decoder");
   }
 
-  // The memory: one vector a source position.
+  // The encoder's output: one vector per source position.
   /** @param {number[]} source ids, `</s>` last @returns {Tensor} */
   encode(source, hooks = null) {
     let x = this.encoderPositions.forward(this.embed(source), hooks);
@@ -39,15 +39,15 @@ export class Transformer {
     return atSite(hooks, "encoder.hook_memory", x);
   }
 
-  // A decoder that has read nothing yet. Reading returns a new cache and leaves the old one as it is, so that
-  // hypotheses of beam search can share a beginning.
+  // The cache of a decoder that has read nothing. Reading returns a new cache and keeps the old one, so that
+  // beam hypotheses can share a prefix.
   /** @param {Tensor} memory */
   start(memory, hooks = null) {
     const layers = this.decoderLayers.map((layer) => ({ own: null, memory: layer.crossAttention.keysAndValues(memory, hooks) }));
     return { length: 0, layers };
   }
 
-  // Decoder states of the tokens `ids`, which follow on those that the cache has, and the cache with them.
+  // Decoder states of the tokens `ids`, which follow those in the cache, and the new cache.
   /** @param {number[]} ids */
   decode(ids, cache, hooks = null) {
     let x = this.decoderPositions.forward(this.embed(ids), hooks, cache.length);

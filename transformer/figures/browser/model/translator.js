@@ -1,4 +1,4 @@
-// Text in, text and everything the model did out.
+// Translates text and returns everything the model computed.
 
 import { beamSearch, lengthPenalty } from "./beam.js";
 import { recordInto, siteNames, siteOf, together } from "./hooks.js";
@@ -8,10 +8,10 @@ import { greedy } from "./search.js";
 import { Transformer } from "./transformer.js";
 import { Vocabulary } from "./vocabulary.js";
 
-const MAX_SOURCE = 512; // pieces that are translated at once
+const MAX_SOURCE = 512; // maximum number of pieces
 const EXTRA_LENGTH = 50; // an output may be 50 pieces longer than its input (section 6.1)
 
-// What a visitor can put right; the message is a sentence.
+// An error that the visitor can fix; the message is a sentence.
 export class BadText extends Error {}
 
 /**
@@ -37,7 +37,7 @@ export class Translator {
     }
   }
 
-  // The ids of a text that can be translated; else BadText says what is wrong.
+  // The ids of a text; throws BadText with the reason if it cannot be translated.
   /** @param {string} text */
   encode(text) {
     const ids = this.vocabulary.encode(text);
@@ -48,7 +48,7 @@ export class Translator {
     return ids;
   }
 
-  // Translate, then pass once more over the finished output and keep what stands at every site.
+  // Translate, then run one more pass over the finished output and record every site.
   /**
    * @param {string} text
    * @param {{ prefix?: number[], target?: number[], beamSize?: number, alpha?: number, candidates?: number, hooks?: any, names?: string[] }} [options]
@@ -65,6 +65,7 @@ export class Translator {
     const recording = together(hooks, recordInto(sites, names ?? siteNames(config).filter((name) => name !== "hook_logits")));
     const memory = model.encode(srcIds, recording);
     yield [];
+    /** @type {typeof beamSearch} */
     const search = beamSize > 1 ? beamSearch : greedy;
     const found = yield* search(model, memory, { limit, prefix, beamSize, alpha, candidates, hooks });
     const { ids } = found;
@@ -90,7 +91,7 @@ export class Translator {
   }
 }
 
-// The ids that a translation begins with to have another token at one step: `force` is "step:id".
+// The prefix that forces a token at one step: `force` is "step:id".
 /** @param {Trace} trace @param {string} force @returns {number[]} */
 export function forcedPrefix({ ids, config }, force) {
   const [step, id] = force.split(":").map(Number);
@@ -100,7 +101,7 @@ export function forcedPrefix({ ids, config }, force) {
   return [...ids.slice(0, step), id];
 }
 
-// A generator run to its end.
+// Runs a generator to the end.
 /** @template T @param {Generator<unknown, T>} steps @returns {T} */
 export function finish(steps) {
   for (;;) {

@@ -36,8 +36,8 @@ export class Vocabulary {
     this.normalizer = new Normalizer(normalizer[2] ?? new Uint8Array(), { dummyPrefix: Boolean(normalizer[3]), singleSpaces: Boolean(normalizer[4]) });
     this.unknown = pieces.findIndex(({ kind }) => kind === UNKNOWN);
     this.end = trainer[42] ?? 2;
-    this.tree = { id: -1, next: new Map() }; // ordinary pieces, a letter a step
-    this.bytes = new Map(); // of the pieces <0x00> … <0xFF>, by their number
+    this.tree = { id: -1, next: new Map() }; // trie of ordinary pieces
+    this.bytes = new Map(); // ids of the pieces <0x00> … <0xFF>, by byte
     let least = Infinity;
     pieces.forEach(({ text, score, kind }, id) => {
       if (kind === BYTE) this.bytes.set(parseInt(text.slice(3, 5), 16), id);
@@ -53,12 +53,12 @@ export class Vocabulary {
     this.unknownScore = Math.fround(least - UNKNOWN_PENALTY);
   }
 
-  // The ids of a text, `</s>` last. Of all ways to cut it the one whose pieces have the greatest product of
-  // probabilities, found from left to right (Viterbi 1967); sums in float32, as in SentencePiece.
+  // The ids of a text, `</s>` last: the segmentation with the greatest product of piece probabilities, found
+  // from left to right (Viterbi 1967); sums in float32, as in SentencePiece.
   /** @param {string} text @returns {number[]} */
   encode(text) {
     const letters = [...this.normalizer.normalize(text)];
-    const best = letters.map(() => null); // how the best cut of the first i + 1 letters ends
+    const best = letters.map(() => null); // last piece of the best segmentation of the first i + 1 letters
     for (let from = 0; from < letters.length; from++) {
       const before = from ? best[from - 1].score : 0;
       const offer = (to, id, own) => {
@@ -111,7 +111,8 @@ export class Vocabulary {
   }
 }
 
-// The characters that bytes spell, each with its own bytes; `text` is null for a byte that belongs to none.
+// The characters that bytes spell, each with its own bytes; `text` is null for a byte outside a valid
+// character.
 /** @param {number[]} bytes @returns {{ text: string | null, bytes: number[] }[]} */
 export function charactersOf(bytes) {
   const found = [];

@@ -11,7 +11,7 @@ import { mergeWords, plainWords, wordNumbers } from "../trace/words.js";
  * @typedef {{ answer: string, options: Option[], correct: number, exhibit: string, startFields: any, answerFields: any }} Question
  */
 
-export const CLEAR = 0.5; // the least that is said to stand out: more than all other tokens have together
+export const CLEAR = 0.5; // minimum weight that stands out: more than all other tokens together
 
 // The sentence does not show what the lesson is about; the message says why.
 export class NotShown extends Error {}
@@ -38,7 +38,7 @@ export class LessonCase {
     this.words = new TraceWords(trace);
   }
 
-  // Some tokens of a sentence, each as code.
+  // Some tokens of a sentence, each formatted as code.
   /** @param {string[]} tokens */
   tokens(tokens) {
     return namesOf(tokens).map(code).join(" ");
@@ -135,7 +135,7 @@ export const tiny = (number) => number.toExponential(0).replace(/e([+-])(\d)$/, 
 export const greatestAt = (values) => Array.from(values).reduce((best, value, i) => (value > values[best] ? i : best), 0);
 /** @param {ArrayLike<number>} values places by falling value; equal ones in their order */
 export const falling = (values) => Array.from(values, (_, i) => i).sort((a, b) => values[b] - values[a] || a - b);
-// The first four of some places, without repetition, in their order in the sentence.
+// The first four of these positions, without repetition, in sentence order.
 /** @param {number[]} places */
 export const fourOf = (places) => [...new Set(places)].slice(0, 4).sort((a, b) => a - b);
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;

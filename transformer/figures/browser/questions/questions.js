@@ -12,6 +12,6 @@ export const QUESTIONS = {
   umbrella, row, steps, meeting, back, rest, ahead, crossing, off, value, lengths, norm, missing, infinity, memory, self: notSelf, units,
 };
 
-// Of lessons where something is to be found: whether these fields of the page show it.
+// For lessons with something to find: whether these fields of the page show it.
 /** @type {Record<string, (lesson: LessonCase, fields: any) => import("./heads.js").Check | Promise<import("./heads.js").Check>>} */
 export const CHECKS = { back: checkBack, off: checkOff };

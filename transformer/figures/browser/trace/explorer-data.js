@@ -1,5 +1,5 @@
-// One sentence's attention as the explorer takes it: labels and small pictures of all heads at once, the
-// weights of a layer and the vectors of a head when they are asked for. The same as figures/explorer_sides.py.
+// One trace as the explorer reads it: labels and thumbnails of all heads at once, the weights of a layer and
+// the vectors of a head on demand. The same as figures/explorer_sides.py.
 
 import { siteOf } from "../model/hooks.js";
 import { Tensor } from "../model/tensor.js";
@@ -14,15 +14,15 @@ import { labelsOf, mergeWords, plainWords } from "./words.js";
 
 const KINDS = ["encoder", "decoder", "cross"];
 const VECTORS = ["query", "key", "value", "scores", "heads"];
-const THUMB = 64; // cells a side of a small picture, at most
-const FINE_LIMIT = 4_000_000; // most weights of a kind that have two bytes each
+const THUMB = 64; // maximum height and width of a thumbnail
+const FINE_LIMIT = 4_000_000; // maximum number of weights of a kind with two bytes each
 
 const layersOf = (trace) => Array.from({ length: trace.config.n_layers }, (_, layer) => layer);
 const headsOf = (trace) => Array.from({ length: trace.config.n_heads }, (_, head) => head);
 
-// Everything that one drawing of the explorer needs. `fixed` is what Python wrote for every sentence: the
-// defaults of the state, what the measures are called, the terms. Weights and vectors are sent when they are
-// looked at: the header lists them under `later`, `partOf` makes one.
+// Everything the explorer draws. `fixed` is Python's data for every sentence: the default state, names of
+// measures, terms. Weights and vectors are sent on demand: the header lists them under `later`, `partOf`
+// creates one.
 /**
  * @param {Trace[]} traces one, or two to compare
  * @param {{ fixed: any, start: any, visit: number, versus?: string, names?: string[], model: string, id: string, aligner?: any }} options
@@ -92,7 +92,7 @@ function document(trace) {
 
 const byMeasure = (layers) => Object.fromEntries(Object.keys(layers[0]).map((name) => [name, layers.map((layer) => layer[name])]));
 
-// The state with the clearest head where none is chosen: of the encoder–decoder's the one that aligns.
+// The state with the clearest head if none is selected; in cross-attention, the aligner head.
 /** @param {Trace} trace @param {import("./sentence-heads.js").HeadNotice[]} found */
 function resolved(trace, state, found) {
   const kind = KINDS.includes(state.kind) ? state.kind : "cross";
@@ -103,8 +103,7 @@ function resolved(trace, state, found) {
   return { ...state, kind, layer, head };
 }
 
-// The head that looks most decidedly at every token in turn: where the greatest weight of a column, averaged
-// over the columns, is greatest.
+// The head with the sharpest pattern: the largest mean over columns of a column's greatest weight.
 /** @param {Trace} trace @returns {[number, number]} layer and head */
 export function clearest(trace, kind) {
   let [best, top] = [/** @type {[number, number]} */ ([0, 0]), -1];
@@ -123,7 +122,7 @@ export function clearest(trace, kind) {
   return best;
 }
 
-// Of a kind all heads as small pictures, (layers, heads, height, width).
+// Thumbnails of all heads of a kind, (layers, heads, height, width).
 function thumbs(trace, kind) {
   return quantize(`thumbs.${kind}`, stacked(layersOf(trace).map((layer) => pool(trace.weights(kind, layer), THUMB))), COARSE);
 }
@@ -134,8 +133,8 @@ function stacked(tensors) {
   return made;
 }
 
-// What every head is coloured by when a word is pinned: the strongest look at every word and from it, and the
-// word at its other end. The words of a row of the cross-attention are those that it writes.
+// The values that colour every head when a word is pinned: the strongest attention to and from every word, and
+// the word at the other end. A row of cross-attention belongs to the word that it writes.
 /** @param {Trace} trace @returns {PackedPart[]} */
 function pins(trace, kind) {
   const rows = plainWords({ encoder: trace.srcTokens, decoder: trace.tgtTokens, cross: trace.predictedTokens }[kind]);

@@ -1,5 +1,5 @@
-// A translation at one glance: in whole words, each with where the model looked as it wrote it, how sure it
-// was, and what nearly stood there. The same as figures/glance.py.
+// A translation in whole words, each with its attention to the source, its probability and the alternatives.
+// The same as figures/glance.py.
 
 import { Tensor } from "../model/tensor.js";
 import { isControl, isPunctuation, wordLabels, wordNumbers } from "./words.js";
@@ -7,7 +7,7 @@ import { isControl, isPunctuation, wordLabels, wordNumbers } from "./words.js";
 /** @typedef {import("../model/translator.js").Trace} Trace */
 /** @typedef {{ layer: number, head: number, weights_to: string }} Aligner the row that a word is looked up in: "output" or "input" */
 
-const BLANK = "▯"; // stands for a word that the model has no piece for
+const BLANK = "▯"; // shown for an unknown word
 
 /**
  * @param {Trace} trace
@@ -36,7 +36,8 @@ export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {
   };
 }
 
-// The step of a word at which another came closest: where the strongest piece that was not taken is most probable.
+// The step of a word at which another piece came closest: where the best piece that was not chosen is most
+// probable.
 /** @param {Trace["steps"]} steps @param {number[]} words the number of the word that each step writes */
 export function decidedBy(steps, words, word) {
   const closest = ({ candidates, chosen }) => Math.max(0, ...candidates.filter(({ id, token }) => id !== chosen.id && !isControl(token)).map(({ probability }) => probability));
@@ -44,8 +45,9 @@ export function decidedBy(steps, words, word) {
   return own.reduce((a, b) => (closest(steps[b]) > closest(steps[a]) ? b : a));
 }
 
-// Weights between words: to a word the sum over its pieces, from a word the mean of its pieces' rows, without those
-// of punctuation, which looks elsewhere than its word. With `to` "input" a token has the next row, which reads it.
+// Weights between words: summed over the pieces of a source word, averaged over the rows of a written word
+// without those of punctuation, which attends elsewhere. With `to` "input" a token has the next row, which
+// reads it.
 /** @param {Tensor} weights @param {string} to @param {string[]} tokens @param {number[]} read */
 function byWord(weights, to, tokens, read) {
   const [heads, rows] = weights.shape;
@@ -66,8 +68,8 @@ function byWord(weights, to, tokens, read) {
   return merged;
 }
 
-// Layer and head that agree most with all heads together: of each the products of its weights and the mean's are
-// summed. A choice for a first sight, made on this sentence alone.
+// Layer and head that agree most with the mean of all heads: the largest sum of products of its weights with
+// the mean's. It only chooses the head to show first.
 function agreeing(layers, count) {
   const [heads, words, sources] = layers[0].shape;
   const each = layers.flatMap(({ values }, layer) => Array.from({ length: heads }, (_, head) => ({ place: [layer, head], values, start: head * words * sources })));
@@ -82,7 +84,7 @@ function agreeing(layers, count) {
   return each[marks.indexOf(Math.max(...marks))].place;
 }
 
-// The words as the visitor wrote them, if they are as many as the model read.
+// The words as the visitor typed them, if their number matches the model's words.
 function asWritten(text, labels) {
   const own = text.trim().split(/\s+/u);
   return own.length === labels.length ? own : labels.map((label) => label.replaceAll("<unk>", BLANK));

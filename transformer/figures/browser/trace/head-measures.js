@@ -1,11 +1,11 @@
-// What a head does on one sentence, in numbers: every measure of transformer/measures that needs no corpus.
-// Each value is a mean over the rows that count; a measure that no row counts for is left out.
+// Measures of heads on one sentence: every measure of transformer/measures that needs no corpus. Each value is
+// a mean over the rows that count; a measure without such rows is left out.
 
 import { beginsWord, isControl, isPunctuation, isWritten } from "./words.js";
 
 /** @typedef {import("../model/tensor.js").Tensor} Tensor */
 
-// Measures of every head of one layer, in the order in which they are offered.
+// Measures of every head of one layer, in the order in which they are listed.
 /** @param {import("../model/translator.js").Trace} trace @param {string} kind @param {number} layer @returns {Record<string, number[]>} */
 export function measuresOf(trace, kind, layer) {
   const weights = trace.weights(kind, layer);
@@ -66,12 +66,12 @@ const MEASURES = {
   },
 };
 
-// The greatest weight, control tokens aside.
+// The greatest weight, without control tokens.
 function greatest(row, i, rows) {
   return row.reduce((top, w, j) => (rows.seen(i, j) && !rows.control[j] ? Math.max(top, w) : top), 0);
 }
 
-// The tokens of the rows and the columns, and what each row goes on to write (the encoder's: itself).
+// Tokens of rows and columns, and the token that each row writes next (in the encoder, the token itself).
 function rowsOf(trace, kind) {
   const [queries, keys] = [kind === "encoder" ? trace.srcTokens : trace.tgtTokens, kind === "decoder" ? trace.tgtTokens : trace.srcTokens];
   const own = kind === "cross" ? trace.predictedTokens : queries;
@@ -83,13 +83,13 @@ function rowsOf(trace, kind) {
   };
 }
 
-// Whether each token is a word by itself.
+// Whether each token is a complete word.
 function wholeWords(tokens) {
   const goesOn = (token) => token !== undefined && !beginsWord(token) && !isPunctuation(token) && !isControl(token);
   return tokens.map((token, i) => beginsWord(token) && isWritten(token) && !goesOn(tokens[i + 1]));
 }
 
-// For each token of the source the number of its word, or null for signs and the end.
+// For each source token the number of its word, or null for punctuation and the end.
 function wordsOf(tokens) {
   let word = 0;
   return tokens.map((token, i) => {
@@ -100,13 +100,13 @@ function wordsOf(tokens) {
 
 const ofOneWord = (i, j, { words }) => i !== j && words[i] !== null && words[i] === words[j];
 
-// Where the word of the row stands; in self-attention where else.
+// The position of the row's word in the source; in self-attention, its other occurrences.
 function isSame(i, j, rows) {
   const same = rows.own[i] === rows.keys[j] && rows.seen(i, j) && rows.ownWhole[i] && rows.keyWhole[j];
   return same && (rows.kind === "cross" || i !== j);
 }
 
-// The most common place of a row's greatest weight, j − i, and its share among the rows that reach it.
+// The most common offset of a row's greatest weight, j − i, and its share among the rows that can reach it.
 function commonOffset(weights, head, { queries, keys }, backwards) {
   const counts = new Map();
   for (let i = 0; i < queries; i++) {

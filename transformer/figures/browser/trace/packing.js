@@ -1,11 +1,11 @@
-// Arrays as bytes for the views: a JSON header, then the blocks it tells of. The same form as
-// figures/packing.py writes; `unpack` of store.js reads it.
+// Packs arrays as bytes for the views: a JSON header, then the blocks that it describes. The format of
+// figures/packing.py; `unpack` of store.js reads it.
 
-export const [FINE, COARSE] = [65535, 255]; // levels of a weight, with two bytes and with one
+export const [FINE, COARSE] = [65535, 255]; // maximum level of a weight, with two bytes and with one
 
 /** @typedef {{ name: string, type: "u1" | "u2" | "f4", shape: number[], top: number, values: any }} PackedPart */
 
-// Weights as levels: w is round(√w · top); the square root keeps small weights apart from zero.
+// Quantizes weights: w becomes round(√w · top); the square root keeps small weights distinct from zero.
 /** @param {string} name @param {{ shape: number[], values: Float32Array }} weights @returns {PackedPart} */
 export function quantize(name, { shape, values }, top = FINE) {
   const levels = top > COARSE ? new Uint16Array(values.length) : new Uint8Array(values.length);
@@ -33,7 +33,7 @@ export function pack(header, parts) {
   return bytes;
 }
 
-// At most `limit` cells a side; of those that share a cell the greatest, so that a lone weight is never lost.
+// Max-pools to at most `limit` cells a side, which keeps single strong weights visible.
 /** @param {{ shape: number[], values: Float32Array }} weights (heads, rows, columns) */
 export function pool({ shape: [heads, rows, columns], values }, limit) {
   const [height, width] = [Math.min(rows, limit), Math.min(columns, limit)];

@@ -1,24 +1,24 @@
-// Rival words: what nearly stood in a word's place, written out by the model itself. A piece that came close is
-// taken, and the most probable pieces follow it to the end of its word. The same as inference/rivals.py.
+// Alternative words. A piece that came close is forced, and the most probable pieces follow it to the end of
+// its word. The same as inference/rivals.py.
 
 import { softmax } from "../model/tensor.js";
 import { beginsWord, isControl, joinBytes, withoutBegin, wordNumbers } from "./words.js";
 
 /** @typedef {{ word: number, step: number, ids: number[], text: string, probability: number, first: number }} Rival */
 
-const LONGEST = 8; // pieces that a rival may go on for
-const ROWS = 16; // rivals of one translation, at most, the most probable
-const LEAST = 0.01; // probability from which on a word is a rival
-const MOST = 3; // rivals of a word
+const LONGEST = 8; // maximum number of further pieces
+const ROWS = 16; // maximum number of alternatives of one translation, the most probable
+const LEAST = 0.01; // minimum probability of an alternative
+const MOST = 3; // maximum number of alternatives of a word
 
-// For each word of the translation its rivals, those first whose first own piece was most probable.
+// For each word of the translation its alternatives, sorted by the probability of the first piece that differs.
 /** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @returns {Rival[][]} */
 export function rivalWords(translator, trace) {
   const words = wordNumbers(trace.predictedTokens);
   const began = beginnings(trace, words).sort((a, b) => b.probability - a.probability).slice(0, ROWS);
   const ended = began.map((rival) => writtenOut(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
   const texts = words.reduce((found, word, i) => { found[word] = (found[word] ?? "") + trace.predictedTokens[i]; return found; }, []).map((text) => joinBytes(withoutBegin(text)));
-  const plain = (text) => text.replaceAll("’", "'"); // words that differ in an apostrophe's form are no rivals
+  const plain = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
   const found = texts.map(() => []);
   for (const rival of ended) {
     const known = [texts[rival.word], ...found[rival.word].map(({ text }) => text)].map(plain);
@@ -27,7 +27,8 @@ export function rivalWords(translator, trace) {
   return found.map((each) => each.sort((a, b) => b.first - a.first));
 }
 
-// First pieces, with what they share with the word: a piece that begins none goes on with the word before it.
+// First pieces that differ, with the pieces that they share with the word. A piece that begins no word would
+// continue the word before.
 function beginnings(trace, words) {
   return trace.steps.flatMap(({ candidates, chosen }, step) => {
     if (isControl(chosen.token)) return [];
@@ -36,14 +37,14 @@ function beginnings(trace, words) {
       const goesOn = !beginsWord(token);
       const at = goesOn && step ? words[step - 1] : words[step];
       const shared = goesOn ? words.map((_, i) => i).filter((i) => i < step && words[i] === at) : [];
-      // Of the word's own pieces only: those of the word before it have been written.
+      // Only the word's own pieces; those of the word before are written already.
       const share = at === words[step] ? shared.reduce((p, i) => p * trace.steps[i].chosen.probability, 1) : 1;
       return { word: words[step], step, ids: [id], text: shared.map((i) => trace.predictedTokens[i]).join("") + token, probability: probability * share, first: probability };
     });
   });
 }
 
-// The rival with the pieces that end its word.
+// The alternative completed to the end of its word.
 /** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @param {Rival} rival */
 function writtenOut({ model, vocabulary }, trace, rival) {
   const { pad_id, bos_id, unk_id } = model.config;

@@ -1,5 +1,5 @@
-// What stands out on one sentence, for a first look: the head that aligns, the one that looks a word back, those
-// at rest; and a line for each. The same as analysis/roles/sentence_heads.py and ui/widgets/story.py.
+// Heads that stand out in one sentence: the aligner, one that attends to the previous word, attention sinks;
+// and a line of text for each. The same as analysis/roles/sentence_heads.py and ui/widgets/story.py.
 
 import { Tensor } from "../model/tensor.js";
 import { isControl, mergeWords, plainWords } from "./words.js";
@@ -7,12 +7,12 @@ import { isControl, mergeWords, plainWords } from "./words.js";
 /** @typedef {import("../model/translator.js").Trace} Trace */
 /** @typedef {{ what: string, said: [string, boolean][], look: any }} HeadNotice */
 
-const CLEAR = 0.5; // the least that is said to stand out: more than all other tokens have together
+const CLEAR = 0.5; // minimum weight that stands out: more than all other tokens together
 const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
 
 /** @typedef {import("./glance-data.js").Aligner} Aligner */
 
-// `aligner`: the head that aligns words best by links that people made; it is the one that aligns, however clear it is.
+// `aligner`: the head that best aligns words by manual links; it is the one shown, however clear it is.
 /** @param {Trace} trace @param {Aligner | null} aligner @returns {HeadNotice[]} */
 export function notices(trace, aligner) {
   const aligns = aligner ? measuredAligner(trace, aligner) : aligning(trace);
@@ -30,8 +30,8 @@ const piecesOf = (numbers, word) => numbers.map((number, i) => (number === word 
 /** @param {Trace} trace @returns {[number, number][]} */
 const heads = (trace) => Array.from({ length: trace.config.n_layers * trace.config.n_heads }, (_, i) => /** @type {[number, number]} */ ([Math.floor(i / trace.config.n_heads), i % trace.config.n_heads]));
 
-// Words written and words read that are each other's strongest in the mean of all heads, and the head that gives
-// these pairs the most.
+// Written and source words that are each other's strongest in the mean of all heads, and the head that gives
+// these pairs the most weight.
 function aligning(trace) {
   const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
   const [target, source] = [spoken(rows.labels), spoken(columns.labels)];
@@ -40,7 +40,7 @@ function aligning(trace) {
   if (shares[best] < CLEAR) return null;
   const weight = ([i, j]) => at(best, target[i], source[j]);
   const clear = pairs.filter((pair) => weight(pair) >= CLEAR);
-  // Long words say more than short ones: names and things rather than articles.
+  // Prefer long words: nouns and names rather than articles.
   const length = ([, j]) => [...columns.labels[source[j]]].length;
   const [i, j] = clear.reduce((a, b) => (length(b) > length(a) || (length(b) === length(a) && weight(b) > weight(a)) ? b : a));
   return notice("aligns", [
@@ -49,7 +49,7 @@ function aligning(trace) {
   ], "cross", heads(trace)[best], piecesOf(rows.numbers, target[i]));
 }
 
-// What the measured aligner does on this sentence: how much each word gives its favourite.
+// The measured aligner on this sentence: the greatest weight of each word.
 /** @param {Trace} trace @param {Aligner} aligner */
 function measuredAligner(trace, { layer, head, weights_to: to }) {
   const [rows, columns] = [plainWords(trace.predictedTokens), plainWords(trace.srcTokens)];
@@ -59,7 +59,7 @@ function measuredAligner(trace, { layer, head, weights_to: to }) {
   const looks = target.map((word) => source.map((other) => values[word * n + other]));
   const best = looks.map((row) => Math.max(...row));
   const clear = best.filter((weight) => weight >= CLEAR).length;
-  // Of the clearest words a long one: names and things rather than articles.
+  // Among the clearest words, a long one: nouns and names rather than articles.
   const mark = (i) => [Number(best[i] >= CLEAR), [...rows.labels[target[i]]].length, best[i]];
   const greater = (a, b) => a.reduce((found, one, i) => found || Math.sign(one - b[i]), 0) > 0;
   const row = target.map((_, i) => i).reduce((a, b) => (greater(mark(b), mark(a)) ? b : a));
@@ -97,7 +97,7 @@ function alignment(trace, rows, columns, target, source) {
   return { at, shares, pairs, best: shares.indexOf(Math.max(...shares)) };
 }
 
-// The pairs of which each is the other's strongest.
+// Pairs in which each is the other's strongest.
 /** @param {number[][]} table @returns {[number, number][]} */
 function strongestPairs(table) {
   const first = (numbers) => numbers.indexOf(Math.max(...numbers));
@@ -105,7 +105,7 @@ function strongestPairs(table) {
   return pairs.filter(([i, j]) => table[i][j] > 0 && first(table.map((row) => row[j])) === i);
 }
 
-// The head whose words look most at the word before; of words alone, with no sign between them.
+// The head whose words attend most to the word before, without punctuation between them.
 function lookingBack(trace) {
   let best = null;
   for (const [kind, tokens] of [["encoder", trace.srcTokens], ["decoder", trace.tgtTokens]]) {
@@ -131,8 +131,8 @@ function lookingBack(trace) {
   ], best.kind, best.place, piecesOf(numbers, rows[most]));
 }
 
-// Heads that give most of their attention to an end of the sentence. The source's end is asked first; the
-// decoder's first row sees `<s>` alone and is left out.
+// Attention sinks: heads that give most of their attention to an end of the sentence. The source's end is
+// checked first; the decoder's first row, which sees only `<s>`, is left out.
 function resting(trace) {
   const found = [];
   for (const [kind, tokens] of [["encoder", trace.srcTokens], ["cross", trace.srcTokens], ["decoder", trace.tgtTokens]]) {

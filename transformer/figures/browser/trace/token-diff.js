@@ -1,6 +1,5 @@
-// Two token lists as one, in order: equal tokens side by side, null where one has no partner. As many tokens as
-// can be are paired, and of the ways to do so one with the most neighbours paired with neighbours. The same
-// as figures/token_diff.py.
+// Aligns two token lists: equal tokens are paired in order, null where one has no partner. It pairs as many
+// tokens as possible and prefers adjacent pairs. The same as figures/token_diff.py.
 
 /** @typedef {[number | null, number | null]} TokenPair */
 

@@ -1,5 +1,5 @@
-// Pieces of words put together: which pieces make a word, and the attention between words. The same as
-// figures/words.py and measures/pieces.py.
+// Words from pieces: which pieces form a word, and the attention between words. The same as measures/words.py
+// and measures/pieces.py.
 
 import { Tensor } from "../model/tensor.js";
 import { charactersOf } from "../model/vocabulary.js";
@@ -16,8 +16,8 @@ export const beginsWord = (token) => token.startsWith(BEGIN);
 /** @param {string} text */
 export const withoutBegin = (text) => (text.startsWith(BEGIN) ? text.slice(1) : text);
 
-// A text with runs of byte pieces as the characters that they spell. Bytes that are no whole character, and control
-// characters, are written as ⟨C3⟩, so that nobody takes them for text.
+// Replaces runs of byte pieces by the characters that they spell. Incomplete characters and control characters
+// are written as ⟨C3⟩.
 /** @param {string} text */
 export function joinBytes(text) {
   return text.replace(/(?:<0x[0-9A-F]{2}>)+/g, (run) => {
@@ -28,7 +28,7 @@ export function joinBytes(text) {
   });
 }
 
-// Signs between words; an apostrophe or a hyphen stands within one.
+// Punctuation between words; an apostrophe or a hyphen belongs to a word.
 /** @param {string} token */
 export const isPunctuation = (token) => /^(?:(?!['’-])\p{P})+$/u.test(withoutBegin(token));
 
@@ -46,7 +46,7 @@ export function wordNumbers(tokens) {
   });
 }
 
-// The text of each word, without the "▁" that begins it; a "▁" alone stays, to be seen.
+// The text of each word, without its leading "▁"; a lone "▁" is kept to be visible.
 /** @param {string[]} tokens */
 export function wordLabels(tokens) {
   const texts = [];
@@ -54,8 +54,8 @@ export function wordLabels(tokens) {
   return texts.map((text) => joinBytes(withoutBegin(text)) || text);
 }
 
-// As `wordNumbers` and `wordLabels`, with signs before or after a word apart from it; what is no word has a
-// number of its own too, and the label "".
+// As `wordNumbers` and `wordLabels`, but with punctuation before and after a word separated; what is not a word
+// has its own number and the label "".
 /** @param {string[]} tokens @returns {{ numbers: number[], labels: string[] }} */
 export function plainWords(tokens) {
   const [numbers, labels] = [[], []];
@@ -77,7 +77,7 @@ function withoutSigns(label) {
   return letters.slice(start, end).join("");
 }
 
-// Tokens as the explorer takes them.
+// Tokens as the explorer reads them.
 /** @param {string[]} tokens */
 export function labelsOf(tokens) {
   const plain = plainWords(tokens);
@@ -87,8 +87,8 @@ export function labelsOf(tokens) {
   };
 }
 
-// Attention between words: to a word the sum over its pieces, from a word their mean (Clark et al. 2019,
-// section 4.1). (heads, rows, columns) to (heads, row words, column words).
+// Attention between words: summed over the pieces of a key word, averaged over the pieces of a query word
+// (Clark et al. 2019, section 4.1). (heads, rows, columns) to (heads, row words, column words).
 /** @param {Tensor} weights @param {number[]} rowWords @param {number[]} columnWords */
 export function mergeWords(weights, rowWords, columnWords) {
   const [heads, rows, columns] = weights.shape;
