@@ -87,6 +87,9 @@ SPOILED: dict[str, Callable[[dict[str, Any]], Any]] = {
     "no such reading": lambda values: values.update(weights_to="both"),
     "no gold": lambda values: values.update(gold=[]),
     "no number": lambda values: values["gold"][0].update(low="nan"),
+    "heads of another model": lambda values: values["gold"][0]["heads"].update(
+        {"weights-input": [[0.5]]}
+    ),
     "a key missing": lambda values: values.pop("layer"),
     "a text too long": lambda values: values["gold"][0].update(source="x" * 10_000),
 }
@@ -145,3 +148,19 @@ def test_the_benchmark_prints_every_reading_and_keeps_the_head(
     with pytest.raises(SystemExit):
         gold_alignments.main()
     assert "name the source of each file" in capsys.readouterr().err
+
+
+def test_every_head_of_the_leaderboard_is_kept_the_best_first(
+    board: Leaderboard, folder: Path
+) -> None:
+    save_aligner_head(folder, choose_aligner_head([board], ["ours"], ["us"]))
+    aligner = loaded(folder)
+    assert aligner is not None
+    table = aligner.gold[0].table()
+    heads = board.table[board.table["aligner"] == "head"]
+    assert 4 * len(table) == len(heads)
+    assert table.iloc[0, 2:].min() == pytest.approx(100 * heads["aer"].min(), abs=0.01)
+    for _, line in heads.iterrows():
+        row = table[(table["layer"] == line["layer"] + 1) & (table["head"] == line["head"] + 1)]
+        error = row[f"{line['by']}-{line['to']}"].item()
+        assert error == pytest.approx(100 * line["aer"], abs=0.01)

@@ -15,9 +15,11 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 from transformer.analysis.alignment.leaderboard import (
     ALIGNMENT_METHODS,
@@ -31,8 +33,9 @@ from transformer.text.files import atomic_path, read_json
 
 ALIGNER = "aligner.json"
 """Name of the file in a checkpoint's folder."""
-MAX_BYTES = 20_000
+MAX_BYTES = 50_000
 MAX_TEXT = 300
+METHODS = tuple(f"{by}-{to}" for by, to in ALIGNMENT_METHODS)
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,7 @@ class GoldErrors:
         low, high: 95 % bootstrap interval over sentences, for the chosen method.
         baselines: errors of aligners that need no Transformer, by name: "diagonal", "model 1",
             "statistical", "chance".
+        heads: errors of every head by method, (layers, heads); empty in files of earlier versions.
     """
 
     name: str
@@ -57,6 +61,17 @@ class GoldErrors:
     low: float
     high: float
     baselines: Mapping[str, float]
+    heads: Mapping[str, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
+
+    def table(self) -> pd.DataFrame:
+        """Return the heads, the best first: layer and head from 1, and AER in percent by method."""
+        rows = [
+            [layer + 1, head + 1, *(100 * self.heads[method][layer][head] for method in METHODS)]
+            for layer, row in enumerate(self.heads.get(METHODS[0], ()))
+            for head in range(len(row))
+        ]
+        rows.sort(key=lambda row: min(row[2:]))
+        return pd.DataFrame(rows, columns=["layer", "head", *METHODS])
 
 
 @dataclass(frozen=True)
@@ -120,9 +135,24 @@ def choose_aligner_head(
                 1 - interval.high,
                 1 - interval.low,
                 dict(zip(baselines["aligner"], baselines["aer"].astype(float), strict=True)),
+                _head_grids(errors_of_board),
             )
         )
     return AlignerHead(layer, head, by, to, weights_to, tuple(gold))
+
+
+def _head_grids(
+    errors: Mapping[tuple[int, int, ScoreKind, TargetRow], float],
+) -> dict[str, tuple[tuple[float, ...], ...]]:
+    """Return the errors by method as (layers, heads)."""
+    n_layers, n_heads = 1 + max(key[0] for key in errors), 1 + max(key[1] for key in errors)
+    return {
+        f"{by}-{to}": tuple(
+            tuple(errors[layer, head, by, to] for head in range(n_heads))
+            for layer in range(n_layers)
+        )
+        for by, to in ALIGNMENT_METHODS
+    }
 
 
 def _errors(board: Leaderboard) -> dict[tuple[int, int, ScoreKind, TargetRow], float]:
@@ -153,6 +183,10 @@ def save_aligner_head(folder: str | os.PathLike[str], aligner: AlignerHead) -> P
                 "low": round(gold_errors.low, 4),
                 "high": round(gold_errors.high, 4),
                 "baselines": _rounded(gold_errors.baselines),
+                "heads": {
+                    method: [[round(error, 4) for error in row] for row in grid]
+                    for method, grid in gold_errors.heads.items()
+                },
             }
             for gold_errors in aligner.gold
         ],
@@ -188,15 +222,14 @@ def load_aligner_head(
         if not (0 <= layer < config.n_layers and 0 <= head < config.n_heads):
             return None
         by, to = _one_of(values["by"], "weights", "norms"), _to(values["to"])
-        gold = tuple(_gold(entry) for entry in values["gold"])
+        gold = tuple(_gold(entry, config) for entry in values["gold"])
         return AlignerHead(layer, head, by, to, _to(values["weights_to"]), gold) if gold else None
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 
-def _gold(values: Mapping[str, Any]) -> GoldErrors:
-    """Raise ValueError, KeyError or TypeError for anything that `save_aligner_head` did not "
-    "write."""
+def _gold(values: Mapping[str, Any], config: ModelConfig) -> GoldErrors:
+    """Raise ValueError, KeyError or TypeError for what `save_aligner_head` did not write."""
     head = {f"{by}-{to}": _rate(values["head"][f"{by}-{to}"]) for by, to in ALIGNMENT_METHODS}
     names = "diagonal", "model 1", "statistical", "chance"
     baselines = {name: _rate(values["baselines"][name]) for name in names}
@@ -206,7 +239,23 @@ def _gold(values: Mapping[str, Any]) -> GoldErrors:
             f"the name and source of a gold set must be texts of at most {MAX_TEXT} characters"
         )
     bounds = _rate(values["low"]), _rate(values["high"])
-    return GoldErrors(texts[0], texts[1], int(values["sentences"]), head, *bounds, baselines)
+    n_sentences = int(values["sentences"])
+    heads = _grids(values.get("heads", {}), config)
+    return GoldErrors(texts[0], texts[1], n_sentences, head, *bounds, baselines, heads)
+
+
+def _grids(
+    values: Mapping[str, Any], config: ModelConfig
+) -> dict[str, tuple[tuple[float, ...], ...]]:
+    """Return the errors of every head by method; raise ValueError for another number of heads."""
+    grids = {
+        method: tuple(tuple(_rate(error) for error in row) for row in values[method])
+        for method in (METHODS if values else ())
+    }
+    for grid in grids.values():
+        if [len(row) for row in grid] != [config.n_heads] * config.n_layers:
+            raise ValueError("the errors of heads do not fit the model")
+    return grids
 
 
 def _rate(value: Any) -> float:

@@ -27,6 +27,13 @@ ABOUT = (
 )
 _grid = component("headgrid")
 
+# Columns of the table of heads on published links; `aligner_head.METHODS` are its keys.
+METHOD_LABELS = {
+    f"{by}-{to}": f"{SCORE_LABELS[by]}, {ROW_LABELS[to]}"
+    for by in SCORE_LABELS
+    for to in ROW_LABELS
+}
+
 
 def show(model: Model) -> None:
     frame.lead_text(
@@ -205,6 +212,20 @@ def _published_gold(model: Model) -> None:
             "them. Other published aligners, on another corpus (Hansards): fast_align 89.5 %, "
             "awesome-align 95.9 %."
         )
+        table = gold.table()
+        if not table.empty:
+            with st.expander(f"All {len(table)} heads on these links (AER, %)"):
+                st.dataframe(
+                    table,
+                    hide_index=True,
+                    height=420,
+                    column_config={
+                        method: st.column_config.NumberColumn(label, format="%.1f")
+                        for method, label in METHOD_LABELS.items()
+                    },
+                )
+            name_of_file = file_name(f"aligners-{gold.name}", model.name)
+            tables.csv(f"Heads on {gold.name} (.csv)", gold.table, name_of_file)
 
 
 def _select_cell() -> None:
