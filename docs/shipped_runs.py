@@ -3,6 +3,7 @@ early saves of a checkpoint's own training.
 
     python docs/shipped_runs.py                          # all toys, some minutes
     python docs/shipped_runs.py reverse sort             # these
+    python docs/shipped_runs.py reverse --positions learned    # checkpoints/runs/learned-reverse
     python docs/shipped_runs.py --run RUN --name NAME    # a run that is there
         [--checkpoint en-de --probes pairs.tsv]          # ... and the checkpoint that came of it
     python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
@@ -52,16 +53,19 @@ RUNS = ROOT / "checkpoints" / "runs"
 evaluation_callback.FREE_SECONDS = math.inf
 
 
-def toy(task: str) -> Path:
-    """Train a task as the Train page does, with the default settings."""
+def toy(task: str, positions: str | None = None) -> Path:
+    """Train a task as the Train page does, with the default settings except for `positions`."""
+    title = TASKS[task].title + (f", {positions} positions" if positions else "")
+    settings = {"positions": positions} if positions else {}
+    name = f"{positions or 'toy'}-{task}"
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(Path(folder) / "run")
         run.path.mkdir()
-        run.write_config(make_run_config(task, title=TASKS[task].title, probes=probes(task)))
+        run.write_config(make_run_config(task, title=title, settings=settings, probes=probes(task)))
         status = train_run(run.path)
         if status != "finished":
             sys.exit(f"{task}: {status}, {run.state()['reason']}")
-        return make_shipped_run(run.path, RUNS / f"toy-{task}")
+        return make_shipped_run(run.path, RUNS / name)
 
 
 def pruned(run: Path, checkpoint: Path) -> None:
@@ -89,6 +93,7 @@ def race(name: str) -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tasks", nargs="*", metavar="TASK")
+    parser.add_argument("--positions", choices=["learned", "none"])
     parser.add_argument("--run", type=Path)
     parser.add_argument("--save", type=Path, metavar="CHECKPOINT")
     parser.add_argument("--pruned", type=Path, metavar="RUN")
@@ -119,7 +124,7 @@ def main() -> None:
         )
     else:
         for task in options.tasks or TASKS:
-            print_results(toy(task))
+            print_results(toy(task, options.positions))
 
 
 def print_results(folder: Path) -> None:

@@ -276,3 +276,12 @@ def test_without_learned_positions_the_page_shows_sinusoids(visit: Visit) -> Non
     assert not messages(app)
     assert len(charts(app)) == 2
     assert "For comparison: sinusoids" in page_content(app)
+
+
+def test_the_app_comes_with_a_learned_table_and_names_its_model(visit: Visit) -> None:
+    checkpoints = Path(__file__).parents[2] / "checkpoints"
+    app = visit(PAGE, checkpoints, topic="learned")
+    assert "positions-train" not in {element.key for element in app.button}
+    assert "Model: Reverse a sequence, learned positions" in page_content(app)
+    assert app.get("plotly_chart")
+    assert not messages(app)

@@ -13,7 +13,7 @@ from transformer.ui.pages.positions.position_models import PositionModel
 from transformer.ui.pages.positions.sides import side
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact
+from transformer.ui.widgets import exact, frame
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_POSITIONS = 96
@@ -66,6 +66,8 @@ def _model_choice(candidates: list[PositionModel], model: Model) -> PositionMode
             format_func=lambda name: by_name[name].label if name in by_name else name,
             **state.bound("learned"),
         )
+    else:
+        st.caption(f"Model: {frame.plain(candidates[0].label)}")
     return by_name[state.view(Positions).learned]
 
 
