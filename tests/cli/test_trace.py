@@ -48,7 +48,7 @@ def test_a_file_becomes_a_dataset(shell: Shell, checkpoint: Path, sentences: Pat
 @pytest.mark.parametrize(
     ("content", "words", "says"),
     [
-        (b"Fine.\n\nBooks.\n", (), "mine.txt, line 2: there is no sentence"),
+        (b"Fine.\n\nBooks.\n", (), "mine.txt, line 2: the line has no sentence"),
         (b"Fine.\nBooks.\tLivres.\n", (), "mine.txt, line 2: it has a tab, the first has none"),
         (b"Fine.\n" + b"word " * 600, (), "mine.txt, line 2: The text has"),
         (b"Fine.\nCaf\xe9\n", (), "line 2 is not UTF-8"),

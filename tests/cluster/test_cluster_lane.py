@@ -81,7 +81,7 @@ def test_when_the_last_machine_is_lost_the_reason_says_so(
         doomed.kill()
         reason = until(computing, key, "failed").reason
         assert "--resources" in reason  # nobody is left
-        assert reason.endswith("ask again")
+        assert reason.endswith("try again")
         machines.worker()
         machines.wait(lambda: _workers(computing) == 1)
         until(computing, computing.submit(question(tmp_path, "quick"), visitor="ann"), "done")

@@ -33,7 +33,7 @@ def test_names_of_files_of_ours(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_names_that_lead_elsewhere(name: str, tmp_path: Path) -> None:
-    with pytest.raises(folders.CopyError, match="is no name of a file that may be copied"):
+    with pytest.raises(folders.CopyError, match="is not the name of a file that may be copied"):
         folders.checked_path(tmp_path, name)
 
 

@@ -1,7 +1,7 @@
 """A class: its code, members, current view and collected answers, all in memory.
 
-All of it lies in the server's memory and is gone when the class ends. It knows nothing of pages,
-nor of cookies: a visitor is the id that whoever calls knows them by.
+Everything is kept in the server's memory and deleted when the class ends. The package does not
+depend on pages or cookies: the caller chooses the ids of visitors.
 """
 
 from transformer.classroom.classes import Classes

@@ -12,28 +12,29 @@ from transformer.classroom.codes import ClassroomError, is_token, new_code, read
 
 BLOCK_MINUTES = 10
 MAX_TRACKED = 4096
-"""Visitors and addresses that are remembered at most; the longest ago are forgotten first."""
+"""Maximum number of visitors and addresses tracked; the oldest are dropped first."""
 IDLE_SECONDS = 3 * 3600
-"""Seconds after which a class ends whose teacher was not seen."""
+"""Seconds without activity of its teacher after which a class ends."""
 
 
 class Attempts:
-    """Wrong guesses of the last minutes. Not locked: `Classes` is.
+    """Wrong guesses of the last `BLOCK_MINUTES`. Not thread-safe; `Classes` holds the lock.
 
-    A visitor is a cookie that can be dropped, so an address has a limit too; a class may share one.
+    A visitor can delete the cookie, so addresses are limited too, with a higher limit, since a
+    whole class may share one.
     """
 
     def __init__(self, visitor: int, address: int, clock: Callable[[], float]) -> None:
         """
         Args:
-            visitor: wrong guesses that one visitor has; address: those of one address.
-            clock: seconds, from anywhere on.
+            visitor: wrong guesses allowed for one visitor; address: for one address.
+            clock: monotonic clock in seconds.
         """
         self._limits, self._clock = (visitor, address), clock
         self._wrong_times: OrderedDict[tuple[int, str], deque[float]] = OrderedDict()
 
     def is_blocked(self, visitor: str, address: str) -> bool:
-        """Whether there were too many already; then a right guess must not be heard either."""
+        """Whether the limit is reached; then right guesses are refused as well."""
         return any(
             len(self._recent(key)) >= limit
             for key, limit in zip(enumerate((visitor, address)), self._limits, strict=True)
@@ -56,10 +57,10 @@ class Attempts:
 
 
 class Classes:
-    """The classes that there are, in memory alone. Every method may be called from any thread.
+    """All open classes, in memory. All methods are thread-safe.
 
-    A visitor is an id, an address a word that tells where a browser speaks from ("" if that is not
-    known); both are whatever the caller knows them by.
+    `visitor` is an id that the caller chooses for a browser, `address` its network address ("" if
+    unknown).
     """
 
     def __init__(
@@ -71,8 +72,10 @@ class Classes:
     ) -> None:
         """
         Args:
-            token: what opens a class.
-            most: classes at a time; members: students of one of them.
+            token: the teacher's token, which opens a class.
+            max_classes: maximum number of open classes.
+            max_members: maximum number of students in a class.
+            clock: monotonic clock in seconds.
         """
         self._token, self._clock = token, clock
         self._max_classes, self._max_members = max_classes, max_members
@@ -87,17 +90,17 @@ class Classes:
         return len(self._by_code)
 
     def open(self, token: str, visitor: str, address: str = "", name: str = "") -> Classroom:
-        """A new class of this visitor's.
+        """Open a class with this visitor as its teacher.
 
         Raises:
-            ClassroomError: for a wrong token, after too many of them, if there are enough classes,
-                and to whoever is in a class already.
+            ClassroomError: for a wrong token or too many wrong guesses, if there are too many
+                classes, and if the visitor is in a class already.
         """
         name = read_name(name)
         self._end_idle()
         with self._lock:
             self._check_guess(self._tokens, visitor, address, is_token(token, self._token), (
-                "This is not the teacher's token. It stands in limits.toml, or on the console "
+                "This is not the teacher's token. You find it in limits.toml, or on the console "
                 "where the app was started."
             ))  # fmt: skip
             self._require_no_class(visitor)
@@ -115,11 +118,11 @@ class Classes:
         return classroom
 
     def join(self, code: str, visitor: str, address: str = "", name: str = "") -> Classroom:
-        """The class of this code, with this visitor as a student of it; again to change the name.
+        """Join a class as a student, or change the name if already in it; return the class.
 
         Raises:
-            ClassroomError: for what is no code or no name, a wrong code, after too many of them, if
-                all places are taken, and to whoever is in another class.
+            ClassroomError: for an invalid code or name, an unknown code or too many wrong guesses,
+                if the class is full, and if the visitor is in another class.
         """
         name, code = read_name(name), read_code(code)
         self._end_idle()
@@ -137,7 +140,7 @@ class Classes:
         return classroom
 
     def class_of(self, visitor: str) -> Classroom | None:
-        """The class that this visitor leads or is in, if any."""
+        """Return the class of this teacher or student, if any."""
         self._end_idle()
         with self._lock:
             classroom = self._by_visitor.get(visitor) if visitor else None
@@ -146,7 +149,8 @@ class Classes:
             return classroom
 
     def leave(self, visitor: str) -> None:
-        """This student is in no class any more; a teacher stays, and closes it instead."""
+        """Remove a student from their class. Does nothing for a teacher, who ends the class
+        instead."""
         with self._lock:
             classroom = self._by_visitor.get(visitor)
             if classroom is not None and not classroom.is_teacher(visitor):
@@ -154,14 +158,14 @@ class Classes:
                 classroom.leave(visitor)
 
     def end(self, visitor: str) -> None:
-        """End the class of this teacher: names, answers and places are gone. Others do nothing."""
+        """End the class of this teacher and delete its data. Does nothing for other visitors."""
         with self._lock:
             classroom = self._by_visitor.get(visitor)
         if classroom is not None and classroom.is_teacher(visitor):
             self._end([classroom])
 
     def close(self) -> None:
-        """End all of them; the server ends."""
+        """End all classes, when the server stops."""
         with self._lock:
             classes = [*self._by_code.values()]
         self._end(classes)
@@ -190,7 +194,9 @@ class Classes:
 
     def _require_no_class(self, visitor: str) -> None:
         if not visitor:
-            raise ClassroomError("This browser keeps no cookies, by which a class knows it.")
+            raise ClassroomError(
+                "This browser does not keep cookies; allow them for this app to join a class."
+            )
         current = self._by_visitor.get(visitor)
         if current is not None:
             action = "close" if current.is_teacher(visitor) else "leave"
@@ -201,7 +207,7 @@ class Classes:
     ) -> None:
         if attempts.is_blocked(visitor, address):
             raise ClassroomError(
-                f"There were too many wrong tries from here; try again in {BLOCK_MINUTES} minutes."
+                f"There were too many wrong attempts; try again in {BLOCK_MINUTES} minutes."
             )
         if not right:
             attempts.record_wrong(visitor, address)

@@ -1,4 +1,4 @@
-"""One class: its members, the view that its teacher leads to, and the answers to its questions."""
+"""One class: its members, the view to follow, and the answers to its questions."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from transformer.classroom.codes import ClassroomError
 
 MAX_RECENT_VIEWS = 32
-"""Views that the class was led to and that are still known: whoever is slow is on one of them."""
+"""Number of recent views to follow that are remembered, for students whose browser is slow."""
 MAX_QUESTIONS = 200
-"""Questions that one class answers at most: more than the course has."""
+"""Maximum number of questions a class can answer; more than the course has."""
 MAX_URL_LENGTH = 20_000
-"""Signs of one address at most."""
+"""Maximum length of a view's URL in characters."""
 _NUMBERS = itertools.count(1)
 
 
@@ -24,9 +24,9 @@ class Member:
     """A student of a class.
 
     Attributes:
-        visitor: the id of the browser; never shown to anybody.
-        number: in the order of coming, from 1.
-        name: the first name that was given, "" for none.
+        visitor: the id of the browser; never displayed.
+        number: in the order of joining, from 1.
+        name: the first name, "" for none.
     """
 
     visitor: str = field(repr=False)
@@ -40,10 +40,10 @@ class Member:
 
 @dataclass(frozen=True)
 class ViewToFollow:
-    """A view that the class is led to: a page of the app and what stands in its address.
+    """A view for the class to follow: a page of the app and its URL parameters.
 
     Attributes:
-        number: of this view alone, of all classes; it grows.
+        number: unique and increasing across all classes.
     """
 
     page: str
@@ -51,16 +51,17 @@ class ViewToFollow:
     number: int = 0
 
     def is_at(self, page: str, params: Mapping[str, str]) -> bool:
-        """Whether this is that view."""
+        """Whether this is the view of that page with these parameters."""
         return self.page == page and self.params == params
 
 
 class Classroom:
-    """Made by `Classes.open`. Every method may be called from any thread.
+    """One class, created by `Classes.open`. All methods are thread-safe.
 
     Attributes:
-        code: what students type; teacher_name: "" for none.
-        race: the id of the race that the class started last; "" for none.
+        code: the code that students type.
+        teacher_name: "" for none.
+        race: the id of the last race that the class started; "" for none.
     """
 
     def __init__(self, code: str, teacher: str, teacher_name: str, max_members: int) -> None:
@@ -73,7 +74,7 @@ class Classroom:
         self._not_following: set[str] = set()
         self._recent_views: deque[ViewToFollow] = deque(maxlen=MAX_RECENT_VIEWS)
         self._is_leading = True
-        self._answered: dict[str, set[str]] = {}  # who has answered, but not what
+        self._answered: dict[str, set[str]] = {}  # visitors by question, without their answers
         self._counts: dict[str, Counter[int]] = {}
         self._shown: set[str] = set()
         self._listeners: dict[object, tuple[str, Callable[[bool], None]]] = {}
@@ -81,20 +82,20 @@ class Classroom:
 
     @property
     def ended(self) -> bool:
-        """Whether the class is over; then it holds nothing any more."""
+        """Whether the class has ended; its data is then deleted."""
         return self._ended
 
-    # Who is there
+    # Members
 
     def is_teacher(self, visitor: str) -> bool:
         return bool(visitor) and visitor == self._teacher
 
     def member(self, visitor: str) -> Member | None:
-        """This visitor as a student of the class; its teacher is none."""
+        """Return this visitor's record as a student; None for the teacher and for others."""
         return self._members.get(visitor)
 
     def members(self) -> tuple[Member, ...]:
-        """All students, in the order of coming."""
+        """Return all students in the order of joining."""
         with self._lock:
             return tuple(self._members.values())
 
@@ -125,11 +126,11 @@ class Classroom:
     # Training together
 
     def begin_race(self, race: str, runs: Mapping[str, str]) -> None:
-        """The class trains together now.
+        """Start a race in which every student trains a run.
 
         Args:
-            race: its id.
-            runs: by a student's id, the name of the student's first run in it.
+            race: the id of the race.
+            runs: name of each student's first run, by the student's visitor id.
         """
         with self._lock:
             if self._ended:
@@ -138,7 +139,7 @@ class Classroom:
         self._notify()
 
     def race_run(self, visitor: str) -> str:
-        """The name of this student's run in the class's race; "" for none."""
+        """Return the name of this student's run in the race; "" for none."""
         with self._lock:
             return self._race_runs.get(visitor, "")
 
@@ -146,23 +147,23 @@ class Classroom:
 
     @property
     def is_leading(self) -> bool:
-        """Whether the teacher wants to be followed."""
+        """Whether students are to follow the teacher's views."""
         return self._is_leading
 
     @property
     def lead(self) -> ViewToFollow | None:
-        """Where the class is led to now; None while nobody leads."""
+        """The view to follow now; None if there is none."""
         with self._lock:
             return self._recent_views[-1] if self._recent_views else None
 
     def begin_leading(self) -> None:
-        """What the teacher looks at from now on is where the class is led to."""
+        """Let students follow the teacher's views from now on."""
         with self._lock:
             self._is_leading = not self._ended
         self._notify()
 
     def lead_to(self, page: str, params: Mapping[str, str]) -> None:
-        """The teacher looks at this now. Raises ClassroomError for an address without end."""
+        """Set the view to follow. Raises ClassroomError if its URL is too long."""
         if (
             len(page) + sum(len(name) + len(value) for name, value in params.items())
             > MAX_URL_LENGTH
@@ -177,19 +178,19 @@ class Classroom:
         self._notify()
 
     def stop_leading(self) -> None:
-        """Everybody goes their own way."""
+        """Stop following for all students."""
         with self._lock:
             self._is_leading = False
             self._recent_views.clear()
         self._notify()
 
     def was_led_to(self, page: str, params: Mapping[str, str]) -> bool:
-        """Whether this is a view that the class was led to just now."""
+        """Whether this was recently the view to follow."""
         with self._lock:
             return any(view.is_at(page, params) for view in self._recent_views)
 
     def follow(self, visitor: str, follows: bool) -> None:
-        """This student comes back to the teacher's view, or goes their own way."""
+        """Let this student follow the teacher's views, or stop following them."""
         with self._lock:
             if visitor not in self._members or (visitor not in self._not_following) == follows:
                 return
@@ -197,11 +198,11 @@ class Classroom:
         self._notify()
 
     def follows(self, visitor: str) -> bool:
-        """Whether this is a student who has not gone their own way."""
+        """Whether this student follows the teacher's views."""
         return visitor in self._members and visitor not in self._not_following
 
     def following(self) -> int:
-        """Students who have the app open and follow."""
+        """Return the number of students who follow and have the app open."""
         with self._lock:
             connected = {visitor for visitor, _ in self._listeners.values()}
             return sum(
@@ -209,10 +210,11 @@ class Classroom:
                 for visitor in self._members
             )
 
-    # One question, all answers
+    # Answers to questions
 
     def answer(self, visitor: str, question: str, option: int) -> None:
-        """A student's guess: the first one counts, and none after the answers were shown."""
+        """Record a student's answer: only the first one counts, and none after the answers are
+        shown."""
         with self._lock:
             accepted = question in self._answered or len(self._answered) < MAX_QUESTIONS
             if visitor not in self._members or question in self._shown or not accepted:
@@ -225,35 +227,35 @@ class Classroom:
         self._notify()
 
     def answers(self, question: str) -> Counter[int]:
-        """How many took each option; nobody knows who."""
+        """Return the number of answers for each option; they are anonymous."""
         with self._lock:
             return Counter(self._counts.get(question, ()))
 
     def show_answers(self, question: str) -> None:
-        """From now on everybody sees them."""
+        """Show the answers to a question to the whole class."""
         with self._lock:
             if len(self._shown) < MAX_QUESTIONS:
                 self._shown.add(question)
         self._notify()
 
     def are_shown(self, question: str) -> bool:
-        """Whether everybody may see what was answered, and what is right."""
+        """Whether the answers to this question are shown to the class."""
         return question in self._shown
 
     def questions_shown(self) -> frozenset[str]:
-        """All questions whose answers everybody may see."""
+        """Return all questions whose answers are shown to the class."""
         with self._lock:
             return frozenset(self._shown)
 
-    # News
+    # Change notifications
 
     def listen(
         self, visitor: str, on_change: Callable[[bool], None], limit: int
     ) -> Callable[[], None]:
-        """Call `heard(True)` after every change, from any thread; it must return at once.
+        """Call `on_change(True)` after every change, from any thread; it must not block.
 
-        `heard(False)` is the last call: the class has ended, or `most` others of this visitor
-        listen by now. Returns what ends it before.
+        `on_change(False)` is the last call: the class has ended, or `limit` newer listeners of this
+        visitor have replaced this one. Returns a function that removes the listener.
         """
         key = object()
         with self._lock:
@@ -279,7 +281,7 @@ class Classroom:
         return stop
 
     def end(self) -> None:
-        """The class is over, and everything that it held is gone. Called by `Classes`."""
+        """End the class and delete its data; called by `Classes`."""
         with self._lock:
             listeners = [on_change for _, on_change in self._listeners.values()]
             for collection in (

@@ -1,4 +1,4 @@
-"""What is typed to come into a class: codes, tokens and first names, made and read."""
+"""Class codes, teacher tokens and first names: generation and validation."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import secrets
 import unicodedata
 
 CODE_CHARACTERS = "23456789ACDEFHJKMNPRTUVWXY"
-"""None that is taken for another where it is read off a wall: no 0, O and Q, no 1, I and L, no S
-beside 5, no B beside 8, no Z beside 2, no G beside 6."""
+"""Characters that are hard to confuse when read from a projector: no 0, O, Q, 1, I and L; of 5/S,
+8/B, 2/Z and 6/G only the digit."""
 CODE_LENGTH = 6
-"""26^6 are 309 million codes. Of 20 classes one is hit by 100 guesses, an address's share of ten
-minutes (`Attempts`), once in 150,000 times."""
+"""There are 26^6 = 309 million codes: 100 guesses, the limit of an address in ten minutes
+(`Attempts`), find one of 20 classes with a probability of 1 in 150,000."""
 MAX_NAME_LENGTH = 24
 _SEPARATORS = re.compile(r"[\s-]+")
 
 
 class ClassroomError(ValueError):
-    """What cannot be done in a class; one sentence says why, and what would be right."""
+    """An invalid action in a class; the message is shown to the user."""
 
 
 def new_code() -> str:
@@ -26,15 +26,15 @@ def new_code() -> str:
 
 
 def new_token() -> str:
-    """A token for the teacher, 75 random bits in four groups."""
+    """Return a random teacher token: 75 bits, in four groups."""
     return "-".join("".join(secrets.choice(CODE_CHARACTERS) for _ in range(4)) for _ in range(4))
 
 
 def read_code(text: str) -> str:
-    """A code as somebody typed it: small letters, spaces and dashes do not count.
+    """Normalise a typed code: case, spaces and dashes are ignored.
 
     Raises:
-        ClassroomError: for what can be no code.
+        ClassroomError: for text that cannot be a code.
     """
     code = _SEPARATORS.sub("", text[:100]).upper()
     if len(code) != CODE_LENGTH or not set(code) <= set(CODE_CHARACTERS):
@@ -46,15 +46,15 @@ def read_code(text: str) -> str:
 
 
 def show_code(code: str) -> str:
-    """In two halves, as it is read aloud."""
+    """Return the code in two halves, as it is read aloud."""
     return f"{code[: CODE_LENGTH // 2]} {code[CODE_LENGTH // 2 :]}"
 
 
 def read_name(text: str) -> str:
-    """A first name, "" for none.
+    """Normalise a typed first name; "" for none.
 
     Raises:
-        ClassroomError: for one that is too long, or holds what no name does.
+        ClassroomError: for a name that is too long or has other characters than names do.
     """
     name = " ".join(unicodedata.normalize("NFC", text[:1000]).split())
     kinds = [unicodedata.category(character)[0] for character in name]
@@ -64,13 +64,13 @@ def read_name(text: str) -> str:
     if name and (len(name) > MAX_NAME_LENGTH or not allowed or "L" not in kinds):
         raise ClassroomError(
             f"A name has at most {MAX_NAME_LENGTH} letters, digits, spaces, dots and dashes; a "
-            "first name is enough, and none will do."
+            "first name is enough, and you can leave it empty."
         )
     return name
 
 
 def is_token(typed: str, token: str) -> bool:
-    """Whether somebody typed this token, in a time that does not tell how much of it."""
+    """Whether the text is this token; compared in constant time."""
     return bool(token) and hmac.compare_digest(_normalized(typed), _normalized(token))
 
 

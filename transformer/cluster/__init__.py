@@ -1,12 +1,12 @@
 """Training and measuring on other machines with Dask's scheduler; an optional extra.
 
-The queue stays what it is, a folder at home: a run is claimed here, its files travel to a worker of
-the cluster, an ordinary worker of ours trains it there over a folder of its own, and what it writes
-comes home file by file, metrics line by line. No disk is shared. A machine that is lost loses
-nothing but the steps since the last save that came home; the run waits in line again.
+The queue remains a local folder: the app claims a run, copies its files to a worker of the cluster,
+and an ordinary worker process trains it there in a folder of its own. What it writes is copied back
+file by file, metrics line by line. No disk is shared. If a machine is lost, only the steps since
+the last copied save are lost; the run is queued again.
 
-`limits.toml` chooses it: `executor = "dask"` and `scheduler`. Without, this room is never imported.
-It may use `jobs` and nothing above; what runs on the other machines is `host.py` alone.
+`limits.toml` selects it: `executor = "dask"` and `scheduler`. Otherwise this package is never
+imported. It may use `jobs` and nothing above it; only `host.py` runs on the other machines.
 """
 
 from __future__ import annotations
@@ -24,17 +24,18 @@ from transformer.jobs.queue import Queue
 
 
 def for_runs(trainer: str) -> Callable[[Queue, Limits], RunExecutor]:
-    """What makes the executor of `Jobs`; `trainer` is "module:function" on the other machines."""
+    """Return a factory of the executor of `Jobs`; `trainer` is "module:function" on the workers."""
     return lambda queue, limits: ClusterRuns(queue, limits, _connection(limits), trainer)
 
 
 def for_lanes(lane: Lane, limits: Limits) -> LaneExecutor:
-    """The executor of one of `ComputationService`'s lanes: here, what measures this machine."""
+    """Return the executor of a lane of `ComputationService`; local-only lanes stay on this
+    machine."""
     if lane.local_only:
         return LaneProcess(lane, limits)
     return ClusterLane(lane, limits, _connection(limits))
 
 
 def _connection(limits: Limits) -> Connection:
-    """One for all of this server."""
+    """Return the connection that this server shares."""
     return services.shared_service(Connection, limits.scheduler, limits.cluster_keys)

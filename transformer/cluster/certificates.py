@@ -1,7 +1,7 @@
-"""`python -m transformer.cluster.certificates FOLDER`: the keys of a cluster, for all its machines.
+"""`python -m transformer.cluster.certificates FOLDER`: TLS keys for all machines of a cluster.
 
-Whoever has the three files belongs to the cluster, and may run programs on its machines; nobody
-else can speak to it.
+Anyone who has the three files can join the cluster and run programs on its machines; nobody else
+can connect to it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from transformer.text.files import new_folder
 
 
 def write_keys(folder: Path) -> None:
-    """Write ca.pem, cert.pem and key.pem, which only their owner may read.
+    """Write ca.pem, cert.pem and key.pem, readable only by their owner.
 
-    The certificate signs itself, and is the only one that is trusted (TLS in both directions, as
-    Dask wants it). It is valid for a year. Raises FileExistsError if there is something at
-    `folder`: keys in use are never replaced.
+    The certificate is self-signed and the only one that is trusted (mutual TLS, as Dask requires).
+    It is valid for a year. Raises FileExistsError if `folder` exists: keys in use are never
+    replaced.
     """
     security = Security.temporary()
     contents = (security.tls_ca_file, security.tls_client_cert, security.tls_client_key)
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         print(error, file=sys.stderr)
         return 1
-    print(f"{arguments[0]}: copy it to every machine of the cluster, and to nobody else")
+    print(f"{arguments[0]}: copy it to every machine of the cluster and keep it secret")
     return 0
 
 

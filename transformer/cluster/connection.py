@@ -1,4 +1,4 @@
-"""The app's line to a scheduler of Dask: one client in a thread of its own, for runs and passes."""
+"""The app's connection to a Dask scheduler: one client in its own thread, for runs and lanes."""
 
 from __future__ import annotations
 
@@ -19,40 +19,40 @@ from transformer.cluster import host
 from transformer.jobs.computation import fingerprint
 from transformer.jobs.scheduler_address import KEY_FILES
 
-ANSWER_TIMEOUT = 20  # seconds for one answer of a worker that is still there
-CONNECT_TIMEOUT = 3.0  # seconds for a scheduler to answer
-SLOT_POLL_SECONDS = 0.05  # seconds between two looks whether a place is free
+ANSWER_TIMEOUT = 20  # seconds to wait for an answer of a connected worker
+CONNECT_TIMEOUT = 3.0  # seconds to wait for the scheduler
+SLOT_POLL_SECONDS = 0.05  # seconds between two checks for a free slot
 Answer = TypeVar("Answer")
 
 
 class LostError(OSError):
-    """A machine that does not answer, or has forgotten what it was asked to keep."""
+    """A machine does not answer, or no longer has a reservation."""
 
 
 class Connection:
-    """Connects when it is needed, and again whenever the scheduler comes back.
+    """Connects on first use, and again when a lost scheduler comes back.
 
-    All work with the cluster is done by coroutines in one thread; `submit` gives it one from any
-    other.
+    All work with the cluster is done by coroutines in one thread; `submit` schedules one from any
+    thread.
     """
 
     def __init__(self, scheduler: str, keys: str = "") -> None:
-        """Nothing starts yet. `keys` is the folder of the three files of TLS."""
+        """Nothing is started yet. `keys` is the folder with the three TLS files."""
         self._scheduler, self._keys = scheduler, keys
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._guard = threading.Lock()
         self._connecting = asyncio.Lock()
         self._client: Client | None = None
-        self._slots: dict[str, int] = {}  # of the workers that we know
+        self._slots: dict[str, int] = {}  # by address of the known workers
         self.error_message = ""
-        """Why the cluster cannot be used, a sentence; empty if all is well."""
+        """Why the cluster cannot be used, as a sentence; empty if it can."""
 
     def start(self) -> None:
-        """Calling it again does nothing."""
+        """Start the thread, if it is not running."""
         with self._guard:
             if self._thread is None:
-                # It prints its whole way to a lost connection; `trouble` says it in a sentence.
+                # It logs tracebacks of a lost connection; `error_message` has a sentence instead.
                 logging.getLogger("distributed").setLevel(logging.CRITICAL)
                 self._loop = asyncio.new_event_loop()
                 run = self._loop.run_forever
@@ -60,19 +60,19 @@ class Connection:
                 self._thread.start()
 
     def submit(self, work: Coroutine[Any, Any, Answer]) -> concurrent.futures.Future[Answer]:
-        """Have it done in the connection's thread; cancelling the future cancels it."""
+        """Run a coroutine in the connection's thread; cancelling the future cancels it."""
         self.start()
         assert self._loop
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def call_soon(self, call: Callable[[], object]) -> None:
-        """Call it in the connection's thread, where one runs."""
+        """Call a function in the connection's thread, if it is running."""
         with self._guard:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(call)
 
     async def client(self) -> Client:
-        """Raises LostError if the scheduler does not answer."""
+        """Return the connected client. Raises LostError if the scheduler does not answer."""
         async with self._connecting:
             if self._client is not None and self._client.status == "running":
                 return self._client
@@ -87,7 +87,7 @@ class Connection:
                     name="heads-up",
                 )
                 await self._client
-            except Exception as error:  # its own kinds, and those of sockets and of TLS
+            except Exception as error:  # Dask's own errors, and those of sockets and TLS
                 await self._drop()
                 self.error_message = f"the cluster's scheduler {self._scheduler} does not answer"
                 raise LostError(self.error_message) from error
@@ -117,7 +117,7 @@ class Connection:
         return False
 
     async def _identity(self) -> dict[str, Any]:
-        """What the scheduler says of itself and its workers."""
+        """Return the scheduler's description of itself and its workers."""
         client = await self.client()
         assert client.scheduler
         identity: dict[str, Any] = await asyncio.wait_for(
@@ -126,10 +126,10 @@ class Connection:
         return identity
 
     async def workers(self) -> dict[str, int]:
-        """Addresses of the workers that may be asked, and for how many runs each has places.
+        """Return the number of run slots of each usable worker, by address.
 
-        Those that offer none, or run another version of Heads Up, are left alone. Raises LostError
-        if the scheduler does not answer.
+        Workers without slots or with another version of Heads Up are ignored. Raises LostError if
+        the scheduler does not answer.
         """
         try:
             identity = await self._identity()
@@ -165,8 +165,8 @@ class Connection:
         return slots
 
     async def call(self, worker: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """What one of `host`'s functions answers there. Raises LostError if the worker does not
-        answer, or refuses."""
+        """Call one of `host`'s functions on a worker and return its result. Raises LostError if the
+        worker does not answer or the call fails."""
         client = await self.client()
         request = asyncio.ensure_future(
             client.run(function, *arguments, workers=[worker], on_error="return")
@@ -182,7 +182,7 @@ class Connection:
             answers = await request
         except LostError:
             raise
-        except Exception as error:  # its own kinds, and those of sockets
+        except Exception as error:  # Dask's own errors, and those of sockets
             raise LostError(f"the worker {worker} does not answer") from error
         finally:
             request.cancel()
@@ -193,10 +193,10 @@ class Connection:
 
     @asynccontextmanager
     async def reserve(self, worker: str, *, slot: bool) -> AsyncIterator[str]:
-        """A visit to a worker, begun there, and over at the block's end.
+        """Hold a reservation on a worker during the block.
 
         Args:
-            place: whether it takes one of the worker's places, and waits until one is free.
+            slot: whether it takes one of the worker's run slots; waits until one is free.
 
         Raises LostError if the worker does not answer.
         """
@@ -215,7 +215,7 @@ class Connection:
             while not await self.call(worker, host.is_ready, reservation):
                 if task.status not in ("pending", "finished"):
                     why = f"it failed: {await task.exception()}" if task.status == "error" else ""
-                    raise LostError(f"the worker {worker} takes no work; {why or task.status}")
+                    raise LostError(f"the worker {worker} accepts no work; {why or task.status}")
                 await asyncio.sleep(SLOT_POLL_SECONDS)
             yield reservation
         except LostError:
@@ -228,7 +228,7 @@ class Connection:
                     await self.call(worker, host.end_reservation, reservation)
 
     def close(self) -> None:
-        """Leave the cluster."""
+        """Close the connection."""
         with self._guard:
             thread, self._thread = self._thread, None
             loop, self._loop = self._loop, None

@@ -1,4 +1,4 @@
-"""A folder that lives on a worker for a while: sent there, and brought home as it changes."""
+"""Copying a folder to a worker, and its changes back while the worker uses it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from transformer.text.files import atomic_path
 async def send(
     connection: Connection, worker: str, reservation: str, folder: Path, *, under: str = ""
 ) -> None:
-    """Every file of the folder, for a visit that has not begun.
+    """Copy every file of the folder to a reservation that has not begun.
 
     Args:
-        under: the folder of the visit that they go to, if not its own.
+        under: subfolder of the reservation's folder, if not the folder itself.
 
-    Raises LostError if the worker does not answer; OSError, which it is, for a file that may not be
+    Raises LostError, an OSError, if the worker does not answer; OSError for a file that may not be
     copied.
     """
     files = folders.listing(folder, host.LOCAL_FILES)
@@ -34,8 +34,7 @@ async def send(
 
 
 class Mirror:
-    """Brings home what has changed there, each file whole or not at all; what grows by lines comes
-    line by line."""
+    """Copies changed files back, each atomically; of append-only files only the new lines."""
 
     def __init__(
         self,
@@ -45,18 +44,18 @@ class Mirror:
         home: Path,
         copied: Mapping[str, folders.Stamp] | None = None,
     ) -> None:
-        """`known` are the files that came from home, as they are there."""
+        """`copied` are the stamps of the files that were sent to the worker."""
         self._connection, self._worker, self._reservation = connection, worker, reservation
         self._home = home
         self._copied = dict(copied or {})
 
     async def update(self, remote: Mapping[str, folders.Stamp]) -> None:
-        """Make home like what is there now.
+        """Make the home folder equal to the remote files.
 
-        What a save needs comes before it: the lines of its steps first, its own file last. A file
-        that changes meanwhile is left for the next time, and so is all that comes after it. Raises
-        LostError if the worker does not answer; OSError, which it is, for a file that may not be
-        copied or written.
+        The files that a save depends on are copied before it: the lines of its steps first, the
+        save last. A file that changes meanwhile is left for the next update, with all files after
+        it. Raises LostError, an OSError, if the worker does not answer; OSError for a file that may
+        not be copied or written.
         """
         folders.check_listing(remote, self._home)
         for name in sorted(remote, key=_copy_order):
@@ -84,7 +83,7 @@ class Mirror:
                 await self._append(temporary, name, current, 0)
 
     async def _append(self, path: Path, name: str, current: folders.Stamp, offset: int) -> None:
-        """What the file there has from `offset` on, as far as it was listed."""
+        """Append the remote file's content from `offset` to its listed size."""
         call = self._connection.call
         with path.open("ab") as file:
             while offset < current[0]:
@@ -99,12 +98,12 @@ class Mirror:
 
 
 class _ChangedError(Exception):
-    """The file is another by now."""
+    """The file has changed since it was listed."""
 
 
 def _copy_order(name: str) -> tuple[int, str]:
-    """Lines first; a checkpoint's config, without which it is none, after its weights; the save
-    that a resumed run begins with at the end."""
+    """Sort key: append-only files first; a checkpoint's config after its weights, because a folder
+    without it is no checkpoint; the save that a run resumes from, and results, last."""
     late = ("config.json", "resume.safetensors", RESULT, FAILED)
     last = name.rpartition("/")[2]
     if name in folders.APPEND_ONLY:

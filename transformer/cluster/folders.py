@@ -1,4 +1,4 @@
-"""The files of a folder as messages: names, stamps and pieces of bounded size; both ends use it."""
+"""A folder's files as messages: names, stamps and pieces of bounded size, for both ends."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PIECE_BYTES = 4_000_000
-"""Bytes of a file in one message, at most."""
+"""Maximum bytes of a file in one message."""
 MAX_FILES = 5_000
 MAX_BYTES = 4_000_000_000
 APPEND_ONLY = frozenset({"metrics.jsonl", "examples.jsonl", "log.txt"})
-"""Files that grow by lines; every other is replaced whole."""
+"""Files to which lines are appended; all others are replaced."""
 _PART = r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}"
 _NAME = re.compile(rf"(?:{_PART}/)?{_PART}")
 Stamp = tuple[int, int, int]
-"""Bytes, time of the last change in nanoseconds, and the file's own number: a file that was
-replaced has another, one that grew has not."""
+"""Size in bytes, modification time in nanoseconds and inode number: a replaced file has another
+inode, a grown one keeps it."""
 
 
 class CopyError(OSError):
-    """What came over the wire is not what may come: a name, a size or a count."""
+    """A received name, size or number of files is not allowed."""
 
 
 def checked_path(folder: Path, name: str) -> Path:
-    """The file of this name; at most one folder deep, and never a hidden one. Raises CopyError for
-    any other name, or where a link stands in its place."""
+    """Return the path of this name: at most one folder deep and not hidden. Raises CopyError for
+    any other name, or for a symbolic link."""
     path = folder / name
     if not _NAME.fullmatch(name) or path.is_symlink() or path.parent.is_symlink():
-        raise CopyError(f"{name[:60]!r} is no name of a file that may be copied")
+        raise CopyError(f"{name[:60]!r} is not the name of a file that may be copied")
     return path
 
 
 def listing(folder: Path, excluded: frozenset[str] = frozenset()) -> dict[str, Stamp]:
-    """Every file that may be copied, by its name; what goes while we look is left out."""
+    """Return the stamp of every file that may be copied, by name; files that vanish are skipped."""
     return dict(_files(folder, excluded))
 
 
@@ -48,19 +48,19 @@ def _files(folder: Path, excluded: frozenset[str]) -> Iterator[tuple[str, Stamp]
 
 
 def stamp(path: Path) -> Stamp:
-    """Raises OSError if the file is gone."""
+    """Return the file's stamp. Raises OSError if the file is missing."""
     status = path.stat()
     return status.st_size, status.st_mtime_ns, status.st_ino
 
 
 def is_unchanged_or_grown(name: str, current: Stamp, before: Stamp) -> bool:
-    """Whether what was there before is there still: in a file that grows, at its beginning."""
+    """Whether the file is unchanged or, if append-only, has only grown."""
     grown = name in APPEND_ONLY and current[2] == before[2] and current[0] >= before[0]
     return grown or current == before
 
 
 def check_listing(files: Mapping[str, Stamp], folder: Path) -> None:
-    """Raises CopyError for a listing that may not come: more, or larger, than any run of ours."""
+    """Raise CopyError for a listing with too many files, too many bytes or an invalid name."""
     if len(files) > MAX_FILES or sum(size for size, _, _ in files.values()) > MAX_BYTES:
         limit = f"{MAX_FILES:,} files or {MAX_BYTES / 1e9:g} GB"
         raise CopyError(f"there is more to copy than {limit}")
@@ -69,15 +69,15 @@ def check_listing(files: Mapping[str, Stamp], folder: Path) -> None:
 
 
 def read_piece(path: Path, offset: int) -> bytes:
-    """So much of a file as one message holds. Raises OSError."""
+    """Read the part of a file that fits in one message. Raises OSError."""
     with path.open("rb") as file:
         file.seek(offset)
         return file.read(PIECE_BYTES)
 
 
 def write_piece(path: Path, offset: int, content: bytes) -> None:
-    """Write one piece; the first makes the file anew. Raises OSError; CopyError, which it is, for
-    one that does not follow the last."""
+    """Write one piece; the piece at offset 0 replaces the file. Raises OSError; CopyError, which is
+    one, for a piece that does not follow the last."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab" if offset else "wb") as file:
         if file.tell() != offset or len(content) > PIECE_BYTES:

@@ -1,8 +1,8 @@
-"""What happens on a worker of the cluster: an ordinary worker of ours over a folder of its own.
+"""Functions that run on a worker of the cluster, for training runs and computations.
 
-The app calls these functions there, each with a visit: a word that stands for one run or one
-measurement. Everything of a visit lies in one folder, which goes when the visit ends; a visit that
-nobody has looked at for `LEASE` seconds ends by itself, for its app is gone.
+The app calls these functions with the name of a reservation, which stands for one run or one
+computation. Its files are in one folder, which is deleted when the reservation ends. A reservation
+that was not used for `LEASE_SECONDS` ends by itself, since its app must have ended.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from transformer.text.files import write_json
 from transformer.training.locks import is_free
 
 RUN_RESOURCE = "run"
-"""The resource that a worker offers, `--resources "run=2"`: how many runs train there at once."""
+"""The resource that a worker offers, `--resources "run=2"`: the number of concurrent runs."""
 LEASE_SECONDS = 30.0
-"""Seconds for which a visit goes on without a look."""
+"""Seconds after which an unused reservation ends."""
 LOCAL_FILES = frozenset({"lock", "job.lock", "job.json", "control.json", "state.json"})
-"""Files of a run that stay where they are, or travel with a look."""
+"""Files of a run that are not copied: they stay local or are part of `run_status`."""
 
 
 @dataclass
 class Reservation:
-    """One run or one measurement that is guest here."""
+    """One run or one computation on this worker."""
 
     folder: Path
     last_used: float = field(default_factory=time.monotonic)
@@ -58,31 +58,31 @@ class Reservation:
 
 
 class Host:
-    """All visits of this worker, and the processes that work for them."""
+    """All reservations of this worker and the processes that work for them."""
 
     def __init__(self, root: Path, slots: int) -> None:
         self.root, self.slots = root, slots
         self.queue = Queue(root / "runs")
         self.reservations: dict[str, Reservation] = {}
         self._pools: dict[str, WorkerPool] = {}
-        # Dask notes every look of the app, five a second for each run.
+        # Dask logs every status call of the app, five a second for each run.
         logging.getLogger("distributed.worker").addFilter(
             lambda record: "out-of-band" not in str(record.msg)
         )
 
     def folder(self, name: str) -> Path:
-        """Where its files are put until it begins. Raises OSError for a visit that has ended."""
+        """Return the folder of a reservation. Raises OSError if the reservation has ended."""
         return self.reservation(name).folder
 
     def reservation(self, name: str) -> Reservation:
         reservation = self.reservations.get(name)
         if reservation is None:
-            raise FileNotFoundError(f"there is no visit {name[:40]!r} here")
+            raise FileNotFoundError(f"there is no reservation {name[:40]!r} on this worker")
         reservation.last_used = time.monotonic()
         return reservation
 
     def workers(self, limits: Mapping[str, Any], trainer: str) -> WorkerPool:
-        """Warm processes for as many runs as there are places."""
+        """Return the pool of warm processes, one for each slot; started on first use."""
         if trainer not in self._pools:
             worker_limits = Limits(**{**limits, "workers": self.slots})
             pool = WorkerPool(self.queue, worker_limits, trainer, threads=_threads(self.slots))
@@ -91,7 +91,7 @@ class Host:
         return self._pools[trainer]
 
     def startup_error(self) -> str:
-        """Why none of its processes starts, or nothing."""
+        """Return why its processes cannot start; "" if they can."""
         return next(filter(None, (pool.startup_error() for pool in self._pools.values())), "")
 
 
@@ -100,7 +100,7 @@ _guard = threading.Lock()
 
 
 def host(worker: Worker) -> Host:
-    """The one of this worker's process, made when it is first asked for."""
+    """Return the `Host` of this worker's process, created on first use."""
     global _host
     with _guard:
         if _host is None:
@@ -110,7 +110,7 @@ def host(worker: Worker) -> Host:
 
 
 def _threads(slots: int) -> int:
-    """Dask gives a worker's process one thread of OpenMP unless its settings say otherwise."""
+    """Return OpenMP threads for each run: Dask sets OMP_NUM_THREADS to 1 unless configured."""
     setting = os.environ.get("OMP_NUM_THREADS", "")
     return (
         int(setting)
@@ -120,9 +120,9 @@ def _threads(slots: int) -> int:
 
 
 def hold_reservation(name: str) -> None:
-    """The task by which Dask knows of a visit, and counts its place: lasts until it ends."""
+    """Dask task that occupies a slot until the reservation ends."""
     this_host = host(get_worker())
-    secede()  # the thread that waits here keeps no other task waiting
+    secede()  # this thread only waits, so it must not block other tasks
     reservation = this_host.reservations[name] = Reservation(this_host.root / "visits" / name)
     reservation.folder.mkdir(parents=True, exist_ok=True)
     while not reservation.ended.wait(1.0):
@@ -140,32 +140,32 @@ def hold_reservation(name: str) -> None:
 
 
 def describe(dask_worker: Worker) -> dict[str, Any]:
-    """What tells whether it computes what the app would: its version of code, torch and numpy."""
+    """Return the number of slots and the fingerprint of code, torch and numpy versions."""
     return {"code": fingerprint(), "slots": host(dask_worker).slots}
 
 
 def warm_up(limits: Mapping[str, Any], trainer: str, *, dask_worker: Worker) -> None:
-    """Start its processes, so that they are warm when a run comes."""
+    """Start the worker processes, so that they are warm when a run begins."""
     host(dask_worker).workers(limits, trainer)
 
 
 def is_ready(name: str, *, dask_worker: Worker) -> bool:
-    """Whether its place is free and kept for it."""
+    """Whether the reservation has started and has its slot."""
     return name in host(dask_worker).reservations
 
 
 def write_file_piece(
     reservation: str, name: str, offset: int, content: bytes, *, dask_worker: Worker
 ) -> None:
-    """One piece of one of its files. Raises OSError."""
+    """Write one piece of a file of a reservation. Raises OSError."""
     write_piece(checked_path(host(dask_worker).folder(reservation), name), offset, content)
 
 
 def read_file_piece(
     reservation: str, name: str, expected: Stamp, offset: int, *, dask_worker: Worker
 ) -> bytes | None:
-    """One piece of one of its files; None if it is not the file that was listed any more. Raises
-    OSError."""
+    """Read one piece of a file of a reservation; None if the file has changed since it was listed.
+    Raises OSError."""
     path = checked_path(host(dask_worker).folder(reservation), name)
     try:
         return (
@@ -178,7 +178,7 @@ def read_file_piece(
 def begin_run(
     name: str, limits: Mapping[str, Any], trainer: str, *, dask_worker: Worker
 ) -> dict[str, Stamp]:
-    """Put the run in the line of this worker's own processes; its files as they came."""
+    """Queue the copied run for this worker's processes and return the stamps of its files."""
     this_host = host(dask_worker)
     reservation = this_host.reservation(name)
     run = JobFolder(reservation.folder)
@@ -194,40 +194,43 @@ def begin_run(
 def run_status(
     reservation: str, control: Mapping[str, Any] | None, *, dask_worker: Worker
 ) -> dict[str, Any]:
-    """How a run stands: its state, whether a process has it, and its files. Raises OSError.
+    """Return a run's state, whether a process holds it, and its files. Raises OSError.
 
     Args:
-        control: what its owner wishes, if that has changed.
+        control: new content of control.json, if it has changed.
     """
     this_host = host(dask_worker)
     run = JobFolder(this_host.folder(reservation))
     if control is not None:
         run.write_control(**control)
     state = run.state()
-    # To look whether a lock is free takes it for a moment, in which a process that wants it fails:
-    # one that waits in line is left alone.
+    # Checking a lock takes it for a moment, in which a process that tries to take it fails; so the
+    # lock of a queued run is not checked.
     held = state["status"] != "queued" and not is_free(run.lock_path)
     files = listing(run.path, LOCAL_FILES)
     if not held:
-        state, files = run.state(), listing(run.path, LOCAL_FILES)  # as whoever had it left them
+        state, files = (
+            run.state(),
+            listing(run.path, LOCAL_FILES),
+        )  # read again: the process may just have ended
     error = this_host.startup_error()
     return {"state": state, "held": held, "files": files, "startup_error": error}
 
 
 def has_checkpoint(digest: str, *, dask_worker: Worker) -> bool:
-    """Whether an earlier measurement has brought it."""
+    """Whether this worker has the checkpoint from an earlier computation."""
     return _checkpoint(host(dask_worker), digest).is_dir()
 
 
 def cache_checkpoint(reservation: str, digest: str, *, dask_worker: Worker) -> None:
-    """The visit's folder "checkpoint" is kept for others that ask about the same."""
+    """Keep the reservation's folder "checkpoint" for later computations."""
     this_host = host(dask_worker)
     cached = _checkpoint(this_host, digest)
     cached.parent.mkdir(parents=True, exist_ok=True)
     received = this_host.folder(reservation) / "checkpoint"
     try:
         received.rename(cached)
-    except OSError:  # another has brought it meanwhile
+    except OSError:  # another reservation was faster
         shutil.rmtree(received)
 
 
@@ -243,7 +246,7 @@ def begin_computation(
     *,
     dask_worker: Worker,
 ) -> None:
-    """Compute in a process of its own. Raises OSError.
+    """Start a computation in its own process. Raises OSError.
 
     Args:
         what: "function", "arguments" and "file" of a `Computation`.
@@ -270,14 +273,14 @@ def _wait(reservation: Reservation, process: LaneProcess) -> None:
 
 
 def computation_status(name: str, *, dask_worker: Worker) -> dict[str, Any]:
-    """How a measurement stands: how it ended, None until then, and its files. Raises OSError."""
+    """Return the exit code of a computation (None while it runs) and its files. Raises OSError."""
     reservation = host(dask_worker).reservation(name)
     code = reservation.code
     return {"code": code, "files": listing(reservation.folder, frozenset({REQUEST}))}
 
 
 def end_reservation(name: str, *, dask_worker: Worker) -> None:
-    """The visit is over; its folder goes when nothing works in it any more."""
+    """End a reservation; its folder is deleted when no process uses it."""
     reservation = host(dask_worker).reservations.get(name)
     if reservation is not None:
         reservation.ended.set()

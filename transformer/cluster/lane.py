@@ -1,4 +1,4 @@
-"""The executor of a lane whose computations other machines make: findings, heads, datasets."""
+"""The executor of a lane whose computations run on the cluster: findings, heads, datasets."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from transformer.jobs.limits import Limits
 from transformer.jobs.results import EXIT_FAILED, FAILED
 from transformer.text.files import write_json
 
-STATUS_POLL_SECONDS = 0.2  # seconds between two looks at one that computes
-MAX_TRIES = 2  # machines that are asked, when one is lost
+STATUS_POLL_SECONDS = 0.2  # seconds between two status calls
+MAX_TRIES = 2  # machines to try if one is lost
 _KILLED = -9
 
 
 class ClusterLane:
-    """A `LaneExecutor`. Several computations at once are several lanes' or several apps'."""
+    """A `LaneExecutor`: runs one computation at a time."""
 
     def __init__(self, lane: Lane, limits: Limits, connection: Connection) -> None:
         [self._name] = [name for name, candidate in LANES.items() if candidate == lane]
@@ -48,14 +48,14 @@ class ClusterLane:
         self.kill()
 
     async def _compute(self, folder: Path, computation: Computation) -> int:
-        """As the process of a lane ends; a machine that is lost is tried once more elsewhere."""
+        """Return the exit code; if a machine is lost, try another one."""
         for _ in range(MAX_TRIES):
             try:
                 return await self._compute_on_worker(folder, computation)
             except LostError:
                 reason = self._connection.error_message
         reason = reason or "the machine that computed it was lost"
-        write_json(folder / FAILED, {"reason": f"{reason}; ask again", "so_far": {}})
+        write_json(folder / FAILED, {"reason": f"{reason}; try again", "so_far": {}})
         return EXIT_FAILED
 
     async def _compute_on_worker(self, folder: Path, computation: Computation) -> int:

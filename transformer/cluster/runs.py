@@ -1,4 +1,4 @@
-"""The executor of runs that other machines train: claims here, copies there, and follows."""
+"""The executor of runs that the cluster trains: claims a run, copies it, and follows it."""
 
 from __future__ import annotations
 
@@ -18,30 +18,28 @@ from transformer.jobs.info import queue_order
 from transformer.jobs.limits import Limits
 from transformer.jobs.queue import Queue
 
-QUEUE_POLL_SECONDS = (
-    2.0  # seconds between two looks at the queue, for runs that another app put there
-)
-STATUS_POLL_SECONDS = 0.2  # seconds between two looks at a run that trains
-SAVE_GRACE_SECONDS = 20.0  # seconds for the runs to be saved when the app ends
-MAX_LOST_MACHINES = 3  # of machines, after which a run is not tried again by itself
+QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for runs queued by another app
+STATUS_POLL_SECONDS = 0.2  # seconds between two status calls
+SAVE_GRACE_SECONDS = 20.0  # seconds for runs to save when the app ends
+MAX_LOST_MACHINES = 3  # after so many lost machines a run fails
 
 
 class ClusterRuns:
-    """A coroutine for each place on a worker; it takes runs from the line until none waits.
+    """Runs a coroutine for each slot on a worker; it trains queued runs until none is left.
 
-    A place is asked for before a run is claimed, so that a run that waits for one, because others
-    use the cluster too, waits in our line.
+    A slot is reserved before a run is claimed, so that a run stays in our queue while others use
+    the cluster's slots.
     """
 
     def __init__(self, queue: Queue, limits: Limits, connection: Connection, trainer: str) -> None:
-        """Nothing starts yet; `trainer` is "module:function" on the workers."""
+        """Nothing is started yet; `trainer` is "module:function" on the workers."""
         self._queue, self._connection, self._trainer = queue, connection, trainer
         self._limits = {"nice": limits.nice, "memory": limits.memory}
         self._wake_event = asyncio.Event()
         self._started = False
         self._closing = False
-        self._slots: dict[asyncio.Task[None], str] = {}  # and the worker of each
-        self._claimed: dict[str, asyncio.Task[Any] | None] = {}  # by the visit of each run
+        self._slots: dict[asyncio.Task[None], str] = {}  # worker of each task
+        self._claimed: dict[str, asyncio.Task[Any] | None] = {}  # by reservation
         self._warmed: set[str] = set()
         self._n_slots = 0
         self._error_message = ""
@@ -71,7 +69,7 @@ class ClusterRuns:
                 self._connection.submit(self._end()).result(SAVE_GRACE_SECONDS + 5)
 
     async def _end(self) -> None:
-        """Places that wait are given up at once; runs have time to be saved."""
+        """Cancel waiting slots at once; give running ones time to save."""
         for task in self._slots.keys() - self._claimed.values():
             task.cancel()
         if self._slots:
@@ -81,7 +79,7 @@ class ClusterRuns:
             await asyncio.gather(*late, return_exceptions=True)
 
     async def _watch_queue(self) -> None:
-        """Open places while runs wait."""
+        """Reserve slots while runs are queued."""
         while True:
             self._wake_event.clear()
             try:
@@ -90,7 +88,7 @@ class ClusterRuns:
                 self._n_slots, self._error_message = 0, str(error)
             except OSError as error:
                 self._error_message = f"the runs cannot be read: {error.strerror or error}"
-            except Exception as error:  # of ours: said, and tried again, for nobody waits for it
+            except Exception as error:  # a bug here must not end the loop: report it and try again
                 traceback.print_exc()
                 self._error_message = f"the cluster cannot be used: {error}"
             with suppress(TimeoutError):
@@ -99,7 +97,7 @@ class ClusterRuns:
     async def _open_slots(self) -> None:
         workers = await self._connection.workers()
         for new in workers.keys() - self._warmed:
-            # The first task that a worker is given takes it a second: better now than then.
+            # The first task on a worker takes a second; pay for it before a run is queued.
             async with self._connection.reserve(new, slot=False):
                 await self._connection.call(new, host.warm_up, self._limits, self._trainer)
         self._warmed = set(workers)
@@ -112,7 +110,7 @@ class ClusterRuns:
             task.add_done_callback(self._slots.pop)
 
     async def _use_slot(self, worker: str) -> None:
-        """Train what waits, one after the other, until nothing does."""
+        """Train queued runs one after the other until none is left."""
         with suppress(LostError):
             while not self._closing:
                 async with self._connection.reserve(worker, slot=True) as reservation:
@@ -123,7 +121,7 @@ class ClusterRuns:
         self.wake()
 
     async def _claim_next(self, reservation: str) -> ClaimedRun | None:
-        """The next run of the line. A place that is given up meanwhile gives back what it gets."""
+        """Claim the next queued run. If cancelled meanwhile, release the claim."""
         taking = asyncio.ensure_future(
             asyncio.to_thread(claims.claim_next_run, self._queue, reservation)
         )
@@ -135,7 +133,7 @@ class ClusterRuns:
             raise
 
     async def _train(self, worker: str, reservation: str, claim: ClaimedRun) -> None:
-        """Have the run trained and give it back, whatever happened."""
+        """Train the run on the worker and release the claim, whatever happens."""
         error: Exception | None = None
         interrupted = True
         self._claimed[reservation] = asyncio.current_task()
@@ -155,11 +153,11 @@ class ClusterRuns:
                 del self._claimed[reservation]
 
     async def _release(self, claim: ClaimedRun, error: Exception | None, interrupted: bool) -> None:
-        """In a thread, and to its end: an app that ends cancels this place meanwhile, and what no
-        thread has begun with would never be done."""
+        """Release the claim in a thread and wait for it even if this task is cancelled, which
+        happens when the app ends."""
 
         def release() -> None:
-            with claim.lock, suppress(OSError):  # of a full disk: the next look finds the run
+            with claim.lock, suppress(OSError):  # on a full disk the next check finds the run
                 claims.release_run(self._queue, claim, error, interrupted)
 
         releasing = asyncio.ensure_future(asyncio.to_thread(release))
@@ -170,8 +168,8 @@ class ClusterRuns:
             raise
 
     def _count_lost_machine(self, claim: ClaimedRun) -> Exception | None:
-        """Count that its machine is gone, which may be the run's own doing; an error if it was
-        often enough."""
+        """Count the lost machine, which the run may have caused; return an error after
+        `MAX_LOST_MACHINES`."""
         losses = int(claim.folder.job().get("losses", 0)) + 1
         claim.folder.change_job(losses=losses)
         if losses < MAX_LOST_MACHINES:
@@ -181,7 +179,7 @@ class ClusterRuns:
         )
 
     async def _follow(self, worker: str, reservation: str, claim: ClaimedRun) -> bool:
-        """Bring home what it writes until it is over; whether it is to wait in line again."""
+        """Copy back what the run writes until it ends; return whether to queue it again."""
         call, home = self._connection.call, claim.folder
         await send(self._connection, worker, reservation, home.path)
         files = await call(worker, host.begin_run, reservation, self._limits, self._trainer)
@@ -196,12 +194,12 @@ class ClusterRuns:
             sent_control, self._error_message = control, remote["startup_error"]
             await mirror.update(remote["files"])
             state, began = remote["state"], began or remote["held"]
-            if remote["held"]:  # how it ended, its worker has yet to say
+            if remote["held"]:  # the process has not yet written its last state
                 if state["status"] == "running" and state != home.state():
                     _write_state(claim, state)
             elif state["status"] != "running" and (state["status"] != "queued" or began):
                 if state["status"] == "queued" or (self._closing and state["status"] == "paused"):
-                    return True  # not the run's own end
+                    return True  # interrupted, not ended by itself
                 _write_state(claim, state)
                 return False
             await asyncio.sleep(STATUS_POLL_SECONDS)
@@ -213,7 +211,7 @@ def _write_state(claim: ClaimedRun, state: Mapping[str, Any]) -> None:
 
 
 def _free_slots(workers: Mapping[str, int], occupied: Collection[str]) -> list[str]:
-    """Every free place by its worker; the workers with the most of them come first."""
+    """Return the worker of each free slot; workers with the most free slots come first."""
     remaining = Counter(workers)
     remaining.subtract({one: n for one, n in Counter(occupied).items() if one in workers})
     slots = []
