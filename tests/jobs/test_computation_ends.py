@@ -129,7 +129,7 @@ def test_what_fails_says_why_and_can_be_asked_for_again(
     fails, breaks = ask("fails"), ask("breaks")
     assert until(computing, breaks, "failed").reason.startswith("its process ended (9)")
     assert computing.status(fails).reason == "no such ruler"
-    with pytest.raises(JobError, match="not there any more"):
+    with pytest.raises(JobError, match="no longer stored"):
         computing.result(fails)
     ask("fails")
     assert computing.status(fails).status == "running"

@@ -55,7 +55,7 @@ def test_a_result_is_kept_for_everyone_and_for_the_next_app(
 
 def test_a_file_is_kept_beside_a_result(computing: ComputationService, tmp_path: Path) -> None:
     computation = replace(question(tmp_path, "file"), file="made.zip")
-    with pytest.raises(JobError, match="this file is not there any more"):
+    with pytest.raises(JobError, match="this file is no longer stored"):
         computing.file(computation)
     key = computing.submit(computation, visitor="me")
     until(computing, key, "done")
@@ -65,9 +65,9 @@ def test_a_file_is_kept_beside_a_result(computing: ComputationService, tmp_path:
     with ComputationService(tmp_path) as later:
         assert later.file(computation).read_bytes() == b"made"
     remove_oldest([path.parent], 0)
-    with pytest.raises(JobError, match="this file is not there any more"):
+    with pytest.raises(JobError, match="this file is no longer stored"):
         computing.file(computation)
-    with pytest.raises(JobError, match="this file is not there any more"):
+    with pytest.raises(JobError, match="this file is no longer stored"):
         computing.file(question(tmp_path, "quick"))  # it has none
 
 

@@ -69,7 +69,7 @@ def test_the_folder_of_runs_is_the_operator_s(monkeypatch: pytest.MonkeyPatch) -
         ("minutes = nan", "minutes must be at least 1, not nan"),
         ("minutes = inf", "minutes must be at least 1, not inf"),
         ('minutes = "two"', "minutes must be a number, not 'two'"),
-        ('teacher_token = "short"', "teacher_token must have 12 to 200 signs, or none"),
+        ('teacher_token = "short"', "teacher_token must have 12 to 200 characters, or none"),
         ("teacher_token = 3141592653589", 'teacher_token must be text in "quotes", not another'),
     ],
 )
@@ -116,14 +116,14 @@ def test_the_count_is_that_of_the_model(score: Any, positions: Any, biased: bool
             {"model": ModelConfig(vocab_size=1000, d_model=512)},
             r"would have \d+(,\d+)+ weights; this app allows at most 1,000,000",
         ),
-        ({"training": TrainingConfig(minutes=31)}, "31 minutes were asked for; .* at most 30"),
+        ({"training": TrainingConfig(minutes=31)}, "31 minutes were requested; .* at most 30"),
         (
             {"training": TrainingConfig(batch_tokens=20_000)},
             "a step would have 20,000 positions; this app allows at most 16,384",
         ),
         (
             {"options": {"n_train": 100_000, "n_valid": 1}},
-            "100,001 pairs would be made; this app allows at most 100,000",
+            "100,001 pairs would be generated; this app allows at most 100,000",
         ),
     ],
 )

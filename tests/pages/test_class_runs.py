@@ -155,7 +155,7 @@ def test_the_teacher_moves_a_waiting_run_to_the_front(visit: Visit, jobs: Jobs) 
     assert (jobs.run(hers).queue_position, jobs.run(before).queue_position) == (1, 2)
     assert "Move to front" not in {element.label for element in page_of(teacher, hers).button}
     jobs.control(hers, ann.session_state["visitor"], command="stop")
-    with pytest.raises(JobError, match="stands in no line"):
+    with pytest.raises(JobError, match="only queued runs"):
         jobs.prioritize(hers, ann.session_state["visitor"])
 
 

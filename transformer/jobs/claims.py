@@ -1,4 +1,4 @@
-"""What workers do with the queue: take the next run if it has room, give it back, or fail to."""
+"""Claiming the next run of the queue, releasing it, and marking runs of dead workers as failed."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from transformer.training.run import RunError, Status
 
 @dataclass(frozen=True)
 class WorkerCapacity:
-    """What the workers of one machine have for runs that train at the same time.
+    """The capacity of one machine's workers for concurrent runs.
 
     Attributes:
-        cores: of all of them together.
-        threads: that a run of large steps takes; one of small steps takes one
-            (`machine.fitting_threads`).
+        cores: cores of all workers together.
+        threads: threads of a run with large steps; a run with small steps takes one
+            (`config.benefits_from_threads`).
     """
 
     cores: float = math.inf
     threads: int = 1
 
     def can_start(self, next_run: JobFolder, running: Iterable[JobFolder]) -> bool:
-        """Whether the next run of the line can begin beside those that train. If it cannot, nor
-        does what stands behind it, however small, or a large one would never come."""
+        """Whether the next queued run can start while the others run. If not, no smaller run behind
+        it may start either, or a large run would never get its turn."""
         busy_threads = sum(self._threads_needed(folder) for folder in running)
         return not busy_threads or busy_threads + self._threads_needed(next_run) <= self.cores
 
@@ -51,16 +51,16 @@ class WorkerCapacity:
 
 
 UNLIMITED = WorkerCapacity()
-"""For who gives out places otherwise."""
+"""For executors that allocate slots themselves."""
 
 
 def new_worker_id(pool: str) -> str:
-    """A new worker's token, of all the workers that share a machine for one app."""
+    """Return a new worker id; the pool is the set of workers of one app on one machine."""
     return f"{pool}.{secrets.token_hex(4)}"
 
 
 def same_pool(worker: str, other_worker: object) -> bool:
-    """Whether two tokens are of workers that share a machine for one app."""
+    """Whether two worker ids belong to the same pool."""
     return (
         isinstance(other_worker, str) and worker.partition(".")[0] == other_worker.partition(".")[0]
     )
@@ -68,7 +68,7 @@ def same_pool(worker: str, other_worker: object) -> bool:
 
 @dataclass(frozen=True)
 class ClaimedRun:
-    """A run that one worker has; the lock is its alone until `release_run`."""
+    """A run held by one worker, which has its lock until `release_run`."""
 
     folder: JobFolder
     lock: BinaryIO
@@ -77,8 +77,9 @@ class ClaimedRun:
 def claim_next_run(
     queue: Queue, worker: str, capacity: WorkerCapacity = UNLIMITED
 ) -> ClaimedRun | None:
-    """The next run of the line, now "running"; None if none waits, or it has no room yet. Raises
-    OSError if its state cannot be written; then it waits on."""
+    """Claim the next queued run and set its status to "running"; None if none is queued or the
+    capacity does not allow it. Raises OSError if its state cannot be written; it then stays queued.
+    """
     with queue.held():
         infos = queue.infos()
         running = [
@@ -94,7 +95,7 @@ def claim_next_run(
             if not capacity.can_start(folder, same_pool_runs):
                 return None
             lock = try_lock(folder.lock_path)
-            if lock is None:  # whoever had it before is about to let go
+            if lock is None:  # its last holder is about to release it
                 continue
             try:
                 folder.change_job(worker=worker)
@@ -109,11 +110,11 @@ def claim_next_run(
 def release_run(
     queue: Queue, claim: ClaimedRun, error: BaseException | None, interrupted: bool = False
 ) -> None:
-    """Let go of a run after `train_run`, and see that its state says how it went.
+    """Release a run after `train_run` and write its final state.
 
-    A run that the worker has `interrupted`, to pause it or because the app ends, is not cancelled:
-    it is paused if that was asked, else it waits in line again. Raises OSError if that cannot be
-    written; then the run is still the worker's.
+    A run that the worker `interrupted`, to pause it or because the app ends, is not cancelled: it
+    is paused if its owner requested that, else queued again. Raises OSError if the state cannot be
+    written; the worker then still holds the run.
     """
     folder = claim.folder
     with queue.held():
@@ -128,7 +129,7 @@ def release_run(
 def _final_state(
     folder: JobFolder, error: BaseException | None, interrupted: bool
 ) -> tuple[Status, str] | None:
-    """What the state has to say instead of what the trainer left; None if that is right."""
+    """Return the status and reason to write; None if those of the trainer are right."""
     status, step = _status(folder), folder.last_step()
     if interrupted and status in ("running", "cancelled"):
         command = folder.control().command
@@ -144,7 +145,7 @@ def _final_state(
     if error is not None and (status == "running" or out_of_memory(error)):
         return "failed", _failure_reason(folder, error)
     if status == "running":
-        return "failed", f"the trainer ended without a word {_step_and_restart(folder)}"
+        return "failed", f"the trainer exited without a status {_step_and_restart(folder)}"
     return None
 
 
@@ -176,7 +177,7 @@ def _step_and_restart(folder: JobFolder) -> str:
 
 
 def _restart_point(folder: JobFolder) -> str:
-    """Where training continues: at the last save that is here, whatever steps were seen since."""
+    """Return where training continues: at the last save, even if later steps were trained."""
     saved = folder.saved_step()
     if saved:
         return f"continues from the save at step {saved}"
@@ -184,7 +185,7 @@ def _restart_point(folder: JobFolder) -> str:
 
 
 def record_worker_exit(queue: Queue, worker: str, exit_code: int) -> None:
-    """What this worker had when it ended has failed, and says so. Raises OSError."""
+    """Mark the run of a worker that has exited as failed. Raises OSError."""
     cause = f"was killed (signal {-exit_code})" if exit_code < 0 else f"ended (code {exit_code})"
     with queue.held():
         for folder in list(queue.folders()):
@@ -193,10 +194,10 @@ def record_worker_exit(queue: Queue, worker: str, exit_code: int) -> None:
 
 
 def fail_orphaned_runs(queue: Queue, supervised: Collection[str]) -> None:
-    """Find runs whose worker is gone without anyone to tell, after the app was killed for one.
+    """Mark runs as failed whose worker ended unsupervised, for example after the app was killed.
 
-    The workers in `watched` are somebody's children: whoever waits for them knows how they ended.
-    A disk that takes no word leaves it to the next call.
+    The exit of the `supervised` workers is handled by their supervisor. If the state cannot be
+    written, the next call tries again.
     """
     orphans = [folder for folder in queue.folders() if _is_orphan(folder, supervised)]
     if orphans:

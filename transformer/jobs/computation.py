@@ -1,4 +1,4 @@
-"""What can be computed beside the app: a function, what it is given, and the line it waits in."""
+"""Computations outside the app's process: a function, its arguments and its lane."""
 
 from __future__ import annotations
 
@@ -20,28 +20,29 @@ if TYPE_CHECKING:
     from transformer.analysis.corpora import Corpus
 
 EXCLUDED_PACKAGES = ("app", "cli", "cluster", "jobs", "ui")
-"""Rooms that show results or have them made, and change no number of them. The rules of roles and
-the words that pieces make are in `figures`."""
-_SERVER_ID = secrets.token_hex(8)  # a machine's speed today says little about it next month
+"""Packages that only request or display results and do not change any of their numbers."""
+_SERVER_ID = secrets.token_hex(8)  # timings of one server are not reused by the next
 
 
 @dataclass(frozen=True)
 class Lane:
-    """A line with one process of its own, so that short questions never wait for long ones.
+    """A queue with its own process, so that short computations never wait for long ones.
 
     Attributes:
-        kept: results that are kept, those looked at last.
-        seconds: of the clock, that one computation may take; 0: the operator's `pass_minutes`.
-        processor: seconds of a processor that one may take, however busy the machine is; 0: any.
-        hint: what to do about one that took too long or too much memory.
-        places: computations under way; an address may have half of them.
-        of_a_visitor: those that one visitor may have asked for at a time.
-        left: seconds after which one that none of its visitors looks at makes room for others.
-        newest_first: who asked last comes next, and the oldest question makes room for another;
-            else everyone's first comes before anyone's second, and what is too much is refused.
-        threads: of the process; 0: half the cores.
-        idle: seconds without a computation after which the process ends and gives its memory back.
-        here: it measures this machine, so that no other may answer.
+        max_results: number of results to keep, those used last.
+        seconds: maximum wall-clock time of a computation; 0: the operator's `pass_minutes`.
+        max_cpu_seconds: maximum CPU time of a computation, however busy the machine is; 0: no
+            limit.
+        hint: advice to the user if a computation takes too long or too much memory.
+        capacity: maximum number of requests; an address may have half of them.
+        max_per_visitor: maximum number of requests of one visitor.
+        abandoned_after: seconds without a status request after which a request is dropped.
+        newest_first: the newest request is next, and the oldest is dropped if the queue is full;
+            otherwise everyone's first comes before anyone's second, and excess requests are
+            refused.
+        threads: threads of the process; 0: half the cores.
+        idle_seconds: seconds without a computation after which the process ends to free its memory.
+        local_only: it measures this machine, so it must not run on another one.
     """
 
     max_results: int
@@ -59,7 +60,7 @@ class Lane:
 
 LANES: Mapping[str, Lane] = MappingProxyType(
     {
-        # A result over a thousand sentences is about 500 kB; 20 are every finding at once.
+        # A result over a thousand sentences has about 500 kB; all findings at once are 20 requests.
         "corpus": Lane(max_results=80, hint="take fewer sentences"),
         # A dataset is a file of up to some 200 MB.
         "dataset": Lane(
@@ -67,11 +68,11 @@ LANES: Mapping[str, Lane] = MappingProxyType(
         ),
         "timing": Lane(
             max_results=16, seconds=120, threads=1, local_only=True
-        ),  # it ends itself after some 40
+        ),  # it normally takes about 40
         "step": Lane(
             max_results=256,
             seconds=120,
-            max_cpu_seconds=20,  # it needs about one, and the first some more to start
+            max_cpu_seconds=20,  # it needs about one, the first some more to start
             hint="take a smaller model, or a smaller batch",
             capacity=16,
             abandoned_after=5,
@@ -85,21 +86,20 @@ LANES: Mapping[str, Lane] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Computation:
-    """One question; whoever asks the same one gets the same result.
+    """One computation; equal requests share one result.
 
     Attributes:
-        function: "module:name" of what answers it, called in another process as
-            `name(given, progress)`. `progress(fraction, stage)` says how far it is, 0 to 1, and
-            `progress(fraction, stage, so_far)` also what there is already. It returns a dict that
-            JSON can hold, and raises ValueError for a question that has no answer.
-        given: what JSON can hold.
+        function: "module:name" of a function that another process calls as
+            `name(arguments, progress)`. `progress(fraction, stage)` reports the progress, 0 to 1,
+            and `progress(fraction, stage, so_far)` also partial results. It returns a
+            JSON-serialisable dict and raises ValueError for invalid arguments.
+        arguments: JSON-serialisable.
         lane: one of `LANES`.
-        known_by: what tells it from other questions, if that is not all of `given`.
-        subject: what it is one of several questions about; `ComputationService.latest` finds the
-            last answer.
-            "": nobody may be shown it who does not ask the same.
-        file: the name of a file that is kept beside its result; the function finds in
-            `given["file"]` where to write it, and `ComputationService.file` where it is.
+        identity: what distinguishes it from other computations, if not all `arguments`.
+        subject: a key that several computations share; `ComputationService.latest` returns the last
+            result of a subject. "": only equal requests see the result.
+        file: name of a file that is stored with the result; the function finds its path in
+            `arguments["file"]`, others with `ComputationService.file`.
     """
 
     function: str
@@ -111,7 +111,7 @@ class Computation:
 
     @property
     def key(self) -> str:
-        """A hash of the code, the function and the question; names the folder of its result."""
+        """Hash of code, function and identity; it names the folder of the result."""
         about = [fingerprint(), self.function, self.identity or self.arguments]
         digest = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
         return f"{self.lane}-{digest[:24]}"
@@ -119,8 +119,8 @@ class Computation:
 
 @lru_cache
 def fingerprint(root: Path = PACKAGE, excluded: tuple[str, ...] = EXCLUDED_PACKAGES) -> str:
-    """16 hexadecimal digits of all Python below `house` but the rooms `beside`, and of the versions
-    of what computes. Read once: a process keeps the code that it has begun with."""
+    """Return a hash (16 hexadecimal digits) of all Python files below `root` except the `excluded`
+    packages, and of the versions of torch and numpy. Cached: a process keeps its loaded code."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy"))
     digest = hashlib.sha256(versions.encode())
     for path in sorted(root.rglob("*.py")):
@@ -132,7 +132,7 @@ def fingerprint(root: Path = PACKAGE, excluded: tuple[str, ...] = EXCLUDED_PACKA
 
 
 def lane_of(key: str) -> str:
-    """The lane's name."""
+    """Return the name of the lane that a computation's key belongs to."""
     return key.partition("-")[0]
 
 
@@ -143,11 +143,12 @@ def report_computation(
     corpus: Corpus,
     options: Mapping[str, Any] | None = None,
 ) -> Computation:
-    """What `analyse --json` writes.
+    """Return the computation of a report, as `analyse --json` writes it.
 
     Args:
-        checkpoint: its folder; `digest`, its `checkpoint_hash`.
-        what, options: as `analysis.reports.report` takes them.
+        checkpoint: folder of the checkpoint.
+        digest: its `checkpoint_hash`.
+        report, options: as for `analysis.reports.report`.
     """
     options = dict(options or {})
     arguments: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
@@ -166,11 +167,13 @@ def dataset_computation(
     heads: str = "",
     options: Mapping[str, Any] | None = None,
 ) -> Computation:
-    """What `trace FILE OUT.zip` writes, as a file beside the result.
+    """Return the computation of a dataset, as `trace FILE OUT.zip` writes it.
 
     Args:
-        checkpoint: its folder; `digest`, its `checkpoint_hash`.
-        heads: as `--heads` has them; options: of decoding.
+        checkpoint: folder of the checkpoint.
+        digest: its `checkpoint_hash`.
+        heads: as for `--heads`.
+        options: decoding options.
     """
     options = dict(options or {})
     arguments: dict[str, Any] = {"checkpoint": str(Path(checkpoint).resolve()), "hash": digest}
@@ -185,12 +188,12 @@ def dataset_computation(
 
 
 def timing_computation(d: int, k: int, r: int) -> Computation:
-    """Seconds of the layers of Table 1 on this machine."""
+    """Return the computation that times the layers of Table 1 on this machine."""
     arguments = {"d": d, "k": k, "r": r}
     return Computation("transformer.analysis.table1.timing:compute", arguments, "timing")
 
 
 def step_timing_computation(workload: Mapping[str, Any]) -> Computation:
-    """Seconds of one training step on this machine; asked anew by every server."""
+    """Return the computation that times one training step on this machine, once per server."""
     identity = (_SERVER_ID, workload)
     return Computation("transformer.training.estimate:compute", workload, "step", identity)

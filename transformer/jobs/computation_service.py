@@ -1,11 +1,11 @@
-"""What takes long and is not training: asked for by pages, computed beside the app, and kept.
+"""Computations requested by pages, run in other processes, with stored results.
 
     computing = ComputationService(runs_folder(), limits)
     key = computing.submit(report_computation(folder, model.hash, "heads", corpus, {}), visitor="…")
     computing.status(key).status   # on every rerun, in any session
     computing.result(key)        # what `analyse --json` writes, once it is "done"
 
-Results outlive the app; what was waiting or half done when it ended is nobody's any more.
+Results are kept when the app ends; waiting and unfinished computations are dropped.
 """
 
 from __future__ import annotations
@@ -40,10 +40,9 @@ DEFAULT_LIMITS = Limits()
 
 
 class ComputationService(AbstractContextManager["ComputationService"]):
-    """The computations of one folder, for all sessions of one server; every method is safe in any
-    thread.
+    """The computations of one folder, for all sessions of one server. All methods are thread-safe.
 
-    The same question of two visitors is one computation, and its result is for everyone.
+    Equal requests of two visitors are one computation, and everyone can read the result.
     """
 
     def __init__(
@@ -54,14 +53,14 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         lanes: Mapping[str, Lane] = LANES,
         executor: Callable[[Lane, Limits], LaneExecutor] = LaneProcess,
     ) -> None:
-        """Clear away what a killed app left half done; starts nothing.
+        """Remove unfinished computations of a killed app; nothing is started yet.
 
         Args:
-            root: the folder of runs; results lie hidden in it.
-            limits: how long a pass may take, how much memory, and how it gives way to the app.
-            executor: makes what computes, one for each lane.
+            root: the folder of runs; results are in a hidden subfolder.
+            limits: maximum time and memory of a computation, and its priority.
+            executor: creates the executor of each lane.
 
-        Raises JobError if the folder cannot be made or written to.
+        Raises JobError if the folder cannot be created or written.
         """
         self._folder = Path(root).resolve() / RESULTS_FOLDER
         with as_job_error("the folder of results cannot be used"):
@@ -77,13 +76,13 @@ class ComputationService(AbstractContextManager["ComputationService"]):
     def submit(
         self, computation: Computation, *, visitor: str, address: str = "", force: bool = False
     ) -> str:
-        """Put it in line, unless there is its result, and return its key.
+        """Queue a computation unless its result exists; return its key.
 
         Args:
-            visitor, address: who asks, and may cancel, and where from.
-            anew: forget the result that there is.
+            visitor, address: who requests it (and may cancel it), and from which address.
+            force: discard an existing result.
 
-        Raises JobError if too many are waiting, of all, of this visitor or of this address.
+        Raises JobError if there are too many requests, in total, of this visitor or this address.
         """
         key, lane = computation.key, self._lanes[computation.lane]
         with lane.guard:
@@ -95,7 +94,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                     result.unlink(missing_ok=True)
                     self._latest.forget(computation.subject)
                     if request is not None and request.kill is not None:
-                        request.killed = True  # its thread has yet to see its end, and begins again
+                        request.killed = True  # its thread will see the kill and run it again
             if request is None:
                 request = PendingRequest(computation, Requester(visitor, address))
                 lane.queue.add(key, request)
@@ -106,7 +105,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
         return key
 
     def status(self, key: str, visitor: str = "") -> ComputationStatus:
-        """How it stands, for a page that is drawn again."""
+        """Return the status, for a page to show at every rerun."""
         folder, lane = self._folder / key, self._lanes[lane_of(key)]
         with lane.guard:
             request = lane.queue.get(key)
@@ -118,7 +117,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 lane.queue.drop_abandoned()
             unwritten = lane.unwritten_reasons.get(key, "")
         if (folder / RESULT).is_file():
-            if request is not None:  # who sees it done sees since when: its thread is yet to wake
+            if request is not None:  # its thread may not have recorded the result yet
                 lane.record_result(key, request)
             return ComputationStatus(key, "done", 1.0)
         # Read before `failed.json`, which is written before this is removed.
@@ -134,34 +133,34 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 key, "running", float(done), str(stage), is_requester=is_requester, so_far=so_far
             )
         failed = read_or_empty(folder / FAILED)
-        so_far = failed.get("so_far") or reported.get("so_far") or {}  # its process still ends
+        so_far = failed.get("so_far") or reported.get("so_far") or {}  # its process is still ending
         if reason := unwritten or str(failed.get("reason", "")):
             return ComputationStatus(key, "failed", reason=reason, so_far=so_far)
         return ComputationStatus(key, "stopped" if so_far else "absent", so_far=so_far)
 
     def result(self, key: str) -> dict[str, Any]:
-        """What was found. Raises JobError if it is not there (any more)."""
+        """Return the result. Raises JobError if it is not stored (any more)."""
         path = self._folder / key / RESULT
         result_content = read_or_empty(path)
         if not result_content:
-            raise JobError("this measurement is not there any more; ask for it again")
+            raise JobError("this measurement is no longer stored; request it again")
         with suppress(OSError):
-            os.utime(path)  # it was looked at last
+            os.utime(path)  # marks it as used last
         return result_content
 
     def file(self, computation: Computation) -> Path:
-        """The file beside its result. Raises JobError if it is not there (any more)."""
+        """Return the path of the result's file. Raises JobError if it is not stored (any more)."""
         path = self._folder / computation.key / computation.file
         if not computation.file or not path.is_file():
-            raise JobError("this file is not there any more; ask for it again")
+            raise JobError("this file is no longer stored; request it again")
         return path
 
     def latest(self, subject: str) -> LatestResult | None:
-        """The last that was found on a subject, by any of its questions; None if nothing is."""
+        """Return the last result on a subject, of any computation; None if not found."""
         return self._latest.find(subject)
 
     def cancel(self, key: str, visitor: str) -> None:
-        """Take back one's own question; it ends when nobody waits for it any more."""
+        """Withdraw a visitor's request; the computation is dropped when no visitor is left."""
         lane = self._lanes[lane_of(key)]
         with lane.guard:
             request = lane.queue.get(key)
@@ -172,7 +171,7 @@ class ComputationService(AbstractContextManager["ComputationService"]):
                 lane.queue.drop(key)
 
     def close(self) -> None:
-        """End what is running; of that nothing stays but what comes in parts."""
+        """Kill running computations; only their partial results are kept."""
         for lane in self._lanes.values():
             lane.close()
 

@@ -1,8 +1,8 @@
-"""`python -m transformer.jobs.compute_process`: computes what it is given, one after the other.
+"""`python -m transformer.jobs.compute_process`: runs one computation after the other.
 
-From standard input it reads a line for each: its folder, what to call, what it may take. In the
-folder it reads ask.json, and writes progress.json while it works and result.json, or failed.json,
-at the end: whole files or none. Then it writes a line to standard output: 0 if there is a result.
+Standard input has one JSON line for each: folder, function and limits. In the folder it reads
+ask.json, writes progress.json while it works and result.json or failed.json at the end, all
+atomically. Then it prints the exit code on standard output: 0 if there is a result.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ from transformer.jobs.results import (
 from transformer.text.files import write_json
 from transformer.training.errors import out_of_memory
 
-PROGRESS_SECONDS = 0.2  # seconds at least between two words on how far it is
+PROGRESS_SECONDS = 0.2  # minimum seconds between two writes of the progress
 Function = Callable[[Mapping[str, Any], Callable[..., None]], dict[str, Any]]
 
 
 def run_function(
     folder: Path, function: Function, out_of_memory_reason: str = "there is not enough memory"
 ) -> int:
-    """The result of this folder: 0 if there is one, `FAILURE` if there is a reason why not, and
-    `NO_ROOM` if there is no room even for that; `lacking` says that the memory was not enough."""
+    """Compute the result of a folder. Returns 0 if there is one, `EXIT_FAILED` if the reason of the
+    failure is written, `EXIT_DISK_FULL` if it cannot be; `out_of_memory_reason` replaces the
+    message of a memory error."""
     written_at, so_far = 0.0, dict[str, Any]()
 
     def progress(fraction: float, stage: str, part: Mapping[str, Any] | None = None) -> None:
@@ -67,7 +68,7 @@ def run_function(
 
 
 def _error_reason(error: Exception) -> str:
-    """What went wrong, without a path of this machine."""
+    """Return the error message, without paths of this machine."""
     if isinstance(error, OSError):
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         return DISK_FULL if full else str(error.strerror or error)
@@ -75,7 +76,7 @@ def _error_reason(error: Exception) -> str:
 
 
 def _read_requests(lines: queue.Queue[str]) -> None:
-    """Lines for the main thread, until the app at the other end is gone."""
+    """Pass input lines to the main thread; exit when the app closes the pipe."""
     for line in sys.stdin:
         lines.put(line)
     os._exit(1)
@@ -90,7 +91,7 @@ def main(argv: list[str]) -> None:
     lines: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read_requests, args=(lines,), daemon=True).start()
     exit_codes = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a function prints is no answer
+    os.dup2(2, 1)  # output that a function prints must not be read as an exit code
     while True:
         request = json.loads(lines.get())
         if request["processor"]:

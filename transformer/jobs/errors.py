@@ -1,16 +1,16 @@
-"""The one error that a visitor reads."""
+"""The error whose message is shown to the user."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 
 class JobError(ValueError):
-    """A wish that cannot be granted; one sentence says why, and what would be right."""
+    """A request cannot be fulfilled; the message says why and what would be right."""
 
 
 @contextmanager
 def as_job_error(problem: str) -> Iterator[None]:
-    """An OSError within the block becomes a JobError that a visitor can read."""
+    """Convert an OSError within the block to a JobError for the user."""
     try:
         yield
     except OSError as error:

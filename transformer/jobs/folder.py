@@ -1,4 +1,4 @@
-"""A run folder in a queue: its turn, its worker, what may be given with it, what is taken home."""
+"""A run folder in the queue: its additional files, uploads, and the archive to download."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ MAX_NUMBER = 1e300
 
 
 class JobFolder(RunFolder):
-    """The files that the queue adds to those of a run.
+    """A run folder with the files that the queue adds.
 
-    job.json   {"turn": place in the order of coming, "first": whether it stands before all that
-               are not, "worker": who took it last, "deleted",
-               "holders": the visitors whose run it is, if they are others than config.json says,
-               "code": of this version of the app, "changed": whether somebody changed its learning,
-               "address": where its owner asked from,
-               "shared": whether others may see it, if its owner has said so}
-    job.lock   held by the worker from taking the run until it is done with it
-    log.txt    what the trainer printed
+    job.json   {"turn": number in the order of submission, "first": whether it has priority,
+               "worker": id of the last worker, "deleted",
+               "holders": visitors who own the run, if not the owner in config.json,
+               "code": fingerprint of the app's code, "changed": whether a user changed the
+               learning rate, "address": network address of the owner,
+               "shared": whether others may see it, if its owner has set this}
+    job.lock   held by the worker from claiming the run until it is released
+    log.txt    output of the trainer
 
-    Whoever changes a state holds the queue's lock, but the trainer, which holds job.lock.
+    A state is changed only with the queue's lock, or by the trainer, which holds job.lock.
     """
 
     shipped = False
-    """Whether it came with the app (`shipped.py`)."""
+    """Whether the run is part of the app (`shipped.py`)."""
 
     @property
     def lock_path(self) -> Path:
@@ -52,7 +52,7 @@ class JobFolder(RunFolder):
         return self.path.name
 
     def job(self) -> dict[str, Any]:
-        """Empty for a run that the command line began."""
+        """Return the content of job.json; empty for a run of the command line."""
         try:
             return self._read("job.json")
         except RunError:
@@ -63,29 +63,28 @@ class JobFolder(RunFolder):
 
     @property
     def is_held(self) -> bool:
-        """Whether a worker has the run, or a command line trains in it."""
+        """Whether a worker or the command line holds the run."""
         return not (is_free(self.lock_path) and is_free(self.path / "lock"))
 
     def saved_step(self) -> int:
-        """The step that a resumed run goes on from; 0: it begins again."""
+        """Return the step from which a resumed run continues; 0: from the beginning."""
         try:
             return load_loop_state(self).step
         except RunError:
             return 0
 
     def last_lines(self) -> list[dict[str, Any]]:
-        """The end of metrics.jsonl, whole lines of steps alone."""
+        """Return the last complete step lines of metrics.jsonl."""
         lines = read_json_lines(self.metrics_path, _TAIL_BYTES)
         return [line for line in lines if is_number(line.get("step"))]
 
     def last_step(self) -> int:
-        """The last step with a line in metrics.jsonl."""
+        """Return the last step in metrics.jsonl."""
         return max((line["step"] for line in self.last_lines()), default=0)
 
 
 def is_number(*values: object) -> bool:
-    """Whether all of them are finite numbers that a float can hold, as a run of ours writes them;
-    what stands in a file may be anything."""
+    """Whether all values are finite numbers; a file may contain anything."""
     return all(
         isinstance(value, int | float)
         and not isinstance(value, bool)
@@ -95,7 +94,7 @@ def is_number(*values: object) -> bool:
 
 
 def seconds_left(lines: list[dict[str, Any]]) -> float | None:
-    """From how fast the share of the run that is over has grown; None before the second step."""
+    """Estimate the remaining seconds from the rate of progress; None before the second step."""
     steps = [line for line in lines if is_number(line.get("share"), line.get("seconds"))]
     if len(steps) < 2 or steps[-1]["share"] <= steps[0]["share"]:
         return None
@@ -105,7 +104,7 @@ def seconds_left(lines: list[dict[str, Any]]) -> float | None:
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
-"""What a run, or a file of it, may be called: it never leaves its folder."""
+"""Valid names of runs and their files; none can point outside its folder."""
 _RESERVED_NAMES = re.compile(
     r"(config|state|job|control|inspect)\.json|(metrics|examples)\.jsonl|lock|job\.lock|log\.txt"
     r"|vocabulary\.model|(train|valid)\.arrow|resume\.safetensors|weights|checkpoint|snapshots",
@@ -119,8 +118,8 @@ def check_owner(owner: str) -> None:
 
 
 def check_files(config: TrainingRun, files: Mapping[str, bytes]) -> None:
-    """A run reads what we make or what came with it, and nothing else of this machine. Raises
-    JobError for a file's name that is no plain name or one of ours, or data from elsewhere."""
+    """Check that a run reads only generated or uploaded data. Raises JobError for an invalid or
+    reserved file name, a missing file of pairs, or a run that reads files of the machine."""
     for name in files:
         if not NAME.fullmatch(name) or _RESERVED_NAMES.fullmatch(name):
             raise JobError(
@@ -134,10 +133,10 @@ def check_files(config: TrainingRun, files: Mapping[str, bytes]) -> None:
 
 
 def archive(folder: JobFolder) -> bytes:
-    """A zip with one folder of the run's name: checkpoint/, config.json, metrics.jsonl.
+    """Return a zip file with a folder named like the run: checkpoint/, config.json, metrics.jsonl.
 
-    The owner's id is left out, for it is what controls the run; so is the state to resume from.
-    Raises JobError if there is no checkpoint yet, or a file cannot be read.
+    It does not contain the owner's id, which would allow controlling the run, nor the state to
+    resume from. Raises JobError if there is no checkpoint yet, or a file cannot be read.
     """
     if not (folder.checkpoint_path / "config.json").is_file():
         raise JobError(f"{folder.name} has no checkpoint yet: it comes with the first save")

@@ -1,8 +1,7 @@
-"""What a page shows of a run, whose it is, and the order of the line.
+"""Information about runs for the pages, their holders, and the order of the queue.
 
-A run of a task is told by its settings, its seed and the code: whoever asks for it again gets the
-numbers that are there already, or come. So it is computed once, and is everybody's own: of the one
-who asked for it first, and of all who asked for the same since.
+A run of a task is determined by its settings, its seed and the code, so equal requests share one
+run. Its holders are the visitor who requested it first and all who requested the same later.
 """
 
 from __future__ import annotations
@@ -22,26 +21,27 @@ from transformer.training.run import RunError, Status
 
 @dataclass(frozen=True)
 class RunInfo:
-    """One run as it stands.
+    """The current state of a run.
 
     Attributes:
-        holders: whose run it is, whoever asked first before those who asked for the same; ids to
-            compare with, never to show. Nobody: the command line's.
-        created: unix time, seconds; 0 if the run does not say.
-        place: in the queue, 1 is next; None if the run does not wait.
-        progress: how much of the training is over, 0 to 1; None if nothing is known.
-        seconds_left: of a running run's training; None if nothing is known yet.
-        asked: "pause" or "stop" while a running run has not done it yet, or nothing.
-        turn: the order of coming; a resumed run keeps its own. first: it stands before all that
-            are not.
-        shipped: whether it came with the app; then it is nobody's.
-        shared: whether others than its owner may see it; a run on pairs that a visitor brought is
-            private until that visitor shares it.
-        address: where its owner asked from, in words of the page's; "" if that is not known.
-        task: what it learns, one of `text.tasks`; "" if it says none, as one on pairs does.
-        kind: of `run_config.KINDS`; "" if its config.json is spoilt.
-        layer: the layer of Table 1 that it trains for their race; "" if it is a translator.
-        race: the race that it belongs to, if any; steps: those that it is to take at most.
+        holders: ids of the visitors who own the run, in the order of their requests; never
+            displayed. Empty for runs of the command line.
+        created: unix time, seconds; 0 if unknown.
+        queue_position: 1 is next; None if the run is not queued.
+        progress: fraction of the training that is done, 0 to 1; None if unknown.
+        seconds_left: remaining training time of a running run; None if unknown.
+        pending_command: "pause" or "stop" until a running run has obeyed it, else "".
+        turn: number in the order of submission; a resumed run keeps its own.
+        first: it has priority over all runs that do not.
+        shipped: whether it is part of the app; then it has no holders.
+        address: network address of the owner as the page gives it; "" if unknown.
+        shared: whether others than its holders may see it; a run on uploaded pairs is private until
+            its owner shares it.
+        task: one of `text.tasks`; "" for other runs.
+        kind: one of `run_config.KINDS`; "" if its config.json is corrupt.
+        layer: the layer of Table 1 for a run of the race of layers, else "".
+        race: the race that it belongs to, if any.
+        steps: maximum number of training steps.
     """
 
     name: str
@@ -68,25 +68,26 @@ class RunInfo:
 
     @property
     def owner(self) -> str:
-        """The first who has it, whose place in line it takes; "" if nobody has."""
+        """The first holder, to whom the run counts in the queue; "" if it has no holder."""
         return self.holders[0] if self.holders else ""
 
     def held_by(self, visitor: str) -> bool:
-        """Whether it is this visitor's, perhaps among others."""
+        """Whether this visitor is one of its holders."""
         return visitor in self.holders
 
     @property
     def live(self) -> bool:
-        """Whether it still learns, or will."""
+        """Whether it trains or can continue to train."""
         return self.status in ("queued", "running", "paused")
 
     def visible_to(self, visitor: str) -> bool:
-        """Whether this visitor may look at it."""
+        """Whether this visitor may see it."""
         return self.shared or self.held_by(visitor)
 
 
 def read_run_info(folder: JobFolder) -> RunInfo | None:
-    """The run in this folder; None if it has been deleted. A spoilt file makes it a failed one."""
+    """Read the run of a folder; None if it was deleted. A corrupt file gives the status
+    "failed"."""
     job = folder.job()
     if job.get("deleted"):
         return None
@@ -95,8 +96,8 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
         return None
     status: Status = state["status"]
     if status == "cancelled" and job.get("worker") and not is_free(folder.lock_path):
-        # The trainer ended at a signal and says so; what that meant its worker has yet to say: a
-        # pause, a place in line for the next server, or the end.
+        # The trainer was ended by a signal; its worker has yet to write whether that was a pause,
+        # an interruption to be queued again, or a cancellation.
         status = "running"
     lines = folder.last_lines() if status in ("running", "paused", "failed") else []
     command = folder.control().command if status == "running" else "run"
@@ -128,7 +129,7 @@ def read_run_info(folder: JobFolder) -> RunInfo | None:
 
 
 def holders(config: RunConfig, job: Mapping[str, Any]) -> tuple[str, ...]:
-    """Whose run it is, the first one first."""
+    """Return the holders of a run, the first one first."""
     stored = job.get("holders")
     if (
         stored
@@ -140,7 +141,7 @@ def holders(config: RunConfig, job: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def is_shared(config: RunConfig, job: Mapping[str, Any]) -> bool:
-    """By its owner's word, or else unless it has pairs that came with it, or nobody knows."""
+    """Whether others may see a run: as its owner has set, else unless it has uploaded pairs."""
     has_own_pairs = isinstance(config, PairsRun) or not config.kind
     stored = job.get("shared")
     return stored if isinstance(stored, bool) else not (has_own_pairs and config.owner)
@@ -166,7 +167,7 @@ def _valid_state(folder: JobFolder) -> dict[str, Any]:
 
 
 def queue_order(infos: Iterable[RunInfo]) -> list[RunInfo]:
-    """The queued runs, next one first: those that are to be, then by `shares.in_turn`."""
+    """Return the queued runs, next one first: those with priority, then by `shares.fair_order`."""
     infos = list(infos)
     running = [info for info in infos if info.status == "running"]
     waiting = [info for info in infos if info.status == "queued"]
@@ -176,20 +177,20 @@ def queue_order(infos: Iterable[RunInfo]) -> list[RunInfo]:
 
 
 def with_queue_positions(infos: Iterable[RunInfo]) -> list[RunInfo]:
-    """The same runs; those that wait know their place."""
+    """Return the same runs with their positions in the queue."""
     infos = list(infos)
     positions = {info.name: position for position, info in enumerate(queue_order(infos), start=1)}
     return [replace(info, queue_position=positions.get(info.name)) for info in infos]
 
 
 SHAREABLE_STATUSES = ("queued", "running", "finished")
-"""Statuses of a run that others may have too: one that paused or failed is its holders' to go on
-with."""
+"""Statuses in which a run can be shared by equal requests; not paused or failed runs, which only
+their holders can resume."""
 
 
 def run_fingerprint(config: TrainingRun) -> dict[str, Any] | None:
-    """All that such a run's numbers depend on, as it would stand in a file; None where there is
-    more: pairs that came with it, or a race that it is an entry of."""
+    """Return everything that the run's numbers depend on; None for runs that are never shared:
+    those on uploaded pairs, and entries of a race."""
     if not isinstance(config, TaskRun) or config.race is not None:
         return None
     anonymous = replace(config, title="", owner="", created=0.0).to_dict()
@@ -199,11 +200,10 @@ def run_fingerprint(config: TrainingRun) -> dict[str, Any] | None:
 def find_same_run(
     config: TrainingRun, infos: Iterable[RunInfo], folders: Mapping[str, JobFolder]
 ) -> JobFolder | None:
-    """The run that computes the same, if there is one that anybody may see and that nobody has
-    changed while it learned.
+    """Return a shared run with the same fingerprint whose learning rate was not changed, if any.
 
     Args:
-        folders: of the runs in `infos`, by name.
+        folders: folders of the runs in `infos`, by name.
     """
     fingerprint_wanted = run_fingerprint(config)
     if fingerprint_wanted is None:
@@ -226,7 +226,7 @@ def find_same_run(
 
 
 def check_sole_holder(info: RunInfo, visitor: str) -> None:
-    """Nobody changes what others wait for. Raises JobError, which says how many they are."""
+    """Raise JobError if other visitors hold the run too, with their number."""
     if count := len({*info.holders} - {visitor}):
         who = "somebody else has" if count == 1 else f"{count} others have"
         raise JobError(

@@ -1,4 +1,4 @@
-"""What a page may ask of live training: begin, look, control, resume, delete, take home."""
+"""Live training for the pages: submit, inspect, control, resume, delete and download runs."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from transformer.jobs.worker_pool import WorkerPool
 from transformer.run_config import TrainingRun
 
 RUNS_VARIABLE = "HEADS_UP_RUNS"
-"""Environment variable: the folder of the runs, instead of `runs/` beside the app, or in
-`.heads-up/` of the user's home where it is installed."""
+"""Environment variable for the folder of runs; default: `runs/` in the app's folder, or in
+`~/.heads-up/` if the app is installed."""
 TRAINER = "transformer.training.train_folder:train_run"
 
 
 def runs_folder() -> Path:
-    """Where runs lie."""
+    """Return the folder of runs."""
     return data_path(RUNS_VARIABLE, "runs")
 
 
 class Jobs(AbstractContextManager["Jobs"]):
-    """The runs of one folder, for all sessions of one server; every method is safe in any thread.
+    """The runs of one folder, for all sessions of one server. All methods are thread-safe.
 
-    Anyone may look at a run that is shared (`RunInfo.visible_to`; the page asks it); its owner
-    controls it. A visitor is an id that the page makes and keeps; every JobError is a sentence
-    for them.
+    Shared runs can be seen by everyone (the page must check `RunInfo.visible_to`); only their
+    owner controls them. A visitor is an id that the page chooses and stores; messages of JobError
+    are shown to the visitor.
     """
 
     def __init__(
@@ -48,14 +48,14 @@ class Jobs(AbstractContextManager["Jobs"]):
         executor: Callable[[Queue, Limits], RunExecutor] | None = None,
         shipped: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Find the runs of `root` again; no process starts yet.
+        """Open the folder of runs; no process is started yet.
 
         Args:
             trainer: "module:function" that a worker calls with the run's path.
-            executor: makes another executor than processes of this machine.
-            shipped: a folder of runs that came with the app, if there is one.
+            executor: creates an executor other than processes of this machine.
+            shipped: a folder of runs that are part of the app, if any.
 
-        Raises JobError if the folder cannot be made or written to.
+        Raises JobError if the folder cannot be created or written.
         """
         self.limits = limits
         self._shipped = Path(shipped) if shipped else None
@@ -66,15 +66,15 @@ class Jobs(AbstractContextManager["Jobs"]):
         claims.fail_orphaned_runs(self._queue, ())
 
     def start(self) -> None:
-        """Start the workers, so that they are warm when somebody presses Train."""
+        """Start the workers, so that they are warm when a user presses Train."""
         self._executor.start()
 
     def warm_workers(self) -> int:
-        """How many workers are ready: with none, the first step comes some seconds later."""
+        """Return the number of ready workers: with none, the first step is some seconds late."""
         return self._executor.warm_workers()
 
     def close(self) -> None:
-        """End the workers; a run that was training is saved and waits in line again."""
+        """End the workers; a running run is saved and queued again."""
         self._executor.close()
 
     def __exit__(self, *_: object) -> None:
@@ -90,16 +90,16 @@ class Jobs(AbstractContextManager["Jobs"]):
         first: bool = False,
         reuse: bool = False,
     ) -> str:
-        """Put a run in line and return its name.
+        """Queue a run and return its name.
 
         Args:
-            files: lie in the run folder beside it, by name.
-            address: where the owner asks from, in whatever words; "" if it is not known.
-            first: it stands before all that are not, whoever came before.
-            once: where the same is computed already, or waits to be, that run is the owner's too,
-                and nothing is put in line.
+            files: contents of files for the run folder, by name.
+            address: network address of the owner in any notation; "" if unknown.
+            first: give the run priority over all runs that do not have it.
+            reuse: if there is a run with the same fingerprint, add the owner to its holders instead
+                of queueing another one.
 
-        Raises JobError when a limit is passed, with both numbers, or a file is wrong.
+        Raises JobError if a limit is exceeded, with both numbers, or a file is invalid.
         """
         requester = Requester(owner, address)
         [name] = self._queue.add(
@@ -116,10 +116,10 @@ class Jobs(AbstractContextManager["Jobs"]):
         address: str = "",
         owners: Sequence[str] = (),
     ) -> list[str]:
-        """Put several runs in line in this order, all or none; their names.
+        """Queue several runs in this order, all or none, and return their names.
 
         Args:
-            dealt: for each run the visitor whose it is, if it is not the one who asks.
+            owners: the owner of each run, if not `owner`.
 
         Raises JobError as `submit`.
         """
@@ -128,17 +128,17 @@ class Jobs(AbstractContextManager["Jobs"]):
         return names
 
     def runs(self, owner: str | None = None) -> list[RunInfo]:
-        """All runs, or one visitor's, the newest first. Raises JobError."""
+        """Return all runs, or those of one visitor, newest first. Raises JobError."""
         with as_job_error("the runs cannot be read"):
             claims.fail_orphaned_runs(self._queue, self._executor.supervised_workers())
             return [info for info in self._queue.infos() if owner is None or info.held_by(owner)]
 
     def shipped(self) -> list[RunInfo]:
-        """The runs that came with the app, by name."""
+        """Return the runs that are part of the app, sorted by name."""
         return shipped_infos(self._shipped) if self._shipped else []
 
     def run(self, name: str) -> RunInfo:
-        """One run as it stands. Raises JobError if there is none of this name."""
+        """Return the state of one run. Raises JobError if there is no such run."""
         self._queue.folder(name)
         for info in self.runs():
             if info.name == name:
@@ -146,8 +146,8 @@ class Jobs(AbstractContextManager["Jobs"]):
         raise JobError(f"there is no run {name!r}; it may have been deleted")
 
     def folder(self, name: str) -> JobFolder:
-        """The run's files, to read: of the queue's, or else of those that came with the app. Raises
-        JobError if there is none of this name."""
+        """Return the folder of a run in the queue or in the app, for reading. Raises JobError if
+        there is no such run."""
         try:
             return self._queue.folder(name)
         except JobError:
@@ -165,10 +165,10 @@ class Jobs(AbstractContextManager["Jobs"]):
         save: bool = False,
         for_all: bool = False,
     ) -> None:
-        """Tell one's own run to "run", "pause" or "stop", to change its learning rate, to save.
+        """Make the owner's run "run", "pause" or "stop", change its learning rate, or save it.
 
-        A paused run is saved and gives its worker to the next in line. What others have too goes on
-        as it is, unless this is said `for_all` of them. Raises JobError.
+        A paused run is saved and frees its worker. A run with other holders cannot be changed
+        unless `for_all` is set. Raises JobError.
         """
         self._refuse_shipped(name)
         self._queue.control(name, owner, command, learning_rate_factor, save, for_all)
@@ -176,40 +176,41 @@ class Jobs(AbstractContextManager["Jobs"]):
             self._start_workers()
 
     def prioritize(self, name: str, owner: str) -> None:
-        """Before all in line that are not first already; for a page to offer to whom it trusts.
-        Raises JobError."""
+        """Give a queued run priority over all runs that do not have it; a page should offer this
+        only to trusted users. Raises JobError."""
         self._queue.prioritize(name, owner)
 
     def share(self, name: str, owner: str, shared: bool) -> None:
-        """Let others see one's own run, its sentences and its model, or no longer. A run on pairs
-        of its owner's is private at first. Raises JobError."""
+        """Set whether others may see the owner's run, its sentences and its model. A run on
+        uploaded pairs is private by default. Raises JobError."""
         self._queue.share(name, owner, shared)
 
     def resume(self, name: str, owner: str) -> None:
-        """Go on with one's own run that paused, failed or was stopped, from its last save. It
-        stands in line where it stood, before all that came later. Raises JobError."""
+        """Queue the owner's paused, failed or stopped run again, to continue from its last save. It
+        keeps its turn, before all later runs. Raises JobError."""
         self._refuse_shipped(name)
         self._queue.resume(name, owner)
         self._start_workers()
 
     def delete(self, name: str, owner: str) -> None:
-        """Remove one's own run for good; one that trains is stopped first. What others have too is
-        theirs alone from then on. Raises JobError."""
+        """Delete the owner's run; a running one is stopped first. If it has other holders, only
+        this owner is removed from them. Raises JobError."""
         self._refuse_shipped(name)
         self._queue.delete(name, owner)
 
     def archive(self, name: str) -> bytes:
-        """Checkpoint, config and metrics as a zip. Raises JobError if there is none yet."""
+        """Return checkpoint, config and metrics as a zip file. Raises JobError if there is none
+        yet."""
         return archive(self.folder(name))
 
     def startup_error(self) -> str:
-        """Why nothing trains although runs wait, a sentence; empty if all is well."""
+        """Return why queued runs cannot be trained, as a sentence; empty if they can."""
         return self._executor.startup_error()
 
     def _refuse_shipped(self, name: str) -> None:
         if self.folder(name).shipped:
             raise JobError(
-                f"{name} came with the app: anyone may look at it, and nobody changes it"
+                f"{name} came with the app: anyone may look at it, but it cannot be changed"
             )
 
     def _start_workers(self) -> None:

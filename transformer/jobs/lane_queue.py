@@ -1,4 +1,4 @@
-"""The line of one lane: who may ask, whose turn is next, and what nobody waits for."""
+"""The queue of one lane: capacity, order, and dropping of abandoned requests."""
 
 from __future__ import annotations
 
@@ -13,13 +13,15 @@ from transformer.jobs.shares import Requester, address_quota, exceeded_quota, fa
 
 @dataclass
 class PendingRequest:
-    """One computation that somebody waits for.
+    """A requested computation that is waiting or running.
 
     Attributes:
-        first: who asked first; visitors: all who did and still wait.
-        looked: when one of them looked last, in `time.monotonic` seconds.
-        kill: ends it, while it runs.
-        cancelled: nobody wants it any more; killed: it was ended for that.
+        requester: who requested it first.
+        visitors: all visitors who requested it and have not cancelled.
+        last_polled: time of the last status request, in `time.monotonic` seconds.
+        kill: ends the computation while it runs.
+        cancelled: no visitor is left.
+        killed: the running computation was ended.
     """
 
     computation: Computation
@@ -32,18 +34,18 @@ class PendingRequest:
 
 
 class LaneQueue:
-    """Computations by key. Not safe for threads: whoever uses it holds a lock."""
+    """Pending requests by key. Not thread-safe: the caller must hold a lock."""
 
     def __init__(self, lane: Lane) -> None:
         self.lane = lane
-        self._requests: dict[str, PendingRequest] = {}  # in the order of coming
-        self._current = ""  # the one whose turn it is
+        self._requests: dict[str, PendingRequest] = {}  # in the order of submission
+        self._current = ""  # key of the running one
 
     def get(self, key: str) -> PendingRequest | None:
         return self._requests.get(key)
 
     def order(self) -> list[str]:
-        """All keys: the one whose turn it is, then the next, and so on."""
+        """Return all keys: the running one, then the waiting ones in their order."""
         current = [key for key in self._requests if key == self._current]
         waiting = [key for key in self._requests if key != self._current]
         if self.lane.newest_first:
@@ -53,20 +55,21 @@ class LaneQueue:
         return current + fair_order(waiting, current, lambda key: self._requests[key].requester)
 
     def take_next(self) -> str:
-        """The key of the next, whose turn it is until `remove`; "" if there is none."""
+        """Return the key of the next request, which is running until `remove`; "" if there is
+        none."""
         self._current = next(iter(self.order()), "")
         return self._current
 
     def requests_ahead(self, key: str) -> int:
-        """How many are before it."""
+        """Return the number of requests before this one."""
         return self.order().index(key)
 
     def requests(self) -> list[PendingRequest]:
         return [*self._requests.values()]
 
     def add(self, key: str, request: PendingRequest) -> None:
-        """Put one in line. Raises JobError if there are enough, of all, of one visitor or of one
-        address, in a lane that refuses any."""
+        """Add a request. Raises JobError if there are too many, in total, of its visitor or of its
+        address, unless the lane is newest-first, which drops the oldest instead."""
         self.drop_abandoned()
         if not self.lane.newest_first:
             self._check_capacity(request.requester)
@@ -75,12 +78,12 @@ class LaneQueue:
             self.drop(self.order()[-1])
 
     def remove(self, key: str) -> None:
-        """It has ended."""
+        """Remove a request that has ended."""
         del self._requests[key]
         self._current = ""
 
     def drop(self, key: str) -> None:
-        """Nobody wants it: it is killed, or its place is free."""
+        """Cancel a request: kill it if it is running, else remove it."""
         request = self._requests[key]
         request.visitors.clear()
         request.cancelled = True
@@ -91,8 +94,7 @@ class LaneQueue:
             del self._requests[key]
 
     def drop_abandoned(self) -> None:
-        """End what nobody has looked at for a while, for the sake of those who wait; what runs and
-        is over in some seconds is left alone."""
+        """Drop requests without a recent status request; a short one that is running continues."""
         oldest_poll = time.monotonic() - self.lane.abandoned_after
         for key in [
             key for key, request in self._requests.items() if request.last_polled < oldest_poll

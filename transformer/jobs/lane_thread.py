@@ -1,4 +1,4 @@
-"""The thread that has the computations of one lane made, one after the other."""
+"""The thread that runs the computations of one lane, one after the other."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from transformer.jobs.limits import Limits
 from transformer.jobs.processes import LaneExecutor
 from transformer.text.files import write_json
 
-LOCK_POLL_SECONDS = 0.5  # seconds between two looks whether another app has finished the same
+LOCK_POLL_SECONDS = 0.5  # seconds between two checks whether another app has finished it
 
 
 class LaneThread:
-    """A line and what works it off; it starts when something is asked for.
+    """The queue of a lane and the thread that processes it, started on the first request.
 
     Attributes:
-        guard: held by whoever reads or changes the others.
-        unwritten: why computations failed, where the disk takes no word.
+        guard: lock for all access to the other attributes.
+        unwritten_reasons: reasons of failures that could not be written to disk, by key.
     """
 
     def __init__(
@@ -44,14 +44,14 @@ class LaneThread:
         self._closing = threading.Event()
 
     def start(self) -> None:
-        """Something is in line; the caller holds the guard."""
+        """Start or notify the thread after a request was added; the caller holds the guard."""
         if self._thread is None and not self._closing.is_set():
             self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
             self._thread.start()
         self.guard.notify()
 
     def close(self) -> None:
-        """End what runs and forget what waits."""
+        """Kill the running computation and drop all requests."""
         self._closing.set()
         with self.guard:
             thread = self._thread
@@ -64,8 +64,8 @@ class LaneThread:
             thread.join()
 
     def _next(self) -> str:
-        """The key of the next; "" after `idle` seconds without one, or at the end: then
-        this thread is over."""
+        """Wait for the next request and return its key; "" after `idle_seconds` without one or on
+        closing, when the thread ends."""
         with self.guard:
             self.queue.drop_abandoned()
             if not self.queue.requests() and not self._closing.is_set():
@@ -78,7 +78,7 @@ class LaneThread:
         return key
 
     def _work(self) -> None:
-        """One after the other, until none has come for a while."""
+        """Run requests one after the other until none has come for a while."""
         while key := self._next():
             folder, request = self._folder / key, self.queue.get(key)
             assert request
@@ -87,18 +87,20 @@ class LaneThread:
             except OSError as error:
                 reason = f"it could not be made: {error.strerror or error}"
             self.record_result(key, request)
-            with suppress(OSError):  # another app may be at it
+            with suppress(OSError):  # another app may be using it
                 results.remove_oldest(
                     [*self._folder.glob(f"{self._name}-*")], self._lane.max_results, new=folder
                 )
             with self.guard:
-                resubmit = request.killed and not request.cancelled  # asked for anew while it ended
+                resubmit = (
+                    request.killed and not request.cancelled
+                )  # requested again while it ended
                 self._store_reason(folder, "" if request.killed else reason)
                 with suppress(OSError):
                     results.clean_up(folder)
                 self.queue.remove(key)
                 if resubmit:
-                    with suppress(JobError):  # who asked first has as many others by now
+                    with suppress(JobError):  # its requester may have reached the limit meanwhile
                         self.queue.add(
                             key,
                             PendingRequest(
@@ -107,14 +109,14 @@ class LaneThread:
                         )
 
     def record_result(self, key: str, request: PendingRequest) -> None:
-        """That its subject has a result since now, if it has. Guarded, so that nobody forgets it
-        for a new one between the look and the note, which would then have the old one's time."""
+        """Record the result as the latest of its subject, if there is one. Guarded, so that it
+        cannot be discarded for a new computation between the check and the record."""
         with self.guard:
             if (self._folder / key / results.RESULT).is_file():
                 self._latest.record(request.computation.subject, key)
 
     def _store_reason(self, folder: Path, reason: str) -> None:
-        """Why there is no result, in its folder, or kept here while the disk takes no word."""
+        """Write the reason of a failure to its folder, or keep it in memory if the disk is full."""
         key, so_far = folder.name, results.read_or_empty(folder / results.PROGRESS).get("so_far")
         self.unwritten_reasons.pop(key, None)
         if (reason or so_far) and not results.has_ended(folder):
@@ -126,7 +128,7 @@ class LaneThread:
             del self.unwritten_reasons[old]
 
     def _compute(self, folder: Path, request: PendingRequest) -> str:
-        """Have it computed and wait for its end; why there is no result, or nothing."""
+        """Run a computation and wait for its end; return why there is no result, or ""."""
         while (lock := results.lock_folder(folder)) is None:  # another app computes the same
             if request.cancelled or self._closing.wait(LOCK_POLL_SECONDS):
                 return ""

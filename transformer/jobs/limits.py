@@ -1,4 +1,4 @@
-"""What a visitor may take of the machine; the operator sets it all in limits.toml."""
+"""Limits on what visitors may use of the machine, set by the operator in limits.toml."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from transformer.jobs.shares import Requester, address_quota, exceeded_quota
 from transformer.run_config import TaskRun, TrainingRun
 
 LIMITS_VARIABLE = "HEADS_UP_LIMITS"
-"""Environment variable: the operator's file, instead of `limits.toml` beside the app."""
+"""Environment variable: path of the operator's file, instead of the app's `limits.toml`."""
 
 CGROUP_FILES = (
     Path("/sys/fs/cgroup/memory.max"),
     Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"),
 )
-"""Where Linux tells a container its memory: control groups of the second kind, and of the first."""
+"""Files with a container's memory limit on Linux: cgroups v2 and v1."""
 TWO_RUNS_MEMORY = 4_000_000_000
-"""Bytes of memory of a machine that trains two runs at once unasked."""
+"""Memory from which a machine trains two runs at once by default, in bytes."""
 _FIELD_TYPES: dict[str, tuple[Any, str]] = {
     "int": (int, "a whole number"),
     "float": (int | float, "a number"),
@@ -36,18 +36,18 @@ _FIELD_TYPES: dict[str, tuple[Any, str]] = {
 
 
 def cores() -> int:
-    """Cores that this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def machine_memory(limit_files: Sequence[Path] = CGROUP_FILES) -> float:
-    """Bytes of memory that this process may have: the machine's, or less in a container.
+    """Return the memory available to this process in bytes: the machine's or the container's;
+    infinite if unknown.
 
     Args:
-        limits: files in which a container's limit stands, if there is one; infinite where neither
-            they nor the system say.
+        limit_files: files with a container's limit, if there is one.
     """
     sizes = [math.inf]
     if hasattr(os, "sysconf"):
@@ -59,11 +59,11 @@ def machine_memory(limit_files: Sequence[Path] = CGROUP_FILES) -> float:
 
 
 def count_parameters(config: ModelConfig) -> int:
-    """Weights of a model of this shape, without building it (figure 1; embeddings are tied)."""
+    """Return the number of weights of a model, without building it (embeddings are tied)."""
     d = config.d_model
     attention = 4 * d * d + (d if config.score == "additive" else 0) + (4 * d * config.biases)
     feed_forward = 2 * d * config.d_ff + config.d_ff + d
-    layer = 3 * attention + 2 * feed_forward + 5 * 2 * d  # an encoder's and a decoder's
+    layer = 3 * attention + 2 * feed_forward + 5 * 2 * d  # an encoder and a decoder layer
     positions = 2 * config.max_len * d if config.positions == "learned" else 0
     output = config.vocab_size if config.output_bias else 0
     return config.vocab_size * d + config.n_layers * layer + positions + output
@@ -71,30 +71,32 @@ def count_parameters(config: ModelConfig) -> int:
 
 @dataclass(frozen=True)
 class Limits:
-    """What limits.toml says, with its defaults.
+    """The limits in limits.toml, with their defaults.
 
     Attributes:
-        workers: runs that train at the same time; 0 means half the cores, and two on two or three.
-        nice: how far training gives way to the pages, 0 (not at all) to 19.
-        parameters: most weights of one model.
-        batch_tokens: most source plus target positions of one step.
-        pairs: most pairs made for one run of a task.
-        minutes: most minutes of one run's training; a run that asks for none gets these.
-        queued: most runs that wait, of all visitors together.
-        runs_per_visitor: most runs that one visitor keeps, whatever became of them.
-        runs_per_address: the same for all visitors of one network address together; of those
-            that wait an address has half, and one that has none yet always gets a place.
-        disk_free: bytes of the runs' disk that no new run may take.
-        pass_minutes: most minutes that one measurement over a corpus may take.
-        upload_bytes: most bytes of the files that come with one run.
-        memory: most bytes of memory of one process that trains or measures, where the system
-            (Linux, without a graphics card) can hold it to them.
-        model_bytes: of models that the pages keep open, with the copies that decoding makes of
-            their weights; the one that was not looked at for longest makes room.
-        classes: most classes at a time; class_members: most students of one.
-        teacher_token: what opens a class; "" has one made at every start and shown on the console.
-        executor: "dask" has other machines train and measure; "": this one alone.
-        scheduler: the cluster's address; cluster_keys: the folder of its keys (docs/cluster.md).
+        workers: number of concurrent runs; 0 means half the cores, and two on two or three cores.
+        nice: niceness of training processes, 0 (same priority as the pages) to 19.
+        parameters: maximum weights of one model.
+        batch_tokens: maximum source plus target positions of one step.
+        pairs: maximum pairs generated for one run of a task.
+        minutes: maximum training minutes of one run, and its default.
+        queued: maximum queued runs of all visitors.
+        runs_per_visitor: maximum stored runs of one visitor, in any state.
+        runs_per_address: the same for all visitors of one network address; an address may have half
+            of the queue, and one without runs can always queue one.
+        disk_free: bytes that new runs must leave free on the disk.
+        pass_minutes: maximum minutes of one measurement over a corpus.
+        upload_bytes: maximum bytes of the files uploaded with one run.
+        memory: maximum bytes of memory of one training or measuring process, where the system can
+            enforce it (Linux without a graphics card).
+        model_bytes: maximum bytes of models that the pages keep loaded, including copies for
+            decoding; the one unused for longest is unloaded first.
+        classes: maximum number of open classes.
+        class_members: maximum number of students in a class.
+        teacher_token: the token that opens a class; "": a new one is printed at every start.
+        executor: "dask" trains and measures on a cluster; "": on this machine.
+        scheduler: the address of the cluster's scheduler.
+        cluster_keys: the folder of the cluster's TLS keys (docs/cluster.md).
     """
 
     workers: int = 0
@@ -120,7 +122,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.teacher_token and not 12 <= len(self.teacher_token.strip()) <= 200:
-            raise ValueError('teacher_token must have 12 to 200 signs, or none: ""')
+            raise ValueError('teacher_token must have 12 to 200 characters, or none: ""')
         check_cluster(self.executor, self.scheduler, self.cluster_keys)
         for name, value in ((limit.name, getattr(self, limit.name)) for limit in fields(self)):
             if isinstance(value, str):
@@ -133,9 +135,8 @@ class Limits:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Self:
-        """The operator's file; the defaults where there is none. Raises ValueError, naming the file
-        and what is wrong in it. A file that was asked for by name, here or in the environment, must
-        be there."""
+        """Read the operator's file; return the defaults if it does not exist. Raises ValueError with
+        the file and the error. A path given here or in the environment must exist."""
         named = path or os.environ.get(LIMITS_VARIABLE)
         file = Path(named) if named else APP_FOLDER / "limits.toml"
         if not named and not file.exists():
@@ -159,21 +160,21 @@ class Limits:
 
     @property
     def processes(self) -> int:
-        """Workers to start. A run of small steps, as all are that a page offers, takes one core:
-        where there are two, both train, unless memory is short."""
+        """Number of workers to start. A run with small steps, as all runs of the pages are, takes
+        one core; so two cores train two runs, unless memory is short."""
         default = 2 if machine_memory() >= TWO_RUNS_MEMORY else 1
         return self.workers or max(min(cores(), default), cores() // 2)
 
     @property
     def threads(self) -> int:
-        """Of a run of large steps: a share of the cores, and where that is one and nobody has said
-        how many train at once, two, with both cores for itself (`claims.WorkerCapacity`)."""
+        """Threads of a run with large steps: its share of the cores, but at least two (if there are
+        two cores) unless the operator has set `workers` (`claims.WorkerCapacity`)."""
         minimum = 1 if self.workers else min(cores(), 2)
         return max(minimum, cores() // self.processes)
 
     def check_run(self, config: TrainingRun, files: Mapping[str, bytes]) -> TrainingRun:
-        """The run with its minutes bounded. Raises JobError for a setting that goes past a limit,
-        with both numbers."""
+        """Return the run with its minutes set. Raises JobError if a setting exceeds a limit, with
+        both numbers."""
         training, options = config.training, config.options if isinstance(config, TaskRun) else {}
         pairs = sum(options.get(name, 0) for name in ("n_train", "n_valid"))
         self._check_at_most(
@@ -182,8 +183,8 @@ class Limits:
         self._check_at_most(
             "a step would have {} positions", training.batch_tokens, self.batch_tokens
         )
-        self._check_at_most("{} pairs would be made", pairs, self.pairs)
-        self._check_at_most("{} minutes were asked for", training.minutes, self.minutes)
+        self._check_at_most("{} pairs would be generated", pairs, self.pairs)
+        self._check_at_most("{} minutes were requested", training.minutes, self.minutes)
         size = sum(len(content) for content in files.values())
         self._check_at_most("the files have {} bytes", size, self.upload_bytes)
         minutes = training.minutes or self.minutes
@@ -200,8 +201,8 @@ class Limits:
         requester: Requester,
         count: int = 1,
     ) -> None:
-        """Raises JobError if there are enough runs for `wanted` more, those that wait or those that
-        are kept."""
+        """Raise JobError if `count` more runs would exceed the limit of queued or of stored
+        runs."""
         race = f"the race has {count} runs and " if count > 1 else ""
         fewer_seeds = ", or take fewer seeds" if race else ""
         own = sum(request.visitor == requester.visitor for request in stored)
@@ -233,7 +234,7 @@ class Limits:
                 )
 
     def check_disk(self, free: int) -> None:
-        """Raises JobError if less is free for runs than must stay."""
+        """Raise JobError if the disk has less free space than `disk_free`."""
         if free < self.disk_free:
             raise JobError(
                 f"the disk of the runs has {free / 1e9:.1f} GB left and this app leaves "

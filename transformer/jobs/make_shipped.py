@@ -1,4 +1,4 @@
-"""Make of a run one that comes with the app (`shipped.py`): what people look at, and no more.
+"""Make a shipped run (`shipped.py`) from a training run: only the parts that pages display.
 
 pack("runs/reverse-3fa2c1", "checkpoints/runs/toy-reverse")
 """
@@ -27,11 +27,12 @@ from transformer.training.run import RunFolder
 from transformer.training.snapshots import Snapshot
 
 MAX_FILM_STEPS = 20
-"""Steps of the film."""
+"""Maximum steps in the film."""
 MAX_STEP_LINES = 160
-"""Lines of metrics of single steps; those that measure all stay."""
+"""Maximum metrics lines of training steps; lines of evaluations are all kept."""
 _LEVELS = 1024
-"""Weights are kept to so many parts of 1: four times finer than a film draws them."""
+"""Attention weights are rounded to multiples of 1/1024, four times finer than the film's
+colours."""
 _SUMMED_FIELDS = ("seconds", "tokens")
 _STATE_FIELDS = ("status", "reason", "step", "precision")
 
@@ -43,19 +44,18 @@ def make_shipped_run(
     checkpoint: str = "",
     pairs: Sequence[tuple[str, str]] = (),
 ) -> Path:
-    """Write the folder `target` whole, in place of one that stands there; returns it.
+    """Write the folder `target`, replacing an existing one, and return its path.
 
-    Left out are the text, the state to resume from, whose run it is, and when and in what time it
-    was trained, which says more of the machine than of the run; thinned are the film, evenly over
-    the doublings of its steps, and the curves.
+    It does not contain the text, the state to resume from, the owner, nor when the run was trained.
+    The film is thinned evenly over the doublings of its steps, the curves evenly.
 
     Args:
-        checkpoint: the name of the one that came of the run, beside the runs: it is named and not
-            copied, and nothing is kept of the run's sentences or of where its files lay.
-        pairs: its probes, source and target, where the config does not have them.
+        checkpoint: name of a shipped checkpoint that the run produced; it is referenced instead of
+            copied, and the run's sentences and file paths are left out.
+        pairs: the probes (source, target), if the config does not have them.
 
     Raises:
-        RunError: if `run_path` holds no run.
+        RunError: if `run_path` is not a run.
         OSError: if a file cannot be read or written.
     """
     run, target_path = RunFolder(run_path), Path(target)
@@ -106,23 +106,23 @@ def add_early_checkpoint(
     pairs: Sequence[tuple[str, str]],
     figures: Mapping[str, float],
 ) -> None:
-    """Add a step of a real training to the run in `target`, or replace it there: the attention of
-    the probes as the model was at that step, what it writes for them, and its figures.
+    """Add or replace a step of the run in `target`: attention and output of an earlier checkpoint
+    for the probes, and its metrics.
 
     Args:
-        saved: the folder of the checkpoint as it was at that step; it is not kept.
-        checkpoint: the name of the one that came of the training, beside the runs.
-        pairs: the probes, source and target, the same at every step.
-        figures: for metrics.jsonl: "valid_loss" (nats a token), "bleu", "token_accuracy", …
+        saved: folder of the checkpoint of that step; it is not copied.
+        checkpoint: name of the final checkpoint, which is shipped.
+        pairs: the probes (source, target), the same at every step.
+        figures: for metrics.jsonl: "valid_loss" (nats per token), "bleu", "token_accuracy", …
 
     Raises:
-        CheckpointError: if `saved` is none.
+        CheckpointError: if `saved` is not a checkpoint.
         ValueError: if the run has other probes.
     """
     run, probes = RunFolder(target), tuple(pairs)
     model, vocabulary = load_checkpoint(saved)
     if run.exists and run.config().probes != probes:
-        raise ValueError(f"{run.path} has other probes; a film keeps to its own")
+        raise ValueError(f"{run.path} has other probes; all steps of a film need the same")
     run.path.mkdir(parents=True, exist_ok=True)
     _write_lines(run.path / "config.json", _film_config(checkpoint, probes, model.config).to_dict())
     evaluator = Evaluator(model, vocabulary, ProbeSet(probes=probes, valid=probes))
@@ -161,7 +161,7 @@ def _film_config(
 def write_snapshot(
     run: RunFolder, step: int, attention: Snapshot, labels: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Add a step to the film of a run, compressed; `labels` are those of every step of it."""
+    """Add a step to the film of a run, compressed; `labels` are the same for all steps."""
     run.snapshots_path.mkdir(parents=True, exist_ok=True)
     _write_lines(run.snapshots_path / "labels.json", labels)
     rounded = {
@@ -172,10 +172,10 @@ def write_snapshot(
 
 
 def thin_metrics(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Lines of metrics.jsonl: all that measure over held-out pairs, about `LINES` of the others,
-    the first and the last among them, and numbers to five digits.
+    """Thin the lines of metrics.jsonl: keep all evaluations and about `MAX_STEP_LINES` others,
+    including the first and the last; round numbers to five digits.
 
-    Seconds and tokens of a line that goes are added to the next, so that their sums stay.
+    Seconds and tokens of a dropped line are added to the next one, so that their sums stay.
     """
     step_lines = [index for index, line in enumerate(lines) if "valid_loss" not in line]
     every = max(1, math.ceil(len(step_lines) / MAX_STEP_LINES))
@@ -196,6 +196,6 @@ def _round(value: Any) -> Any:
 
 
 def _write_lines(path: Path, *lines: Any) -> None:
-    """Each as JSON on a line of its own."""
+    """Write each value as one line of JSON."""
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Who trains and computes: the seams for a cluster, processes of ours, and what each may take."""
+"""Executors of runs and lanes, child processes of this machine, and their resource limits."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ from transformer.jobs.limits import Limits, cores
 
 
 class Process:
-    """`python -m module given…`, which reads lines from us and answers with lines.
+    """A child process `python -m module arguments…` that exchanges lines with this process.
 
-    When this process ends, however it does, the other one's standard input ends, so that it hears
-    of it.
+    When this process ends in any way, the child's standard input is closed, so that it ends too.
     """
 
     def __init__(self, module: str, arguments: Sequence[str], threads: int) -> None:
-        """Starts it. Raises OSError."""
+        """Start the process. Raises OSError."""
         path = os.pathsep.join([str(IMPORT_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
             [sys.executable, "-m", module, *arguments],
@@ -43,24 +42,24 @@ class Process:
         self.poll = self._process.poll
         """Its exit code once it has ended, else None."""
         self.close_input = self._input.close
-        """Tell it that nobody needs it any more."""
+        """Close its standard input, so that it ends."""
 
     def send(self, line: str) -> None:
-        """One that has just ended is told nothing."""
+        """Send a line; ignored if the process has ended."""
         with suppress(OSError, ValueError):
             self._input.write(line.encode() + b"\n")
 
     def read_line(self) -> bytes:
-        """Its next line; without an end if it ended."""
+        """Return its next line; without a line end if it has ended."""
         line: bytes = self._output.readline()
         return line
 
     def wait(self, seconds: float | None = None) -> int:
-        """Its exit code; negative: the signal that killed it. Raises subprocess.TimeoutExpired."""
+        """Return its exit code (negative: the signal). Raises subprocess.TimeoutExpired."""
         return self._process.wait(seconds)
 
     def close(self) -> None:
-        """Kill it if it has not ended, and give back its pipes."""
+        """Kill the process if it is running, and close its pipes."""
         self.kill()
         self.wait()
         for pipe in (self._input, self._output):
@@ -69,11 +68,11 @@ class Process:
 
 
 def _group_options() -> dict[str, Any]:
-    """So that Ctrl-C in the app's terminal reaches the app alone, and workers then hear of it."""
+    """Return Popen options with which Ctrl-C in the terminal reaches only the app itself."""
     if sys.platform == "win32":
         below = subprocess.BELOW_NORMAL_PRIORITY_CLASS
         return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | below}
-    # Not a session of its own: Linux may share the cores between sessions, whatever `nice` says.
+    # Not a new session: Linux may divide the cores between sessions regardless of niceness.
     return {"process_group": 0}
 
 
@@ -113,22 +112,22 @@ class LaneProcess:
             self._process.kill()
 
     def close(self) -> None:
-        """It has nothing to save."""
+        """Kill the process, which has nothing to save."""
         process, self._process = self._process, None
         if process is not None:
             process.close()
 
 
 GPU_DEVICES = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
-"""Where Linux has a graphics card's driver: NVIDIA's, AMD's, and that of Windows beneath it."""
+"""Device files of GPU drivers on Linux: NVIDIA, AMD, and Windows below WSL."""
 
 
 def limit_memory(max_bytes: int) -> bool:
-    """Let this process have `most` bytes of its own; more is a MemoryError, or torch's word for it.
+    """Limit this process to `max_bytes` of private memory; beyond it, a MemoryError or torch's
+    equivalent is raised. Returns whether the system enforces it.
 
-    Linux counts all that a process can write to and nobody else has (RLIMIT_DATA since 4.7): what
-    libraries and mapped files take is not in it. A graphics card's driver sets aside far more than
-    it uses, so nothing is bounded beside one. True where the system holds it.
+    Linux counts private writable memory (RLIMIT_DATA since 4.7), without libraries and mapped
+    files. A GPU driver reserves far more than it uses, so there is no limit on such machines.
     """
     if not sys.platform.startswith("linux") or any(Path(card).exists() for card in GPU_DEVICES):
         return False
@@ -142,8 +141,8 @@ def limit_memory(max_bytes: int) -> bool:
 
 
 def limit_cpu_time(seconds: int) -> bool:
-    """Let this process compute for `seconds` from now on, all threads together; then it is ended.
-    True where the system holds it."""
+    """Limit this process to `seconds` more of CPU time of all threads; then the system kills it.
+    Returns whether the system enforces it."""
     if sys.platform == "win32":
         return False
     import resource
@@ -157,42 +156,43 @@ def limit_cpu_time(seconds: int) -> bool:
 
 
 class RunExecutor(Protocol):
-    """Whatever takes runs from the queue: processes here, or machines elsewhere."""
+    """Trains queued runs: local processes or a cluster."""
 
     def start(self) -> None:
-        """Begin to take runs; calling it again does nothing."""
+        """Begin to claim runs; calling it again has no effect."""
 
     def wake(self) -> None:
-        """A run has come: look now."""
+        """Check the queue now, after a run was added."""
 
     def warm_workers(self) -> int:
-        """How many workers are ready to train."""
+        """Return the number of workers that are ready to train."""
 
     def supervised_workers(self) -> Collection[str]:
-        """The workers whose end will be reported."""
+        """Return the ids of the workers whose exit this executor handles."""
 
     def startup_error(self) -> str:
-        """Why no worker starts, or nothing."""
+        """Return why no worker can be started, or ""."""
 
     def close(self) -> None:
-        """End; what was training waits in line again."""
+        """End all workers; running runs are queued again."""
 
 
 @runtime_checkable
 class LaneExecutor(Protocol):
-    """Whatever computes for one lane: a process here, or a machine that sees the same folders.
+    """Runs the computations of one lane: a local process or a cluster.
 
-    One computation at a time: `begin`, then `wait`; `kill` may come from any thread meanwhile.
+    One computation at a time: `begin`, then `wait`; meanwhile any thread may call `kill`.
     """
 
     def begin(self, folder: Path, computation: Computation) -> None:
-        """Compute what the folder's ask.json says and leave its files there. Raises OSError."""
+        """Start the computation in the folder's ask.json, which writes its files there. Raises
+        OSError."""
 
     def wait(self) -> int:
-        """Until it has ended: 0, or how it failed (`results.py`, else the process's own code)."""
+        """Wait for the end; return 0, an exit code of `results.py`, or the process's exit code."""
 
     def kill(self) -> None:
-        """End it now."""
+        """Kill the running computation."""
 
     def close(self) -> None:
-        """Give back what it keeps for the next one."""
+        """Release resources, such as the warm process."""

@@ -1,4 +1,4 @@
-"""The queue is the run folders themselves: what visitors do with them. Knows no process."""
+"""The queue of runs: all its state is in the run folders; it does not manage processes."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from transformer.training.locks import exclusive
 _NEW_PREFIX, _REMOVED_PREFIX = (
     ".coming-",
     ".going-",
-)  # folders that are made, or removed, out of sight
+)  # hidden folders that are being created or removed
 
 
 class Queue:
-    """The runs of one folder. Any number of threads and processes may use it at the same time."""
+    """The runs of one folder; safe for concurrent threads and processes."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -48,7 +48,7 @@ class Queue:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Nobody else changes a state within the block, but a trainer that of its own run."""
+        """Hold the queue's lock: within the block only a trainer may change its own run's state."""
         with exclusive(self.root / ".lock"):
             yield
 
@@ -59,15 +59,16 @@ class Queue:
                 yield folder
 
     def infos(self) -> list[RunInfo]:
-        """All runs with their places, the newest first."""
+        """Return all runs with their queue positions, newest first."""
         infos = with_queue_positions(
             info for folder in self.folders() if (info := read_run_info(folder))
         )
-        # By turn before the time, for a clock may be put back; the command line's have neither.
+        # Turn before time, since the clock may be set back; runs of the command line have no turn.
         return sorted(infos, key=lambda info: (info.turn, info.created, info.name), reverse=True)
 
     def folder(self, name: str) -> JobFolder:
-        """Raises JobError for a name that no run here has, whatever it may point at."""
+        """Return the folder of a run. Raises JobError if there is no run of this name, or a
+        link."""
         if NAME.fullmatch(name):
             folder = JobFolder(self.root / name)
             if folder.exists and not folder.path.is_symlink() and not folder.job().get("deleted"):
@@ -85,15 +86,14 @@ class Queue:
         reuse: bool = False,
         owners: Sequence[str] = (),
     ) -> list[str]:
-        """Put runs in line, all or none, and return their names; `files` lie beside each.
+        """Queue runs, all or none, and return their names; `files` are written to each folder.
 
-        Those that are `first` stand before all that are not. Where they are `dealt`, each is the
-        run of the visitor in its place, and counts as theirs once it is there. A run that is
-        computed `once` is not put in line where there is the same already: that one becomes the
-        visitor's too.
+        With `first`, the runs have priority. With `owners`, each run belongs to the visitor at its
+        index, and counts towards that visitor's limit afterwards. With `reuse`, an existing run
+        with the same fingerprint is used instead: the visitor becomes one of its holders.
 
-        The folders are written out of sight, then renamed: each is there whole, or not at all.
-        Raises JobError if a limit is passed, a file is wrong or a folder cannot be written.
+        The folders are written under hidden names and then renamed, so that each appears complete.
+        Raises JobError if a limit is exceeded, a file is invalid or a folder cannot be written.
         """
         run_owners = owners or [requester.visitor] * len(configs)
         for owner in (requester.visitor, *run_owners):
@@ -150,7 +150,8 @@ class Queue:
     def _find_same_runs(
         self, configs: Sequence[TrainingRun], infos: Sequence[RunInfo]
     ) -> list[JobFolder] | None:
-        """A run for each that computes the same; None if there is none for one of them."""
+        """Return an existing run with the same fingerprint for each config; None if one has
+        none."""
         folders = {info.name: JobFolder(self.root / info.name) for info in infos}
         same_folders = [
             folder for config in configs if (folder := find_same_run(config, infos, folders))
@@ -171,14 +172,13 @@ class Queue:
 
     @contextmanager
     def _owned_run(self, name: str, owner: str) -> Iterator[tuple[JobFolder, RunInfo]]:
-        """A run that the visitor has, with the lock held. Raises JobError if it is not theirs."""
+        """Yield a run of the visitor, with the lock held. Raises JobError if it is not theirs."""
         with as_job_error("the run could not be changed"), self.held():
             folder = self.folder(name)
             info = read_run_info(folder)
             if info is None or not info.held_by(owner):
                 raise JobError(
-                    f"{name} is not your run: anyone may look at it, and whoever began it controls "
-                    "it"
+                    f"{name} is not your run: anyone may look at it, but only its owner controls it"
                 )
             yield folder, info
 
@@ -191,7 +191,7 @@ class Queue:
         save: bool,
         for_all: bool,
     ) -> None:
-        """Write what the owner wishes; a run that no worker has follows at once. Raises JobError"""
+        """Write a control command; a run without a worker obeys at once. Raises JobError."""
         if command not in ("", *get_args(Command)):
             raise JobError(f"the command must be run, pause or stop, not {command!r}")
         with self._owned_run(name, owner) as (folder, info):
@@ -215,32 +215,34 @@ class Queue:
             elif info.status == "queued" and command == "pause":
                 folder.change_state("paused", "paused before its turn")
             elif info.status == "paused" and command == "run":
-                folder.change_state("queued", "waits for a worker to go on")
+                folder.change_state("queued", "waits for a worker to continue")
 
     def prioritize(self, name: str, owner: str) -> None:
-        """Before all in line that are not first already. Raises JobError."""
+        """Give a queued run priority over all runs that do not have it. Raises JobError."""
         with self._owned_run(name, owner) as (folder, info):
             if info.status != "queued":
-                raise JobError(f"{name} is {info.status}: it stands in no line")
+                raise JobError(
+                    f"{name} is {info.status}; only queued runs can be moved to the front"
+                )
             folder.change_job(first=True)
 
     def share(self, name: str, owner: str, shared: bool) -> None:
-        """Let others see one's own run, or no longer. Raises JobError."""
+        """Set whether others may see the owner's run. Raises JobError."""
         with self._owned_run(name, owner) as (folder, _):
             folder.change_job(shared=shared)
 
     def resume(self, name: str, owner: str) -> None:
-        """Back into the line, at the run's old place in the order of coming. Raises JobError."""
+        """Queue the run again with its old turn. Raises JobError."""
         with self._owned_run(name, owner) as (folder, info):
             if info.status == "finished":
                 raise JobError(f"{name} is finished: there is nothing left to resume")
             folder.write_control(command="run")
             if info.status not in ("queued", "running"):
-                folder.change_state("queued", "waits for a worker to go on")
+                folder.change_state("queued", "waits for a worker to continue")
 
     def delete(self, name: str, owner: str) -> None:
-        """Out of sight at once, and off the disk when nobody trains in it; while others have it
-        too, it stays theirs. Raises JobError."""
+        """Hide the run at once and remove it from the disk when no worker holds it; if it has other
+        holders, only remove this owner from them. Raises JobError."""
         with self._owned_run(name, owner) as (folder, info):
             if other_holders := [holder for holder in info.holders if holder != owner]:
                 folder.change_job(holders=other_holders)
@@ -251,7 +253,7 @@ class Queue:
                 self.remove(folder)
 
     def remove(self, folder: JobFolder) -> None:
-        """Take a folder that nobody holds off the disk, at once for everyone who looks."""
+        """Remove a folder that no worker holds; it vanishes atomically."""
         removed = self.root / f"{_REMOVED_PREFIX}{secrets.token_hex(6)}"
         folder.path.rename(removed)
         shutil.rmtree(removed, ignore_errors=True)

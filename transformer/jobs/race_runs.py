@@ -1,4 +1,4 @@
-"""Races put in line together, followed while they run, and what they came to."""
+"""Races: queueing all runs together, reading their metrics, and their results."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ COLUMNS = ("entry", "seed", "step", "distance", "accuracy", "reach", "chance", "
 
 @dataclass(frozen=True)
 class Track:
-    """What a race needs of one run's metrics: its curve, its looks, and how it ended.
+    """The metrics of one run in a race: its loss curve, its evaluations and its outcome.
 
     `steps` and `loss` are of the training steps; `evaluation_steps`, `valid_loss` and `accuracy`
-    of the evaluations of the validation pairs. `by_distance`, of the last one, is for the race of
-    layers alone: the share of letters that were right, by how far they had to travel.
+    of the evaluations of the validation pairs. `by_distance`, of the last evaluation, exists only
+    in the race of layers: the fraction of correct letters by their distance to the mark.
     """
 
     steps: Floats
@@ -49,7 +49,7 @@ class Track:
 
 @dataclass(frozen=True)
 class RaceRun:
-    """A run of a race as it stands."""
+    """A run of a race with its current state."""
 
     info: RunInfo
     race: RaceEntry
@@ -64,16 +64,16 @@ def submit_race(
     address: str = "",
     owners: Sequence[str] = (),
 ) -> str:
-    """Put all runs of a race in line, or none, and return the race's id.
+    """Queue all runs of a race, or none, and return the race's id.
 
-    Each counts as one run of the visitor's, and waits in line like any other. Seed by seed, so
-    that an unfinished race has as many of one entry as of another.
+    Each counts as one run of the visitor and is queued like any other. The order is seed by seed,
+    so that an unfinished race has equally many runs of each entry.
 
     Args:
-        among: visitors whose the runs are, one after the other, instead of the one who asks.
+        owners: visitors who own the runs in turn, instead of `owner`.
 
     Raises:
-        JobError: for a race or seeds that cannot be, or a limit that is passed, with both numbers.
+        JobError: for an unknown race, invalid seeds or an exceeded limit, with both numbers.
     """
     try:
         definition = race_named(race)
@@ -94,10 +94,10 @@ def submit_race(
 def race_runs(
     jobs: Jobs, race_id: str = "", infos: Iterable[RunInfo] | None = None
 ) -> list[RaceRun]:
-    """All runs of this race, or of every race, in the order of coming.
+    """Return all runs of this race, or of all races, in the order of submission.
 
     Args:
-        infos: what `jobs.runs()` gave, if it is at hand.
+        infos: the result of `jobs.runs()`, if available.
 
     Raises JobError if the runs cannot be read.
     """
@@ -110,17 +110,17 @@ def race_runs(
 
 
 def cancel_race(jobs: Jobs, race_id: str, owner: str) -> int:
-    """Stop all of one's own runs of this race that wait, pause or train; returns how many."""
+    """Stop the owner's queued, paused and running runs of a race; return how many."""
     return _end_runs(jobs, race_id, owner, ("queued", "paused", "running"), "stop")
 
 
 def delete_race(jobs: Jobs, race_id: str, owner: str) -> int:
-    """Remove all of one's own runs of this race for good; returns how many."""
+    """Delete the owner's runs of a race; return how many."""
     return _end_runs(jobs, race_id, owner, (), "delete")
 
 
 def _end_runs(jobs: Jobs, race_id: str, owner: str, statuses: Sequence[str], act: str) -> int:
-    """The last in line first, so that none of them begins meanwhile."""
+    """End runs, the last in the queue first, so that none of them starts meanwhile."""
     count = 0
     for run in reversed(race_runs(jobs, race_id)):
         if run.info.owner == owner and (not statuses or run.info.status in statuses):
@@ -134,7 +134,7 @@ def _end_runs(jobs: Jobs, race_id: str, owner: str, statuses: Sequence[str], act
 
 
 def track(jobs: Jobs, run: RaceRun) -> Track:
-    """The run's metrics as they are now; a file that has not grown is not read again."""
+    """Return the run's current metrics; an unchanged file is not read again."""
     folder = jobs.folder(run.info.name)
     try:
         file_stat = folder.metrics_path.stat()
@@ -146,10 +146,10 @@ def track(jobs: Jobs, run: RaceRun) -> Track:
 
 
 def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[Verdict]]:
-    """The table of one race's runs, and what it says of each claim. Made anew at every call.
+    """Return the table of one race's runs and the verdict on each claim, computed at every call.
 
-    A run counts once it is finished with all its steps. Raises ValueError if there is no run, or
-    they are of a race that is no more.
+    Only finished runs with all steps count. Raises ValueError if there is no run, or for a race
+    that no longer exists.
     """
     runs = list(runs)
     if not runs:
@@ -161,12 +161,12 @@ def standings(jobs: Jobs, runs: Iterable[RaceRun]) -> tuple[pd.DataFrame, list[V
 
 
 def by_distance(jobs: Jobs, runs: Iterable[RaceRun]) -> pd.DataFrame:
-    """The last look of every run, a line each distance; empty before the first look.
+    """Return the last evaluation of every run, one row per distance; empty before the first one.
 
-    Columns: "entry", "seed", "step" of the look; "distance", positions from a letter to its mark;
-    "accuracy", share of the letters that were right there; "reach", the greatest distance that
-    the stack can carry anything over (`model.tagger.receptive_field`), infinite for some;
-    "chance", what guessing gives; "weights" and "d_ff" of the model.
+    Columns: "entry", "seed", "step" of the evaluation; "distance", positions from a letter to its
+    mark; "accuracy", fraction of correct letters; "reach", the largest distance within the
+    receptive field (`model.tagger.receptive_field`), infinite for some; "chance", accuracy of
+    guessing; "weights" and "d_ff" of the model.
     """
     lines = []
     for run in runs:

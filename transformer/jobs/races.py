@@ -1,4 +1,4 @@
-"""The races there are: several settings of one thing, same seeds, same data, same steps."""
+"""The defined races: runs that differ in one setting, with the same seeds, data and steps."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from transformer.training.recipe import make_run_config
 
 @dataclass(frozen=True)
 class Race:
-    """What is raced, and what for.
+    """The definition of a race.
 
     Attributes:
-        question: one sentence; look_for: where to look while it runs, and what may mislead.
-        task, options: what all entries learn.
-        shared: settings of all entries; entries: by name, what each changes.
-        claims: what the verdict is about, by `measure`.
-        seeds: taken unless others are given.
-        minutes: that all runs take together on a laptop's two cores, about.
-        make_run_config: of the task and settings, as `recipe.make_run_config`.
+        question: one sentence.
+        look_for: what to look at while it runs, and what may mislead.
+        task, options: the task of all entries.
+        shared: settings of all entries.
+        entries: by name, the settings that each entry changes.
+        claims: the claims to test with `measure`.
+        seeds: default seeds.
+        minutes: approximate total time on a laptop's two cores.
+        make_run_config: a function like `recipe.make_run_config`.
     """
 
     name: str
@@ -43,14 +45,14 @@ class Race:
 
     @property
     def groups(self) -> dict[str, list[str]]:
-        """Entries that are to be compared with each other, by what follows their comma."""
+        """Entries to compare with each other, by the part of their names after the comma."""
         groups: dict[str, list[str]] = {}
         for entry in self.entries:
             groups.setdefault(entry.partition(", ")[2], []).append(entry)
         return groups
 
     def config(self, entry: str, seed: int, race_id: str) -> TrainingRun:
-        """What is asked of one of its runs. Raises ValueError for a name it has not."""
+        """Return the config of one run. Raises ValueError for an unknown entry."""
         if entry not in self.entries:
             names = ", ".join(self.entries)
             raise ValueError(f"{self.name} has no entry {entry!r}; it has {names}")
@@ -64,7 +66,7 @@ class Race:
 
 
 def race_named(name: str) -> Race:
-    """Raises ValueError if there is none."""
+    """Return the race of this name. Raises ValueError for an unknown name."""
     if name not in RACES:
         names = ", ".join(RACES)
         raise ValueError(f"no race {name!r}: choose one of {names}{did_you_mean(name, RACES)}")
@@ -88,10 +90,9 @@ _ALL = (
         title="Scores",
         question="Does a dot product of long queries and keys need to be divided by √d_k?",
         look_for=(
-            "With d_k = 16 the three lie close together. The longer the queries, the larger a dot "
-            "product grows, and the softmax of large scores is a choice that hardly a gradient "
-            "can change. Additive scores are bounded. Compare within one d_k: wider models are "
-            "larger."
+            "With d_k = 16 the three are similar. The longer the queries, the larger the dot "
+            "products, and the softmax of large scores is nearly one-hot, with tiny gradients. "
+            "Additive scores are bounded. Compare within one d_k: wider models are larger."
         ),
         task="reverse",
         options={"longest": 6},
@@ -123,8 +124,8 @@ _ALL = (
         title="Positions",
         question="What does a Transformer know of order, with sinusoids, a learned table, or none?",
         look_for=(
-            "To reverse is to look at places. Without positions the encoder sees a bag of letters; "
-            "only the decoder's mask tells it how much it has written."
+            "Reversing needs positions. Without them the encoder sees a bag of letters; only the "
+            "decoder's causal mask shows how much it has written."
         ),
         task="reverse",
         shared=_SMALL,
@@ -146,7 +147,7 @@ _ALL = (
         question="Are many narrow heads better than one wide one of the same total width?",
         look_for=(
             "d_model is 64 for all, so the number of weights is the same: 8 heads have 8 numbers "
-            "for each query, 1 head has 64. One head makes one average of all it looks at."
+            "for each query, 1 head has 64. One head computes a single average of all values."
         ),
         task="reverse",
         shared={**_SMALL, "steps": 400},
@@ -167,9 +168,9 @@ _ALL = (
         title="Warm-up",
         question="Does it help to begin with a small learning rate that rises?",
         look_for=(
-            "Adam's second moments are guesses in the first steps, and a full step on a guess can "
-            "throw a model far off. Watch the first hundred steps of the curves, then whether the "
-            "one that began at full rate ever catches up."
+            "Adam's second moments are poor estimates in the first steps, so full steps can move "
+            "a model far off. Watch the first hundred steps of the curves, then whether the run "
+            "that began at the full rate ever catches up."
         ),
         task="reverse",
         shared={**_SMALL, "learning_rate": 0.01},
@@ -183,10 +184,10 @@ _ALL = (
         question="Which layer of the paper's Table 1 can carry a word over a long gap?",
         look_for=(
             "Stacks of two layers with equally many weights copy three letters over a gap of "
-            "blanks. A kernel or a neighbourhood carries them as far as two layers reach, and "
-            "beyond it nothing helps but luck. A recurrent layer reaches everything, one step "
-            "after the other: watch what distance does to its accuracy. LSTM and GRU are recurrent "
-            "too, with gates that decide what is kept and what is forgotten."
+            "blanks. A kernel or a neighbourhood carries them as far as its receptive field; "
+            "beyond it, accuracy is chance. A recurrent layer reaches every distance step by step: "
+            "watch how its accuracy falls with distance. LSTM and GRU are recurrent too, with "
+            "gates that decide what is kept and what is forgotten."
         ),
         task="gap",
         shared={},

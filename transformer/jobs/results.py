@@ -1,4 +1,4 @@
-"""The files of computations: what was asked, how it ended, and the last result on each subject."""
+"""Files of computations: request, progress, result, and the latest result of each subject."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from typing import Any, BinaryIO, Literal
 from transformer.text.files import read_json, write_json
 from transformer.training.locks import try_lock
 
-LOCK_FILE = "lock"  # held by the app whose process computes it
+LOCK_FILE = "lock"  # held by the app that runs the computation
 REQUEST, PROGRESS, RESULT, FAILED = "ask.json", "progress.json", "result.json", "failed.json"
 EXIT_FAILED, EXIT_DISK_FULL = 1, 3
-"""What a process says of a computation that failed, and of one that could not even write why."""
-LATEST_FOLDER = ".last"  # a folder of small files beside that of the results
+"""Exit codes: the computation failed; the reason of a failure could not be written."""
+LATEST_FOLDER = ".last"  # a folder next to that of the results
 DISK_FULL = "there is no room left on the disk; ask again once there is"
 
 _KEY = re.compile(r"[a-z]+-[0-9a-f]+")
@@ -31,16 +31,17 @@ Status = Literal["absent", "waiting", "running", "done", "failed", "stopped"]
 
 @dataclass(frozen=True)
 class ComputationStatus:
-    """How a computation stands.
+    """The status of a computation.
 
     Attributes:
-        status: "absent": nobody asked, it was cancelled, or the app ended meanwhile; "stopped": it
-            was cancelled, and what there was by then is kept.
-        progress: done of it, 0 to 1; stage: what it is at.
-        place: how many are before it, if it waits.
-        reason: why it failed, a sentence.
-        mine: whether the visitor who looks has asked for it.
-        so_far: what there is of the result, if it is one that comes in parts and is not done.
+        status: "absent": not requested, cancelled, or lost when the app ended; "stopped": cancelled
+            with partial results.
+        progress: fraction done, 0 to 1.
+        stage: the current stage.
+        requests_ahead: number of requests before it, if it is waiting.
+        reason: why it failed, as a sentence.
+        is_requester: whether the visitor who asks for the status has requested it.
+        so_far: partial results of an unfinished computation, if it reports any.
     """
 
     key: str
@@ -54,12 +55,12 @@ class ComputationStatus:
 
     @property
     def live(self) -> bool:
-        """Whether it waits or runs."""
+        """Whether it is waiting or running."""
         return self.status in ("waiting", "running")
 
 
 def read_or_empty(path: Path) -> dict[str, Any]:
-    """What `write_json` wrote; empty if there is nothing."""
+    """Read a JSON file; empty if it is missing or invalid."""
     try:
         return read_json(path)
     except (OSError, ValueError):
@@ -67,7 +68,7 @@ def read_or_empty(path: Path) -> dict[str, Any]:
 
 
 def has_ended(folder: Path) -> bool:
-    """Whether there is a result, or a reason why there is none."""
+    """Whether the folder has a result or the reason of a failure."""
     return (folder / RESULT).is_file() or (folder / FAILED).is_file()
 
 
@@ -80,22 +81,22 @@ def clean_up(folder: Path) -> None:
         for partial in (path for path in folder.iterdir() if path.is_dir()):
             shutil.rmtree(partial, ignore_errors=True)
     elif folder.is_dir():
-        with suppress(FileNotFoundError):  # somebody else cleared it
+        with suppress(FileNotFoundError):  # another process removed it
             lock = try_lock(folder / LOCK_FILE)
             if lock is not None:
                 removed = folder
-                # Out of the way first: who begins it now makes another. (Windows moves none that
-                # has an open file.)
+                # Rename it first, so that a new computation gets a new folder. (Windows cannot
+                # rename a folder with an open file.)
                 with lock, suppress(PermissionError):
                     removed = folder.rename(folder.with_name(f".going-{secrets.token_hex(6)}"))
                 shutil.rmtree(removed, ignore_errors=True)
 
 
 def lock_folder(folder: Path) -> BinaryIO | None:
-    """The lock of this folder, which is made if it is not there; None if somebody else has it.
+    """Lock this folder, which is created if missing; None if it is locked already.
 
-    A folder that another app clears between the two steps is made again: the lock of one that has
-    gone is none. Raises OSError.
+    If another app removes the folder between the two steps, it is created again, since a lock in a
+    removed folder protects nothing. Raises OSError.
     """
     while True:
         folder.mkdir(parents=True, exist_ok=True)
@@ -110,8 +111,8 @@ def lock_folder(folder: Path) -> BinaryIO | None:
 
 
 def remove_oldest(folders: list[Path], max_results: int, new: Path | None = None) -> None:
-    """Remove all of these that have ended but the `kept` that were looked at last. What was looked
-    at in the future, before the clock was put back, goes first; `new` stays."""
+    """Remove ended computations except the `max_results` used last and `new`. Those with a future
+    time, from before the clock was set back, are removed first."""
     current_time = time.time()
     ends = [
         path
@@ -130,12 +131,12 @@ def remove_oldest(folders: list[Path], max_results: int, new: Path | None = None
 
 @dataclass(frozen=True)
 class LatestResult:
-    """One of the results that are kept.
+    """A stored result.
 
     Attributes:
-        key: of the computation; of another question or an older code than today's it is another.
-        when: it was done, in seconds since 1970.
-        result: what was found.
+        key: key of the computation; it differs for other arguments or older code.
+        when: time of completion, in seconds since 1970.
+        result: the result itself.
     """
 
     key: str
@@ -144,13 +145,14 @@ class LatestResult:
 
 
 class LatestIndex:
-    """A small file for each subject, in a hidden folder of the folder of runs."""
+    """The key of the latest result of each subject, in files of a hidden folder."""
 
     def __init__(self, root: Path, results: Path) -> None:
-        """Forgets those of which the result is gone.
+        """Remove entries whose result no longer exists.
 
         Args:
-            root: the folder of runs; results: that of the results.
+            root: the folder of runs.
+            results: the folder of results.
         """
         self._folder, self._results = root / LATEST_FOLDER, results
         with suppress(OSError):
@@ -159,19 +161,19 @@ class LatestIndex:
                     path.unlink(missing_ok=True)
 
     def record(self, subject: str, key: str) -> None:
-        """There is a result, just now; nothing where that is known already or there is no subject,
-        and where the disk takes no word."""
+        """Record a new result; ignored without a subject, if it is recorded already, or if the file
+        cannot be written."""
         if subject and read_or_empty(self._path(subject)).get("key") != key:
             with suppress(OSError):
                 write_json(self._path(subject), {"key": key, "when": time.time()})
 
     def forget(self, subject: str) -> None:
-        """The last result on it is to be another."""
+        """Remove the entry of a subject, before a new result is computed."""
         with suppress(OSError):
             self._path(subject).unlink(missing_ok=True)
 
     def find(self, subject: str) -> LatestResult | None:
-        """The last result on it, unless it has been forgotten since."""
+        """Return the latest result of a subject; None if not found."""
         record = read_or_empty(self._path(subject))
         key, when = record.get("key"), record.get("when")
         if not isinstance(key, str) or not _KEY.fullmatch(key) or not isinstance(when, int | float):

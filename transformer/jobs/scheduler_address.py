@@ -1,4 +1,4 @@
-"""Which machines train: what `limits.toml` may say of a cluster, checked without asking one."""
+"""Validation of the cluster settings in `limits.toml`, without connecting to the cluster."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import re
 from pathlib import Path
 
 KEY_FILES = ("ca.pem", "cert.pem", "key.pem")
-"""In the folder of keys: who is trusted, who we are, and the proof of it."""
+"""Files in the folder of keys: trusted certificates, own certificate and its private key."""
 _ADDRESS = re.compile(r"(tcp|tls)://(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):([0-9]{1,5})")
 
 
 def check_cluster(executor: str, scheduler: str, keys: str) -> None:
-    """Raises ValueError, a sentence, for settings that no cluster can be reached with, or that
-    anybody in the network could reach it with."""
+    """Raise ValueError for invalid settings, or for an unencrypted cluster on the network."""
     if executor not in ("", "dask"):
         raise ValueError(f'executor must be "dask", or "" for this machine, not {executor!r}')
     if not executor:
         if scheduler or keys:
-            raise ValueError('scheduler and cluster_keys are of a cluster: add executor = "dask"')
+            raise ValueError('scheduler and cluster_keys need a cluster: add executor = "dask"')
         return
     match = _ADDRESS.fullmatch(scheduler)
     if not match or not 0 < int(match[3]) < 65536:
@@ -28,8 +27,8 @@ def check_cluster(executor: str, scheduler: str, keys: str) -> None:
     if match[1] == "tcp":
         if not _is_loopback(match[2]):
             raise ValueError(
-                f"{scheduler} is not encrypted, and whoever reaches a scheduler may run programs "
-                "there: take tls:// and cluster_keys; tcp:// is for 127.0.0.1 alone"
+                f"{scheduler} is not encrypted, and anyone who reaches a scheduler can run "
+                "programs there: use tls:// and cluster_keys; tcp:// is only for 127.0.0.1"
             )
         return
     if not keys:

@@ -1,6 +1,6 @@
-"""What all sessions of one server share, made once for each folder or setting, and never lost.
+"""Objects that all sessions of one server share, created once for each set of arguments.
 
-Not in a cache of Streamlit's: any browser may have those cleared, without a right to anything.
+They are not in a Streamlit cache, because any browser session can clear those.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 Service = TypeVar("Service")
 
 _services: dict[tuple[Any, ...], Any] = {}
-_guard = threading.RLock()  # one service may ask for another while it is made
+_guard = threading.RLock()  # reentrant: creating one service may need another
 
 
 def shared_service(make: Callable[..., Service], *arguments: Hashable) -> Service:
-    """What `make(*given)` gave the first time, for every session and thread of this process."""
+    """Return `make(*arguments)`, called once in this process and then shared by all threads."""
     key = (make, *arguments)
     with _guard:
         if key not in _services:
@@ -26,7 +26,7 @@ def shared_service(make: Callable[..., Service], *arguments: Hashable) -> Servic
 
 
 def close_all() -> None:
-    """Close what was made and can be closed, the newest first, and forget all of it."""
+    """Close all services that have a `close` method, newest first, and remove all of them."""
     with _guard:
         services = [*_services.values()]
         _services.clear()

@@ -1,8 +1,8 @@
-"""How much of a common thing a visitor, and an address, may have, whose turn it is, and when.
+"""Fair-share quotas of visitors and addresses, the order of the queue, and waiting times.
 
-A visitor is a cookie, and whoever wants a new one drops it; an address is harder to change, but a
-class may share one. So a visitor's share is small, an address has at most half, and the first of an
-address that has nothing yet is let in even where all is taken.
+A visitor is identified by a cookie, which can be deleted; an address is harder to change, but a
+class may share one. So a visitor's quota is small, an address gets at most half, and the first
+request of an address is accepted even if the capacity is used up.
 """
 
 from __future__ import annotations
@@ -16,31 +16,30 @@ Item = TypeVar("Item")
 
 
 class Requester(NamedTuple):
-    """Who asks: the visitor's id, and where from; "" for an address that is not known, such as
-    this machine's own or a program's."""
+    """A visitor's id and network address; "" for an unknown address, such as this machine's own."""
 
     visitor: str
     address: str = ""
 
     @property
     def group(self) -> str:
-        """Whose share it is of: an address's, or where that is not known a visitor's."""
+        """The group whose quota counts: the address, or the visitor if it is unknown."""
         return self.address or f"visitor {self.visitor}"
 
 
 def address_quota(total: int) -> int:
-    """What one address may have of `most`."""
+    """Return the quota of one address of `total`."""
     return max(1, total // 2)
 
 
 def exceeded_quota(
     holders: Sequence[Requester], requester: Requester, total: int, count: int = 1
 ) -> str:
-    """ "" if there is room, "all" if all is taken, "address" if the address has its share.
+    """Return "" if `count` more fit, "all" if the total is used up, "address" if its quota is.
 
     Args:
-        taken: who has what there is, one for each.
-        most: of all together; newcomers may bring it to twice as much.
+        holders: the requester of each existing item.
+        total: the total capacity; first requests of new addresses may double it.
     """
     same_address = sum(
         bool(requester.address) and holder.address == requester.address for holder in holders
@@ -58,12 +57,12 @@ def exceeded_quota(
 def fair_order(
     waiting: Iterable[Item], running: Iterable[Item], requester: Callable[[Item], Requester]
 ) -> list[Item]:
-    """Those that wait, the next first, given in the order of coming.
+    """Return the waiting items, given in the order of submission, with the next one first.
 
-    Every address's first comes before anyone's second, counting what runs, and within an address
-    every visitor's first before anyone's second; an unknown address is that of its visitor. Among
-    equals it is first come, first served. Nobody waits for ever: once a visitor's first has ended,
-    their next one counts as a first, and stands before all that came later.
+    Each address's first item comes before any second one, counting running items; within an
+    address, each visitor's first before any second one. An unknown address counts as one of its
+    own. Ties are first come, first served. Nobody waits forever: once a visitor's first item has
+    ended, the next counts as a first, before all that were submitted later.
     """
     active = [requester(item) for item in running]
     order = _round_robin(
@@ -79,19 +78,18 @@ def _round_robin(
     for item in waiting:
         keyed.append((counts[owner(item)], item))
         counts[owner(item)] += 1
-    return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]  # equals stay in order
+    return [item for _, item in sorted(keyed, key=lambda pair: pair[0])]  # the sort is stable
 
 
 def seconds_until_turn(
     remaining: Sequence[float | None], ahead: Sequence[float | None], workers: int
 ) -> float | None:
-    """Seconds until a worker is free for what stands behind `before`; None if one of them has a
-    time that is not known.
+    """Return the seconds until a worker is free for the run after `ahead`; None if unknown.
 
     Args:
-        left: seconds that each running run still takes.
-        before: seconds that each waiting run before it will take, the next first.
-        workers: that take runs, each one at a time.
+        remaining: remaining seconds of each running run.
+        ahead: seconds that each queued run ahead will take, the next first.
+        workers: number of workers, each with one run at a time.
     """
     if any(seconds is None for seconds in (*remaining, *ahead)):
         return None

@@ -1,13 +1,12 @@
-"""Runs that came with the app: to look at, by everybody, and never to change.
+"""Shipped runs: read-only runs that are part of the app and visible to everyone.
 
     checkpoints/en-fr/                a checkpoint
-    checkpoints/runs/toy-reverse/     a run that left its own: config.json, state.json,
+    checkpoints/runs/toy-reverse/     a run with its own checkpoint: config.json, state.json,
                                       metrics.jsonl, examples.jsonl, snapshots/, checkpoint/
-    checkpoints/runs/training-en-fr/  a run of which config.json says "checkpoint": "en-fr"
+    checkpoints/runs/training-en-fr/  a run whose config.json names "checkpoint": "en-fr"
 
-They lie beside the checkpoints, since they travel with them, and are run folders like any other
-but for what only training needs. A folder of checkpoints is a folder with a config.json in it, so
-`runs` is none.
+They are stored with the checkpoints and distributed with them. They are ordinary run folders
+without the files that only training needs. `runs` has no config.json, so it is not a checkpoint.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from transformer.jobs.info import RunInfo, read_run_info
 from transformer.run_config import FilmRun
 
 RUNS = SHIPPED_RUNS
-"""The folder of such runs in a folder of checkpoints."""
+"""Name of the folder of shipped runs in a folder of checkpoints."""
 
 
 class ShippedFolder(JobFolder):
-    """A run of these. Its checkpoint is its own, or the one beside the runs that it names."""
+    """A shipped run, with its own checkpoint or the name of a shipped one."""
 
     shipped = True
 
@@ -39,7 +38,8 @@ class ShippedFolder(JobFolder):
         return (self.path / "checkpoint" / "config.json").is_file()
 
     def _named_checkpoint(self) -> Path | None:
-        """A plain name alone: nothing outside the folder of checkpoints is ever reached."""
+        """Return the named checkpoint; only plain names, so no path outside the folder is
+        opened."""
         config = self.title_and_owner()
         if not isinstance(config, FilmRun) or not NAME.fullmatch(config.checkpoint):
             return None
@@ -48,7 +48,7 @@ class ShippedFolder(JobFolder):
 
 
 def find_shipped(root: Path, name: str) -> ShippedFolder | None:
-    """The run of this name in `root`, a folder of such runs; None if there is none."""
+    """Return the run of this name in `root`, a folder of shipped runs; None if not found."""
     if not NAME.fullmatch(name) or (root / name).is_symlink():
         return None
     folder = ShippedFolder(root / name)
@@ -56,7 +56,7 @@ def find_shipped(root: Path, name: str) -> ShippedFolder | None:
 
 
 def shipped_folders(root: Path) -> list[ShippedFolder]:
-    """All of them, by name."""
+    """Return all shipped runs, sorted by name."""
     try:
         names = sorted(path.name for path in root.iterdir())
     except OSError:
@@ -65,7 +65,7 @@ def shipped_folders(root: Path) -> list[ShippedFolder]:
 
 
 def shipped_infos(root: Path) -> list[RunInfo]:
-    """What a page shows of them. Read once: what came with the app stays as it is."""
+    """Return the infos of all shipped runs; cached, since they do not change."""
     try:
         return [*_cached_infos(root, root.stat().st_mtime_ns)]
     except OSError:

@@ -1,6 +1,6 @@
-"""A race of layers that came with the app: what it came to, for who has not run one yet.
+"""The shipped race of layers: results for users who have not run one yet.
 
-`checkpoints/races/layers.json`, beside the checkpoints, is made by
+`checkpoints/races/layers.json` is written by
 `python docs/shipped_runs.py --race layers`.
 """
 
@@ -20,17 +20,17 @@ from transformer.jobs.race_runs import COLUMNS
 from transformer.text.files import read_json, write_json
 
 RACES = "races"
-"""The folder of such races in a folder of checkpoints."""
+"""Name of the folder of shipped races in a folder of checkpoints."""
 MAX_BYTES = 200_000
 
 
 @dataclass(frozen=True, eq=False)
 class ShippedRace:
-    """What a race came to.
+    """The result of a race.
 
     Attributes:
-        when: it was run, in seconds since 1970.
-        table: as `race_runs.by_distance` makes it.
+        when: time of the race, in seconds since 1970.
+        table: as returned by `race_runs.by_distance`.
     """
 
     when: float
@@ -38,7 +38,7 @@ class ShippedRace:
 
 
 def write_race(folder: Path, name: str, table: pd.DataFrame) -> Path:
-    """Write it for `read`, and return where."""
+    """Write a race for `read_race` and return the path."""
     lines: list[dict[str, Any]] = json.loads(table.to_json(orient="records"))  # infinite as null
     path = folder / RACES / f"{name}.json"
     write_json(path, {"when": int(time.time()), "lines": lines})
@@ -46,7 +46,7 @@ def write_race(folder: Path, name: str, table: pd.DataFrame) -> Path:
 
 
 def read_race(folder: Path, name: str, entries: Collection[str]) -> ShippedRace | None:
-    """The race of this name in a folder of checkpoints; None if there is none of these entries."""
+    """Read a shipped race; None if not found or not with exactly these entries."""
     path = folder / RACES / f"{name}.json"
     try:
         if path.stat().st_size > MAX_BYTES:

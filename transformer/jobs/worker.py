@@ -1,4 +1,4 @@
-"""`python -m transformer.jobs.worker`: one warm process that trains one run after the other."""
+"""`python -m transformer.jobs.worker`: a warm process that trains one run after the other."""
 
 from __future__ import annotations
 
@@ -19,19 +19,17 @@ from transformer.jobs.claims import WorkerCapacity
 from transformer.jobs.processes import limit_memory
 from transformer.jobs.queue import Queue
 
-QUEUE_POLL_SECONDS = (
-    2.0  # seconds between two looks at the queue, for runs that another app put there
-)
-CONTROL_POLL_SECONDS = 0.1  # seconds between two looks whether the run is to pause
+QUEUE_POLL_SECONDS = 2.0  # seconds between two checks for runs that another app has queued
+CONTROL_POLL_SECONDS = 0.1  # seconds between two checks for a pause command
 SAVE_SECONDS = 20.0  # seconds to save the run when the app has ended
 Train = Callable[[Path], object]
 
 
 class Worker:
-    """Takes runs until the app at the other end of standard input is gone.
+    """Trains queued runs until the app closes standard input.
 
-    Two things interrupt a run, the way Ctrl-C does, so that the trainer ends its step and saves:
-    the end of the app, and its owner's wish to pause, for a paused run shall keep nobody waiting.
+    Two events interrupt a run like Ctrl-C, so that the trainer finishes its step and saves: the end
+    of the app, and a pause command of the owner, because a paused run must free its worker.
     """
 
     def __init__(self, queue: Queue, token: str, capacity: WorkerCapacity) -> None:
@@ -43,7 +41,8 @@ class Worker:
         self._warm = False
 
     def listen(self) -> None:
-        """Any byte means a run has come; the end of the pipe means that the app has ended."""
+        """Read standard input: a byte means that a run was queued, its end that the app has
+        ended."""
         while os.read(0, 4096):
             self._wake.set()
         if not self._warm:
@@ -56,7 +55,7 @@ class Worker:
         self._interrupt()
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:
-        """SIGTERM while no trainer listens: text is being prepared, which can end at once."""
+        """Handle SIGTERM while the trainer does not: the run is still being prepared."""
         if self._training and self._interrupted:
             raise SystemExit(0)
         if not self._interrupted:  # it came from outside
@@ -64,7 +63,7 @@ class Worker:
             self._wake.set()
 
     def work(self, train: Train) -> None:
-        """Take the next run as soon as there is one, until told to end."""
+        """Claim and train runs until the app ends."""
         self._warm = True
         while not self._ending.is_set():
             self._wake.clear()
@@ -72,14 +71,14 @@ class Worker:
             try:
                 claim = claims.claim_next_run(self.queue, self.token, self.capacity)
             except OSError:
-                traceback.print_exc()  # the run waits on, until its state can be written
+                traceback.print_exc()  # the run stays queued until its state can be written
             if claim is None:
                 self._wake.wait(QUEUE_POLL_SECONDS)
             else:
                 self._run_claim(claim, train)
 
     def _run_claim(self, claim: claims.ClaimedRun, train: Train) -> None:
-        """Train the run, then give it back, whatever happened."""
+        """Train the run, then release it, whatever happens."""
         self._interrupted, finished = False, threading.Event()
         polling = threading.Thread(target=self._poll_control, args=(claim, finished), daemon=True)
         polling.start()
@@ -93,7 +92,7 @@ class Worker:
             self._release(claim, error)
 
     def _release(self, claim: claims.ClaimedRun, error: BaseException | None) -> None:
-        """Say how the run went; on a full disk not before there is room, for nobody else knows."""
+        """Write the final state; on a full disk retry, since only this worker knows the outcome."""
         reported = False
         with claim.lock:
             while not claim.lock.closed:
@@ -104,10 +103,10 @@ class Worker:
                         traceback.print_exc()
                     reported = True
                 if self._ending.wait(QUEUE_POLL_SECONDS):
-                    return None  # whoever looks at the runs next finds it without a worker
+                    return None  # the next check of the runs finds it without a worker
 
     def _train(self, path: Path, train: Train) -> BaseException | None:
-        """What went wrong, if anything."""
+        """Train the run; return the error, if any."""
         try:
             self._training = True
             if self._ending.is_set():
@@ -153,7 +152,7 @@ def redirect_output(path: Path) -> Iterator[None]:
 
 
 def main(argv: list[str]) -> int:
-    """Arguments: the folder of runs, "module:function", a token, torch's threads, the cores of all
+    """Arguments: folder of runs, "module:function", worker id, threads of torch, cores of all
     workers, niceness, bytes of memory."""
     root, trainer, token, threads, cores, nice, max_bytes = argv
     if hasattr(os, "nice"):
@@ -170,7 +169,7 @@ def main(argv: list[str]) -> int:
     limit_memory(int(max_bytes))
     with suppress(BrokenPipeError):
         os.write(1, b"ready\n")
-    os.dup2(2, 1)  # from here on nobody reads what it prints
+    os.dup2(2, 1)  # from here on nobody reads its output
     worker.work(train)
     return 0
 
@@ -178,4 +177,4 @@ def main(argv: list[str]) -> int:
 if __name__ == "__main__":
     code = main(sys.argv[1:])
     sys.stderr.flush()
-    os._exit(code)  # all is written; torch takes its time to say good-bye
+    os._exit(code)  # everything is written; torch shuts down slowly

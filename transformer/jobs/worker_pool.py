@@ -1,4 +1,4 @@
-"""Warm processes of this machine that take runs from the queue, and someone who watches them."""
+"""A pool of warm worker processes on this machine, with supervisor threads."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from transformer.jobs.limits import Limits, cores
 from transformer.jobs.processes import Process
 from transformer.jobs.queue import Queue
 
-SAVE_SECONDS = 25.0  # seconds for a worker to save what it trains; it has 20 itself
-MAX_RESTART_PAUSE = 30.0  # seconds at most between two tries to start a worker
+SAVE_SECONDS = 25.0  # seconds to wait for a worker to save; it allows itself 20
+MAX_RESTART_PAUSE = 30.0  # maximum seconds between two attempts to start a worker
 
 
 class WorkerPool:
-    """Processes, each watched by a thread that replaces it when it ends: as many as the operator
-    says, or else one, and more as runs wait.
+    """Worker processes, each supervised by a thread that replaces it when it exits: as many as the
+    operator sets, else one, and more while runs are queued.
 
-    Together they take as many runs as the cores allow (`WorkerCapacity`), at a lower priority than
-    the app (`nice`). They hold the other end of a pipe: when this process ends, however it does,
-    they save and end too.
+    Together they train as many runs as the cores allow (`WorkerCapacity`), at a lower priority than
+    the app (`nice`). Each reads a pipe of this process; when that closes, it saves and exits.
     """
 
     def __init__(self, queue: Queue, limits: Limits, trainer: str, threads: int = 0) -> None:
-        """`trainer` is "module:function"; threads are those of a large run, 0: as the limits say.
-        Nothing starts yet."""
+        """`trainer` is "module:function"; `threads` those of a run with large steps (0: from the
+        limits). Nothing is started yet."""
         self._queue, self._limits, self._trainer = queue, limits, trainer
         self._count = limits.processes
         self._threads_each = threads or limits.threads
@@ -49,18 +48,19 @@ class WorkerPool:
             for process in self._alive.values():
                 process.send("")
         if len(self._supervisors) < self._count:
-            with suppress(OSError):  # whoever asked next is told that runs cannot be read
+            with suppress(OSError):  # the next request reports that runs cannot be read
                 unfinished = [
                     info for info in self._queue.infos() if info.status in ("queued", "running")
                 ]
                 self._ensure_workers(len(unfinished))
 
     def _ensure_workers(self, count: int) -> None:
-        """So many, or all that there may be: nobody who trains alone keeps a second one warm."""
+        """Start workers up to `count` and the limit; a single run does not need a second warm
+        one."""
         with self._lock:
             while len(self._supervisors) < min(count, self._count) and not self._closing.is_set():
                 name = f"worker {len(self._supervisors)}"
-                # Daemons: an app that ends waits for nobody.
+                # Daemon threads, so that they do not delay the end of the app.
                 supervisor = threading.Thread(target=self._supervise, name=name, daemon=True)
                 self._supervisors.append(supervisor)
                 supervisor.start()
@@ -92,7 +92,7 @@ class WorkerPool:
             supervisor.join()
 
     def _supervise(self) -> None:
-        """Start a worker, wait for its end, say what it lost, and again."""
+        """Start a worker, wait for its exit, mark its run as failed, and repeat."""
         pause = 0.0
         while not self._closing.wait(pause):
             token = new_worker_id(self._pool)
@@ -105,7 +105,7 @@ class WorkerPool:
             if process is None:
                 return
             code = self._wait_for_exit(token, process)
-            with suppress(OSError):  # a full disk; the next look at the runs finds them
+            with suppress(OSError):  # on a full disk the next check of the runs finds them
                 claims.record_worker_exit(self._queue, token, code)
             with self._lock:
                 del self._alive[token]
@@ -114,7 +114,7 @@ class WorkerPool:
             pause = 0.0 if was_warm else min(MAX_RESTART_PAUSE, 2 * pause or 0.5)
 
     def _start_worker(self, token: str) -> Process | None:
-        """A new worker; None if they are being ended."""
+        """Start a worker; None if the pool is closing."""
         total_cores = max(cores(), self._count)
         numbers = (self._threads_each, total_cores, self._limits.nice, self._limits.memory)
         arguments = [str(self._queue.root), self._trainer, token, *map(str, numbers)]
@@ -126,7 +126,7 @@ class WorkerPool:
         return process
 
     def _wait_for_exit(self, token: str, process: Process) -> int:
-        """Wait for its end and return its exit code; negative: the signal that killed it."""
+        """Wait for its exit and return the exit code (negative: the signal)."""
         if process.read_line() == b"ready\n":
             self._startup_error = ""
             with self._lock:
