@@ -135,8 +135,11 @@ class Limits:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str] | None = None) -> Self:
-        """Read the operator's file; return the defaults if it does not exist. Raises ValueError with
-        the file and the error. A path given here or in the environment must exist."""
+        """Read the operator's file; return the defaults if it does not exist.
+
+        Raises ValueError with the file and the error. A path given here or in the environment must
+        exist.
+        """
         named = path or os.environ.get(LIMITS_VARIABLE)
         file = Path(named) if named else APP_FOLDER / "limits.toml"
         if not named and not file.exists():
