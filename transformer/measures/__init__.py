@@ -3,9 +3,9 @@
     measures.entropy(trace.weights("cross", layer=5))       # (n_heads,)
     measures.measure_heads(trace, "cross", layer=5)["previous"]  # any of measures.MEASURES, by name
 
-A new one is a module in this room with `MEASURES = (Measure(…),)`. The explorer, the heads lab (its
-grid, its card, its address), the shell's table and Findings, if it has a claim, read the registry.
-This room knows arrays and pieces of text; it must not import torch, a model or a page.
+A new measure is a module in this package with `MEASURES = (Measure(…),)`. The explorer, the Heads
+lab, the command line's table and, if it has a claim, the Findings page read the registry. This
+package works on arrays and tokens; it must not import torch, a model or a page.
 """
 
 from transformer.measures.measure import KINDS, Measure, PublishedClaim, format_value

@@ -1,4 +1,4 @@
-"""Which columns of a table of measurements a chart shows; `figures.interval_chart` draws it."""
+"""The columns of a table of measurements in a chart; `figures.interval_chart` draws it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Chart:
-    """How a table is drawn: which column is what.
+    """How to draw a table: the role of each column.
 
     Attributes:
-        x, y: columns; an x of words is put at the places 0, 1, 2 …
-        across, down: titles of the axes, with units.
-        by: the column whose values are told apart by colour and sign; "" for none.
-        low, high: columns with the ends of the interval of y; left out where they are missing.
-        mark: where a line is drawn that the rule speaks of, and its name.
-        joined: whether the points of one colour are joined.
-        percent: whether y is a share, written in percent.
+        x, y: columns; text values of x are placed at 0, 1, 2 …
+        across, down: titles of the x and y axes, with units.
+        by: the column whose values have different colours and symbols; "" for none.
+        low, high: columns with the ends of y's interval; not drawn if missing.
+        mark: position and name of a horizontal line, such as a rule's threshold.
+        joined: whether points of one colour are connected.
+        percent: whether y is a fraction, shown in percent.
     """
 
     x: str

@@ -1,4 +1,5 @@
-"""The share of rows that look at a word which belongs to theirs, or at a piece of their own."""
+"""The share of rows that attend to a syntactically related word, or to a piece of their own
+word."""
 
 from __future__ import annotations
 
@@ -21,12 +22,12 @@ RELATIONS = {
     "verb_adverb": ("Verb: its adverb", "verbs", "their adverb"),
     "adverb_verb": ("Adverb: its verb", "adverbs", "their verb"),
 }
-"""Label, rows, and what they look for."""
+"""Label, rows, and the words they should attend to."""
 PIECES = "pieces"
 
 
 def same_word(pieces: Sequence[str]) -> Bool[np.ndarray, "n n"]:
-    """Other pieces of the row's own word. The last piece is `</s>`; a word begins after a blank."""
+    """Mask of the other pieces of each row's word. The last piece is `</s>`; "▁" begins a word."""
     inside = ~np.array([*(is_punctuation(piece) for piece in pieces[:-1]), True])
     word = np.cumsum([piece.startswith(BEGIN) for piece in pieces])
     same: Bool[np.ndarray, "n n"] = (word[:, None] == word) & inside[:, None] & inside
@@ -60,7 +61,7 @@ MEASURES = (
             label,
             f"The share of {rows} with their greatest weight, </s> aside, on {target} (Voita et "
             "al. 2019, section 5.2), where the grammar says which.",
-            "only our grammar's tell which word depends on which, among our own sentences",
+            "only sentences of the built-in grammar have known dependencies",
         )
         for name, (label, rows, target) in RELATIONS.items()
     ),

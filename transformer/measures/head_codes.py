@@ -1,18 +1,18 @@
-"""Heads written in a few letters, as in an address: "e3.2" is head 2 of encoder layer 3."""
+"""Short codes of heads, as in URLs: "e3.2" is head 2 of encoder layer 3."""
 
 from __future__ import annotations
 
 LETTERS = {"encoder": "e", "decoder": "d", "cross": "c"}
-"""The letter of each kind of attention."""
+"""Code letter of each kind of attention."""
 
 
 def parse_heads(
     codes: str, n_layers: int, n_heads: int
 ) -> tuple[list[tuple[str, int, int]], list[str]]:
-    """Heads written as "e3.2,c5": encoder layer 3, head 2, and all of layer 5's cross heads.
+    """Parse codes such as "e3.2,c5": encoder layer 3, head 2, and all cross heads of layer 5.
 
     Returns:
-        The heads, none twice, and what was named that is not in the model.
+        The heads without duplicates, and the codes of heads that the model does not have.
     """
     names = {letter: kind for kind, letter in LETTERS.items()}
     found: list[tuple[str, int, int]] = []

@@ -1,4 +1,4 @@
-"""The weight on the words that a word is translated from, where gold links say which."""
+"""The weight on the source words that a target word is aligned with, given gold links."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from jaxtyping import Bool
 from transformer.measures.measure import Measure
 from transformer.measures.rows import Rows
 
-MISSING_REASON = "they have no gold links; our own have them, yours may, as a third column"
+MISSING_REASON = (
+    "they have no gold links; the built-in ones do, and yours can have them as a third column"
+)
 
 
 def _links_when_written(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
@@ -16,7 +18,7 @@ def _links_when_written(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
 
 
 def _links_when_read(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
-    """A row later: when the word has just been read."""
+    """The links shifted by one row: the row that has just read the word."""
     written = _links_when_written(rows)
     shifted = np.zeros_like(written)
     shifted[:, 1:] = written[:, :-1]
@@ -27,8 +29,8 @@ MEASURES = (
     Measure(
         "aligned",
         "What it is about to write",
-        "The weight on the words that a word is translated from, where gold links say which (rows "
-        "that write it).",
+        "The weight on the source words that gold links align with the word that the row is about "
+        "to write.",
         lambda attention: attention.on(attention.rows.cached(_links_when_written)),
         kinds=("cross",),
         counts=lambda rows: rows.with_any(_links_when_written),
@@ -38,8 +40,8 @@ MEASURES = (
     Measure(
         "aligned_input",
         "What was just written",
-        "The same from the rows that have just read the word: a head that looks for what was "
-        "written, not for what to write (Chen et al. 2020, section 3).",
+        "The same for the word that the row has just read: the head aligns the last written word, "
+        "not the next one (Chen et al. 2020, section 3).",
         lambda attention: attention.on(attention.rows.cached(_links_when_read)),
         kinds=("cross",),
         counts=lambda rows: rows.with_any(_links_when_read),

@@ -1,4 +1,4 @@
-"""What a measure of a head is."""
+"""The class `Measure`: a number for every head of a trace."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from transformer.measures.rows import Rows, RowWeights
 
 KINDS = ("encoder", "decoder", "cross")
 GROUPS = ("shape", "place", "token", "grammar", "translation")
-"""In this order measures are offered."""
+"""Groups, in the order of the measures in lists."""
 
 
 def all_rows(rows: Rows) -> Bool[np.ndarray, "sentences query"]:
-    """All rows count."""
+    """Return the mask of all rows that are not padding."""
     return rows.real
 
 
 @dataclass(frozen=True)
 class PublishedClaim:
-    """A published finding: some head does what a measure says.
+    """A published finding: there is a head with a high value of the measure.
 
     Attributes:
-        text: in a sentence; source: whose, and where.
-        floor: what the measure must exceed, a share of the rows.
-        kind, layer: of the heads that it is said of; None is every layer.
+        text: the claim as a sentence.
+        source: citation.
+        floor: the value that the measure must exceed, a share of the rows.
+        kind, layer: the heads that the claim is about; None means every layer.
     """
 
     text: str
@@ -41,19 +42,19 @@ class PublishedClaim:
 
 @dataclass(frozen=True)
 class Measure:
-    """A mean over rows of attention, a number for each head.
+    """A mean over attention rows: one number for each head.
 
     Attributes:
-        name: in addresses, tables and files.
-        label: in lists and above figures.
-        note: what it says, and where it comes from.
-        function: the value of every row, (sentences, heads, query).
-        unit: of the value; "" is a share of the row's weight or of the rows, 0 to 1.
-        kinds: of attention, for which it has a meaning.
-        counts: the rows that it applies to, (sentences, query).
+        name: used in URLs, tables and files.
+        label: used in lists and figures.
+        note: definition and source.
+        function: returns the value of every row, (sentences, heads, query).
+        unit: unit of the value; "" is a share of the row's weight or of the rows, 0 to 1.
+        kinds: kinds of attention that it is defined for.
+        counts: returns the rows it applies to, (sentences, query).
         group: one of `GROUPS`.
-        lacking: why a corpus may have no row that counts, as the end of a sentence.
-        claim: what was published of it, for Findings; of a share alone.
+        missing_reason: why a corpus may have no such row; the end of a sentence.
+        claim: a published claim for the Findings page; only for shares.
     """
 
     name: str
@@ -68,11 +69,11 @@ class Measure:
     claim: PublishedClaim | None = None
 
     def applicable_rows(self, rows: Rows) -> Bool[np.ndarray, "sentences query"]:
-        """The rows that count: real ones, no padding."""
+        """Return the mask of the rows it applies to, without padding."""
         return np.asarray(self.counts(rows) & rows.real)
 
     def means(self, attention: RowWeights) -> Float[np.ndarray, "sentences heads"]:
-        """Over the rows of each sentence that count; NaN where there is none."""
+        """Return the mean over the applicable rows of each sentence; NaN if a sentence has none."""
         applicable = self.applicable_rows(attention.rows)
         total = (self.function(attention) * applicable[:, None]).sum(axis=-1, dtype=np.float64)
         n = applicable.sum(axis=-1)[:, None]
@@ -80,7 +81,7 @@ class Measure:
 
 
 def format_value(value: float | None, unit: str = "") -> str:
-    """A number with its unit, as pages write it."""
+    """Format a value with its unit for display."""
     if value is None:
         return "–"
     if not unit:
@@ -89,25 +90,27 @@ def format_value(value: float | None, unit: str = "") -> str:
 
 
 def checked_weights(weights: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Weights in float64, where sums of many are exact enough; none above 1."""
+    """Return weights as float64, clipped to 1. Raises ValueError if they are not in 0 to 1."""
     if not weights.size:
-        raise ValueError(f"There is nothing to measure in weights of shape {weights.shape}.")
-    # Written so that a weight which is no number fails too.
+        raise ValueError(
+            f"Weights of shape {weights.shape} are empty; they need at least 1 row and 1 column."
+        )
+    # Written so that NaN fails too.
     if not (weights.min() >= 0 and weights.max() <= 1 + 1e-4):
         raise ValueError(
             f"The weights go from {weights.min()} to {weights.max()}; "
-            "attention weights lie within 0 and 1."
+            "attention weights must be from 0 to 1."
         )
     return np.asarray(np.minimum(weights, 1.0, dtype=np.float64))
 
 
 def column_index(column: int, count: int) -> int:
-    """From 0; raises ValueError for one that is not there."""
+    """Return a column index from 0. Raises ValueError if it is out of range."""
     if not -count <= column < count:
         raise ValueError(f"There is no column {column}; the columns are 0 to {count - 1}.")
     return column % count
 
 
 def mean(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Over the rows; of a single head an array without dimensions, where numpy gives a number."""
+    """Return the mean over rows as an array, also for a single head."""
     return np.asarray(rows.mean(axis=-1))

@@ -1,8 +1,8 @@
-"""What tokens, layers and heads are called: exactly as the model has them, or as people read them.
+"""Display names of tokens, layers and heads: exact, as in the model, or readable.
 
-Exactly: pieces with "▁" where a word begins, `<s>` and `</s>`, numbers from 0 as in
-`trace.weights(kind, layer)[head]`. Else no signs, and numbers from 1. `browser/naming.js` does
-alike.
+Exact names have "▁" at the beginning of words, `<s>`, `</s>`, and numbers from 0 as in
+`trace.weights(kind, layer)[head]`. Readable names have none of these symbols and count from 1.
+`browser/naming.js` does the same.
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from transformer.measures.pieces import BEGIN, BYTE
 from transformer.measures.words import words
 
 CONTROL_NAMES = {"<s>": "start", "</s>": "end", "<unk>": "▯"}
-"""What stands for the control tokens where people read."""
+"""Readable names of the control tokens."""
 
 BLANK = "␣"
-"""A piece that begins a word and has no letter yet."""
+"""Name of the piece "▁" alone."""
 
 CONTINUATION = "…"
-"""Before a piece that goes on with a word."""
+"""Prefix of a piece that continues a word."""
 
 
 def token_name(token: str, exact: bool = False) -> str:
-    """A piece or a word where nothing is said of what stands before it. A piece that is one byte of
-    a character is called by the byte, in hexadecimal digits."""
+    """Return the name of a single token; a byte piece is named by its hexadecimal value."""
     if exact:
         return token
     if byte := BYTE.fullmatch(token):
@@ -35,7 +34,7 @@ def token_name(token: str, exact: bool = False) -> str:
 
 
 def token_names(tokens: Sequence[str], exact: bool = False) -> list[str]:
-    """The pieces of a sentence, each by itself: one that goes on with a word says so."""
+    """Return the names of a sentence's tokens; pieces that continue a word begin with "…"."""
     if exact:
         return list(tokens)
     numbers = words(tokens)
@@ -56,7 +55,7 @@ def _only_punctuation(name: str) -> bool:
 
 
 def display_number(number: int, exact: bool = False) -> int:
-    """The number of a layer or a head as it is shown."""
+    """Return the displayed number of a layer or head."""
     return number if exact else number + 1
 
 
@@ -65,23 +64,23 @@ def layer_name(layer: int, exact: bool = False) -> str:
 
 
 def head_name(layer: int, head: int, exact: bool = False) -> str:
-    """Such as "layer 4, head 2"."""
+    """Return a name such as "layer 4, head 2"."""
     return f"{layer_name(layer, exact)}, head {display_number(head, exact)}"
 
 
 def short_name(layer: int, head: int, exact: bool = False) -> str:
-    """Such as "L4·H2", out of which nobody reads a number."""
+    """Return a short name such as "L4·H2"."""
     return f"L{display_number(layer, exact)}·H{display_number(head, exact)}"
 
 
 def file_name(content: str, model: str = "", text: str = "", *extra: str) -> str:
-    """What a file that is taken away is called, without its ending: what it holds, of which model,
-    on which sentence, and what else there is to say; in letters that every file system takes."""
+    """Return the name of a downloaded file without extension: content, model, sentence and more, in
+    characters that are valid in every file system."""
     return "-".join(part for part in (content, _slug(model), _slug(text), *extra) if part)
 
 
 def _slug(text: str) -> str:
-    """Its first words, without accents."""
+    """Return the first words in ASCII, joined by hyphens."""
     decomposed = unicodedata.normalize("NFKD", text)
     letters = "".join(
         letter for letter in decomposed if unicodedata.category(letter)[0] != "M"
@@ -135,7 +134,7 @@ def display_latex(text: str, exact: bool = False) -> str:
 
 
 def _index(index: str) -> str:
-    """One subscript counted from 1: "5" is "6", "i=5" is "i=6"; a letter stays."""
+    """Return one subscript counted from 1: "5" becomes "6", "i=5" "i=6"; a letter stays."""
     letter, equals, number = index.rpartition("=")
     if not number.isdigit() or letter == "v":
         return index

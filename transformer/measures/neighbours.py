@@ -1,4 +1,4 @@
-"""The weight on the token before, on the row's own place, on the token after."""
+"""The weight on the previous token, on the row's own position, on the next token."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEASURES = (
     Measure(
         "itself",
         "Its own place",
-        "The weight on the row's own place.",
+        "The weight on the row's own position.",
         lambda attention: attention.on(attention.rows.j == attention.rows.i),
         kinds=("encoder", "decoder"),
         group="place",

@@ -1,4 +1,4 @@
-"""How regular: the share of rows with their greatest weight at one offset, the head's commonest."""
+"""The share of rows with their greatest weight at the head's most common offset."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from transformer.measures.rows import RowWeights
 
 
 def positional(weights: Float[np.ndarray, "*heads query key"]) -> Float[np.ndarray, "*heads"]:
-    """How regular: the share of rows, 0 to 1, with their greatest weight at `offset(weights)`.
+    """Return the share of rows, 0 to 1, with their greatest weight at `offset(weights)`.
 
     Voita et al. 2019, section 5.1 (https://arxiv.org/abs/1905.09418), call a head positional from
-    0.9 on, counted over a whole set of sentences, and in practice find −1 and +1. Here, where it
-    is one sentence, a row that cannot reach the offset (row 0 has nothing at −1) does not count:
-    a head that always looks one back is 1, however short the sentence, and not (n − 1) / n. The
-    price is that few rows make a high share easily: two tokens that look at each other give 1.
+    0.9 on, counted over a whole set of sentences, and in practice find −1 and +1. Here, for
+    one sentence, rows that cannot reach the offset (row 0 has nothing at −1) do not count: a head
+    that always attends to the previous token has 1, not (n − 1) / n. The drawback is that short
+    sentences easily reach a high share: two tokens that attend to each other give 1.
     """
     return _most_common(weights)[1]
 
 
 def offset(weights: Float[np.ndarray, "*heads query key"]) -> Integer[np.ndarray, "*heads"]:
-    """The most common place of a row's greatest weight, j − i: −1 is the token before. Of equally
-    common ones the nearest to 0, then the smaller; of a row's equal weights the first."""
+    """Return the most common offset j − i of a row's greatest weight; −1 is the previous token.
+    Ties go to the offset nearest to 0, then the smaller one; equal weights in a row to the first."""
     return _most_common(weights)[0]
 
 
 def _most_common(
     weights: Float[np.ndarray, "*heads query key"],
 ) -> tuple[Integer[np.ndarray, "*heads"], Float[np.ndarray, "*heads"]]:
-    """`offset` and `positional`."""
+    """Return `offset` and `positional`."""
     w = checked_weights(weights)
     *heads, queries, keys = w.shape
-    # An offset o is counted in place o + queries − 1, of which there are queries + keys − 1.
+    # Offset o is counted in bin o + queries − 1 of queries + keys − 1 bins.
     n_offsets = queries + keys - 1
     bins = w.argmax(axis=-1).reshape(-1, queries) - np.arange(queries) + queries - 1
     starts = np.arange(len(bins))[:, None] * n_offsets
@@ -49,27 +49,27 @@ def _most_common(
 
 
 def _no_row_values(attention: RowWeights) -> Float[np.ndarray, "sentences heads query"]:
-    raise TypeError("a share of rows at one offset is no mean of numbers that single rows have")
+    raise TypeError("a share of rows at one offset is not a mean of row values; use `means`")
 
 
 @dataclass(frozen=True)
 class OffsetShare(Measure):
-    """A share of rows at the head's commonest offset: over a corpus by `Places.constant`.
+    """The share of rows at the head's most common offset.
 
     Attributes:
-        offset: the name under which tables have the offset.
-        backwards: whether columns are counted from the other end of the sentence.
+        offset: column name of the offset in tables.
+        backwards: whether columns are counted from the end of the sentence.
     """
 
     offset: str = ""
     backwards: bool = False
 
     def means(self, attention: RowWeights) -> Float[np.ndarray, "sentences heads"]:
-        """Each sentence by itself, with an offset of its own."""
+        """Return the share for each sentence with its own offset."""
         return np.stack([positional(w) for w in self.windows(attention)])
 
     def windows(self, attention: RowWeights) -> list[Float[np.ndarray, "heads query key"]]:
-        """Each sentence's weights, from its end if `backwards`."""
+        """Return each sentence's weights without padding, with reversed keys if `backwards`."""
         sizes = zip(attention.w, attention.rows.n_query, attention.rows.n_key, strict=True)
         windows = (w[:, :n_query, :n_key] for w, n_query, n_key in sizes)
         return [w[..., ::-1] if self.backwards else w for w in windows]

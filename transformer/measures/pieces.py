@@ -1,4 +1,4 @@
-"""What a piece is by the look of it: a control token, punctuation, the beginning of a word."""
+"""Classification of pieces: control tokens, punctuation, beginnings of words."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from jaxtyping import Bool, Integer
 
 BEGIN = "▁"
-"""What SentencePiece puts before a piece that begins a word (Kudo and Richardson 2018, section 3.1,
+"""SentencePiece's mark for the beginning of a word (Kudo and Richardson 2018, section 3.1,
 https://arxiv.org/abs/1808.06226)."""
 
 CONTROL = frozenset(
     {"<s>", "</s>", "<pad>", "<unk>", "[CLS]", "[SEP]", "[PAD]", "[MASK]", "[UNK]", "<mask>"}
     | {"<|endoftext|>"}
 )
-"""Ours, and those of BERT, BART and GPT-2, whose traces can be looked at."""
+"""Our control tokens and those of BERT, BART and GPT-2, whose traces can be opened."""
 
 
 BYTE = re.compile(r"<0x([0-9A-F]{2})>")
@@ -29,8 +29,7 @@ _BYTES = re.compile(rf"(?:{BYTE.pattern})+")
 def join_bytes(text: str) -> str:
     """Return `text` with runs of byte pieces as the characters that they spell.
 
-    Bytes that are no whole character, and control characters, are written as ⟨C3⟩, so that nobody
-    takes them for text.
+    Incomplete characters and control characters are written as ⟨C3⟩, to distinguish them from text.
     """
     if "<0x" not in text:
         return text
@@ -49,11 +48,12 @@ def _decode_bytes(raw: bytes) -> str:
 
 @dataclass(frozen=True)
 class Pieces:
-    """What is known of every id of a vocabulary.
+    """The class of every id of a vocabulary.
 
     Attributes:
-        control, punctuation: whether it is that.
-        begins, goes_on: whether it begins a word that has a letter or a digit, or goes on with one.
+        control, punctuation: whether it is a control token or punctuation.
+        begins: whether it begins a word and has a letter or a digit.
+        continues: whether it continues a word.
     """
 
     control: Bool[np.ndarray, " ids"]
@@ -72,15 +72,15 @@ class Pieces:
     def whole_words(
         self, ids: Integer[np.ndarray, "sentences n"]
     ) -> Bool[np.ndarray, "sentences n"]:
-        """Which tokens are a word by themselves: pieces that go on with one, and those that are
-        gone on with, stand in many words that have nothing else in common."""
+        """Return which tokens are whole words; pieces of longer words are shared by unrelated
+        words."""
         followed = np.zeros(ids.shape, dtype=bool)
         followed[:, :-1] = self.continues[ids[:, 1:]]
         return np.asarray(self.begins[ids] & ~followed)
 
 
 def is_punctuation(piece: str) -> bool:
-    """Signs between words; an apostrophe or a hyphen stands within one."""
+    """Whether a piece is punctuation; apostrophes and hyphens are part of words."""
     text = piece.removeprefix(BEGIN)
     return bool(text) and all(
         unicodedata.category(letter)[0] == "P" and letter not in "'’-" for letter in text

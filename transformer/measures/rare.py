@@ -1,4 +1,4 @@
-"""The share of rows that look at the rarest token of the sentence."""
+"""The share of rows that attend most to the rarest token of the sentence."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from transformer.measures.measure import Measure, PublishedClaim
 from transformer.measures.rows import Rows
 
 FREQUENT = 500
-"""So many of the most frequent tokens are never called rare."""
+"""Number of most frequent tokens that never count as rare."""
 
 
 def _rarest(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
@@ -39,7 +39,7 @@ MEASURES = (
             f"none has a token beyond the {FREQUENT} most frequent of this model's vocabulary"
         ),
         claim=PublishedClaim(
-            "A head of the lowest encoder layer looks at the rarest token of the sentence.",
+            "A head of the lowest encoder layer attends to the rarest token of the sentence.",
             "Voita et al. 2019, section 5.3",
             floor=0.5,
             layer=0,

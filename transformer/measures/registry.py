@@ -1,4 +1,4 @@
-"""All measures that there are, found in the modules of this room; and all of one sentence."""
+"""The registry of all measures in this package, and their values for one sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.measures.rows import Rows, RowWeights
 
 
 def _discover_measures() -> dict[str, Measure]:
-    """Every measure of every module here; by group, then as modules are called and list them."""
+    """Return the measures of all modules here, by group, module name and order in the module."""
     package, this = __name__.rpartition(".")[::2]
     names = [info.name for info in pkgutil.iter_modules([str(Path(__file__).parent)])]
     modules = (import_module(f"{package}.{name}") for name in names if name != this)
@@ -31,7 +31,7 @@ def _discover_measures() -> dict[str, Measure]:
 
 
 MEASURES: dict[str, Measure] = _discover_measures()
-"""Every measure by its name."""
+"""All measures by name."""
 
 
 SITES = {
@@ -40,19 +40,19 @@ SITES = {
     "cross": "decoder.layers.{}.cross_attn.",
 }
 VECTORS = ("query", "key", "value", "scores", "heads")
-"""Where a trace keeps what attention reads and gives: `SITES[kind].format(layer)`, then "hook_" and
-one of `VECTORS`."""
+"""Names of attention's tensors in a trace: `SITES[kind].format(layer)`, then "hook_" and one of
+`VECTORS`."""
 
 
 def layers_of(config: Mapping[str, Any], kind: str) -> int:
-    """How many layers a trace with this config has of a kind: "n_layers", which is the greatest
-    depth, unless "depths" says another for the kind (`Trace.from_weights`)."""
+    """Return the number of layers of a kind: "depths" of the config if it has the kind, else
+    "n_layers", the greatest depth (`Trace.from_weights`)."""
     return int(config.get("depths", {}).get(kind, config["n_layers"]))
 
 
 @runtime_checkable
 class AttentionTrace(Protocol):
-    """What is read of a trace; `inference.Trace` is one."""
+    """The attributes of a trace that measures read; `inference.Trace` has them."""
 
     @property
     def src_tokens(self) -> tuple[str, ...]: ...
@@ -66,10 +66,10 @@ class AttentionTrace(Protocol):
 def measure_heads(
     trace: AttentionTrace, kind: str, layer: int
 ) -> dict[str, Float[np.ndarray, " heads"]]:
-    """Every measure of every head of one layer, and the offsets of those that have one.
+    """Return every measure of all heads of one layer, and the offsets of offset measures.
 
-    Those that do not apply are left out: of another kind, or of rows that the sentence lacks.
-    Relations of grammar, rare words and gold links are known over a corpus alone.
+    Measures that do not apply are left out: those of another kind, or without applicable rows.
+    Grammatical relations, rare words and gold links are known only for a corpus.
     """
     rows = rows_of(trace, kind)
     attention = RowWeights(rows, trace.weights(kind, layer)[None])
@@ -83,7 +83,7 @@ def measure_heads(
 
 
 def rows_of(trace: AttentionTrace, kind: str) -> Rows:
-    """The rows of one kind in this sentence."""
+    """Return the attention rows of one kind for this sentence."""
     source, target, written = trace.src_tokens, trace.tgt_tokens, trace.predicted_tokens
     query, key = source if kind == "encoder" else target, target if kind == "decoder" else source
     vocabulary = sorted({*source, *target, *written})

@@ -1,22 +1,22 @@
-"""What a head does, by a plain rule, at every step of training: for the film's markers.
+"""A simple rule for the role of a head at every step of training, for the markers of the film.
 
 The rule, on one sentence:
 
 - *aligned*: in cross-attention, at least half of the weight of the rows that write an aligned word
   is on the source words that it is aligned with, over three such rows or more. Only where the
-  alignment of the sentence is known, as it is for our own tasks.
+  alignment of the sentence is known, such as for built-in tasks.
 - *positional*: at least 90% of the rows have their greatest weight at one offset (Voita et al.
   2019, section 5.1, https://arxiv.org/abs/1905.09418; `measures.positional`).
-- *backwards*: the same, counted from the other end of the sentence: row i looks at place n - 1 - i,
-  as a head must that turns a sequence round. Not for decoder self-attention, where it would look
-  into the future.
-- *sink*: at least half of the weight rests on the first or on the last token, as it does in a
-  head that has nothing to do (Clark et al. 2019, section 3.2, https://arxiv.org/abs/1906.04341).
-- else *none*. The first of these that holds counts.
+- *backwards*: the same, counted from the other end of the sentence: row i attends to position
+  n - 1 - i, as needed to reverse a sequence. Not for decoder self-attention, where these positions
+  are masked.
+- *sink*: at least half of the weight is on the first or on the last token, as in a head that has
+  nothing to do (Clark et al. 2019, section 3.2, https://arxiv.org/abs/1906.04341).
+- else *none*. The first rule that holds counts.
 
-Few rows agree too easily, above all before anything is learnt: an offset counts only where at least
-four rows, and half of all, can reach it, and a sink only over four rows. In the decoder the first
-row has no choice and does not count for a sink.
+A few rows agree by chance, especially before training: an offset counts only if at least four rows,
+and half of all, can reach it, and a sink only with four rows. The decoder's first row has only one
+key and does not count for a sink.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ from transformer.measures.words import special, word_labels
 POSITIONAL, SINK, MIN_SENTENCE_ROWS = 0.9, 0.5, 4
 ALIGNED, MIN_ALIGNED_ROWS = 0.5, 3
 Links = Collection[tuple[int, int]]
-"""Pairs of a source token and a target token that belong together, counted from 0."""
+"""Aligned pairs of source and target positions, from 0."""
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 
 
 @dataclass(frozen=True)
 class Role:
-    """One head's role; `share` is the number that the rule compares, 0 where there is none.
+    """One head's role; `share` is the number that the rule compares, 0 for the role "none".
 
     Attributes:
         group: none, aligned, positional, backwards or sink.
-        short: two or three characters for a small place.
+        short: two or three characters for small labels.
         text: what the head does: "looks one back".
     """
 
@@ -66,13 +66,13 @@ def roles(
     """The `Role` of every head, in an array of the leading shape.
 
     Args:
-        weights: each row a distribution; float16 will do.
+        weights: each row is a distribution; any float type.
         kind: encoder, decoder or cross.
         keys: the token of every column.
         links: the alignment of the sentence; row j of cross-attention writes target token j.
 
     Raises:
-        ValueError: for weights that are not within 0 to 1, or not as many columns as `keys`.
+        ValueError: if weights are not from 0 to 1, or the number of columns is not that of `keys`.
     """
     *heads, queries, columns = weights.shape
     if columns != len(keys):
@@ -109,7 +109,7 @@ def roles(
 def aligned_share(
     weights: Float[np.ndarray, "heads query key"], links: Links
 ) -> Float[np.ndarray, " heads"]:
-    """The mean weight on the linked source tokens, over the rows that write a linked token; 0 for
+    """Return the mean weight on linked source tokens over the rows that write a linked token; 0 for
     fewer than `MIN_ALIGNED_ROWS` of them."""
     _, queries, columns = weights.shape
     linked = np.zeros((queries, columns), np.float32)
@@ -123,7 +123,7 @@ def aligned_share(
 
 
 def _shape(links: Links) -> str:
-    """What the alignment looks like, where it is as simple as a diagonal."""
+    """Describe the alignment if it is a diagonal, else ""."""
     if all(source == target for source, target in links):
         return ", the diagonal"
     if len({source + target for source, target in links}) == 1:
@@ -132,7 +132,7 @@ def _shape(links: Links) -> str:
 
 
 def straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
-    """The role of a head whose rows look at one offset."""
+    """Return the role of a head whose rows attend to one offset."""
     if offset == 0:
         text = "looks at the same place" if kind == "cross" else "looks at itself"
         return Role("positional", "0", text, share)
@@ -143,7 +143,7 @@ def straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
 
 
 def backwards(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
-    """The role of one whose rows look at one offset from the other end of the sentence."""
+    """Return the role of a head whose rows attend to one offset from the end of the sentence."""
     # The end of the sentence is before its </s>, if it has one.
     end_offset = offset - int(special(keys[-1:])[0])
     if end_offset == 0:

@@ -1,4 +1,4 @@
-"""How spread, how far, how decided: what is true of a row whatever its tokens are."""
+"""Entropy, distance and confidence: measures that do not depend on the tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Weights = Float[np.ndarray, "*heads query key"]
 
 
 def entropy(weights: Weights) -> Float[np.ndarray, "*heads"]:
-    """How spread: −Σ w · log2 w, in bits. 0 is all on one key, log2(n) even over n.
+    """Return the entropy −Σ w · log2 w in bits: 0 for a single key, log2(n) for n equal weights.
 
     Clark et al. 2019, section 3.3 (https://arxiv.org/abs/1906.04341), there in nats.
     """
@@ -23,22 +23,23 @@ def entropy(weights: Weights) -> Float[np.ndarray, "*heads"]:
 
 
 def distance(weights: Weights) -> Float[np.ndarray, "*heads"]:
-    """How far: Σ w · |i − j| from query i to key j, in tokens.
+    """Return the mean distance Σ w · |i − j| from query i to key j, in tokens.
 
     The attention distance of Vig and Belinkov 2019 (https://arxiv.org/abs/1906.04284). It is meant
-    for self-attention; in cross attention i and j count the tokens of two languages, and the
-    number says how far a head is from the diagonal, not how far apart two words are.
+    for self-attention; in cross-attention i and j are positions in two languages, and the value is
+    the distance from the diagonal, not between two words.
     """
     return mean(_distances(checked_weights(weights)))
 
 
 def confidence(weights: Weights, skip: Collection[int] = ()) -> Float[np.ndarray, "*heads"]:
-    """A row's greatest weight, 0 to 1, where the columns `skip` do not count; −1 is the last.
+    """Return the mean of the rows' greatest weights, 0 to 1, without the columns `skip` (−1: last).
 
-    Voita et al. 2019, section 4, leave out `</s>`, which is no real token. 0 if no column is left.
+    Voita et al. 2019, section 4, leave out `</s>`, which is not a real token. 0 if no column
+    remains.
 
     Raises:
-        ValueError: also for a column that is not there.
+        ValueError: for invalid weights or a column out of range.
     """
     w = checked_weights(weights)
     left_out = [column_index(column, w.shape[-1]) for column in skip]
@@ -46,7 +47,7 @@ def confidence(weights: Weights, skip: Collection[int] = ()) -> Float[np.ndarray
 
 
 def _entropies(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    # A weight is at most 1, so its logarithm is never positive; abs leaves no −0 behind.
+    # Logarithms of weights are at most 0; abs also avoids −0.
     logarithms = np.log2(w, out=np.zeros_like(w), where=w > 0)
     return np.asarray(np.einsum("...k,...k->...", w, np.abs(logarithms, out=logarithms)))
 
@@ -60,7 +61,7 @@ MEASURES = (
     Measure(
         "entropy",
         "Spread (entropy)",
-        "How spread, in bits: 0 is all on one token, each bit more is twice as many (Clark et al. "
+        "The spread in bits: 0 is all on one token, each further bit doubles them (Clark et al. "
         "2019, section 3.3).",
         lambda attention: _entropies(attention.w),
         unit="bits",
@@ -69,8 +70,8 @@ MEASURES = (
     Measure(
         "distance",
         "Distance",
-        "How many tokens away, as a mean over the weights (Vig and Belinkov 2019); between two "
-        "languages, how far from the diagonal.",
+        "The mean distance in tokens, weighted by attention (Vig and Belinkov 2019); between two "
+        "languages, the distance from the diagonal.",
         lambda attention: _distances(attention.w),
         unit="tokens",
         group="shape",

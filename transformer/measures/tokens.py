@@ -1,4 +1,4 @@
-"""The weight on tokens of a sort: the ends of the sentence, punctuation, the same word again."""
+"""The weight on certain tokens: sentence ends, punctuation, the same word."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from transformer.measures.rows import Rows
 def share(
     weights: Float[np.ndarray, "*heads query key"], column: int
 ) -> Float[np.ndarray, "*heads"]:
-    """The weight on one column, 0 to 1: 0 for the first key, −1 for the last.
+    """Return the mean weight on one column, 0 to 1: column 0 is the first key, −1 the last.
 
-    Much of it on `<s>` or `</s>` is a head at rest: Clark et al. 2019, section 3.2.
+    Heads with nothing to do put it on `<s>` or `</s>`: Clark et al. 2019, section 3.2.
 
     Raises:
-        ValueError: also for a column that is not there.
+        ValueError: for invalid weights or a column out of range.
     """
     w = checked_weights(weights)
     return mean(w[..., column_index(column, w.shape[-1])])
@@ -36,7 +36,7 @@ def _delimiters(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
 
 
 def _same(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
-    """Where the word of the row stands; in self-attention where else."""
+    """Columns with the same word as the row; in self-attention without its own position."""
     own = rows.writes if rows.kind == "cross" else rows.query
     same = (own[:, :, None] == rows.key[:, None]) & rows.visible
     same &= rows.pieces.whole_words(own)[:, :, None] & rows.pieces.whole_words(rows.key)[:, None]
@@ -47,15 +47,15 @@ MEASURES = (
     Measure(
         "first",
         "The first token",
-        "The weight on the first token: much of it is a head at rest (Clark et al. 2019, section "
-        "3.2).",
+        "The weight on the first token; a head with nothing to do puts much there (Clark et al. "
+        "2019, section 3.2).",
         lambda attention: attention.w[..., 0],
     ),
     Measure(
         "last",
         "The last token",
-        "The weight on the last token, in the source </s>: much of it is a head at rest (Clark et "
-        "al. 2019, section 3.2).",
+        "The weight on the last token, in the source </s>; a head with nothing to do puts much "
+        "there (Clark et al. 2019, section 3.2).",
         lambda attention: attention.on(attention.rows.cached(_last)),
     ),
     Measure(
@@ -69,7 +69,7 @@ MEASURES = (
         "Punctuation, <s>, </s>",
         "The weight on punctuation, <s> and </s> together.",
         lambda attention: attention.on(attention.rows.cached(_delimiters)),
-        # The decoder's first row has no choice.
+        # The decoder's first row has only one key.
         counts=lambda rows: (
             all_rows(rows) & (rows.i[:, 0] > 0) if rows.kind == "decoder" else all_rows(rows)
         ),
@@ -77,9 +77,9 @@ MEASURES = (
     Measure(
         "duplicate",
         "The same token",
-        "Where the row's own word stands elsewhere too (in the decoder: before), the weight on it "
-        "there; in cross attention the weight on the word that the row writes, where it stands in "
-        "the source. Tokens that are a whole word count, not punctuation or parts of words.",
+        "If the row's word occurs elsewhere too (in the decoder: earlier), the weight on it there; "
+        "in cross-attention, the weight on source occurrences of the word that the row writes. "
+        "Only tokens that are whole words count, not punctuation or parts of words.",
         lambda attention: attention.on(attention.rows.cached(_same)),
         counts=lambda rows: rows.with_any(_same),
     ),

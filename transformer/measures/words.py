@@ -1,4 +1,4 @@
-"""Pieces of words put together: which pieces make a word, and the attention between words."""
+"""Grouping of pieces into words, and attention between words."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from transformer.measures.pieces import BEGIN, CONTROL, is_punctuation, join_byt
 
 
 def special(tokens: Sequence[str]) -> list[bool]:
-    """For each token whether it is a control token and no text: `<s>`, `</s>`, `<pad>`, `<unk>`."""
+    """Return for each token whether it is a control token: `<s>`, `</s>`, `<pad>`, `<unk>`."""
     return [token in CONTROL for token in tokens]
 
 
 def words(tokens: Sequence[str]) -> list[int]:
-    """For each token the number of its word, from 0 and never falling.
+    """Return the word number of each token, from 0 and never decreasing.
 
     A word begins with the first token, with a piece that begins with "▁", with a control token and
-    after one; every other piece goes on with the word before it.
+    after one; every other piece continues the word before it.
     """
     numbers: list[int] = []
     control = special(tokens)
@@ -36,8 +36,8 @@ def words(tokens: Sequence[str]) -> list[int]:
 
 
 def word_labels(tokens: Sequence[str]) -> list[str]:
-    """The text of each word, without the "▁" that begins it; a "▁" alone stays, to be seen. Bytes
-    are joined into characters."""
+    """Return the text of each word without its initial "▁", unless it is "▁" alone. Byte pieces are
+    joined into characters."""
     numbers = words(tokens)
     texts = [""] * (numbers[-1] + 1 if numbers else 0)
     for number, token in zip(numbers, tokens, strict=True):
@@ -46,9 +46,9 @@ def word_labels(tokens: Sequence[str]) -> list[str]:
 
 
 def plain_words(tokens: Sequence[str]) -> tuple[list[int], list[str]]:
-    """As `words` and `word_labels`, with the signs that stand before or after a word apart from it,
-    for heads that rest on a full stop do not look at the word it ends. What is no word, control
-    tokens and such signs, is a number of its own too, and its label is "".
+    """Like `words` and `word_labels`, with punctuation separated from words, because heads often
+    attend to a full stop and not to the word before it. Punctuation and control tokens have numbers
+    of their own and the label "".
     """
     word_numbers: list[int] = []
     labels: list[str] = []
@@ -67,7 +67,7 @@ def plain_words(tokens: Sequence[str]) -> tuple[list[int], list[str]]:
 
 
 def _strip_punctuation(label: str) -> str:
-    """Without the signs of punctuation around it that belong to a letter's piece."""
+    """Remove punctuation at both ends of a label."""
     start, end = 0, len(label)
     while start < end and is_punctuation(label[start]):
         start += 1
@@ -81,13 +81,13 @@ def merge(
     query_words: Sequence[int],
     key_words: Sequence[int],
 ) -> Float[np.ndarray, "*heads query_word key_word"]:
-    """Attention between words: to a word the sum over its pieces, from a word their mean.
+    """Return attention between words: the sum over key pieces, the mean over query pieces.
 
-    So a row that summed to 1 still does: Clark et al. 2019, section 4.1
+    Rows that sum to 1 still do: Clark et al. 2019, section 4.1
     (https://arxiv.org/abs/1906.04341). `query_words` and `key_words` are as `words` gives them.
 
     Raises:
-        ValueError: if there is not one number a row and a column, or one is out of order.
+        ValueError: if there is not one number per row and column, or they are not in order.
     """
     query_starts = _word_starts("rows", query_words, weights.shape[-2])
     key_starts = _word_starts("columns", key_words, weights.shape[-1])
@@ -100,11 +100,11 @@ def merge(
 def rows_of_written(
     weights: Float[np.ndarray, "*heads row key"], to: str
 ) -> Float[np.ndarray, "*heads written key"]:
-    """The rows of cross attention in which the written tokens are looked up.
+    """Return the cross-attention rows that belong to the written tokens.
 
     The row that writes token i has read the tokens before it; token i itself is read by the next
-    row. With `to` "output" row i belongs to token i as it stands; with "input" the next row does,
-    and the last token, which nothing reads, keeps the row that writes it.
+    row. With `to` "output" token i gets row i, with "input" the next row,
+    and the last token, which no row reads, the row that writes it.
     """
     if to != "input" or not weights.shape[-2]:
         return weights
@@ -127,11 +127,11 @@ def _word_starts(name: str, numbers: Sequence[int], count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class StrongestLinks:
-    """The strongest look of every word in every head, 0 where there is no other word.
+    """The strongest link of every word in every head, 0 if there is no other word.
 
     Attributes:
         weights: (heads, words).
-        others: the word at its other end, of the same shape.
+        partners: the word at the other end, same shape.
     """
 
     weights: Float[np.ndarray, "heads words"]
@@ -145,17 +145,16 @@ def strongest_links(
     *,
     same: bool,
 ) -> tuple[StrongestLinks, StrongestLinks]:
-    """The strongest look at every word of the columns, and that of every word of the rows.
+    """Return the strongest link to every word of the columns, and from every word of the rows.
 
-    Words are those of `words.plain_words`; the weights of their pieces are added up towards a word
-    and averaged from it, as in `words.merge`. The greatest is taken, not the mean: a head that
-    spreads evenly gives every word as much in the mean as one in which a single word looks there
-    with all it has. Control tokens and signs of punctuation count on neither side, for heads rest
-    on them whatever the word is.
+    Words are those of `plain_words`, weights those of `merge`. The maximum is used, not the mean:
+    in the mean, uniform attention looks the same as a single word that attends with all its weight.
+    Control tokens and punctuation are excluded on both sides, since heads often attend to them
+    regardless of the word.
 
     Args:
         rows, columns: the tokens.
-        same: they are the same text, so that a word's look at itself is left out.
+        same: rows and columns are the same text; links of a word to itself are excluded.
     """
     (row_words, row_labels), (column_words, column_labels) = plain_words(rows), plain_words(columns)
     merged = merge(weights, row_words, column_words).astype(np.float32)
