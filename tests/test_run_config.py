@@ -100,7 +100,7 @@ def test_the_runs_that_came_with_the_app_are_read() -> None:
         ({"data": {"task": 3}}, "task must be a text, not 3"),
         ({"data": {"task": "copy", "options": {"n_train": "9"}}}, "n_train must be a whole"),
         ({"data": {"task": "copy", "options": {"n_train": True}}}, "n_train must be a whole"),
-        ({"task": "copy"}, "'task' of a run of task stands under 'data'"),
+        ({"task": "copy"}, "'task' of a run of task must be under 'data'"),
         ({"model": None}, "model must be an object, not None"),
         ({"model": {**SHAPE.to_dict(), "d_modle": 7}}, "has no field 'd_modle'; did you mean"),
         ({"model": {**SHAPE.to_dict(), "n_heads": 3}}, "must be a multiple of n_heads 3"),

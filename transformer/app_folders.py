@@ -7,26 +7,26 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 IMPORT_ROOT = PACKAGE.parent
-"""What a process has on its path that imports this package."""
+"""The folder that must be on the path of a process that imports this package."""
 INSTALLED_APP = PACKAGE / "app"
-"""There a wheel has `app.py` and what stands beside it in a checkout (pyproject.toml)."""
+"""Folder of `app.py` and its files in an installed package (pyproject.toml)."""
 APP_FOLDER = INSTALLED_APP if (INSTALLED_APP / "app.py").is_file() else IMPORT_ROOT
 """The folder with `app.py`, `pages/`, `checkpoints/`, `.streamlit/` and `limits.toml`."""
 CHECKPOINTS_VARIABLE = "HEADS_UP_CHECKPOINTS"
-"""Environment variable: another folder of checkpoints instead of `checkpoints/`."""
+"""Environment variable for the folder of checkpoints; default: `checkpoints/`."""
 SHIPPED_RUNS = "runs"
-"""Folder in the folder of checkpoints: trained runs, each with its own checkpoint."""
+"""Subfolder of the folder of checkpoints with trained runs, each with its own checkpoint."""
 
 
 def app_path(variable: str, name: str) -> Path:
-    """The path that an environment variable names, or else what comes with the app."""
+    """Return the path in an environment variable, or else a path in the app's folder."""
     path = os.environ.get(variable)
     return Path(path) if path else APP_FOLDER / name
 
 
 def data_path(variable: str, name: str) -> Path:
-    """As `named_or`, of what the app writes: an installed app may not, or should not, write where
-    it lies; what it keeps is then below `.heads-up` in the user's home."""
+    """Like `app_path`, for data that the app writes: an installed app writes to `~/.heads-up`, not
+    to its package folder."""
     path = os.environ.get(variable)
     if path:
         return Path(path)
@@ -34,12 +34,12 @@ def data_path(variable: str, name: str) -> Path:
 
 
 def checkpoints_folder() -> Path:
-    """The folder of the named checkpoints: `HEADS_UP_CHECKPOINTS`, or the one that comes along."""
+    """Return the folder of named checkpoints: `HEADS_UP_CHECKPOINTS`, or the app's own."""
     return app_path(CHECKPOINTS_VARIABLE, "checkpoints")
 
 
 def named_checkpoints() -> dict[str, Path]:
-    """Folders of the checkpoints that can be loaded by name, in alphabetical order.
+    """Return the folders of the checkpoints that can be loaded by name, in alphabetical order.
 
     These are the checkpoints of `checkpoints_folder()`, such as "en-fr", and then those of the
     trained runs in it, such as "toy-reverse". Whether they can be opened is not checked.
@@ -57,7 +57,7 @@ def named_checkpoints() -> dict[str, Path]:
 
 
 def find_checkpoint(name_or_path: str | os.PathLike[str]) -> Path:
-    """The folder that a path or a name means: whatever exists at the path, else the checkpoint of
-    this name, else the path as it is, for whatever opens it to report."""
+    """Return the folder for a path or name: the path if it exists, else the checkpoint of this
+    name, else the path unchanged, so that opening it reports the error."""
     path = Path(name_or_path)
     return path if path.exists() else named_checkpoints().get(os.fspath(name_or_path), path)

@@ -1,11 +1,11 @@
-"""Cancelling a long computation: it asks between its steps whether to stop.
+"""Cancelling a long computation: it checks between its steps whether to stop.
 
-    with cancelled_by(check):  # check raises what shall end it
-        flow.joint(trace)      # and everything else below that takes its time
+    with cancelled_by(check):  # check raises an exception to cancel
+        flow.joint(trace)      # or any other long computation
 
-The check belongs to the context of the call (`contextvars`): another thread is not ended by it. The
-model asks at every pass, the sessions of decoding at every step, and what loops without the model
-at every turn.
+The check belongs to the context of the call (`contextvars`) and does not affect other threads. The
+model calls it at every forward pass, decoding sessions at every step, other loops at every
+iteration.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _check: ContextVar[Callable[[], object] | None] = ContextVar("check", default=No
 
 
 def check_cancelled() -> None:
-    """To be called between two steps; raises what the caller's check raises."""
+    """Call the current check, if any; to be called between steps. Raises what the check raises."""
     check = _check.get()
     if check is not None:
         check()
@@ -26,7 +26,7 @@ def check_cancelled() -> None:
 
 @contextmanager
 def cancelled_by(check: Callable[[], object]) -> Iterator[None]:
-    """Everything within is ended by an error in `check`; of two, by the inner one's alone."""
+    """Cancel the block when `check` raises; of nested blocks only the inner check is called."""
     token = _check.set(check)
     try:
         yield

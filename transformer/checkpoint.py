@@ -1,6 +1,6 @@
 """A checkpoint is a folder: config.json, model.safetensors, vocabulary.model, README.md.
 
-Weights are safetensors, never a pickle: loading one runs no code of whoever made it.
+Weights are safetensors, never a pickle: loading one never runs code from the file.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ CONFIG, WEIGHTS, VOCABULARY, CARD = (
 )
 FORMAT = 1
 MAX_CARD_BYTES = 65_536
-"""So much of a card is read: its front matter comes first."""
+"""Maximum size of a card that is read; its front matter comes first."""
 DTYPES = ("F32", "F16", "BF16", "F64")
-"""Types that weights may be stored in, as safetensors calls them; all are read as float32."""
+"""Allowed types of stored weights, in safetensors' names; all are read as float32."""
 MAX_POSITION_NUMBERS = 2**28
-"""Numbers in a table of positions, which no file bounds where they are sinusoids."""
+"""Maximum size of a table of positions; for sinusoids, no file bounds it."""
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that is missing, cut off, or does not fit together; one sentence says why."""
+    """A checkpoint is missing, truncated or inconsistent; the message is one sentence."""
 
 
 def save_checkpoint(
@@ -54,19 +54,19 @@ def save_checkpoint(
     *,
     dtype: torch.dtype = torch.float32,
 ) -> None:
-    """Write the folder so that a reader finds the old weights whole or the new ones whole.
+    """Write the folder so that a concurrent reader finds either the old or the new weights.
 
-    A checkpoint of the same shape and vocabulary is replaced; one of another model is left alone,
-    for a reader in between would find half of each.
+    A checkpoint of the same shape and vocabulary is replaced; one of another model is refused,
+    since a concurrent reader could find files of both.
 
     Args:
         card: the model card, Markdown, for README.md.
-        dtype: of the stored weights; float16 halves the file and rounds to 11 bits.
+        dtype: type of the stored weights; float16 halves the file and rounds to 11 bits.
 
     Raises:
         CheckpointError: if the vocabulary does not fit the model, a weight is not finite in
             `dtype`, or the folder is a file or holds another model.
-        OSError: if a file cannot be written; what stood there before still stands.
+        OSError: if a file cannot be written; an existing checkpoint stays unchanged.
     """
     target = Path(folder)
     try:
@@ -99,13 +99,13 @@ def save_checkpoint(
 
 
 def _check_same_model(target: Path, config: ModelConfig, vocabulary: Vocabulary) -> None:
-    """Raises CheckpointError if a file, or a whole checkpoint of another model, stands there."""
+    """Raise CheckpointError if `target` is a file or a checkpoint of another model."""
     if target.exists() and not target.is_dir():
         raise CheckpointError(f"{target} is a file; a checkpoint is a folder")
     try:
         stored, pieces = load_config(target), Vocabulary.load(target / VOCABULARY)
     except (ValueError, FileNotFoundError):
-        return  # nothing that could be loaded
+        return  # not a loadable checkpoint
     changes = [
         f"{name} {old}, not {new}"
         for (name, old), new in zip(asdict(stored).items(), asdict(config).values(), strict=True)
@@ -121,8 +121,8 @@ def _check_same_model(target: Path, config: ModelConfig, vocabulary: Vocabulary)
 
 
 def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
-    """The model's shape, without its weights. Raises CheckpointError if the folder is none, or its
-    config.json is missing, cut off or wrong."""
+    """Return the model's configuration. Raises CheckpointError if the folder is not a checkpoint,
+    or its config.json is missing, truncated or invalid."""
     path = _checkpoint_file(folder, CONFIG)
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
@@ -154,10 +154,10 @@ def load_config(folder: str | os.PathLike[str]) -> ModelConfig:
 def load_checkpoint(
     folder: str | os.PathLike[str], device: torch.device | str = "cpu"
 ) -> tuple[Transformer, Vocabulary]:
-    """Model in eval mode (float32, no gradients) and vocabulary, strictly: nothing may be missing.
+    """Load the model (eval mode, float32, no gradients) and the vocabulary; nothing may be missing.
 
     Raises:
-        CheckpointError: a missing, cut-off or mismatched file, in one sentence with both numbers.
+        CheckpointError: for a missing, truncated or mismatched file, with both numbers.
     """
     config = load_config(folder)
     try:
@@ -170,16 +170,16 @@ def load_checkpoint(
         raise CheckpointError(f"{folder}: {error}") from error
     weights = _checkpoint_file(folder, WEIGHTS)
     _check_header(weights, config)
-    with torch.random.fork_rng(devices=[]):  # random start values must not move the caller's
+    with torch.random.fork_rng(devices=[]):  # initialisation must not change the caller's generator
         model = Transformer(config)
     model.load_state_dict(_read_weights(weights))
     return model.to(device).eval().requires_grad_(False), vocabulary
 
 
 def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
-    """Codes of what the model reads and what it writes, ("en", "fr"): its card's, or else those in
-    the folder's name. None if neither says. Raises CheckpointError if the folder is none, or its
-    card names anything but two languages."""
+    """Return the codes of source and target language, ("en", "fr"), from the card or else from the
+    folder's name; None if neither has them. Raises CheckpointError if the folder is not a
+    checkpoint, or its card names anything but two languages."""
     card = _checkpoint_file(folder, CONFIG).with_name(CARD)
     try:
         languages = languages_from_card(read_card(card.parent))
@@ -189,7 +189,7 @@ def load_languages(folder: str | os.PathLike[str]) -> Languages | None:
 
 
 def read_card(folder: Path) -> str:
-    """The beginning of a folder's card as it is; nothing where there is none."""
+    """Return the beginning of a folder's card; "" if it has none."""
     try:
         with (folder / CARD).open("rb") as file:
             return file.read(MAX_CARD_BYTES).decode("utf-8-sig", errors="replace")
@@ -198,16 +198,16 @@ def read_card(folder: Path) -> str:
 
 
 def check_checkpoint(folder: str | os.PathLike[str]) -> None:
-    """Whether config.json and the header of the weights fit together; reads no weight. Raises
-    CheckpointError as `load_checkpoint`, for what can be seen so."""
+    """Check that config.json and the header of the weights match, without reading weights. Raises
+    CheckpointError as `load_checkpoint`, for errors that are visible so."""
     config = load_config(folder)
     _checkpoint_file(folder, VOCABULARY)
     _check_header(_checkpoint_file(folder, WEIGHTS), config)
 
 
 def _check_header(path: Path, config: ModelConfig) -> None:
-    """Names, types and shapes of the file's tensors, against a model of the config's shape on no
-    device: nothing of the size that a config claims is built before the file has as much."""
+    """Compare names, types and shapes of the file's tensors with a model on the device "meta", so
+    that a wrong config cannot make us allocate more than the file has."""
     header = _header(path)
     if config.n_layers > len(header) or config.max_len * config.d_model > MAX_POSITION_NUMBERS:
         raise CheckpointError(
@@ -239,7 +239,7 @@ def _check_header(path: Path, config: ModelConfig) -> None:
 
 
 def _header(path: Path) -> dict[str, tuple[str, list[int]]]:
-    """Type and shape of every tensor, by name. Raises CheckpointError."""
+    """Return type and shape of every tensor by name. Raises CheckpointError."""
     with open_weights(path) as file:
         slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
         return {name: (each.get_dtype(), each.get_shape()) for name, each in slices.items()}
@@ -247,7 +247,7 @@ def _header(path: Path) -> dict[str, tuple[str, list[int]]]:
 
 @contextmanager
 def open_weights(path: Path) -> Iterator[Any]:
-    """A safetensors file, to be read. Raises CheckpointError if it is cut off, or none."""
+    """Open a safetensors file for reading. Raises CheckpointError if it is truncated or invalid."""
     try:
         with safe_open(path, framework="pt") as file:
             yield file
@@ -259,7 +259,7 @@ def open_weights(path: Path) -> Iterator[Any]:
 
 
 def checkpoint_hash(folder: str | os.PathLike[str]) -> str:
-    """16 hexadecimal digits of what the model computes with: config, weights and vocabulary."""
+    """Return a hash (16 hexadecimal digits) of config, weights and vocabulary."""
     digest = hashlib.sha256()
     for name in (CONFIG, WEIGHTS, VOCABULARY):
         with _checkpoint_file(folder, name).open("rb") as file:
@@ -268,7 +268,7 @@ def checkpoint_hash(folder: str | os.PathLike[str]) -> str:
 
 
 def _checkpoint_file(folder: str | os.PathLike[str], name: str) -> Path:
-    """The file `name` of a checkpoint, which may be named instead of its folder."""
+    """Return the path of a file of a checkpoint, which is given by folder or name."""
     path = find_checkpoint(folder)
     if not path.is_dir():
         raise CheckpointError(
@@ -284,7 +284,7 @@ def _checkpoint_file(folder: str | os.PathLike[str], name: str) -> Path:
 
 
 def _read_weights(path: Path) -> dict[str, Tensor]:
-    """All tensors as float32, each finite; the header has been checked."""
+    """Read all tensors as float32. Raises CheckpointError if one is not finite."""
     with open_weights(path) as file:
         weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
     _check_finite(weights, str(path))

@@ -21,7 +21,7 @@ IMPORTED_ONLY = {
     "output_bias": False,
     "scale_embedding": True,
 }
-"""Fields of `ModelConfig` for models that others trained, and what they are in ours."""
+"""Fields of `ModelConfig` that only imported models change, with their values in our models."""
 _CHOICES = {"score": Score, "positions": Positions, "activation": Activation}
 
 OLD_FIELD_NAMES = {
@@ -40,21 +40,22 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def did_you_mean(name: str, candidates: object) -> str:
-    """`; did you mean 'a' or 'b'?` for an error message, or nothing when no name is near."""
+    """Return "; did you mean 'a' or 'b'?" for an error message, or "" if no name is similar."""
     names = [str(k) for k in candidates] if hasattr(candidates, "__iter__") else []
     close = difflib.get_close_matches(name, names, n=3)
     return f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
 class _Record:
-    """Reading and writing a frozen dataclass as a plain dictionary, with named errors."""
+    """Base of frozen dataclasses that are stored as dictionaries, with errors that name the
+    field."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)  # type: ignore[call-overload, no-any-return]
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Raises ValueError for a field that is unknown, missing or has the wrong kind of value."""
+        """Create from a dictionary. Raises ValueError for an unknown, missing or invalid field."""
         known_fields = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
         for name in values:
             if name not in known_fields:
@@ -98,16 +99,16 @@ class ModelConfig(_Record):
         n_heads: h, heads of each attention (paper: 8).
         d_ff: inner width of the feed-forward network (paper: 2048).
         dropout: P_drop on each sublayer's output and on the embedding sums (section 5.4).
-        score: how a query and a key are compared. "scaled_dot" is eq. (1); "dot" leaves out
+        score: score function of query and key. "scaled_dot" is eq. (1); "dot" omits
             1/√d_k; "additive" is Bahdanau et al. 2015, v·tanh(q + k), for each head.
         positions: "sinusoidal" (section 3.5), "learned" (Table 3, row E) or "none".
         max_len: rows of the learned position table; sinusoids have no such limit.
         pad_id, bos_id, eos_id, unk_id: special entries of the vocabulary.
-        biases: whether W^Q, W^K, W^V and W^O have one each; the paper writes none. This and what
-            follows is for models that others trained (`python -m transformer import`).
-        activation: between the two products of the feed-forward network: "relu" is eq. (2);
-            "swish" is x·σ(x), "gelu" x·Φ(x).
-        output_bias: whether the logits have one.
+        biases: whether W^Q, W^K, W^V and W^O have biases (paper: none). This and the following
+            fields are for imported models (`python -m transformer import`).
+        activation: activation of the feed-forward network: "relu" is eq. (2); "swish" is x·σ(x),
+            "gelu" x·Φ(x).
+        output_bias: whether the logits have a bias.
         scale_embedding: whether embeddings are multiplied by √d_model (section 3.4).
     """
 
@@ -148,7 +149,7 @@ class ModelConfig(_Record):
             )
 
     def to_dict(self) -> dict[str, Any]:
-        """What only models of others have is left out where a model has none of it."""
+        """Return the fields; those in `IMPORTED_ONLY` are omitted if they have their default."""
         values = super().to_dict()
         return {
             name: value
@@ -163,23 +164,24 @@ class ModelConfig(_Record):
 
     @property
     def embedding_scale(self) -> float:
-        """What a row of the embedding is multiplied by where it embeds (section 3.4)."""
+        """Factor of embeddings at the input (section 3.4)."""
         return float(self.d_model**0.5) if self.scale_embedding else 1.0
 
     @property
     def branch_gain(self) -> float:
-        """Factor of starting weights that end a sublayer, (2·n_layers)^-0.5 (Radford et al. 2019).
+        """Factor of the initial output weights of sublayers, (2·n_layers)^-0.5 (Radford et al.
+        2019).
 
-        A post-norm stack that leans on its sublayers from the start amplifies every small change
-        of its weights and is hard to train (Liu et al. 2020, "Understanding the Difficulty of
-        Training Transformers"). Here it also tended to make the encoder's memory one vector for
-        all positions; that is ours, not theirs.
+        A post-norm stack that depends heavily on its sublayers from the start amplifies small
+        changes of its weights and is hard to train (Liu et al. 2020, "Understanding the Difficulty
+        of Training Transformers"). In our models the encoder's output also tended to become the
+        same vector at all positions; that is our observation, not theirs.
         """
         return float((2 * self.n_layers) ** -0.5)
 
     @classmethod
     def preset(cls, name: str, *, vocab_size: int, **changes: Any) -> ModelConfig:
-        """`base` and `big` of the paper's Table 3, or the compact `small` and `tiny`."""
+        """Return `base` or `big` of the paper's Table 3, or the compact `small` or `tiny`."""
         if name not in PRESETS:
             presets = ", ".join(PRESETS)
             raise ValueError(

@@ -8,8 +8,8 @@ DEVICES = ("auto", "cpu", "cuda", "mps")
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """`auto` takes CUDA if there is one, else MPS, else the CPU; `cuda:1` is the second GPU. Raises
-    ValueError for a name that is none of `DEVICES`, or a device this machine lacks."""
+    """Return a device: `auto` selects CUDA, else MPS, else the CPU; `cuda:1` is the second GPU.
+    Raises ValueError for an unknown name, or a device this machine does not have."""
     kind, colon, number = str(name).partition(":")
     if kind not in DEVICES or (colon and (kind == "auto" or not number.isdecimal())):
         raise ValueError(f"device must be one of {', '.join(DEVICES)} (or cuda:1), not {name!r}")

@@ -1,4 +1,4 @@
-"""Names of hook points: wildcards, and the names that TransformerLens gives to the same tensors.
+"""Names of hook points: wildcards, and TransformerLens' names for the same tensors.
 
 `encoder.blocks.0.attn.hook_pattern` is another name of `encoder.layers.0.self_attn.hook_weights`.
 `docs/python.md` has the whole table.
@@ -42,9 +42,9 @@ _EMBED = {"hook_embed": "embed.hook_tokens", "hook_pos_embed": "embed.hook_posit
 
 @cache
 def aliases(n_layers: int) -> Mapping[str, str]:
-    """TransformerLens' names for a model of this depth, each with our name of the hook point.
+    """Return TransformerLens' names for a model of this depth, each with our hook point name.
 
-    `hook_resid_mid` is missing: in a post-norm model TransformerLens means different tensors by it
+    `hook_resid_mid` is missing: for post-norm models, TransformerLens uses it for different tensors
     in its encoder-decoder classes and in its BERT class.
     """
     names: dict[str, str] = {}
@@ -62,14 +62,15 @@ def aliases(n_layers: int) -> Mapping[str, str]:
 
 
 def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
-    """Our names of the hook points that a name or a pattern means, in the order of `hook_names`.
+    """Return our names of the hook points that match a name or pattern, in the order of
+    `hook_names`.
 
     Args:
         pattern: our name or an alias; `*`, `?` and `[…]` match as in `fnmatch`, `*` dots as well.
         hook_names: all hook points of the model, by our names.
 
     Raises:
-        ValueError: if there is no such hook point, with similar names.
+        ValueError: if no hook point matches; the message has similar names.
     """
     alias_names = aliases(_depth(hook_names))
     if pattern in alias_names and alias_names[pattern] in hook_names:
@@ -85,11 +86,11 @@ def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
 
 
 def select(names_filter: NamesFilter, hook_names: Sequence[str]) -> tuple[str, ...]:
-    """The hook points that a filter accepts: those of a list in its order, else in the model's.
-    A function is asked for our name and for every alias, and one True is enough.
+    """Return the hook points that a filter accepts: those of a list in its order, else in that of
+    `hook_names`. A function is called with our name and every alias; one True is enough.
 
     Raises:
-        ValueError: for a name or pattern without a hook point, or a function that accepts none.
+        ValueError: for a name or pattern that matches nothing, or a function that accepts nothing.
     """
     if names_filter is None:
         return tuple(hook_names)
@@ -111,7 +112,7 @@ def _depth(hook_names: Iterable[str]) -> int:
 
 
 def _hint(pattern: str, hook_names: Sequence[str], theirs: Mapping[str, str]) -> str:
-    """Similar names, or where all of them are listed."""
+    """Return similar names, or where all names are listed."""
     names = list(theirs) if ".blocks." in pattern else list(hook_names)
     if re.search(r"[*?[]", pattern):
         names = list(dict.fromkeys(re.sub(r"\.\d+\.", ".*.", name) for name in names))

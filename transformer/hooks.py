@@ -1,7 +1,7 @@
-"""Hooks are an argument of one call, never state of the model.
+"""Hooks, passed as an argument of one forward pass; never state of the model.
 
-One cached model serves many browser sessions at once, each on its own thread. A hook kept on the
-module would be seen by all of them; a hook passed with the call is seen by that call alone.
+One cached model serves many browser sessions at once, each on its own thread. A hook registered on
+the module would affect all of them; a hook passed with a call affects only that call.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ HookFn = Callable[[Tensor, str], Tensor | None]
 
 
 class Hooks(Mapping[str, HookFn]):
-    """Functions to call at named sites during one forward pass. `fn(tensor, name)` returns nothing
-    to look, or a tensor of the same shape to put in its place.
+    """Functions to call at named hook points during one forward pass. `fn(tensor, name)` returns
+    None to read the tensor, or a tensor of the same shape to replace it.
 
-    A name may be an alias or have wildcards (`hook_names.matching`). Where several of them mean one
-    site, their functions run in the order given, each on what the one before it returned."""
+    A name may be an alias or have wildcards (`hook_names.matching`). If several match one hook
+    point, their functions run in the given order, each on the result of the one before."""
 
     def __init__(self, functions: Mapping[str, HookFn], *, causal: bool = False) -> None:
-        """`causal`: what they give for one position of the output depends on no later one, nor on
-        whether there is one. Then one pass over an output is what each step of decoding it was,
-        and `translate` takes a few passes instead of one a step.
+        """`causal`: the result at an output position does not depend on later positions or the
+        length. Then one pass over an output equals all of its decoding steps, and `translate` needs
+        a few passes instead of one per step.
 
         Raises TypeError for a function that cannot be called with a tensor and a name."""
         self._functions, self.causal = dict(functions), causal
@@ -44,8 +44,8 @@ class Hooks(Mapping[str, HookFn]):
         return len(self._functions)
 
     def resolved(self, hook_names: Sequence[str]) -> Hooks:
-        """The same hooks by the model's own names. Raises ValueError for a name that is no site of
-        the model, with the near ones."""
+        """Return the same hooks by the model's own names. Raises ValueError for a name that is not
+        a hook point of the model, with similar names."""
         if self._functions.keys() <= set(hook_names):
             return self
         if (
@@ -62,7 +62,7 @@ class Hooks(Mapping[str, HookFn]):
 
 
 def _chained(functions: Sequence[HookFn]) -> HookFn:
-    """One function that runs all of them, each on what the one before it returned."""
+    """Return a function that runs all of these, each on the result of the one before."""
     if len(functions) == 1:
         return functions[0]
 
@@ -77,14 +77,14 @@ def _chained(functions: Sequence[HookFn]) -> HookFn:
 
 
 class HookPoint(nn.Module):
-    """The identity, at a site worth seeing; `name` is its path in the model. PyTorch's
-    `register_forward_hook` works on it too, for a notebook with the model to itself."""
+    """The identity at a tensor that hooks can read; `name` is its path in the model. PyTorch's
+    `register_forward_hook` works on it too, in a notebook that does not share the model."""
 
     name: str = ""
 
     def forward(self, x: Tensor, hooks: Hooks | None = None) -> Tensor:
-        """Any shape in, the same shape out. Raises ValueError if the hook returns a tensor of
-        another shape, or no tensor."""
+        """Return `x` or its replacement of the same shape. Raises ValueError if the hook returns a
+        tensor of another shape, or another type."""
         if hooks is None or self.name not in hooks:
             return x
         replaced = hooks[self.name](x, self.name)
@@ -103,14 +103,14 @@ class HookPoint(nn.Module):
         return replaced
 
     def is_watched(self, hooks: Hooks | None) -> bool:
-        """Whether anyone looks here: a hook of this call, or one of PyTorch's own."""
+        """Whether there is a hook here: one of this call, or one registered with PyTorch."""
         torchs = self._forward_hooks or self._forward_pre_hooks
         return bool(torchs) or (hooks is not None and self.name in hooks)
 
 
 def _check_parameters(function: object, name: str) -> None:
-    """Raises TypeError unless `function` can be called with a tensor and a name, as far as that can
-    be known of it."""
+    """Raise TypeError unless `function` can be called with a tensor and a name, if its signature is
+    known."""
     if not callable(function):
         raise TypeError(
             f"the hook on {name} must be a function of the tensor and the name of the hook point, "
@@ -118,7 +118,7 @@ def _check_parameters(function: object, name: str) -> None:
         )
     try:
         parameters = inspect.signature(function)
-    except (TypeError, ValueError):  # some built-in functions do not tell
+    except (TypeError, ValueError):  # some built-in functions have no signature
         return
     try:
         parameters.bind(None, name)

@@ -1,15 +1,15 @@
 """Source and target language of a model, read from its model card.
 
 A card is a README.md that may begin with a block of YAML between two lines of `---` (the front
-matter of the model hub's cards, huggingface.co/docs/hub/model-cards). Of that block one entry
-matters here, in this order: what is read, what is written.
+matter of the model hub's cards, huggingface.co/docs/hub/model-cards). One entry matters here: the
+source language, then the target language.
 
     ---
     language: [en, fr]
     license: cc-by-2.0
     ---
 
-Read by hand: no YAML is needed for two words, and a card from anywhere can do nothing else.
+It is parsed without a YAML library, which is not needed for two words and safe for any card.
 """
 
 from __future__ import annotations
@@ -29,33 +29,32 @@ ro Romanian, ru Russian, sk Slovak, sl Slovene, sq Albanian, sr Serbian, sv Swed
 ta Tamil, te Telugu, th Thai, tr Turkish, uk Ukrainian, ur Urdu, vi Vietnamese, zh Chinese
 """
 NAMES: dict[str, str] = dict(re.findall(r"(\w+) (\w+)", _NAMES))
-"""What the codes of ISO 639-1 that we know are called in English."""
+"""English names of the known ISO 639-1 codes."""
 
 Languages = tuple[str, str]
-"""Codes of what is read and of what is written."""
+"""Codes of source and target language."""
 
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,2}")
 _ENTRY = re.compile(r"language\s*:(.*)")
 _ITEM = re.compile(r"\s*-\s+(.*)")
 MAX_FRONT_MATTER_LINES = 100
-"""A block of more lines is no front matter."""
+"""Maximum number of lines of front matter."""
 
 
 def check_languages(codes: Sequence[Any]) -> Languages:
-    """Raises ValueError for anything but two codes, as "en" or "pt-BR"."""
+    """Return two codes such as "en" or "pt-BR". Raises ValueError for anything else."""
     valid = [code for code in codes if isinstance(code, str) and _CODE.fullmatch(code)]
     if len(codes) != 2 or len(valid) != 2:
         listed = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
         raise ValueError(
-            "languages are two codes, what is read and what is written, as en fr; there stands "
-            f"{listed}"
+            f"languages are two codes, source and target, such as en fr; not {listed}"
         )
     return valid[0], valid[1]
 
 
 def languages_from_card(card: str) -> Languages | None:
-    """What the card's front matter says; None if it says nothing of languages. Raises ValueError if
-    it names anything but two languages."""
+    """Return the languages in the card's front matter; None if it has none. Raises ValueError if it
+    names anything but two languages."""
     block = _front_matter(card)
     entries: list[list[str]] = []
     for number, line in enumerate(block):
@@ -63,27 +62,27 @@ def languages_from_card(card: str) -> Languages | None:
             inline = _without_comment(entry[1])
             entries.append(_inline(inline) if inline else _items(block[number + 1 :]))
     if len(entries) > 1:
-        raise ValueError(f"languages are named once, not {len(entries)} times")
+        raise ValueError(f"languages are named once, not {len(entries)}")
     return check_languages(entries[0]) if entries else None
 
 
 def languages_from_name(name: str) -> Languages | None:
-    """The languages of a checkpoint called "en-fr", if both codes are known."""
+    """Return the languages of a checkpoint called "en-fr"; None unless both codes are known."""
     codes = name.split("-")
     both_known = len(codes) == 2 and all(code in NAMES for code in codes)
     return (codes[0], codes[1]) if both_known else None
 
 
 def front_matter(languages: Sequence[str]) -> str:
-    """The block that a card begins with; `of_card` reads it back. Raises ValueError as
-    `checked`."""
-    # In quotes where YAML reads another thing: "no" is false to it.
+    """Return front matter with these languages for a card; `languages_from_card` reads it. Raises
+    ValueError as `check_languages`."""
+    # Quoted because YAML reads an unquoted no as false.
     src, tgt = (f'"{code}"' if code == "no" else code for code in check_languages(languages))
     return f"---\nlanguage: [{src}, {tgt}]\n---\n\n"
 
 
 def language_name(code: str) -> str:
-    """The language in English: "Portuguese (BR)" for "pt-BR"; the code itself if we do not know."""
+    """Return the English name, "Portuguese (BR)" for "pt-BR"; the code itself if it is unknown."""
     first, _, rest = code.partition("-")
     if first not in NAMES:
         return code
@@ -91,7 +90,7 @@ def language_name(code: str) -> str:
 
 
 def _front_matter(card: str) -> list[str]:
-    """Its lines, without those that hold it; none if the card has none."""
+    """Return the lines of a card's front matter, without the delimiters."""
     lines = [line.rstrip() for line in card.splitlines()[: MAX_FRONT_MATTER_LINES + 2]]
     if not lines or lines[0] != "---" or "---" not in lines[1:]:
         return []
@@ -105,7 +104,7 @@ def _inline(value: str) -> list[str]:
 
 
 def _items(lines: list[str]) -> list[str]:
-    """The items of a list that stand one a line below their entry."""
+    """Return the items of a block list, one per line."""
     items = []
     for line in map(_without_comment, lines):
         item = _ITEM.fullmatch(line)

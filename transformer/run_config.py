@@ -17,17 +17,17 @@ from transformer.config import ModelConfig, TrainingConfig, did_you_mean
 from transformer.languages import Languages, check_languages
 
 INSPECT = "decoder.layers.0.cross_attn.w_qkv"
-"""The weight matrix whose updates are written out, if no other is named; its first rows are W^Q of
-the first cross-attention's first head."""
+"""Default weight matrix whose updates are recorded; its first rows are W^Q of the first head of the
+first cross-attention."""
 MAX_PIECES = 128
-"""Pieces of a side; longer pairs are left out."""
+"""Maximum pieces on a side; longer pairs are dropped."""
 Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class RaceEntry:
-    """The race that a run belongs to: `id` is of all its runs together, `name` one of
-    `jobs.races.RACES`, `entry` and `seed` which of its runs this is."""
+    """The race that a run belongs to: `id` is shared by all its runs, `name` is one of
+    `jobs.races.RACES`, `entry` and `seed` identify the run."""
 
     id: str
     name: str
@@ -37,8 +37,8 @@ class RaceEntry:
 
 @dataclass(frozen=True)
 class Layer:
-    """A layer of Table 1 as `model.tagger.Tagger` takes it, the weights that the stack has and how
-    many positions it can carry anything over; None: any number."""
+    """A layer of Table 1 for `model.tagger.Tagger`, with the number of weights of the stack and the
+    distance within its receptive field (None: unlimited)."""
 
     name: str
     k: int
@@ -49,18 +49,18 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """What every run says; alone, all that could be read of a spoilt file.
+    """The fields of every run; the base class alone represents a corrupt file.
 
     Attributes:
-        owner: whose run it is; an id to compare with, never to show. "": the command line's.
-        created: unix time, seconds; 0 if the run does not say.
-        probes: (source, target) whose attention is kept; none: some of the validation pairs.
-        languages: codes of the two sides, if it translates between languages that have one.
+        owner: id of the owner, never displayed; "" for runs of the command line.
+        created: unix time, seconds; 0 if unknown.
+        probes: (source, target) pairs whose attention is recorded; empty: some validation pairs.
+        languages: codes of source and target language, if they have codes.
     """
 
     kind: ClassVar[str] = ""
     data: ClassVar[tuple[str, ...]] = ()
-    """The fields that stand under "data"."""
+    """Fields that are stored under "data"."""
 
     title: str = ""
     owner: str = ""
@@ -69,7 +69,7 @@ class RunConfig:
     languages: Languages | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of config.json; what is left out has its default."""
+        """Return the content of config.json; omitted fields have their defaults."""
         values = {
             name: value
             for name, value in asdict(self).items()
@@ -85,7 +85,7 @@ class RunConfig:
 
 @dataclass(frozen=True, kw_only=True)
 class FilmRun(RunConfig):
-    """A training of which only what was seen is kept, and the name of the checkpoint it made."""
+    """A finished training of which only the film and the name of its checkpoint are stored."""
 
     kind = "film"
     checkpoint: str
@@ -98,9 +98,9 @@ class TrainingRun(RunConfig):
     """A run that can be trained.
 
     Attributes:
-        inspect: the weight matrix whose updates are written out; "" for none.
-        device: as `device.choose_device` takes it.
-        max_pieces: of a side; longer pairs are left out.
+        inspect: the weight matrix whose updates are recorded; "" for none.
+        device: name for `device.choose_device`.
+        max_pieces: maximum pieces on a side; longer pairs are dropped.
     """
 
     model: ModelConfig
@@ -113,7 +113,8 @@ class TrainingRun(RunConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class TaskRun(TrainingRun):
-    """A translator of one of our own tasks; `options` has `n_train`, `n_valid` and the task's."""
+    """A translator of a built-in task; `options` has `n_train`, `n_valid` and the task's
+    options."""
 
     kind = "task"
     data = ("task", "options", "max_pieces")
@@ -123,7 +124,7 @@ class TaskRun(TrainingRun):
 
 @dataclass(frozen=True, kw_only=True)
 class PairsRun(TrainingRun):
-    """A translator of pairs that came with the run: a file in its folder."""
+    """A translator of uploaded pairs: a file in the run's folder."""
 
     kind = "pairs"
     data = ("pairs", "max_pieces")
@@ -135,8 +136,8 @@ class FilesRun(TrainingRun):
     """A translator of tables or parallel files anywhere on the machine, for the command line.
 
     Attributes:
-        added: further tables, and how often an epoch reads each.
-        start_from: a checkpoint whose weights it begins with.
+        added: additional tables, with how often an epoch reads each.
+        start_from: checkpoint with the initial weights.
     """
 
     kind = "files"
@@ -149,7 +150,7 @@ class FilesRun(TrainingRun):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerRun(TaskRun):
-    """A stack of one layer of Table 1 on the task "gap", whose sizes are `options`."""
+    """A stack of one kind of layer of Table 1 on the task "gap"; `options` are the task's sizes."""
 
     kind = "layer"
     layer: Layer
@@ -162,8 +163,8 @@ KINDS: dict[str, type[RunConfig]] = {
 
 
 def parse(values: Mapping[str, Any]) -> RunConfig:
-    """The inverse of `to_dict`. Raises ValueError for a kind or a field that there is not, one that
-    is missing, or a value that cannot be; the sentence names it."""
+    """Inverse of `to_dict`. Raises ValueError for an unknown kind, or an unknown, missing or
+    invalid field, which the message names."""
     kind = values.get("kind", _kind_of_untagged(values))
     if not isinstance(kind, str) or kind not in KINDS:
         hint = did_you_mean(str(kind), KINDS)
@@ -177,13 +178,13 @@ def parse(values: Mapping[str, Any]) -> RunConfig:
                 f"the data of a run of {kind} has no {name!r}{did_you_mean(name, config_type.data)}"
             )
     if misplaced := sorted({*top} & {*config_type.data}):
-        raise ValueError(f"{misplaced[0]!r} of a run of {kind} stands under 'data'")
+        raise ValueError(f"{misplaced[0]!r} of a run of {kind} must be under 'data'")
     config: RunConfig = _record(config_type, {**top, **data})
     return config
 
 
 def parse_title_and_owner(values: Mapping[str, Any]) -> RunConfig:
-    """Title and owner alone, of values that `parse` refuses."""
+    """Return only title and owner, for values that `parse` rejects."""
     title, owner = values.get("title"), values.get("owner")
     return RunConfig(
         title=title if isinstance(title, str) else "", owner=owner if isinstance(owner, str) else ""
@@ -191,7 +192,7 @@ def parse_title_and_owner(values: Mapping[str, Any]) -> RunConfig:
 
 
 def _kind_of_untagged(values: Mapping[str, Any]) -> str:
-    """The kind of a file that an earlier version wrote."""
+    """Return the kind of a file of an earlier version."""
     data = values.get("data")
     if "layer" in values:
         return "layer"
@@ -201,7 +202,7 @@ def _kind_of_untagged(values: Mapping[str, Any]) -> str:
 
 
 def _record(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """One dataclass of a JSON object; strict about names and kinds of value."""
+    """Create a dataclass from a JSON object; strict about names and types."""
     known_fields = {each.name: each for each in fields(kind)}
     for name in values:
         if name not in known_fields:
@@ -283,4 +284,4 @@ _READ: dict[str, Callable[[str, Any], Any]] = {
     "Layer": lambda name, value: _record(Layer, _object(name, value)),
     "RaceEntry | None": _optional(lambda name, value: _record(RaceEntry, _object(name, value))),
 }
-"""How a value is read, by the annotation of its field."""
+"""Functions that read a value, by the annotation of its field."""

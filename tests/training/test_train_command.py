@@ -278,7 +278,7 @@ def test_added_tables_and_concatenated_pairs(train: Train, table: Path, tmp_path
     "added_table", ["more.tsv=many", "more.tsv=0", "more.tsv=-1", "more.tsv=nan"]
 )
 def test_invalid_weight_is_refused(train: Train, table: Path, added_table: str) -> None:
-    assert_refused(train(table, "--add", added_table), "--add wants a table and a number above 0")
+    assert_refused(train(table, "--add", added_table), "--add needs a table and a number above 0")
 
 
 def test_probes_are_recorded_in_training(train: Train, table: Path, tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ from transformer.training.errors import out_of_memory
 
 Command = Callable[[argparse.Namespace], int]
 
-# Each is the file of its name, read when it is asked for: who translates a sentence does not wait
-# for what measures a corpus.
+# Each is a module of this name, imported only when its command is run: translating a sentence need
+# not import the analysis of a corpus.
 COMMANDS = {
     "serve": "the app, in a browser; `heads-up` without a command does the same",
     "train": "train a model on sentence pairs",
@@ -32,20 +32,20 @@ COMMANDS = {
     "site": "write the course and its views as a site that needs no server",
 }
 MAX_ERROR_LENGTH = 1000
-"""Letters of an error: the system repeats a name that is too long for it."""
-# Not a name that a file can have and be imported by.
+"""Maximum characters of an error message: the system repeats a file name that is too long."""
+# Commands whose name cannot be the name of a module.
 MODULE_NAMES = {"import": "import_model", "export": "export_model"}
 
 
 def main(arguments: Sequence[str] | None = None, program: str = "python -m transformer") -> int:
-    """Run one command; 0 if it went well, 1 with a sentence on standard error if not.
+    """Run one command; return 0, or 1 after an error message on standard error.
 
     Args:
-        program: how the user calls it, for the usage lines.
+        program: name of the program in usage lines.
     """
     arguments = sys.argv[1:] if arguments is None else arguments
     command = arguments[0] if arguments else None
-    # All options of `serve` but --help are Streamlit's.
+    # All options of `serve` except --help are passed to Streamlit.
     to_parse = arguments
     if command == "serve":
         to_parse = ["serve", *(["--help"] if {"-h", "--help"} & {*arguments} else [])]
@@ -69,22 +69,22 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
 
 
 def _message(error: Exception) -> str:
-    """Return what an error says; the system's own name the file first and no number."""
+    """Return the message of an error; for system errors with the file first, without a number."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{escape_controls(str(error.filename))} cannot be used: {error.strerror}"
     return str(error)
 
 
 class _Parser(argparse.ArgumentParser):
-    """One that repeats a wrong word without letting it steer the terminal."""
+    """An argument parser that escapes control characters in error messages."""
 
     def error(self, message: str) -> NoReturn:
         super().error(escape_controls(message))
 
 
 def heads_up() -> int:
-    """Run the installed command `heads-up`: as `main`, and serve the app if there is no command, or
-    if there are only settings of the server."""
+    """Run the installed command `heads-up`: like `main`, but serve the app if there is no command
+    or only settings of the server."""
     arguments = sys.argv[1:]
     serves = not arguments or (
         arguments[0].startswith("--") and arguments[0] not in ("--help", "--version")

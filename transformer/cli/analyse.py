@@ -1,4 +1,4 @@
-"""`analyse`: what the heads of a checkpoint do over a corpus, as CSV or JSON."""
+"""`analyse`: measure the heads of a checkpoint over a corpus, as CSV or JSON."""
 
 from __future__ import annotations
 
@@ -26,21 +26,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         f"ours: {', '.join(NAMES)}; left out: ours, or the validation pairs of the run that the "
         "checkpoint is of",
     )
-    parser.add_argument("--links", metavar="FILE", help="the corpus's gold links, a line each")
-    parser.add_argument("--sentences", type=int, metavar="N", help="the first N alone")
     parser.add_argument(
-        "--bleu", action="store_true", help="of ablation and without: BLEU too, which is slow"
+        "--links", metavar="FILE", help="gold links of the corpus, one line per sentence"
     )
-    parser.add_argument("--heads", metavar="e3.2,c5", help="of without: those that are off")
+    parser.add_argument("--sentences", type=int, metavar="N", help="only the first N sentences")
+    parser.add_argument(
+        "--bleu", action="store_true", help="with ablation and without: also BLEU, which is slow"
+    )
+    parser.add_argument("--heads", metavar="e3.2,c5", help="with without: the heads to switch off")
     parser.add_argument(
         "--keep",
         action="store_true",
-        help="of findings: also beside the checkpoint, where the page Findings reads them",
+        help="with findings: also store them with the checkpoint, for the Findings page",
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="the table alone (so if nothing is said)")
+    form.add_argument("--csv", action="store_true", help="only the table (default)")
     form.add_argument("--json", action="store_true", help="everything")
-    parser.add_argument("--output", metavar="FILE", help="write there, not to standard output")
+    parser.add_argument(
+        "--output", metavar="FILE", help="write to this file instead of standard output"
+    )
     add_device(parser)
 
 

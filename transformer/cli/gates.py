@@ -1,4 +1,4 @@
-"""`gates`: learn which heads a checkpoint needs, and write it without the others."""
+"""`gates`: learn gates on the heads of a checkpoint, and write the pruned checkpoint."""
 
 from __future__ import annotations
 
@@ -19,20 +19,25 @@ from transformer.training.gates import LearnedGates, learn_gates
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
-    parser.add_argument("folder", help="a new folder, for the checkpoint with its gates")
+    parser.add_argument("folder", help="a new folder for the pruned checkpoint")
     parser.add_argument(
-        "--penalty", type=float, required=True, help="what a head must be worth, nats a token: 0.02"
+        "--penalty",
+        type=float,
+        required=True,
+        help="price of each open head in nats per token, such as 0.02",
     )
-    parser.add_argument("--steps", type=int, default=300, help="of 32 sentences (300)")
     parser.add_argument(
-        "--weight-rate", type=float, default=0.0, help="learning rate of the weights; 0: they rest"
+        "--steps", type=int, default=300, help="training steps of 32 sentences (300)"
     )
     parser.add_argument(
-        "--round", action="store_true", help="end with gates of 0 or 1, whichever is likelier"
+        "--weight-rate", type=float, default=0.0, help="learning rate of the weights; 0: fixed"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the gates and the sentences (1)")
+    parser.add_argument(
+        "--round", action="store_true", help="round every gate to 0 or 1 at the end"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of gates and sentences (1)")
     parser.add_argument("--corpus", metavar="FILE", help="as in analyse")
-    parser.add_argument("--json", action="store_true", help="every head's gate")
+    parser.add_argument("--json", action="store_true", help="the gate of every head as JSON")
     add_device(parser)
 
 

@@ -1,4 +1,4 @@
-"""`serve`: the app, from wherever it is installed, with the settings that `streamlit run` takes."""
+"""`serve`: run the app with the settings of `streamlit run`."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ HEADS_UP_CHECKPOINTS name another folder of runs, file of limits and folder of c
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None of ours: all options but --help are passed to Streamlit."""
+    """Add no options: all except --help are passed to Streamlit."""
     parser.usage = "%(prog)s [--help] [SETTING VALUE ...]"
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = SETTINGS
 
 
 def run(options: argparse.Namespace) -> int:
-    log(f"what is trained here is kept in {runs_folder()}")
+    log(f"training runs are stored in {runs_folder()}")
     sys.argv = ["streamlit", "run", str(APP_FOLDER / "app.py"), *options.settings]
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)  # which ends the process
     return 0

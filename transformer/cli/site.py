@@ -1,4 +1,4 @@
-"""`site`: the course with its views as a site that needs no server."""
+"""`site`: write the course and its views as a static site."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from transformer.ui.site import write_site
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("out", metavar="OUT", help="a new folder, to be put on any page host")
+    parser.add_argument("out", metavar="OUT", help="a new folder, for any static web host")
 
 
 def run(options: argparse.Namespace) -> int:
-    # Streamlit keeps what pages remember, and warns that there is no browser session here.
+    # Pages use session state, and Streamlit warns that there is no browser session.
     for logger in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):
         logging.getLogger(f"streamlit.runtime.{logger}").setLevel("ERROR")
     with progress_bar() as progress:

@@ -1,4 +1,4 @@
-"""`trace`: a file of sentences as one dataset of translations, steps, weights and measures."""
+"""`trace`: write translations, steps, weights and measures of a file of sentences as a dataset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_checkpoint(parser, "--checkpoint")
     parser.add_argument(
-        "--heads", metavar="e3.2,c5", default="", help="those whose weights are kept as well"
+        "--heads", metavar="e3.2,c5", default="", help="heads whose weights are stored as well"
     )
     add_decoding(parser)
 

@@ -1,4 +1,4 @@
-"""`train`: a model from sentence pairs."""
+"""`train`: train a model on sentence pairs or a built-in task."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transformer.training.run import RunFolder
 from transformer.training.run_log import TRACKERS, check_tracker
 from transformer.training.train_folder import train_run
 
-# Ids are the vocabulary's, and what only models of others have is not trained here.
+# Ids are set by the vocabulary; fields for imported models cannot be trained.
 NOT_OPTIONS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *IMPORTED_ONLY}
 
 
@@ -96,7 +96,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_fields(
     group: argparse._ArgumentGroup, config: type[ModelConfig] | type[TrainingConfig], skip: set[str]
 ) -> None:
-    """Add an option for every field, with the text that the class's docstring has for it."""
+    """Add an option for every field, with its text in the class's docstring."""
     kinds = {"int": int, "float": float}
     texts = attribute_texts(config)
     preset_sizes = {name for preset in PRESETS.values() for name in preset}
@@ -121,7 +121,7 @@ def _add_fields(
 
 
 def attribute_texts(described: type) -> dict[str, str]:
-    """What the section "Attributes" of a class's docstring says of each attribute."""
+    """Return the description of each attribute in the "Attributes" section of a docstring."""
     section = inspect.cleandoc(described.__doc__ or "").partition("Attributes:\n")[2]
     entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {8}.*)*)", section, flags=re.MULTILINE)
     return {name: " ".join(text.split()) for names, text in entries for name in names.split(", ")}
@@ -167,7 +167,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _train_task(options: argparse.Namespace) -> int:
-    """Write the run's config as the page would, and train it."""
+    """Write the run's config as the Train page does, and train it."""
     file_options = (
         "train",
         "valid",
@@ -202,7 +202,9 @@ def _train_task(options: argparse.Namespace) -> int:
 def _option(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     if not value.lstrip("-").isdecimal():
-        raise ValueError(f"--option wants a name and a whole number, as longest=12, not {text!r}")
+        raise ValueError(
+            f"--option needs a name and a whole number, such as longest=12, not {text!r}"
+        )
     return name, int(value)
 
 
@@ -213,7 +215,9 @@ def _added_table(text: str) -> tuple[str, float]:
     except ValueError:
         times = -1.0
     if not 0 < times < 1e6:
-        raise ValueError(f"--add wants a table and a number above 0, as more.tsv=0.5, not {text!r}")
+        raise ValueError(
+            f"--add needs a table and a number above 0, such as more.tsv=0.5, not {text!r}"
+        )
     return table if equals else text, times
 
 

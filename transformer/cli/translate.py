@@ -1,4 +1,4 @@
-"""`translate`: a text, or every line of standard input."""
+"""`translate`: translate a text or every line of standard input."""
 
 from __future__ import annotations
 
@@ -24,11 +24,13 @@ from transformer.training.console import log
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("text", nargs="?", help="left out: every line of standard input")
+    parser.add_argument("text", nargs="?", help="the text; default: every line of standard input")
     add_checkpoint(parser, "--checkpoint")
-    parser.add_argument("--target", help="make it say this, to see how probable that is")
+    parser.add_argument("--target", help="force this translation, to see its probability")
     parser.add_argument(
-        "--into", metavar="CODE", help="of an imported model for several languages: fra, deu, …"
+        "--into",
+        metavar="CODE",
+        help="target language of a multilingual imported model: fra, deu, …",
     )
     parser.add_argument("--json", action="store_true", help="a JSON object a line, with all steps")
     parser.add_argument("--trace", metavar="FILE", help="keep every tensor: FILE.npz or FILE.json")
@@ -59,10 +61,10 @@ def run(options: argparse.Namespace) -> int:
 def _translate_lines(
     translator: Translator, decoding: dict[str, Any], *, as_json: bool, into: str | None
 ) -> int:
-    """Standard input in batches. A blank line gives a blank line, and so does one that cannot be
-    translated, with a word on standard error and 1 at the end: lines stay aligned."""
+    """Translate standard input in batches. A blank line gives a blank line, and so does one that
+    cannot be translated, with an error message and exit code 1: lines stay aligned."""
     read = refused = 0
-    Decoding.of(decoding)  # what is wrong with all lines is said once
+    Decoding.of(decoding)  # report errors in the options once, not for every line
     lines = _stdin_lines()
     while batch := list(islice(lines, 32)):
         reasons = {number: _reason(translator, line) for number, line in enumerate(batch)}
@@ -85,7 +87,7 @@ def _translate_lines(
 
 
 def _reason(translator: Translator, line: str) -> str | None:
-    """Why it is not translated, "" if nothing is in it; None if it can be."""
+    """Return why a line cannot be translated, "" if it is blank, None if it can be."""
     if is_blank(line):
         return ""
     try:

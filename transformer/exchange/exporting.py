@@ -1,10 +1,9 @@
-"""A checkpoint of ours as a folder that `transformers` opens as a Marian model.
+"""Export of a checkpoint as a Marian folder for `transformers`.
 
-Marian's decoder starts from a zero embedding, which `transformers` keeps as the row of `<pad>`, the
-last of the vocabulary; tools that convert such folders (CTranslate2) drop that row and start from
-zeros. So `<s>` is left out, and its vector goes where only the first step reads it: into row 0 of
-the decoder's positions, which the folder then holds.
-"""
+Marian's decoder starts from a zero embedding, which `transformers` stores as the row of `<pad>`,
+the last of the vocabulary; converters such as CTranslate2 drop that row and start from zeros. So
+`<s>` is left out, and its vector is added to row 0 of the decoder's positions, which only the first
+step reads; the folder then contains a table of positions."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ from transformer.text import Vocabulary
 from transformer.text.files import new_folder
 
 MAX_OUTPUT_LENGTH = 512
-"""Longest output that its generation_config.json asks for, `</s>` counted."""
+"""Maximum output length in generation_config.json, including `</s>`."""
 
 
 def export_marian(folder: str | os.PathLike[str], out: str | os.PathLike[str]) -> None:
@@ -50,12 +49,12 @@ def write_marian(
 ) -> None:
     """Write config.json, model.safetensors, the vocabulary's files and the card.
 
-    Ids are the folder's own: `<s>` is left out and `<pad>` comes last. Biases that the model does
-    not have are zeros. Outputs cannot hold `<pad>` and `<unk>`, as here.
+    The folder has its own ids: `<s>` is left out and `<pad>` is last. Missing biases become zeros.
+    As here, outputs cannot contain `<pad>` and `<unk>`.
 
     Args:
-        card: what the new card is made of; see `model_card`, also for the two that follow.
-        called: names the model in errors.
+        card: the card to extend; see `model_card`, also for `languages` and `licence`.
+        model_name: name of the model in error messages.
 
     Raises:
         CheckpointError: for a model that cannot be a Marian model, or a folder that exists already.
@@ -98,7 +97,7 @@ def _check(model_name: str, config: ModelConfig) -> None:
 
 
 def _marian_weights(model: Transformer) -> dict[str, Tensor]:
-    """Our weights under their names, in their order of channels."""
+    """Return the weights with Marian's names and order of channels."""
     config = model.config
     weights_by_name = {
         name: weight.detach().cpu().float() for name, weight in model.named_parameters()
@@ -129,7 +128,7 @@ def _marian_weights(model: Transformer) -> dict[str, Tensor]:
 
 
 def _exported_ids(config: ModelConfig) -> list[int]:
-    """Our ids in the order of the folder's: all but `<s>`, and `<pad>` last."""
+    """Return our ids in the order of the folder's ids: without `<s>`, and `<pad>` last."""
     special = (config.bos_id, config.pad_id)
     return [id for id in range(config.vocab_size) if id not in special] + [config.pad_id]
 
@@ -182,7 +181,7 @@ def _generation(config: ModelConfig) -> dict[str, Any]:
 
 
 def _vocabulary(vocabulary: Vocabulary, config: ModelConfig) -> dict[str, bytes]:
-    """source.spm, target.spm and vocab.json; one model serves both sides where there is one."""
+    """Return source.spm, target.spm and vocab.json; a single model is used for both sides."""
     pieces = vocabulary.tokens(_exported_ids(config))
     if len(set(pieces)) < len(pieces):
         raise CheckpointError(f"only {len(set(pieces))} of its {len(pieces)} pieces differ")

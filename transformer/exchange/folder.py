@@ -1,4 +1,4 @@
-"""Reading a folder of `transformers` without running anything of it: JSON, weights, its card."""
+"""Reading folders of `transformers` (JSON, weights, card) without running code from them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WEIGHTS, PICKLED, SHARDED = (
 
 
 def require_file(folder: Path, name: str) -> Path:
-    """Raises CheckpointError, with what the folder holds, if there is no such file."""
+    """Return the path of a file. Raises CheckpointError, with the folder's content, if missing."""
     if not folder.is_dir():
         raise CheckpointError(
             f"{folder} is a file; a model of transformers is a folder"
@@ -43,7 +43,7 @@ def require_file(folder: Path, name: str) -> Path:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Raises CheckpointError unless the file holds a JSON object."""
+    """Read a JSON object. Raises CheckpointError for anything else."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except RecursionError as error:
@@ -56,12 +56,12 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def optional_json(folder: Path, name: str) -> dict[str, Any]:
-    """The same, or nothing where there is no such file."""
+    """Read a JSON object of the folder; {} if there is no such file."""
     return read_json(folder / name) if (folder / name).is_file() else {}
 
 
 def read_weights(folder: Path, *, pickled: bool = False) -> dict[str, Tensor]:
-    """Every tensor of the folder, as float32.
+    """Read every tensor of the folder as float32.
 
     Args:
         pickled: read pytorch_model.bin, a pickle, where there is no safetensors file. torch then
@@ -99,10 +99,10 @@ def _read_pickled(path: Path) -> dict[str, Tensor]:
         tensors = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, OSError, EOFError, ValueError) as error:
         raise CheckpointError(
-            f"{path} is cut off, or is no file of weights alone ({type(error).__name__})"
+            f"{path} is truncated, or has more than weights ({type(error).__name__})"
         ) from error
     if not isinstance(tensors, dict) or not all(isinstance(t, Tensor) for t in tensors.values()):
-        raise CheckpointError(f"{path} must hold tensors by name, and nothing else")
+        raise CheckpointError(f"{path} must contain only tensors by name")
     return {name: tensor.float() for name, tensor in tensors.items()}
 
 
@@ -111,10 +111,10 @@ _REPOSITORY = re.compile(r"[\w.-]{1,96}/[\w.-]{1,96}")
 
 
 def imported_card(path: Path, marian_config: Mapping[str, Any], languages: Languages | None) -> str:
-    """Front matter of ours, where the model is from, and the card that it came with.
+    """Return the card of an imported model: our front matter, its origin, and its original card.
 
     Args:
-        said: its config.json, which may name where it was published.
+        marian_config: its config.json, which may name where it was published.
     """
     original_card = read_card(path)
     licence = _LICENCE.search(original_card)
@@ -143,14 +143,14 @@ def _model_name(folder: Path) -> str:
 
 
 def _body(card: str) -> str:
-    """A card without its front matter."""
+    """Return a card without its front matter."""
     parts = re.split(r"^---\s*$", card, maxsplit=2, flags=re.MULTILINE)
     has_front_matter = len(parts) == 3 and not parts[0].strip()
     return (parts[2] if has_front_matter else card).strip()
 
 
 def _languages(path: Path, card: str) -> Languages | None:
-    """By the card, by its tokenizer, or by the end of the folder's name: "opus-mt-en-fr"."""
+    """Return the languages from the card, the tokenizer, or the folder's name "opus-mt-en-fr"."""
     tokenizer = optional_json(path, "tokenizer_config.json")
     sources: tuple[Callable[[], Languages | None], ...] = (
         lambda: languages_from_card(card),

@@ -30,7 +30,7 @@ SMALL_FILES = [
     *(CONFIG, CARD, VOCABULARY, "generation_config.json", "tokenizer_config.json"),
     *("source.spm", "target.spm", "vocab.json"),
 ]
-"""All that a checkpoint or a Marian folder has besides its weights."""
+"""All that a checkpoint or a Marian folder has in addition to its weights."""
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
@@ -41,7 +41,7 @@ def download(name: str, revision: str | None = None) -> Path:
     in the cache is found there.
 
     Args:
-        name: "owner/name" of a repository with a checkpoint of ours or a Marian model.
+        name: "owner/name" of a repository with a checkpoint or a Marian model.
         revision: a branch, tag or commit; the main branch if None.
 
     Raises:
@@ -63,7 +63,7 @@ def download(name: str, revision: str | None = None) -> Path:
 def upload(folder: Path, name: str, *, private: bool, message: str) -> str:
     """Upload all files of a folder as one commit and return the commit's address.
 
-    Creates the repository if there is none. Files there that the folder does not have are kept.
+    Creates the repository if it does not exist. Files there that the folder does not have are kept.
 
     Raises:
         CheckpointError: for a name that is none, or a repository that the user may not write to.
@@ -91,7 +91,7 @@ def _check_name(name: str) -> None:
 
 
 def _check_config(name: str, folder: Path) -> None:
-    """Raise CheckpointError unless config.json is of a checkpoint of ours or a Marian model."""
+    """Raise CheckpointError unless config.json is that of a checkpoint or a Marian model."""
     if not (folder / CONFIG).is_file():
         raise CheckpointError(
             f"{name} on the hub has no {CONFIG}, so it is neither a checkpoint nor a Marian model"

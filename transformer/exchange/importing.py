@@ -1,4 +1,4 @@
-"""A folder of `transformers` with a Marian model, made a checkpoint of ours."""
+"""Import of Marian folders of `transformers` as checkpoints."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from transformer.text import Vocabulary
 from transformer.text.pair_pieces import END, PAD, START, UNKNOWN, PairPieces
 
 START_BIAS = -1000.0
-"""Output bias of a start that their vocabulary has not: e^-1000 is 0, so no share goes to it."""
+"""Output bias of the added `<s>`: its probability, e^-1000, is 0."""
 ROUNDING = 1e-2
-"""Sinusoids that are stored in bfloat16 are 0.004 off."""
+"""Tolerance for stored sinusoids; in bfloat16 they have errors of 0.004."""
 START_ID = "decoder_start_token_id"
 
 
@@ -60,15 +60,15 @@ def read_marian(
     """Read a Marian model as `save_pretrained` writes it.
 
     Reads config.json, generation_config.json if there, model.safetensors, source.spm, target.spm,
-    vocab.json and the card. What the decoder reads first is the padding's row with Marian; here it
-    becomes a piece of its own, `<s>`, that no output can hold.
+    vocab.json and the card. Marian's decoder starts with the row of the padding; here it becomes a
+    separate piece `<s>` that no output can contain.
 
     Args:
-        languages: codes of the two sides; left out, what the folder says of them.
+        languages: codes of source and target; default: those in the folder.
         pickled: as `folder.read_weights`.
 
     Raises:
-        CheckpointError: what is missing, cut off or does not fit, in one sentence.
+        CheckpointError: if a file is missing, truncated or inconsistent.
     """
     path = Path(folder)
     marian_config = read_json(require_file(path, "config.json"))
@@ -79,7 +79,7 @@ def read_marian(
         check(marian_config)
         piece_list = _pieces(path, marian_config)
         start = _start_id(marian_config, piece_list)
-        if piece_list[start] == START:  # a row of its own: an export by an earlier version
+        if piece_list[start] == START:  # exported by an earlier version, with its own row
             config = model_config(marian_config, len(piece_list), start, piece_list.index(UNKNOWN))
             weights = _our_weights(read_weights(path, pickled=pickled), config, None)
         else:
@@ -109,7 +109,7 @@ def is_marian(folder: Path) -> bool:
 
 
 def _pieces(path: Path, marian_config: Mapping[str, Any]) -> list[str]:
-    """The pieces by id. Raises CheckpointError unless they are those that the config speaks of."""
+    """Return the pieces by id. Raises CheckpointError if they do not match the config."""
     ids_by_piece = read_json(require_file(path, "vocab.json"))
     ids = list(ids_by_piece.values())
     if not all(type(id) is int for id in ids) or sorted(ids) != list(range(len(ids))):
@@ -131,7 +131,7 @@ def _pieces(path: Path, marian_config: Mapping[str, Any]) -> list[str]:
 
 
 def _start_id(marian_config: Mapping[str, Any], piece_list: Sequence[str]) -> int:
-    """What the decoder reads first: of Marian the padding. Raises CheckpointError if it is none."""
+    """Return the id that the decoder starts with. Raises CheckpointError if it is invalid."""
     start = marian_config.get(START_ID, marian_config.get("pad_token_id"))
     if type(start) is not int or not 0 <= start < len(piece_list):
         raise CheckpointError(
@@ -143,8 +143,8 @@ def _start_id(marian_config: Mapping[str, Any], piece_list: Sequence[str]) -> in
 def _our_weights(
     weights: dict[str, Tensor], config: ModelConfig, start: int | None
 ) -> dict[str, Tensor]:
-    """Their weights under our names, in our order of channels; the row of `start` once more, as the
-    last, unless it is None."""
+    """Return the weights with our names and order of channels; unless `start` is None, its row is
+    added at the end."""
     size = config.vocab_size - (start is not None)
     table = _table(weights)
     if list(table.shape) != [size, config.d_model]:
@@ -171,7 +171,7 @@ def _our_weights(
 
 
 def _table(weights: Mapping[str, Tensor]) -> Tensor:
-    """The one table of embeddings, whatever its file calls it."""
+    """Return the table of embeddings, which may have several names in the file."""
     stored = [name for name in (names.TABLE, *names.TIED) if name in weights]
     if not stored:
         raise CheckpointError(f"its weights lack {names.TABLE}")
@@ -186,7 +186,7 @@ def _table(weights: Mapping[str, Tensor]) -> Tensor:
 
 
 def _check_other_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
-    """Raises CheckpointError for a weight that ours has not, or for positions that are not ours."""
+    """Raise CheckpointError for a weight that our model does not have, or other positions."""
     layers = {part for parts in names.weight_names(config.n_layers).values() for part in parts}
     for name, weight in weights.items():
         if names.POSITIONS.fullmatch(name):
@@ -196,8 +196,8 @@ def _check_other_weights(weights: Mapping[str, Tensor], config: ModelConfig) -> 
 
 
 def _start_at_position_0(weights: Mapping[str, Tensor], config: ModelConfig) -> Tensor:
-    """What row 0 of the decoder's positions holds besides the sinusoid: `exporting` writes the
-    vector of the start there. Zeros if there is no more than rounding."""
+    """Return the difference of row 0 of the decoder's positions from the sinusoid, where
+    `exporting` adds the start vector; zeros if it is only rounding."""
     if names.DECODER_POSITIONS not in weights:
         return torch.zeros(config.d_model)
     first = weights[names.DECODER_POSITIONS][0] - names.marian_positions(1, config.d_model)[0]
@@ -215,7 +215,7 @@ def _check_positions(name: str, weight: Tensor, config: ModelConfig) -> None:
 
 
 def _check_shapes(weights: Mapping[str, Tensor], config: ModelConfig) -> None:
-    """Raises CheckpointError for a weight of another shape than the config asks for."""
+    """Raise CheckpointError if a weight does not have the shape that the config requires."""
     d, d_ff = config.d_model, config.d_ff
     ends = {"w_qkv": [3 * d, d], "b_qkv": [3 * d], "w_o": [d, d], "w_1.weight": [d_ff, d]}
     ends |= {"w_1.bias": [d_ff], "w_2.weight": [d, d_ff], "output_bias": [config.vocab_size]}

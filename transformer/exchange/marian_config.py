@@ -1,4 +1,4 @@
-"""A Marian model's config.json as a config of ours, or one sentence on what does not fit."""
+"""Conversion of a Marian model's config.json to our `ModelConfig`."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from transformer.checkpoint import MAX_POSITION_NUMBERS, CheckpointError
 from transformer.config import ModelConfig
 
 ACTIVATIONS = {"relu": "relu", "swish": "swish", "silu": "swish", "gelu": "gelu"}
-"""What `transformers` calls them, and we."""
+"""Names of activations in `transformers`, and ours."""
 EQUAL_SIZES = (
     ("encoder_layers", "decoder_layers"),
     ("encoder_attention_heads", "decoder_attention_heads"),
     ("encoder_ffn_dim", "decoder_ffn_dim"),
 )
-"""Sizes of both stacks that are one size here."""
+"""Sizes of encoder and decoder that must be equal here."""
 _PRE_NORM = "its LayerNorm before each sublayer and not after the sum"
 MISSING_FEATURES = {
     "bart": "a LayerNorm on the embeddings, learned positions counted from 2 and pieces of bytes",
@@ -23,24 +23,24 @@ MISSING_FEATURES = {
     "m2m_100": f"{_PRE_NORM} and positions that count from 2",
     "t5": f"{_PRE_NORM}, of another kind, and positions as a bias of the scores",
 }
-"""What models of other types have and ours has not, by their code in `transformers` 5.23."""
+"""Features of other model types that ours does not have, from `transformers` 5.23."""
 REQUIRED = {"share_encoder_decoder_embeddings": True, "tie_word_embeddings": True}
-"""What another value of these would mean is another model than ours; left out, it is so."""
+"""Required values; a missing entry has this value."""
 
 
 def model_config(
     config: Mapping[str, Any], vocab_size: int, start: int, unk_id: int
 ) -> ModelConfig:
-    """Our config.
+    """Return our config for a Marian config.
 
     Args:
-        said: config.json, with what generation_config.json says over it.
-        vocab_size: of ours, which may have a piece more for the start.
-        start: id of what the decoder reads first, here.
-        unk_id: of `<unk>`, which the config does not name.
+        config: config.json, updated with generation_config.json.
+        vocab_size: our vocabulary size, which may include one piece more for the start.
+        start: our id of the token that the decoder reads first.
+        unk_id: id of `<unk>`, which the config does not have.
 
     Raises:
-        CheckpointError: for a model that ours is not, with both values.
+        CheckpointError: for a model that cannot be represented, with both values.
     """
     check(config)
     try:
@@ -62,10 +62,12 @@ def model_config(
             scale_embedding=config.get("scale_embedding", False),
         )
     except KeyError as error:
-        raise CheckpointError(f"its config.json says nothing of {error.args[0]}") from error
+        raise CheckpointError(f"its config.json has no {error.args[0]}") from error
     except (TypeError, ValueError) as error:
         raise CheckpointError(f"its config.json does not fit: {error}") from error
-    if ours.max_len * ours.d_model > MAX_POSITION_NUMBERS:  # sinusoids: no file has as many numbers
+    if (
+        ours.max_len * ours.d_model > MAX_POSITION_NUMBERS
+    ):  # sinusoids are not stored, so no file bounds their size
         raise CheckpointError(
             f"its config.json asks for {ours.max_len:,} positions of {ours.d_model:,}; all "
             f"together may be {MAX_POSITION_NUMBERS:,} numbers"
@@ -74,7 +76,7 @@ def model_config(
 
 
 def check(config: Mapping[str, Any]) -> None:
-    """Raises CheckpointError for what ours is not."""
+    """Raise CheckpointError if the config is of a model that ours cannot represent."""
     kind = config.get("model_type")
     if kind != "marian":
         why = (

@@ -8,9 +8,9 @@ from transformer.config import ModelConfig
 from transformer.languages import Languages, front_matter, language_name
 
 LIBRARIES = {"heads-up": "heads-up", "marian": "transformers"}
-"""Formats that `save_pretrained` writes, and what a hub calls the library that opens them."""
+"""Formats that `save_pretrained` writes, and the library that opens them, as hubs call it."""
 UNKNOWN_LICENCE = "unknown"
-"""What hubs write for a model whose licence nobody has stated."""
+"""The hubs' identifier for an unstated licence."""
 
 _BLOCK = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*\n", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"^([A-Za-z_]\w*)[ \t]*:.*\n(?:(?![A-Za-z_]\w*[ \t]*:).*\n)*", re.MULTILINE)
@@ -21,7 +21,7 @@ _LICENCE_ENTRY = re.compile(
 
 
 def licence_of(card: str) -> str | None:
-    """The licence in a card's front matter, None if it has none."""
+    """Return the licence in a card's front matter; None if it has none."""
     block = _BLOCK.match(card)
     entry = _LICENCE_ENTRY.search(block[1]) if block else None
     return entry[1] if entry else None
@@ -35,16 +35,16 @@ def model_card(
     languages: Languages | None,
     licence: str | None = None,
 ) -> str:
-    """`card` with the metadata of a translation model; its other entries and its text are kept.
+    """Return `card` with the metadata of a translation model; other entries and text are kept.
 
     Args:
-        card: Markdown, with or without front matter; without text, a short one is written.
+        card: Markdown, with or without front matter; if it has no text, a short one is added.
         library: the name of the library that opens the folder.
-        languages: what is read and what is written; left out of the card if None.
+        languages: source and target language; omitted from the card if None.
         licence: an identifier such as "cc-by-2.0"; if None, the card's own, else "unknown".
 
     Raises:
-        ValueError: for a licence that is no identifier, or languages that are no codes.
+        ValueError: for an invalid licence identifier or invalid language codes.
     """
     card = card.replace("\r\n", "\n")
     licence = licence or licence_of(card) or UNKNOWN_LICENCE

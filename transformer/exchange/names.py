@@ -1,4 +1,4 @@
-"""What each weight of a Marian model is called by `transformers` and by us; its channels' order.
+"""Names of Marian's weights in `transformers` and here, and the order of channels.
 
 A sinusoid of section 3.5 alternates: sine, cosine, sine, … Marian writes all sines and then all
 cosines (as tensor2tensor did). Every other part of the model treats its channels alike, so one
@@ -18,7 +18,7 @@ from transformer.model.positions import sinusoidal
 
 TABLE = "model.shared.weight"
 TIED = ("lm_head.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
-"""Other names of the one table."""
+"""Other names of the shared table."""
 BIAS = "final_logits_bias"
 DECODER_POSITIONS = "model.decoder.embed_positions.weight"
 POSITIONS = re.compile(r"model\.(encoder|decoder)\.embed_positions\.weight")
@@ -33,7 +33,7 @@ _ATTENTIONS = {"self_attn": "self_attn", "cross_attn": "encoder_attn"}
 
 
 def blocks(n_layers: int) -> Iterator[tuple[str, str, bool]]:
-    """(our layer, their layer, whether it is the decoder's) of every layer."""
+    """Yield (our layer, their layer, whether it is a decoder layer) of every layer."""
     for stack in ("encoder", "decoder"):
         for layer in range(n_layers):
             path = f"{stack}.layers.{layer}"
@@ -41,7 +41,7 @@ def blocks(n_layers: int) -> Iterator[tuple[str, str, bool]]:
 
 
 def layer_names(decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The end of each of our names within a layer, and of theirs; three where ours has one."""
+    """Yield our weight names within a layer with theirs (three for our stacked projections)."""
     for ours, theirs in _ATTENTIONS.items():
         if ours == "cross_attn" and not decoder:
             continue
@@ -57,7 +57,7 @@ def layer_names(decoder: bool) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def weight_names(n_layers: int) -> dict[str, tuple[str, ...]]:
-    """Our name of every weight within the layers, and theirs, in the order of being stacked."""
+    """Return all layer weights by our name, with their names in stacking order."""
     return {
         f"{ours}.{end}": tuple(f"{theirs}.{part}" for part in parts)
         for ours, theirs, decoder in blocks(n_layers)
@@ -66,7 +66,7 @@ def weight_names(n_layers: int) -> dict[str, tuple[str, ...]]:
 
 
 def from_marian(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
-    """Weights of the layers under our names. Raises KeyError for one that is not there."""
+    """Return the layer weights under our names. Raises KeyError for a missing weight."""
     return {
         ours: torch.cat([weights[part] for part in theirs])
         for ours, theirs in weight_names(n_layers).items()
@@ -74,7 +74,7 @@ def from_marian(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
 
 
 def to_marian(weights: dict[str, Tensor], n_layers: int) -> dict[str, Tensor]:
-    """The inverse of `from_marian`."""
+    """Inverse of `from_marian`."""
     return {
         part: piece.contiguous()
         for ours, theirs in weight_names(n_layers).items()
@@ -93,24 +93,24 @@ RESIDUAL = {
     "w_2.weight": 0,
     "w_2.bias": 0,
 }
-"""Ends of our names of weights, and which dimension of each runs over the residual channels."""
+"""Suffixes of our weight names, with the dimension that indexes residual channels."""
 
 
 def marian_channels(d_model: int) -> Int[Tensor, " d_model"]:
-    """For each of our channels the place that Marian gives it."""
+    """Return Marian's index of each of our channels."""
     channels = torch.arange(d_model)
     return channels // 2 + (channels % 2) * ((d_model + 1) // 2)
 
 
 def marian_positions(length: int, d_model: int) -> Float[Tensor, "length d_model"]:
-    """The sinusoids in Marian's order of channels."""
+    """Return the sinusoids in Marian's order of channels."""
     return sinusoidal(length, d_model)[:, marian_channels(d_model).argsort()]
 
 
 def reorder_channels(
     weights: dict[str, Tensor], order: Int[Tensor, " d_model"]
 ) -> dict[str, Tensor]:
-    """Each weight, under our names, with its residual channels taken in this order."""
+    """Return the weights (our names) with their residual channels in this order."""
     reordered_weights = {}
     for name, weight in weights.items():
         dimension = next((dim for end, dim in RESIDUAL.items() if name.endswith(end)), None)

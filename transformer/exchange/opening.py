@@ -1,4 +1,4 @@
-"""Open a model by path or name: a checkpoint of ours, a Marian folder, or either on the hub."""
+"""Open a model by path or name: a checkpoint or a Marian folder, local or on the hub."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def resolve_folder(path: str | os.PathLike[str], revision: str | None = None) ->
     """Return the folder that a path, a checkpoint's name or a name on the hub means.
 
     "owner/name" is looked up on the hub only if there is no such path and no folder "owner" in the
-    working directory. A path that is nothing of all this is returned as it is, for whatever opens
-    it to report.
+    working directory. Any other path is returned unchanged, so that opening it reports the
+    error.
 
     Raises:
         CheckpointError: as `hub.download`; also for a revision of what is not on the hub.
@@ -57,8 +57,8 @@ def hub(purpose: str) -> ModuleType:
 
 
 def open_folder(folder: Path, device: torch.device | str = "cpu") -> tuple[Transformer, Vocabulary]:
-    """Load model and vocabulary of a checkpoint of ours or of a Marian folder, the latter without
-    writing anything. Raises CheckpointError as `load_checkpoint` and `read_marian`."""
+    """Load model and vocabulary of a checkpoint or of a Marian folder, without writing anything.
+    Raises CheckpointError as `load_checkpoint` and `read_marian`."""
     if not is_marian(folder):
         return load_checkpoint(folder, device)
     model, vocabulary, _ = read_marian(folder)

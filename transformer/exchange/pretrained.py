@@ -36,16 +36,15 @@ def save_pretrained(
 
     Args:
         format: "heads-up" for `Translator.load`, "marian" for `MarianMTModel.from_pretrained`.
-        languages: codes of what is read and what is written; if None, those of the checkpoint that
-            the model was loaded from.
+        languages: codes of source and target language; if None, those of the checkpoint that the
+            model was loaded from.
         licence: an identifier such as "cc-by-2.0"; if None, the checkpoint's, else "unknown".
-        loaded_from: that checkpoint, whose card is kept but for its metadata.
+        loaded_from: that checkpoint; its card is copied with new metadata.
 
     Raises:
-        CheckpointError: as `save_checkpoint` and `write_marian`, such as for a folder that holds
+        CheckpointError: as `save_checkpoint` and `write_marian`, for example if the folder contains
             another model.
-        ValueError: for another format, languages that are no two codes, or a licence that is no
-            identifier.
+        ValueError: for an unknown format, invalid language codes or an invalid licence identifier.
     """
     if format not in get_args(FolderFormat):
         valid_formats = " or ".join(map(repr, get_args(FolderFormat)))

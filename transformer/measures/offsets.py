@@ -25,7 +25,7 @@ def positional(weights: Float[np.ndarray, "*heads query key"]) -> Float[np.ndarr
 
 def offset(weights: Float[np.ndarray, "*heads query key"]) -> Integer[np.ndarray, "*heads"]:
     """Return the most common offset j − i of a row's greatest weight; −1 is the previous token.
-    Ties go to the offset nearest to 0, then the smaller one; equal weights in a row to the first."""
+    Ties go to the offset nearest to 0, then the smaller one; in a row, to the first key."""
     return _most_common(weights)[0]
 
 

@@ -44,7 +44,7 @@ Key = Float[Tensor, "batch heads key d_k"]  # of values too: d_v = d_k
 def attention_weights(
     scores: Float[Tensor, "batch heads query key"], mask: Bool[Tensor, "..."] | None
 ) -> Float[Tensor, "batch heads query key"]:
-    """Softmax over the keys, where the mask is False set to -∞ before (section 3.2.3).
+    """Softmax over the keys; scores where the mask is False are set to -∞ before (section 3.2.3).
 
     In bf16 the sum is one of float32, rounded once; for rows as short as a sentence a CPU does that
     faster, too.
@@ -66,7 +66,7 @@ def merge_heads(heads: Heads) -> Float[Tensor, "batch length d_model"]:
 
 
 class ScoreFunction(nn.Module):
-    """How a query and a key are compared, one number a pair and head.
+    """The score function: one number for each query, key and head.
 
     "scaled_dot": q·k / √d_k (eq. 1). "dot": q·k. "additive": v·tanh(q + k) with one learned v a
     head (Bahdanau et al. 2015; their two matrices are the projections W^Q and W^K here).
@@ -131,7 +131,7 @@ class MultiHeadAttention(nn.Module):
         return self.w_qkv[2 * self.d_model :]
 
     def bias(self, part: Literal["q", "k", "v"]) -> Float[Tensor, "d_model"]:
-        """b^Q, b^K or b^V, rows ordered by head; zeros where there is none."""
+        """b^Q, b^K or b^V, rows ordered by head; zeros if the model has no biases."""
         if self.b_qkv is None:
             return self.w_qkv.new_zeros(self.d_model)
         return self.b_qkv.chunk(3)["qkv".index(part)]
@@ -176,7 +176,7 @@ class MultiHeadAttention(nn.Module):
         mask: Bool[Tensor, "..."] | None,
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch query d_model"]:
-        """All that follows the projections: scores, softmax, weighted values, W^O."""
+        """Everything after the projections: scores, softmax, weighted values, W^O."""
         query = self.hook_query(query, hooks)
         key = self.hook_key(key, hooks)
         value = self.hook_value(value, hooks)

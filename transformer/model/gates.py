@@ -29,7 +29,7 @@ class HardConcrete(nn.Module):
         return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log(-LOW / HIGH))
 
     def closed(self) -> Float[Tensor, "gate"]:
-        """P(z = 0), what `open` leaves."""
+        """P(z = 0)."""
         return 1 - self.open()
 
     def wide(self) -> Float[Tensor, "gate"]:
@@ -37,20 +37,20 @@ class HardConcrete(nn.Module):
         return torch.sigmoid(self.log_alpha - TEMPERATURE * math.log((1 - LOW) / (HIGH - 1)))
 
     def rounded(self) -> Float[Tensor, "gate"]:
-        """0 or 1, whichever is the more probable, as Voita et al. 2019, section 6, do when
+        """0 or 1, the more probable value, as Voita et al. 2019, section 6, do when
         training is over. With γ and ζ as far beyond 0 as beyond 1, that is 1 where log α is above
         0."""
         return (self.wide() > self.closed()).to(self.log_alpha.dtype)
 
     def sample(self, rows: int, generator: torch.Generator) -> Float[Tensor, "rows gate"]:
-        """Every gate drawn once a row, with its gradient. The generator lives on the CPU."""
+        """Sample every gate once per row, with gradients. The generator is on the CPU."""
         u = torch.rand(rows, len(self.log_alpha), generator=generator).clamp(1e-6, 1 - 1e-6)
         noise = (u.log() - (1 - u).log()).to(self.log_alpha)
         return _cut(torch.sigmoid((noise + self.log_alpha) / TEMPERATURE))
 
     def forward(self) -> Float[Tensor, "gate"]:
-        """A gate when nothing is drawn any more (Louizos et al. 2018, eq. 13): σ(log α), stretched
-        and cut."""
+        """Deterministic gates for evaluation (Louizos et al. 2018, eq. 13): σ(log α), stretched
+        and clipped."""
         return _cut(torch.sigmoid(self.log_alpha))
 
 

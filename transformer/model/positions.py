@@ -27,7 +27,7 @@ def sinusoidal(length: int, d_model: int, start: int = 0) -> Float[Tensor, "leng
 
 
 class SinusoidalPositions(nn.Module):
-    """The closed form, kept as a table up to `max_len` and computed afresh beyond it."""
+    """The closed form: a table up to `max_len`, computed on demand beyond it."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -41,12 +41,12 @@ class SinusoidalPositions(nn.Module):
     def forward(self, length: int, start: int = 0) -> Float[Tensor, "length d_model"]:
         if start + length <= self.table.shape[0]:
             return self.table[start : start + length]
-        # Not stored: a cached model is shared between threads and stays as it is.
+        # Not stored: a cached model is shared between threads and must not change.
         return sinusoidal(length, self.d_model, start).to(self.table)
 
 
 class LearnedPositions(nn.Module):
-    """One trained vector a position (Table 3, row E); there is nothing beyond `max_len`."""
+    """One trained vector per position (Table 3, row E), up to `max_len`."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
@@ -64,7 +64,7 @@ class LearnedPositions(nn.Module):
 
 
 class NoPositions(nn.Module):
-    """Zeros: what is left when the model is told nothing about order."""
+    """Zeros: no information about the order of tokens."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

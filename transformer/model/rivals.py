@@ -1,4 +1,4 @@
-"""The layers of Table 1 (section 4), and gated ones: from n vectors of width d to as many."""
+"""The layers of Table 1 (section 4), and gated ones: from n vectors of width d to n vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Vectors = Float[Tensor, "batch n d"]
 
 @dataclass(frozen=True)
 class RivalConfig:
-    """Sizes of one layer; those that a layer has no use for are left alone.
+    """Sizes of one layer; each layer ignores the sizes that it does not use.
 
     Attributes:
         d: width of the vectors, in and out.
@@ -50,8 +50,8 @@ class RivalConfig:
 
 
 class SelfAttention(nn.Module):
-    """Every position attends to all (section 3.2), with its n² weights written out: fused kernels
-    save their memory, and no multiplication."""
+    """Every position attends to all (section 3.2), with all n² weights in memory: fused kernels
+    save this memory, but no multiplication."""
 
     def __init__(self, config: RivalConfig) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class Recurrent(nn.Module):
 
 
 class Convolutional(nn.Module):
-    """Each position from the k around it, `dilation` apart; zeros beyond the ends."""
+    """Convolution over k positions, `dilation` apart; zeros beyond the ends."""
 
     def __init__(self, config: RivalConfig) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class Convolutional(nn.Module):
 
 
 class RestrictedAttention(nn.Module):
-    """Self-attention to the r positions around each alone, in r·n·d, not n²·d (section 4). Its
+    """Self-attention to the r positions around each, in r·n·d instead of n²·d (section 4). Its
     weights are those of `SelfAttention`, so that one can be loaded into the other."""
 
     def __init__(self, config: RivalConfig) -> None:
@@ -122,12 +122,12 @@ class RestrictedAttention(nn.Module):
     def _around(
         self, vectors: Float[Tensor, "batch heads n d_k"]
     ) -> Float[Tensor, "batch heads n d_k {self.r}"]:
-        """The r vectors around each position; beyond the ends zeros, which are masked."""
+        """Return the r vectors around each position; zeros beyond the ends, which are masked."""
         half = self.r // 2
         return functional.pad(vectors, (0, 0, half, half)).unfold(2, self.r, 1)
 
     def _inside(self, n: int, device: torch.device) -> Bool[Tensor, "n {self.r}"]:
-        """Whether that neighbour of that position exists."""
+        """Return whether each neighbour of each position exists."""
         half = self.r // 2
         inside = torch.ones(n, dtype=torch.bool, device=device)
         return functional.pad(inside, (half, half)).unfold(0, self.r, 1)
@@ -139,11 +139,11 @@ RIVALS: dict[str, type[nn.Module]] = {
     "convolutional": Convolutional,
     "restricted": RestrictedAttention,
 }
-"""In the order of Table 1; each is made of a `RivalConfig`."""
+"""In the order of Table 1; each is created from a `RivalConfig`."""
 
 
 def stack(name: str, config: RivalConfig, n_layers: int) -> list[nn.Module]:
-    """Layers to be put on top of each other: one of `RIVALS`, or "dilated".
+    """Return layers for a stack: one of `RIVALS`, or "dilated".
 
     The dilation of the layer number i of "dilated", from 0, is mⁱ times that of the configuration
     with m = (k+1)/2: 1, 2, 4 … for k = 3, as in ByteNet (Kalchbrenner et al. 2016). Written in base
@@ -178,12 +178,12 @@ class Gated(nn.Module):
             nn.init.orthogonal_(u)
 
     def read(self, x: Vectors) -> tuple[Tensor, ...]:
-        """x_t W + b of every position, one after the other."""
+        """Return x_t W + b of every position."""
         return functional.linear(x, self.w, self.b).unbind(dim=1)
 
 
 class Lstm(Gated):
-    """c_t = f ⊙ c_{t−1} + i ⊙ g, h_t = o ⊙ tanh(c_t): a memory that gates write and wipe.
+    """c_t = f ⊙ c_{t−1} + i ⊙ g, h_t = o ⊙ tanh(c_t): a memory with input and forget gates.
 
     i, f, o = σ(x_t W + h_{t−1} U + b) and g = tanh of the same (Hochreiter and Schmidhuber 1997;
     the forget gate f is from Gers et al. 2000). b of f begins at 1: it keeps what it has.
@@ -207,10 +207,10 @@ class Lstm(Gated):
 
 
 class Gru(Gated):
-    """h_t = (1 − z) ⊙ n + z ⊙ h_{t−1}: one gate decides what is kept and what is new.
+    """h_t = (1 − z) ⊙ n + z ⊙ h_{t−1}: one gate mixes old and new state.
 
     r, z = σ(x_t W + h_{t−1} U + b), n = tanh(x_t W_n + b_n + r ⊙ (h_{t−1} U_n)) (Cho et al. 2014,
-    where r stands inside the product; here, as in PyTorch, outside, which is one product a step).
+    where r is inside the product; here, as in PyTorch, it is outside, for one product per step).
     """
 
     def __init__(self, config: RivalConfig) -> None:
@@ -230,4 +230,4 @@ class Gru(Gated):
 
 
 GATED: dict[str, type[Gated]] = {"lstm": Lstm, "gru": Gru}
-"""By the names that a `Tagger` takes, beside those of `stack`."""
+"""Gated layers by the name that a `Tagger` takes, in addition to those of `stack`."""

@@ -1,4 +1,4 @@
-"""A model's names and shapes, with no weights drawn and no memory taken."""
+"""Names and shapes of a model, without initialising or allocating weights."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch.overrides import TorchFunctionMode
 
 @contextmanager
 def shapes_only() -> Iterator[None]:
-    """What is built here has parameters of their shapes on the device "meta", without values."""
+    """Build modules in the block on the device "meta": parameters have shapes but no values."""
     with _ShapesOnly(), torch.device("meta"):
         yield
 
 
 class _ShapesOnly(TorchFunctionMode):
-    """There is nothing to draw. On "meta" PyTorch works normal numbers out by its reference code,
-    and importing that takes as long as importing torch."""
+    """Skip initialisation: on "meta", PyTorch would import its reference implementation for normal
+    numbers, which takes as long as importing torch."""
 
     def __torch_function__(
         self,

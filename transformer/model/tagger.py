@@ -1,4 +1,4 @@
-"""A stack of one of Table 1's layers, or of gated ones, with an answer at every position."""
+"""A stack of one kind of layer of Table 1, or a gated one, with a prediction at every position."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _mixers(layer: str, sizes: RivalConfig, n_layers: int) -> list[nn.Module]:
 
 
 def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: int = 5) -> int:
-    """Weights of such a `Tagger`; nothing is drawn or kept in memory for it."""
+    """Return the number of weights of a `Tagger`, without allocating them."""
     with shapes_only():
         model = Tagger(layer, config, tags, k=k, r=r)
     return sum(weight.numel() for weight in model.parameters())
@@ -67,8 +67,8 @@ def count_weights(layer: str, config: ModelConfig, tags: int, *, k: int = 3, r: 
 def match_parameters(
     layer: str, config: ModelConfig, tags: int, weights: int, *, k: int = 3, r: int = 5
 ) -> ModelConfig:
-    """`config` with the d_ff that brings the number of weights nearest to `weights`. Raises
-    ValueError if the layer alone has more than that."""
+    """Return `config` with the d_ff for which the number of weights is nearest to `weights`. Raises
+    ValueError if the layer alone has more."""
     min_weights = count_weights(layer, replace(config, d_ff=1), tags, k=k, r=r)
     each = config.n_layers * (2 * config.d_model + 1)  # weights of one more unit in every FFN
     d_ff = 1 + round((weights - min_weights) / each)
@@ -80,7 +80,7 @@ def match_parameters(
 
 
 def receptive_field(layer: str, n_layers: int, *, k: int = 3, r: int = 5) -> float:
-    """The greatest distance over which a stack can carry anything to the right, in positions.
+    """Return the largest distance to the right over which a stack can carry information.
 
     (k−1)/2 a layer for a kernel, (r−1)/2 for a neighbourhood; with dilations of m = (k+1)/2 to
     the power of the layer together m^L − 1. Infinite for layers that reach all.

@@ -21,11 +21,11 @@ _OF_A_TRANSLATOR = ("check", "model", "trace", "translate", "translate_batch", "
 
 
 class Transformer(nn.Module):
-    """Encoder–decoder Transformer, post-norm, with a hook point at every site worth seeing.
+    """Encoder–decoder Transformer, post-norm, with hook points at all intermediate tensors.
 
     `model(src, tgt, hooks=Hooks({name: fn}))` looks or intervenes for that call alone;
     `hook_names` lists the sites. Both embeddings and the output projection are one matrix,
-    multiplied by √d_model where it embeds (section 3.4). A model of others may have a bias on its
+    multiplied by √d_model where it embeds (section 3.4). An imported model may have a bias on its
     logits, `output_bias`, and no such factor.
     """
 
@@ -70,7 +70,7 @@ class Transformer(nn.Module):
         src_mask: Mask | None = None,
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch src d_model"]:
-        """The memory: one vector a source position."""
+        """Return the memory: one vector per source position."""
         hooks = self._resolved(hooks)
         if src_mask is None:
             src_mask = padding_mask(src, self.config.pad_id)
@@ -84,14 +84,14 @@ class Transformer(nn.Module):
         tgt_mask: Mask | None = None,
         hooks: Hooks | None = None,
     ) -> Float[Tensor, "batch tgt d_model"]:
-        """Decoder states; `src_mask` None means the memory holds no padding."""
+        """Return decoder states; `src_mask` None means that the memory has no padding."""
         hooks = self._resolved(hooks)
         if tgt_mask is None:
             tgt_mask = target_mask(tgt, self.config.pad_id)
         return self.decoder(self.embed(tgt), memory, src_mask, tgt_mask, hooks)  # type: ignore[no-any-return]
 
     def embed(self, ids: Ids) -> Float[Tensor, "batch length d_model"]:
-        """Rows of the shared matrix × √d_model (section 3.4)."""
+        """Return rows of the shared matrix × √d_model (section 3.4)."""
         return self.embedding(ids) * self.config.embedding_scale  # type: ignore[no-any-return]
 
     def project(
@@ -112,7 +112,7 @@ class Transformer(nn.Module):
         return super().__getattr__(name)
 
     def _resolved(self, hooks: Hooks | None) -> Hooks | None:
-        """`hooks` by the names of this model's sites."""
+        """Return `hooks` by the names of this model's hook points."""
         check_cancelled()
         if hooks is None:
             return None
