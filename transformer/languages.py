@@ -46,9 +46,7 @@ def check_languages(codes: Sequence[Any]) -> Languages:
     valid = [code for code in codes if isinstance(code, str) and _CODE.fullmatch(code)]
     if len(codes) != 2 or len(valid) != 2:
         listed = ", ".join(repr(code)[:20] for code in codes[:4]) or "nothing"
-        raise ValueError(
-            f"languages are two codes, source and target, such as en fr; not {listed}"
-        )
+        raise ValueError(f"languages are two codes, source and target, such as en fr; not {listed}")
     return valid[0], valid[1]
 
 
