@@ -175,5 +175,5 @@ def test_a_share_at_an_offset_is_no_mean_over_rows(trace: FakeTrace) -> None:
     measure = MEASURES["positional"]
     assert isinstance(measure, OffsetShare)
     rows = rows_of(trace, "encoder")
-    with pytest.raises(TypeError, match="no mean of numbers"):
+    with pytest.raises(TypeError, match="not a mean of row values"):
         measure.function(RowWeights(rows, trace.weights("encoder", 0)[None]))
