@@ -113,7 +113,7 @@ def test_a_failed_measurement_shows_the_reason(
         ("a\tb\t0-0\nc\td\t0-7", "line 2: the link 0-7 is outside"),
         ("a\tb\nc", "line 2: it has no tab"),
         ("a\n\nb", "line 2: the line has no sentence"),
-        ("a b c\n" * 200_000, "1,200,000 bytes; at most 1,000,000"),
+        ("a b c\n" * 200_000, "1,200,000 bytes; the maximum is 1,000,000"),
     ],
 )
 def test_an_invalid_upload_is_rejected_in_one_sentence(visit: Visit, text: str, why: str) -> None:
