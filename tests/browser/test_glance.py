@@ -63,7 +63,7 @@ def test_an_invalid_text_is_reported_and_the_translation_stays(shipped: str, pag
     box, message = page.get_by_label("English"), page.locator(".hu-glance-problem")
     for text, problem in (
         ("", "Type a few words"),
-        ("?! …", "signs"),
+        ("?! …", "symbols"),
         ("the lamp " * 300, "at most 512"),
     ):
         box.fill(text)

@@ -47,7 +47,7 @@ def _ready(page: Page) -> None:
 def _written(page: Page) -> str:
     """Wait for the translation on the first page."""
     expect(page.get_by_role("button", name="Play again")).to_be_visible()
-    words = page.get_by_role("group", name=re.compile("The words it wrote")).get_by_role("button")
+    words = page.get_by_role("group", name=re.compile("Translated words")).get_by_role("button")
     return " ".join(words.all_inner_texts())
 
 
@@ -61,7 +61,7 @@ def test_a_sentence_is_translated_as_python_does(
     field.fill(TEXT)
     expected = en_fr.translate(TEXT, method="greedy").text
     last = expected.split()[-1]
-    words = page.get_by_role("group", name=re.compile("The words it wrote"))
+    words = page.get_by_role("group", name=re.compile("Translated words"))
     expect(words.get_by_role("button").last).to_have_text(last)
     assert _written(page) == expected
     assert "text=Who" in page.url
@@ -118,7 +118,7 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
     page.goto(f"{served}?text={TEXT.replace(' ', '+')}")  # the server has stopped
     _ready(page)
     expected = en_fr.translate(TEXT, method="greedy").text
-    words = page.get_by_role("group", name=re.compile("The words it wrote"))
+    words = page.get_by_role("group", name=re.compile("Translated words"))
     expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
     page.get_by_role("link", name="Course").click()
     page.get_by_role("link", name="Begin: Whose umbrella?").click()
@@ -139,7 +139,7 @@ def test_bad_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
         expect(page.get_by_role("alert").filter(has_text=problem)).to_be_visible()
     field.fill("<script>alert(1)</script> <b>cat</b> 🎉")
     expect(page.get_by_role("alert").filter(has_text=re.compile("."))).to_have_count(0)
-    expect(page.get_by_role("group", name=re.compile("The words it read"))).to_contain_text("<b>")
+    expect(page.get_by_role("group", name=re.compile("Source words"))).to_contain_text("<b>")
 
 
 def _with_other_weights(site: Path, folder: Path, content: bytes) -> None:
@@ -186,7 +186,7 @@ def _translates_without_keeping(page: Page, address: str, en_fr: Translator) -> 
     """Everything works, and one sentence says that the next visit fetches the model again."""
     page.goto(f"{address}?text={TEXT.replace(' ', '+')}")
     expect(page.get_by_role("status").filter(has_text=NOT_KEPT)).to_be_visible()
-    words = page.get_by_role("group", name=re.compile("The words it wrote"))
+    words = page.get_by_role("group", name=re.compile("Translated words"))
     expected = en_fr.translate(TEXT, method="greedy").text
     expect(words.get_by_role("button").last).to_have_text(expected.split()[-1])
     page.get_by_role("link", name="Attention").click()

@@ -144,7 +144,7 @@ def test_no_script_and_no_style_lies_about_unused() -> None:
     uses = [(view, f"{view}View") for view in COMPONENTS]
     uses += [
         ("file", "openFile"),
-        ("served", "servedView"),
+        ("view-loader", "servedView"),
         ("live", "openLive"),
         ("live-lesson", "openLesson"),
     ]

@@ -99,7 +99,7 @@ def loader(path: str, pages: Sequence[str]) -> str:
     """
     arguments = f"{json.dumps(path)}, {json.dumps(list(pages))}"
     return join_modules(
-        f"{_use('served', 'servedView')}\nexport default await servedView({arguments});"
+        f"{_use('view-loader', 'servedView')}\nexport default await servedView({arguments});"
     ).script
 
 

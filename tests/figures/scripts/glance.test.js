@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandsOf, firstNew, leastSure, paceOf, wholePercent, stepSaid, inSentence, strongest, unsureWords } from "../../../transformer/figures/browser/glance-said.js";
+import { bandsOf, firstNew, leastSure, paceOf, wholePercent, stepSaid, inSentence, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
 import { random } from "./fixtures.js";
 
 const word = (looks, p = 0.9, rest = 0, rivals = []) => ({ text: "w", p, looks, rest, rivals });

@@ -14,7 +14,7 @@ import { makePins } from "./pins-panel.js";
 import { makeSheet } from "./sheet.js";
 import { makeStore } from "./store.js";
 import { makeStory } from "./story.js";
-import { makeTake } from "./take.js";
+import { makeTake } from "./export-menu.js";
 
 const REPORT_AFTER = 150; // ms without another change, so that a held arrow key reports once
 const LED_REPORT_WITHIN = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once

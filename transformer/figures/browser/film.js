@@ -13,7 +13,7 @@ import { headName, nameExactly } from "./naming.js";
 import { KINDS, makeControls } from "./options.js";
 import { makeSheet } from "./sheet.js";
 import { unpack } from "./store.js";
-import { makeTake } from "./take.js";
+import { makeTake } from "./export-menu.js";
 
 const FILM_LENGTH = 9000; // ms of the whole film
 const FILM_PACE = [90, 450]; // minimum and maximum ms per step

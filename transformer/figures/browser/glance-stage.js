@@ -2,8 +2,8 @@
 // word has a colour; a written word has that of its main source word.
 
 import { colours, el, SVG } from "./base.js";
-import { bandsOf, wholePercent, strongest } from "./glance-said.js";
-import { textLinesOf, wayOf } from "./glance-way.js";
+import { bandsOf, wholePercent, strongest } from "./glance-playback.js";
+import { textLinesOf, wayOf } from "./band-path.js";
 
 const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1

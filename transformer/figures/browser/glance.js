@@ -6,7 +6,7 @@
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
 import { makeField } from "./glance-field.js";
-import { firstNew, makeSaid, paceOf, unsureWords, wholePercent } from "./glance-said.js";
+import { firstNew, makeSaid, paceOf, unsureWords, wholePercent } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
 
 const RIVALS_AFTER = 350; // ms until the alternatives of a new translation are requested

@@ -6,7 +6,7 @@ import { keepOffline, makeClient, problemOf } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { makeLoading } from "./live-loading.js";
-import { markedNodes } from "./marked.js";
+import { markedNodes } from "./inline-markdown.js";
 
 const ROOT = "../"; // path from a lesson's page to the site's folder
 const PANELS = { explore: explorePage, heads: headsPage };

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fetched } from "../../../transformer/figures/browser/served.js";
+import { fetched } from "../../../transformer/figures/browser/view-loader.js";
 
 const failing = (times, asked) => (url) => {
   asked.push(url);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { gapNear, textLinesOf, wayOf } from "../../../transformer/figures/browser/glance-way.js";
+import { gapNear, textLinesOf, wayOf } from "../../../transformer/figures/browser/band-path.js";
 
 const HIGH = 20;
 const box = (x, top, wide = 40) => ({ x, top, bottom: top + HIGH, wide });

@@ -139,7 +139,7 @@ export function makeSaid({ take, undo, toggle, go }) {
 
   function overall(data, one) {
     if (!data.written.length) return ["The translation is empty."];
-    const hint = "Point at a word to see where it comes from; click it to see how it was chosen.";
+    const hint = "Hover over a word to see which source words it attends to; click it to see how it was chosen.";
     if (one < 0) return [hint];
     const { text, p } = data.written[one];
     return [hint, " Least confident: ", el("strong", {}, el("bdi", {}, inSentence(text))), ` (${wholePercent(p)}).`];
