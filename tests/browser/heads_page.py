@@ -50,7 +50,7 @@ def option(page: Page, name: str) -> Locator:
 
 def quantities(page: Page) -> list[float]:
     """Return the weights that a screen reader announces."""
-    return [float(text) for text in page.locator(".hu-reading .hu-said").all_inner_texts()]
+    return [float(text) for text in page.locator(".hu-reading .hu-amount-value").all_inner_texts()]
 
 
 def reads(page: Page, *parts: str) -> None:

@@ -87,7 +87,7 @@ def test_share_copies_the_address_and_describes_it(app: str, new_page: NewPage) 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     open_page(page, f"{app}/attention?text=the baker hides books&layer=1&head=2")
     page.get_by_role("button", name="Share").click()
-    message = page.locator(".hu-link-said")
+    message = page.locator(".hu-link-message")
     expect(message).to_contain_text("Copied a link to Attention, “the baker hides books”")
     assert page.evaluate("navigator.clipboard.readText()") == page.url
     page.keyboard.press("Escape")
@@ -102,7 +102,7 @@ def test_share_works_without_clipboard_access(app: str, new_page: NewPage, older
         page.add_init_script("document.execCommand = () => false;")
     open_page(page, f"{app}/translate")
     page.get_by_role("button", name="Share").click()
-    message = page.locator(".hu-link-said")
+    message = page.locator(".hu-link-message")
     if older:
         expect(message).to_contain_text("Copied a link to Translate")
     else:

@@ -174,10 +174,10 @@ def test_the_forced_translation_is_compared_with_the_original(
         same_candidates(panels.nth(i), trace, FORCED)
         same_rows(panels.nth(i), trace, FORCED, original=decoded_sentence.plain)
         expect(outputs.nth(i).locator("button.hu-piece")).to_have_text(list(trace.predicted_tokens))
-    forced = outputs.nth(1).locator(".hu-given")
+    forced = outputs.nth(1).locator(".hu-forced-token")
     expect(forced).to_have_text(decoded_sentence.altered.predicted_tokens[FORCED])
     expect(forced).to_have_attribute("data-state", "now")
-    expect(panels.nth(1).locator(".hu-told").filter(has_text="yours")).to_be_visible()
+    expect(panels.nth(1).locator(".hu-candidate-note").filter(has_text="yours")).to_be_visible()
     for i in range(2):
         before = outputs.nth(i).locator("button.hu-piece").all()[:FORCED]
         assert not any(

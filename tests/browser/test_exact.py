@@ -55,7 +55,7 @@ def test_a_click_on_a_word_pins_it_in_every_head(page: Page, tmp_path: Path) -> 
     page.keyboard.press("Enter")
     expect(page.locator(".hu-pinword[aria-pressed=true]")).to_have_text("umbrella")
     expect(page.locator(".hu-pinned")).to_be_visible()
-    expect(page.locator(".hu-ways [aria-pressed=true]")).to_have_text("Attention to it")
+    expect(page.locator(".hu-directions [aria-pressed=true]")).to_have_text("Attention to it")
     expect(page.locator(".hu-reading")).to_contain_text("umbrella gets most attention from")
     after = canvas.bounding_box()
     assert before

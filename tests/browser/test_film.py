@@ -141,7 +141,7 @@ def test_a_marker_shows_a_role_change_and_links_to_it(page: Page, tmp_path: Path
 def test_all_role_changes_are_listed_and_link_to_their_head(page: Page, tmp_path: Path) -> None:
     open_film(page, tmp_path, kind="decoder", layer=1, head=1)
     expect(page.locator(".hu-mark")).to_have_count(0)
-    expect(page.locator(".hu-other")).to_have_count(1)
+    expect(page.locator(".hu-other-change")).to_have_count(1)
     expect(page.locator(".hu-role-now")).to_contain_text("no recognised pattern")
     page.get_by_text("All heads: 1 change").click()
     name = "layer 0, head 0: no recognised pattern → rests on <s>, the first token, at step 40"

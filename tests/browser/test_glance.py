@@ -85,7 +85,7 @@ def test_play_pause_and_every_step_by_click_and_by_key(shipped: str, page: Page)
     tile(page, 1).click()
     expect(label).to_have_text(f"word 2 of {count}")
     expect(tile(page, 1)).to_have_attribute("aria-current", "step")
-    expect(page.locator(".hu-glance-says")).to_contain_text("It writes")
+    expect(page.locator(".hu-glance-sentence")).to_contain_text("It writes")
     page.keyboard.press("ArrowRight")
     expect(label).to_have_text(f"word 3 of {count}")
     expect(tile(page, 2)).to_be_focused()
@@ -147,7 +147,7 @@ def test_reduced_motion_shows_everything_at_once(shipped: str, new_page: NewPage
     page.get_by_label("English").fill("She hides the lamp.")
     expect(page.locator(".hu-glance-row").first.locator("button")).to_have_count(4)
     show_all_words(page)
-    assert page.locator(".hu-away").count() == 0
+    assert page.locator(".hu-not-written").count() == 0
 
 
 def test_an_example_is_one_click_and_hostile_text_stays_text(shipped: str, page: Page) -> None:

@@ -24,7 +24,7 @@ FIELDS = {"lab": "moves", "text": TEXT, "kind": "encoder", "layer": "1", "head":
 
 def opened(app: str, page: Page, **more: str) -> None:
     page.goto(f"{app}/lab?" + "&".join(f"{k}={v}" for k, v in {**FIELDS, **more}.items()))
-    expect(page.locator(".hu-moves .hu-canvas")).to_have_count(2)
+    expect(page.locator(".hu-contributions .hu-canvas")).to_have_count(2)
     settled(page)
 
 
@@ -32,10 +32,12 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     app: str, page: Page, checkpoints: Path
 ) -> None:
     opened(app, page)
-    caption = page.locator(".hu-moved-cell")
+    caption = page.locator(".hu-contribution-cell")
     expect(caption).to_contain_text("Hover over a cell")
-    before = [element.screenshot() for element in page.locator(".hu-moves .hu-canvas").all()]
-    left = page.locator(".hu-moves .hu-canvas").first
+    before = [
+        element.screenshot() for element in page.locator(".hu-contributions .hu-canvas").all()
+    ]
+    left = page.locator(".hu-contributions .hu-canvas").first
     box = box_of(left)
     left.hover(position={"x": box["width"] * 0.6, "y": box["height"] * 0.6})
     for name in ("weight", "norm", "gradient", "gradient × weight"):
@@ -44,9 +46,11 @@ def test_a_cell_shows_all_its_numbers_and_is_stored_in_the_address(
     # The same cell is framed in the other table too.
     assert all(
         element.screenshot() != was
-        for element, was in zip(page.locator(".hu-moves .hu-canvas").all(), before, strict=True)
+        for element, was in zip(
+            page.locator(".hu-contributions .hu-canvas").all(), before, strict=True
+        )
     )
-    right = page.locator(".hu-moves .hu-canvas").nth(1)
+    right = page.locator(".hu-contributions .hu-canvas").nth(1)
     right.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
@@ -101,7 +105,9 @@ def test_it_fits_a_phone(app: str, new_page: NewPage) -> None:
     page = new_page(390, "dark")
     opened(app, page, beside="weight-gradient")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    boxes = [element.bounding_box() for element in page.locator(".hu-moves .hu-canvas").all()]
+    boxes = [
+        element.bounding_box() for element in page.locator(".hu-contributions .hu-canvas").all()
+    ]
     assert boxes[0]
     assert boxes[1]
     assert boxes[1]["y"] > boxes[0]["y"] + boxes[0]["height"]  # one below the other

@@ -76,7 +76,7 @@ def test_the_most_changed_head_is_shown_below(app: str, page: Page) -> None:
     settled(page)
     selected = {"kind": "cross", **address(page)[1]}
     assert {"kind": "cross", "layer": "1", "head": "2"}.items() <= selected.items()
-    expect(page.locator(".hu-moves .hu-stage canvas")).to_have_count(4)
+    expect(page.locator(".hu-contributions .hu-stage canvas")).to_have_count(4)
 
 
 def test_it_fits_a_phone_in_dark_mode(app: str, new_page: NewPage) -> None:

@@ -190,7 +190,7 @@ def test_heads_are_sorted_by_a_measure(page: Page, tmp_path: Path) -> None:
     for kind in KINDS:
         order = np.argsort(-distances(weights(kind)).ravel(), kind="stable")
         names = [f"L{i // HEADS}·H{i % HEADS}" for i in order]
-        expect(section(page, kind).locator(".hu-which")).to_have_text(names)
+        expect(section(page, kind).locator(".hu-head-name")).to_have_text(names)
         first = section(page, kind).get_by_role("radio").first
         layer, number = divmod(int(order[0]), HEADS)
         expect(first).to_have_attribute("aria-label", f"layer {layer}, head {number}")

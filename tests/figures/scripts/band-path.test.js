@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { gapNear, textLinesOf, wayOf } from "../../../transformer/figures/browser/band-path.js";
+import { gapNear, textLinesOf, bandPath } from "../../../transformer/figures/browser/band-path.js";
 
 const HIGH = 20;
 const box = (x, top, wide = 40) => ({ x, top, bottom: top + HIGH, wide });
@@ -43,7 +43,7 @@ test("no band passes behind another word", () => {
   const lines = [textLinesOf(read), textLinesOf(word)];
   for (const from of read) {
     for (const to of word) {
-      const points = pointsOf(wayOf([from.x, from.bottom], [to.x, to.top], ...lines));
+      const points = pointsOf(bandPath([from.x, from.bottom], [to.x, to.top], ...lines));
       for (const other of [...read, ...word].filter((one) => one !== from && one !== to)) {
         const behind = points.some(([x, y]) => (
           y > other.top + 0.5 && y < other.bottom - 0.5 && Math.abs(x - other.x) < other.wide / 2
@@ -56,5 +56,5 @@ test("no band passes behind another word", () => {
 });
 
 test("without a line in between it is one curve", () => {
-  assert.equal(wayOf([0, 0], [10, 100], textLinesOf([box(0, -20)]), textLinesOf([box(10, 100)])), "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0");
+  assert.equal(bandPath([0, 0], [10, 100], textLinesOf([box(0, -20)]), textLinesOf([box(10, 100)])), "M0.0 0.0C0.0 50.0 10.0 50.0 10.0 100.0");
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { bandsOf, firstNew, leastSure, paceOf, wholePercent, stepSaid, inSentence, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
+import { bandsOf, firstNew, leastConfident, paceOf, wholePercent, stepSentence, inSentence, strongest, unsureWords } from "../../../transformer/figures/browser/glance-playback.js";
 import { random } from "./fixtures.js";
 
 const word = (looks, p = 0.9, rest = 0, rivals = []) => ({ text: "w", p, looks, rest, rivals });
@@ -47,12 +47,12 @@ test("bands stand side by side: none lies on another, at either end", () => {
 test("a sentence says where the head looks, and that it is unsure where it is", () => {
   const text = (parts) => parts.map((part) => (typeof part === "string" ? part : "read" in part ? `<${part.read}>` : `[${part.word}]`)).join("");
   const data = { written: [word([0.1, 0.9]), word([0.5, 0.4]), word([0.2, 0.1], 0.5, 0.7), word([0.4, 0.1, 0.1]), word([0.3, 0.29, 0.05])] };
-  assert.equal(text(stepSaid(data, 0)), "It writes [0] (90 %); this head looks at <1> (90 %).");
-  assert.equal(text(stepSaid(data, 1)), "It writes [1] (90 %); this head looks at <0> and at <1>.");
-  assert.equal(text(stepSaid(data, 2)), "It writes [2] (50 %); this head looks mostly at the end of the sentence (70 %).");
-  assert.equal(text(stepSaid(data, 3)), "It writes [3] (90 %); this head is unsure: it looks at many words, most at <0> (40 %).");
-  assert.equal(text(stepSaid(data, 4)), "It writes [4] (90 %); this head is unsure: it looks at many words, most at <0> (30 %).");
-  assert.equal(text(stepSaid({ ...data, to: "input" }, 0)), "It writes [0] (90 %); just after, this head looks at <1> (90 %).");
+  assert.equal(text(stepSentence(data, 0)), "It writes [0] (90 %); this head looks at <1> (90 %).");
+  assert.equal(text(stepSentence(data, 1)), "It writes [1] (90 %); this head looks at <0> and at <1>.");
+  assert.equal(text(stepSentence(data, 2)), "It writes [2] (50 %); this head looks mostly at the end of the sentence (70 %).");
+  assert.equal(text(stepSentence(data, 3)), "It writes [3] (90 %); this head is unsure: it looks at many words, most at <0> (40 %).");
+  assert.equal(text(stepSentence(data, 4)), "It writes [4] (90 %); this head is unsure: it looks at many words, most at <0> (30 %).");
+  assert.equal(text(stepSentence({ ...data, to: "input" }, 0)), "It writes [0] (90 %); just after, this head looks at <1> (90 %).");
   assert.equal(unsureWords(data.written), 2);
 });
 
@@ -64,7 +64,7 @@ test("numbers and words as people say them", () => {
 
 test("the least sure word is one that has rivals and was its own choice", () => {
   const written = [word([1], 0.2), word([1], 0.6, 0, [{}]), word([1], 0.4, 0, [{}])];
-  assert.equal(leastSure(written), 2);
-  assert.equal(leastSure(written, 2), 1);
-  assert.equal(leastSure([word([1], 0.2)]), -1);
+  assert.equal(leastConfident(written), 2);
+  assert.equal(leastConfident(written, 2), 1);
+  assert.equal(leastConfident([word([1], 0.2)]), -1);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { clearest, glances, pinnable, pinnedTokens, pinnedWord, pinOf, saidOf, seenBy } from "../../../transformer/figures/browser/pins.js";
+import { clearest, strongestLooks, pinnable, pinnedTokens, pinnedWord, pinOf, attentionText, positionsIn } from "../../../transformer/figures/browser/pins.js";
 import { labels, side, STATE } from "./fixtures.js";
 
 const plain = (made, words, names) => ({ ...made, plain: words, plain_labels: names });
@@ -35,13 +35,13 @@ test("words can be pinned by any of their pieces, signs cannot", () => {
 });
 
 test("a word of the sentence is never seen by the decoder's own attention, nor one of the translation by the encoder's", () => {
-  assert.deepEqual(seenBy(SIDE, CATS, "both"), [["encoder", ["to", "from"]], ["cross", ["to"]]]);
-  assert.deepEqual(seenBy(SIDE, CATS, "from"), [["encoder", ["from"]]]);
-  assert.deepEqual(seenBy(SIDE, pinnedWord(SIDE, "t1"), "both"), [["decoder", ["to", "from"]], ["cross", ["from"]]]);
+  assert.deepEqual(positionsIn(SIDE, CATS, "both"), [["encoder", ["to", "from"]], ["cross", ["to"]]]);
+  assert.deepEqual(positionsIn(SIDE, CATS, "from"), [["encoder", ["from"]]]);
+  assert.deepEqual(positionsIn(SIDE, pinnedWord(SIDE, "t1"), "both"), [["decoder", ["to", "from"]], ["cross", ["from"]]]);
 });
 
 test("the stronger of the two ways counts, and the clearest come first", () => {
-  const all = glances(SIDE, CATS, "encoder", ["to", "from"]);
+  const all = strongestLooks(SIDE, CATS, "encoder", ["to", "from"]);
   assert.equal(all.length, 6);
   assert.deepEqual(all.map(({ way }) => way), Array(6).fill("from"));
   assert.ok(Math.abs(all[3].weight - 0.231 ** 2) < 1e-12);
@@ -50,7 +50,7 @@ test("the stronger of the two ways counts, and the clearest come first", () => {
 });
 
 test("a word that is written is the row of the piece before it", () => {
-  const [first] = glances(SIDE, pinnedWord(SIDE, "t1"), "cross", ["from"]);
+  const [first] = strongestLooks(SIDE, pinnedWord(SIDE, "t1"), "cross", ["from"]);
   assert.ok(Math.abs(first.weight - 0.2 ** 2) < 1e-12); // word 0 of what is written
   assert.equal(first.other, "the");
   const state = { ...STATE, way: "both" };
@@ -63,7 +63,7 @@ test("a word that is written is the row of the piece before it", () => {
 
 test("who looks at whom is said in the order of the look", () => {
   const one = { kind: "encoder", layer: 0, head: 0, weight: 0.5, way: "to", other: "red" };
-  assert.deepEqual(saidOf(one, "hat").map(([text]) => text), ["red", "looks at", "hat"]);
-  assert.deepEqual(saidOf({ ...one, way: "from" }, "hat").map(([text]) => text), ["hat", "looks at", "red"]);
-  assert.equal(saidOf({ ...one, weight: 0 }, "hat")[0][1], false);
+  assert.deepEqual(attentionText(one, "hat").map(([text]) => text), ["red", "looks at", "hat"]);
+  assert.deepEqual(attentionText({ ...one, way: "from" }, "hat").map(([text]) => text), ["hat", "looks at", "red"]);
+  assert.equal(attentionText({ ...one, weight: 0 }, "hat")[0][1], false);
 });

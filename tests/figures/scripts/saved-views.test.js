@@ -5,7 +5,7 @@ import { test } from "node:test";
 
 import { partsOf } from "../../../transformer/figures/browser/address.js";
 import {
-  addressOf, jsonOf, keepViews, keptViews, MOST_VIEWS, movedView, viewsOf, withView,
+  addressOf, jsonOf, storeViews, storedViews, MAX_VIEWS, movedView, viewsOf, withView,
 } from "../../../transformer/figures/browser/saved-views.js";
 
 const PAGES = ["", "attention", "lab"];
@@ -35,7 +35,7 @@ test("an invalid list is refused with a message", () => {
     [written({ ...view(""), title: 3 }), "View 1 of this list has no title"],
     [written(null), "View 1 of this list has no query"],
     [written(view("", { note: "x".repeat(2001) })), "has 2001 characters; at most 2000"],
-    [written(...Array.from({ length: MOST_VIEWS + 1 }, () => view(""))), `has ${MOST_VIEWS + 1} views; at most ${MOST_VIEWS}`],
+    [written(...Array.from({ length: MAX_VIEWS + 1 }, () => view(""))), `has ${MAX_VIEWS + 1} views; at most ${MAX_VIEWS}`],
   ];
   for (const [text, said] of cases) assert.throws(() => viewsOf(text, PAGES), (error) => error.message.includes(said), said);
 });
@@ -49,7 +49,7 @@ test("a query stays a query", () => {
 test("the same address is kept once, with its note, and comes to the front", () => {
   const [a, b] = [view("a=1", { note: "mine" }), view("b=1")];
   assert.deepEqual(withView([b, a], view("a=1", { title: "other" })), [a, b]);
-  assert.equal(withView(Array.from({ length: MOST_VIEWS }, (_, i) => view(`a=${i}`)), view("new=1")).length, MOST_VIEWS);
+  assert.equal(withView(Array.from({ length: MAX_VIEWS }, (_, i) => view(`a=${i}`)), view("new=1")).length, MAX_VIEWS);
 });
 
 test("a view moves by a place", () => {
@@ -59,11 +59,11 @@ test("a view moves by a place", () => {
 
 test("a browser that keeps nothing, or something else, is no reason to stop", () => {
   const full = { getItem: () => { throw new Error("denied"); }, setItem: () => { throw new Error("full"); } };
-  assert.deepEqual(keptViews(full, PAGES), []);
-  assert.equal(keepViews(full, []), false);
-  assert.deepEqual(keptViews({ getItem: () => "5" }, PAGES), []);
+  assert.deepEqual(storedViews(full, PAGES), []);
+  assert.equal(storeViews(full, []), false);
+  assert.deepEqual(storedViews({ getItem: () => "5" }, PAGES), []);
   const store = new Map();
   const storage = { getItem: (name) => store.get(name) ?? null, setItem: (name, value) => store.set(name, value) };
-  assert.ok(keepViews(storage, [view("a=1")]));
-  assert.deepEqual(keptViews(storage, PAGES), [view("a=1")]);
+  assert.ok(storeViews(storage, [view("a=1")]));
+  assert.deepEqual(storedViews(storage, PAGES), [view("a=1")]);
 });

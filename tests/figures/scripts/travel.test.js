@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { pointAlong, waysInto } from "../../../transformer/figures/browser/figure1-travel.js";
+import { pointAlong, pathsInto } from "../../../transformer/figures/browser/figure1-travel.js";
 
 const DRAWING = {
   boxes: { words: [0, 90, 40, 10], attention: [0, 40, 40, 20], add: [0, 20, 40, 10], norm: [0, 10, 40, 10], memory: [60, 40, 10, 10] },
@@ -18,7 +18,7 @@ const DRAWING = {
 };
 
 test("arrows are followed back over forks to the box that they come from", () => {
-  assert.deepEqual(waysInto(DRAWING, "attention"), [
+  assert.deepEqual(pathsInto(DRAWING, "attention"), [
     [[20, 90], [20, 80], [10, 70], [10, 60]],
     [[20, 90], [20, 80], [20, 60]],
     [[60, 45], [40, 45]],
@@ -26,10 +26,10 @@ test("arrows are followed back over forks to the box that they come from", () =>
 });
 
 test("what goes around a box arrives as well, and what stands right below hands on", () => {
-  assert.deepEqual(waysInto(DRAWING, "add"), [[[20, 40], [20, 30]], DRAWING.residuals[0]]);
-  assert.deepEqual(waysInto(DRAWING, "norm"), [[[20, 25], [20, 15]]]);
-  assert.deepEqual(waysInto(DRAWING, "words"), []);
-  assert.deepEqual(waysInto(DRAWING, "elsewhere"), []);
+  assert.deepEqual(pathsInto(DRAWING, "add"), [[[20, 40], [20, 30]], DRAWING.residuals[0]]);
+  assert.deepEqual(pathsInto(DRAWING, "norm"), [[[20, 25], [20, 15]]]);
+  assert.deepEqual(pathsInto(DRAWING, "words"), []);
+  assert.deepEqual(pathsInto(DRAWING, "elsewhere"), []);
 });
 
 test("a point goes along a way evenly, from its first corner to its last", () => {

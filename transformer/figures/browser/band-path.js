@@ -38,7 +38,7 @@ export function gapNear({ words }, x) {
 
 // The path in SVG syntax. `read` and `word` are the lines of both sentences.
 /** @param {[number, number]} start @param {[number, number]} end @param {Line[]} read @param {Line[]} word */
-export function wayOf([x, y], [toX, toY], read, word) {
+export function bandPath([x, y], [toX, toY], read, word) {
   const between = [...read, ...word].filter(({ top, bottom }) => top > y && bottom < toY);
   const n = (number) => number.toFixed(1);
   let path = `M${n(x)} ${n(y)}`;

@@ -6,9 +6,9 @@ import {
 } from "./lettering.js";
 
 const LARGEST_CELL = 60;
-const READABLE = 16; // minimum height of a labelled row
-const HIGHEST = 620; // so that a short sentence with a long translation fits a screen
-export const DIM = 0.35; // opacity of special tokens when they are dimmed
+const MIN_ROW_HEIGHT = 16; // minimum height of a labelled row
+const MAX_TABLE_HEIGHT = 620; // so that a short sentence with a long translation fits a screen
+export const DIMMED_OPACITY = 0.35; // opacity of special tokens when they are dimmed
 export const MARGINAL = 46; // pixels of the marginal bars
 const FROM = "attends from ↓";
 const TO = "attends to →";
@@ -28,7 +28,7 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   const sums = marginals && unevenSums(m); // not drawn if all are 1
   const beside = sums ? MARGINAL : 0;
   const free = (cell) => Math.max(beside, label <= cell - 8 ? 4 : cell >= 16 ? lean : 6);
-  const most = Math.min(LARGEST_CELL, Math.max(HIGHEST / span.rows, 26));
+  const most = Math.min(LARGEST_CELL, Math.max(MAX_TABLE_HEIGHT / span.rows, 26));
   let cell = Math.min((width - left - 6) / span.columns, most);
   if (cell * span.columns + left + free(cell) > width) {
     // Use narrower cells, or upright labels, which need no extra width.
@@ -38,8 +38,8 @@ export function layoutCells(m, span, pen, width, look, marginals) {
   cell = Math.max(cell, 0.5);
   // Many queries and few keys: cells lower than wide, to fit a screen. Few queries and many keys: cells higher
   // than wide, to keep labels readable.
-  const room = Math.max(HIGHEST / span.rows, 0.5);
-  let high = Math.max(Math.min(cell, room), Math.min(READABLE, room));
+  const room = Math.max(MAX_TABLE_HEIGHT / span.rows, 0.5);
+  let high = Math.max(Math.min(cell, room), Math.min(MIN_ROW_HEIGHT, room));
   if (cell >= 8) cell = Math.floor(cell);
   if (high >= 8) high = Math.floor(high);
   const slant = label <= cell - 8 ? 0 : cell >= 16 ? Math.PI / 4 : Math.PI / 2;
@@ -127,7 +127,7 @@ function drawSquares(pen, m, place, colour, ramp, css) {
       const level = m.masked(row, column) ? -1 : colour(row, column);
       if (level < 0) continue;
       pen.fillStyle = css(level);
-      pen.globalAlpha = m.rows[row].dim || m.columns[column].dim ? DIM : 1;
+      pen.globalAlpha = m.rows[row].dim || m.columns[column].dim ? DIMMED_OPACITY : 1;
       const [x, y] = cornerOf(place, { row, column });
       pen.fillRect(x, y, place.cell - gap, place.high - gap);
     }

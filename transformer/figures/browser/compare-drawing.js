@@ -30,13 +30,13 @@ export function paintDifferences(pen, place, { m, rows, columns }, { state, look
   const greatest = greatestDifferences(m);
   const colour = (r, c) =>
     divergingLevel(m.values[r * m.nColumns + c], state.scale, state.scale === "row" ? greatest.rows[r] : greatest.all);
-  paintPartnerless(pen, place, rows, columns, look);
+  paintUnpaired(pen, place, rows, columns, look);
   drawTable(pen, m, place, look, colour, { ramp: look.diverging, css: look.divergingCss, cell });
 }
 
 // Rows and columns that only one side has are hatched, to distinguish them from a difference of zero.
 /** @param {Pen} pen @param {Look} look */
-function paintPartnerless(pen, place, rows, columns, look) {
+function paintUnpaired(pen, place, rows, columns, look) {
   const lone = (pair) => pair.includes(null);
   if (![...rows, ...columns].some(lone)) return;
   const [wide, high] = [place.right - place.left, place.bottom - place.top];
@@ -75,7 +75,7 @@ function differenceTicks(scale, greatest) {
   });
 }
 
-const PARTNERLESS = "Hatched rows and columns are tokens that only A or only B has; they cannot be compared.";
+const UNPAIRED_NOTE = "Hatched rows and columns are tokens that only A or only B has; they cannot be compared.";
 
 /** @param {Context} ctx @param {any} given */
 function differenceWords({ state }, { m, rows, columns }) {
@@ -87,7 +87,7 @@ function differenceWords({ state }, { m, rows, columns }) {
   const lone = [...rows, ...columns].some((pair) => pair.includes(null));
   const by = m.kind === "cross" ? ` Rows are paired by ${state.exact ? "the token read" : "the word written"}.` : "";
   const words = state.exact ? "" : " Punctuation at the end of a word is ignored.";
-  return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${words}${lone ? ` ${PARTNERLESS}` : ""}`;
+  return `B − A: blue where B attends more, orange where A does; ${scale}.${by}${words}${lone ? ` ${UNPAIRED_NOTE}` : ""}`;
 }
 
 export function makeDifferenceLegend() {

@@ -15,10 +15,10 @@ import { showWeight } from "./numbers.js";
 import { KINDS } from "./options.js";
 import { makeStage } from "./stage.js";
 
-const LISTED = 8; // number of listed heads
-const DIFFERS = 0.00005; // smaller differences are shown as 0.0000
-const NOTHING = "Choose something to compare with above: a second sentence, for example.";
-const ON_THEIR_WAY = "Loading the weights of this layer …";
+const LISTED_HEADS = 8; // number of listed heads
+const MIN_SHOWN_DIFFERENCE = 0.00005; // smaller differences are shown as 0.0000
+const NO_COMPARISON = "Choose something to compare with above: a second sentence, for example.";
+const LOADING = "Loading the weights of this layer …";
 const ALL_HIDDEN = "Nothing to compare: all tokens of one side are hidden.";
 
 /** @param {Context} ctx @returns {View} */
@@ -46,11 +46,11 @@ function compareView(ctx) {
   }
 
   function draw() {
-    const why = nothingToCompare(ctx);
+    const why = compareProblem(ctx);
     const [a, b] = why ? [null, null] : ctx.sides.map((side) => ctx.matrix(side));
     found = why ? null : comparison(ctx, a, b);
     top.hidden = Boolean(why);
-    empty.textContent = why || (found ? "" : a && b ? ALL_HIDDEN : ON_THEIR_WAY);
+    empty.textContent = why || (found ? "" : a && b ? ALL_HIDDEN : LOADING);
     empty.hidden = Boolean(found);
     for (const part of [shown, foot]) part.hidden = !found;
     if (why) return;
@@ -94,11 +94,11 @@ function compareView(ctx) {
     const { heads, pooled, key } = differences();
     if (list.dataset.of !== `${key} ${look.key}`) {
       list.dataset.of = `${key} ${look.key}`;
-      const differing = heads.filter(({ mean }) => mean > DIFFERS).sort((one, other) => other.mean - one.mean);
+      const differing = heads.filter(({ mean }) => mean > MIN_SHOWN_DIFFERENCE).sort((one, other) => other.mean - one.mean);
       const from = pooled ? " (from the small pictures)" : "";
       list.replaceChildren(
         el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `; the most, by their mean difference over the cells that both have${from}:` : "."),
-        el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED).map((one) => headButton(one, one.mean / differing[0].mean))),
+        el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED_HEADS).map((one) => headButton(one, one.mean / differing[0].mean))),
       );
     }
     for (const button of list.querySelectorAll("button")) {
@@ -121,7 +121,7 @@ function compareView(ctx) {
     const table = () => [found.a, found.b, found.m][which];
     const own = (at) => (at && which < 2 ? ownCell(found, at, which) : at);
     const stage = makeStage({
-      plan: (pen, width) => layoutCells(table(), wholeOf(table()), pen, width, ctx.look, false),
+      plan: (pen, width) => layoutCells(table(), fullSpan(table()), pen, width, ctx.look, false),
       paint: (pen, place) => (which < 2
         ? paintSide(pen, place, table(), ctx, own(cell))
         : paintDifferences(pen, place, found, ctx, cell)),
@@ -147,7 +147,7 @@ function compareView(ctx) {
       const at = own(cell);
       if (!at) return;
       const [x, y] = cornerOf(stage.placed, at);
-      stage.say(tellDifference(found, cell), x + stage.placed.cell / 2, y, stage.placed.high);
+      stage.say(describeDifference(found, cell), x + stage.placed.cell / 2, y, stage.placed.high);
     }
 
     canvas.addEventListener("pointermove", (event) => {
@@ -178,7 +178,7 @@ function compareView(ctx) {
     get options() { return ctx.sides.length > 1 ? ["special", "combine", "scale"] : []; },
     title: () => (ctx.sides.length > 1 ? ctx.title() : "Two sides, one head"),
     keys: [["arrow keys", "read the weights of both, cell by cell"], ["Esc", "deselect the cell"]],
-    note: () => (nothingToCompare(ctx) ? "" : clampedNote(ctx)),
+    note: () => (compareProblem(ctx) ? "" : clampedNote(ctx)),
     figure: () => found && compareFigure(ctx, found, panels),
     get table() { return found ? () => compareTable(ctx, found) : undefined; },
   };
@@ -186,8 +186,8 @@ function compareView(ctx) {
 
 // The reason why nothing can be shown, or "".
 /** @param {Context} ctx */
-function nothingToCompare({ sides, pairs, state }) {
-  if (sides.length < 2 || !pairs) return NOTHING;
+function compareProblem({ sides, pairs, state }) {
+  if (sides.length < 2 || !pairs) return NO_COMPARISON;
   return sides[1].kinds.includes(state.kind) ? "" : `B has no weights of this kind (${KINDS[state.kind]}).`;
 }
 
@@ -217,7 +217,7 @@ const sideTitle = (side, which) => {
 const showMean = (mean) => mean.toFixed(mean < 0.01 ? 4 : 3);
 
 /** @param {Matrix} m */
-const wholeOf = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
+const fullSpan = (m) => ({ row: 0, column: 0, rows: m.nRows, columns: m.nColumns });
 
 // Converts a cell of the combined table to one side's, null if it lacks it, and back.
 function ownCell({ rows, columns }, { row, column }, which) {
@@ -229,7 +229,7 @@ const commonCell = ({ rows, columns }, at, which) => ({
   column: columns.findIndex((pair) => pair[which] === at.column),
 });
 
-function tellDifference({ m, inA, inB }, { row, column }) {
+function describeDifference({ m, inA, inB }, { row, column }) {
   const at = row * m.nColumns + column;
   const entry = m.rows[row];
   const told = [inA[at], inB[at]].map((weight, i) =>

@@ -15,9 +15,9 @@ export function contributionsView(place, report) {
   let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
   let reporting = 0;
   const tables = [0, 1].map((which) => makeMoved(which));
-  const told = el("div", { class: "hu-moved-cell", role: "status" });
+  const told = el("div", { class: "hu-contribution-cell", role: "status" });
   const pair = el("div", { class: "hu-pair" }, ...tables.map(({ node }) => node));
-  const frame = el("div", { class: "hu hu-explorer hu-moves" }, pair, told);
+  const frame = el("div", { class: "hu hu-explorer hu-contributions" }, pair, told);
   place.append(frame);
 
   function show(bytes) {

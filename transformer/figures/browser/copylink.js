@@ -5,21 +5,21 @@
 import { el } from "./base.js";
 import { makeSavedViews } from "./saved-views.js";
 
-const SAID_FOR = 6000; // ms
+const MESSAGE_MS = 6000; // ms
 const SIZE_COOKIE = "heads_up_size"; // read by ui/state.py when a session begins
 
 export function copylinkView(root) {
   let [page, timer] = ["", 0];
   const button = el("button", { type: "button", class: "hu-link-button", title: "Copy a link to what you see" }, "Share");
-  const said = el("p", { class: "hu-link-said", role: "status", popover: "manual" });
-  const saved = makeSavedViews(() => whatOf(page, location.href).map((part) => part.textContent ?? part).join(""));
+  const said = el("p", { class: "hu-link-message", role: "status", popover: "manual" });
+  const saved = makeSavedViews(() => linkSummary(page, location.href).map((part) => part.textContent ?? part).join(""));
   const node = el("div", { class: "hu hu-link" }, button, saved.button, said, saved.dialog);
   root.append(node);
 
   button.addEventListener("click", async () => {
     const link = location.href;
     const kept = await copied(link, node);
-    say(kept ? ["Copied a link to ", ...whatOf(page, link)] : ["Copy this link: ", fieldOf(link)]);
+    say(kept ? ["Copied a link to ", ...linkSummary(page, link)] : ["Copy this link: ", fieldOf(link)]);
     if (!kept) said.querySelector("input").select();
   });
   node.addEventListener("keydown", (event) => {
@@ -34,7 +34,7 @@ export function copylinkView(root) {
     const most = document.documentElement.clientWidth - said.offsetWidth - 8;
     said.style.left = `${Math.max(8, Math.min(right - said.offsetWidth, most))}px`;
     said.style.top = `${bottom + 8}px`;
-    if (!said.querySelector("input")) timer = setTimeout(hush, SAID_FOR);
+    if (!said.querySelector("input")) timer = setTimeout(hush, MESSAGE_MS);
   }
 
   function hush() {
@@ -70,7 +70,7 @@ function skipToHeading(event) {
 }
 
 // The page's name and the fields of its address that differ from the defaults.
-export function whatOf(page, link) {
+export function linkSummary(page, link) {
   const params = new URL(link).searchParams;
   const text = params.get("text");
   const [layer, head] = ["layer", "head"].map((name) => params.get(name));

@@ -101,7 +101,7 @@ function candidateRow({ token, id, p, taken }, forced, take) {
     title: take || taken ? null : "To continue from this token, open this sentence in the app.",
   },
     el("span", { class: "hu-name" }, tokenText(token)), el("span", { class: "hu-track" }, share),
-    el("span", { class: "hu-number" }, chanceOf(p)), el("span", { class: "hu-told" }, told));
+    el("span", { class: "hu-number" }, chanceOf(p)), el("span", { class: "hu-candidate-note" }, told));
   if (take && !taken) {
     row.type = "button";
     row.addEventListener("click", take);
@@ -131,7 +131,7 @@ function makeWeightRow(ctx, kind) {
     cells.hidden = open.hidden = !row.weights;
     title.replaceChildren(
       ROW_NAMES[kind], ...(kind === "encoder" && row.row !== null ? [", “", tokenText(side.src.names[row.row]), "”"] : []),
-      el("span", { class: "hu-ofhead" }, ` · ${headName(row)}`),
+      el("span", { class: "hu-row-head" }, ` · ${headName(row)}`),
     );
     if (!row.weights) return;
     if (key !== side.id) build(row.tokens);

@@ -37,7 +37,7 @@ export function layTree(tree, folded, large) {
 }
 
 /** @param {Tree} tree */
-function wayTo(tree, node) {
+function pathFromRoot(tree, node) {
   const way = [];
   for (let i = node; i !== null; i = tree.parent[i]) way.unshift(i);
   return way;
@@ -51,7 +51,7 @@ const bestEnd = (tree) => tree.best.lastIndexOf(true);
 // The text of a hypothesis, without <s> and </s>.
 /** @param {Tree} tree */
 export function writtenOf(tree, node) {
-  const way = wayTo(tree, node).slice(1);
+  const way = pathFromRoot(tree, node).slice(1);
   if (tree.status[node] === "finished") way.pop();
   return way.map((i) => tree.token[i]).join("").replaceAll("▁", " ").trim();
 }
@@ -136,7 +136,7 @@ export function makeTree(ctx) {
     const show = tree.best[now] && step >= 0 ? el("button", { type: "button", class: "hu-button" }, "Show this step") : null;
     show?.addEventListener("click", () => ctx.set({ step }));
     told.replaceChildren(
-      el("div", { class: "hu-written" }, ...wayTo(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
+      el("div", { class: "hu-written" }, ...pathFromRoot(tree, now).map((i) => el("span", { class: "hu-piece" }, tokenText(pieceName(tree.token[i]))))),
       el("bdi", { class: "hu-wholetext" }, writtenOf(tree, now)),
       el("dl", {}, ...pairs.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))), ...(show ? [show] : []));
     ends.replaceChildren(...ranked.map((i) => {
@@ -207,7 +207,7 @@ function paintTree(pen, tree, placed, look, chosen, { left, right }) {
   const { columns, across, wide } = placed;
   const from = within(Math.floor((left - wide) / across), columns.length);
   const to = within(Math.ceil(right / across), columns.length);
-  const way = new Set(wayTo(tree, chosen));
+  const way = new Set(pathFromRoot(tree, chosen));
   pen.textBaseline = "middle";
   pen.font = `${Math.round(SMALL_LABEL_SIZE * placed.scale)}px ${look.font}`;
   for (let depth = Math.max(from, 1); depth <= to; depth++) {

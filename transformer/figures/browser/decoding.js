@@ -182,7 +182,7 @@ function makeOutputRow(go) {
     [...chips.children].slice(1).forEach((chip, i) => {
       const state = i < step ? "read" : i === step ? "now" : "later";
       setIfNew(chip, "data-state", state);
-      setIfNew(chip, "class", `hu-piece${differing.has(i) ? " hu-differing" : ""}${i === forced ? " hu-given" : ""}`);
+      setIfNew(chip, "class", `hu-piece${differing.has(i) ? " hu-differing" : ""}${i === forced ? " hu-forced-token" : ""}`);
       setIfNew(chip, "title", `step ${i + 1}${i === forced ? ", the piece you took" : ""}${differing.has(i) ? ", in this translation only" : ""}`);
       setIfNew(chip, "aria-current", state === "now" ? "step" : "false");
     });

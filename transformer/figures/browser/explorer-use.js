@@ -3,7 +3,7 @@
 import { writeAddress } from "./address.js";
 import { explorerView } from "./explorer.js";
 import { bytesIn } from "./file.js";
-import { LED, mounted } from "./mount.js";
+import { LED_EVENT, mounted } from "./mount.js";
 import { arrayOf } from "./store.js";
 
 export function mountExplorer(views) {
@@ -17,8 +17,8 @@ export function mountExplorer(views) {
       view.turnTo(event.detail);
       event.preventDefault(); // handled here
     };
-    const show = (bytes) => (document.addEventListener(LED, led), view.show(bytes));
-    return { show, close: () => (document.removeEventListener(LED, led), view.close()) };
+    const show = (bytes) => (document.addEventListener(LED_EVENT, led), view.show(bytes));
+    return { show, close: () => (document.removeEventListener(LED_EVENT, led), view.close()) };
   });
 }
 

@@ -14,10 +14,10 @@ import { makePins } from "./pins-panel.js";
 import { makeSheet } from "./sheet.js";
 import { makeStore } from "./store.js";
 import { makeStory } from "./story.js";
-import { makeTake } from "./export-menu.js";
+import { makeExportMenu } from "./export-menu.js";
 
 const REPORT_AFTER = 150; // ms without another change, so that a held arrow key reports once
-const LED_REPORT_WITHIN = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
+const MAX_LED_REPORT_DELAY = 3000; // maximum random delay if nothing is missing, so that a class does not report all at once
 
 /**
  * @param {HTMLElement | ShadowRoot} root
@@ -95,7 +95,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
   };
   const pins = makePins(ctx);
   frame.prepend(pins.node);
-  const take = makeTake(ctx, () => view());
+  const take = makeExportMenu(ctx, () => view());
   const help = makeHelp(ctx, () => view());
   const larger = makeLarger(ctx);
   const exactly = makeExact(ctx);
@@ -154,7 +154,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     state = { ...defaults, ...Object.fromEntries(read), size: state.size, exact: state.exact };
     redraw();
     const whole = views[state.view].mosaic && waiting.hidden;
-    reportAfter(REPORT_AFTER + (whole ? Math.random() * LED_REPORT_WITHIN : 0));
+    reportAfter(REPORT_AFTER + (whole ? Math.random() * MAX_LED_REPORT_DELAY : 0));
   }
 
   function redraw() {

@@ -9,13 +9,13 @@ import { LONGEST } from "./stage.js";
 import { svgPen } from "./svg-pen.js";
 
 const SHARPER = 3; // PNG pixels per screen pixel
-const MOST_PIXELS = 1e8; // browsers cannot draw on a larger canvas
-const TAKE_TOP = 54; // pixels above the figure for the title
-const TAKE_MARGIN = 16;
+const MAX_PIXELS = 1e8; // browsers cannot draw on a larger canvas
+const EXPORT_TOP = 54; // pixels above the figure for the title
+const EXPORT_MARGIN = 16;
 
 // The menu in the toolbar. `current()` is the view shown.
 /** @param {Context} ctx */
-export function makeTake(ctx, current) {
+export function makeExportMenu(ctx, current) {
   const made = {
     png: { label: "Image (PNG)", of: (figure) => pngOf(ctx, figure, current()), from: "figure" },
     svg: { label: "Vector image (SVG)", of: () => svgOf(ctx, current()), from: "figure" },
@@ -32,7 +32,7 @@ export function makeTake(ctx, current) {
   });
   const menu = el("div", { class: "hu-menu", role: "group", "aria-label": "Export", hidden: "" }, ...items);
   const button = el("button", { type: "button", class: "hu-button", "aria-expanded": "false" }, "Export");
-  const node = el("div", { class: "hu-take" }, button, menu);
+  const node = el("div", { class: "hu-export" }, button, menu);
 
   function open() {
     const has = { figure: current().figure?.(), table: current().table?.() };
@@ -85,9 +85,9 @@ function paintCaptioned(pen, figure, ctx, view) {
   ]) {
     pen.font = font;
     pen.fillStyle = ink;
-    pen.fillText(shorten(pen, text, figure.width), TAKE_MARGIN, y);
+    pen.fillText(shorten(pen, text, figure.width), EXPORT_MARGIN, y);
   }
-  pen.translate(TAKE_MARGIN, TAKE_TOP);
+  pen.translate(EXPORT_MARGIN, EXPORT_TOP);
   figure.paint(pen);
 }
 
@@ -101,13 +101,13 @@ function underTitle({ sides, state }, view) {
 }
 
 const sizeOf = ({ width, height }) =>
-  [width + 2 * TAKE_MARGIN, height + TAKE_TOP + TAKE_MARGIN].map(Math.ceil);
+  [width + 2 * EXPORT_MARGIN, height + EXPORT_TOP + EXPORT_MARGIN].map(Math.ceil);
 
 // In the screen's colours.
 /** @param {Context} ctx */
 function pngOf(ctx, figure, view) {
   const [width, height] = sizeOf(figure);
-  const larger = Math.min(SHARPER, LONGEST / width, LONGEST / height, Math.sqrt(MOST_PIXELS / (width * height)));
+  const larger = Math.min(SHARPER, LONGEST / width, LONGEST / height, Math.sqrt(MAX_PIXELS / (width * height)));
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.round(width * larger), Math.round(height * larger)];
   const pen = canvas.getContext("2d");

@@ -2,8 +2,8 @@
 
 import { SVG } from "./base.js";
 
-const TRAVEL_LASTS = 850; // ms per vector
-const TRAVEL_APART = 130; // ms between two vectors
+const TRAVEL_MS = 850; // ms per vector
+const TRAVEL_INTERVAL_MS = 130; // ms between two vectors
 const TRAVELLERS = 3; // vectors per arrow
 const TRAVEL_CELL = 4; // in units of the drawing
 const TOUCHING = 1.5; // distance from a box's edge that counts as touching
@@ -14,7 +14,7 @@ const samePoint = ([x0, y0], [x1, y1]) => x0 === x1 && y0 === y1;
 
 // All paths into a box, as corners from the start: along an arrow and back through forks, or from the box just
 // below.
-export function waysInto({ boxes, arrows, residuals }, id) {
+export function pathsInto({ boxes, arrows, residuals }, id) {
   const place = boxes[id];
   if (!place) return [];
   const inBox = (point) => Object.values(boxes).some((box) => touchesBox(point, box));
@@ -58,12 +58,12 @@ export function sendVectors(root, ways, tints) {
       node.append(cell);
     });
     root.append(node);
-    return { way, node, from: nth * TRAVEL_APART };
+    return { way, node, from: nth * TRAVEL_INTERVAL_MS };
   }));
   const go = (time) => {
     let left = 0;
     for (const { way, node, from } of sent) {
-      const share = (time - begun - from) / TRAVEL_LASTS;
+      const share = (time - begun - from) / TRAVEL_MS;
       if (share >= 1 || !node.isConnected) {
         node.remove();
         continue;

@@ -3,7 +3,7 @@
 // figures/figure1.py; `report({ box or layer })` is called when one is selected.
 
 import { colours, el, SVG, within } from "./base.js";
-import { sendVectors, waysInto } from "./figure1-travel.js";
+import { sendVectors, pathsInto } from "./figure1-travel.js";
 import { counted, layerName, nameExactly } from "./naming.js";
 import { unpack } from "./store.js";
 
@@ -55,7 +55,7 @@ export function figure1View(place, report) {
     if (!root) return;
     const ramp = (header.signed.includes(header.opened) ? colours(frame).diverging : colours(frame).ramp);
     const levels = Array.from(parts.get(header.opened)?.values.slice(0, 5) || [64, 224, 128, 192, 32]);
-    sendVectors(root, waysInto(drawing, header.opened), levels.map((level) => tintOf(ramp[level])));
+    sendVectors(root, pathsInto(drawing, header.opened), levels.map((level) => tintOf(ramp[level])));
   }
 
   function mark(id) {
@@ -135,13 +135,13 @@ export function figure1View(place, report) {
 // A colour of a ramp as a CSS colour.
 const tintOf = (value) => `rgb(${value & 255} ${(value >> 8) & 255} ${(value >> 16) & 255})`;
 
-const COVERED = 60; // pixels at the top that the navigation covers
+const COVERED_PIXELS = 60; // pixels at the top that the navigation covers
 
 // Scroll so that the opened content starts within the screen.
 function bringIntoView(className) {
   const found = document.querySelector(`.${className}`);
   const top = found?.getBoundingClientRect().top;
-  if (top < COVERED || top > globalThis.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
+  if (top < COVERED_PIXELS || top > globalThis.innerHeight * 0.7) found.scrollIntoView({ block: "start" });
 }
 
 // Below this share of its size, a narrower drawing replaces it.

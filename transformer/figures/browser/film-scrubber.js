@@ -6,7 +6,7 @@ import { inPercent, reasonOf, roleColour, stepName } from "./film-data.js";
 import { headName, sentenceCase } from "./naming.js";
 
 const FRAME_TICKS = 6; // maximum number of labelled steps
-const MOST_CHANGES = 200;
+const MAX_LISTED_CHANGES = 200;
 
 // `go(frame)` is called when the user moves the slider, `toggle()` to play or stop.
 export function makeScrubber({ go, toggle }) {
@@ -96,7 +96,7 @@ function marks(film, now, roles) {
   };
   return [
     ...[...others].map(([frame, many]) => placed(frame, {
-      class: "hu-other", title: `${many} other ${many > 1 ? "heads change" : "head changes"} at step ${stepName(film.steps[frame])}`,
+      class: "hu-other-change", title: `${many} other ${many > 1 ? "heads change" : "head changes"} at step ${stepName(film.steps[frame])}`,
     })),
     ...all.filter(mine).map((change) => placed(change.frame, {
       class: "hu-mark", title: `${changeText(change)}. ${reasonOf(change.after.group === "none" ? change.before : change.after, film.rule)}`,
@@ -148,10 +148,10 @@ export function makeChanges(choose) {
     if (key === shown) return;
     shown = key;
     const own = changes.filter(({ layer, head }) => layer === now.layer && head === now.head);
-    mine.replaceChildren(...own.slice(0, MOST_CHANGES).map(item));
+    mine.replaceChildren(...own.slice(0, MAX_LISTED_CHANGES).map(item));
     summary.textContent = `All heads: ${changes.length} ${changes.length === 1 ? "change" : "changes"}`;
     rule.textContent = `These rules look at this sentence only. A head follows the alignment if at least ${inPercent(film.rule.aligned)} of its weight is on the tokens that the task aligns with each output token. Otherwise it is positional if at least ${inPercent(film.rule.positional)} of the rows have their greatest weight at one offset (Voita et al. 2019), reads backwards if that holds counted from the end, and is an attention sink if at least ${inPercent(film.rule.sink)} of its weight is on the first or the last token (Clark et al. 2019). An offset counts from ${film.rule.rows} rows on, and only if half of all rows can reach it.`;
-    list.replaceChildren(...changes.slice(0, MOST_CHANGES).map(item));
+    list.replaceChildren(...changes.slice(0, MAX_LISTED_CHANGES).map(item));
   }
 
   return { now: said, node, draw };

@@ -13,11 +13,11 @@ import { headName, nameExactly } from "./naming.js";
 import { KINDS, makeControls } from "./options.js";
 import { makeSheet } from "./sheet.js";
 import { unpack } from "./store.js";
-import { makeTake } from "./export-menu.js";
+import { makeExportMenu } from "./export-menu.js";
 
 const FILM_LENGTH = 9000; // ms of the whole film
 const FILM_PACE = [90, 450]; // minimum and maximum ms per step
-const AS_IT_IS = { special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
+const PLAIN_OPTIONS = { special: "shown", renormalise: 0, combine: "one", heads: "", scale: "sqrt" };
 
 const kept = new Map(); // the viewer's selection by the name of the run, while the page is open
 
@@ -50,7 +50,7 @@ export function filmView(root) {
   };
   const controls = makeControls(set);
   const probe = makeProbes((number) => set({ probe: number }));
-  const take = makeTake(ctx, () => heat);
+  const take = makeExportMenu(ctx, () => heat);
   const larger = makeLarger(ctx, "Larger film"); // the page has its own "Larger" button
   const scrubber = makeScrubber({ go, toggle: () => (playing ? pause() : play()) });
   const mosaic = makeMosaic((layer, head) => set({ layer, head }));
@@ -135,7 +135,7 @@ export function filmView(root) {
     if (!any) return;
     if (name) kept.set(name, state);
     frame = frameOf(film.steps, state.step);
-    now = { ...AS_IT_IS, exact, ...cell, ...film.fitted(state) };
+    now = { ...PLAIN_OPTIONS, exact, ...cell, ...film.fitted(state) };
     side = film.side(now.probe, frame);
     look = colours(pane);
     pane.dataset.size = state.size;

@@ -4,7 +4,7 @@
 
 import { partsOf } from "./address.js";
 import { el } from "./base.js";
-import { LED } from "./mount.js";
+import { LED_EVENT } from "./mount.js";
 
 const OVER = 4001; // close code of class_news.py: no more messages will come
 const PATIENCE = 150; // ms to wait for a rerun that may already be under way
@@ -90,4 +90,4 @@ export function isHeadAlone(told, { page, params }) {
 // The text with the message's numbers filled in; "…" while there are none.
 export const filled = (text, news) => text.replace(/\{(\w+)\}/g, (_, name) => String(news[name] ?? "…"));
 
-const led = (params) => !document.dispatchEvent(new CustomEvent(LED, { detail: params, cancelable: true }));
+const led = (params) => !document.dispatchEvent(new CustomEvent(LED_EVENT, { detail: params, cancelable: true }));

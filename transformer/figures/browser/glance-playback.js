@@ -6,10 +6,10 @@ import { el } from "./base.js";
 // What the percentages of words mean; shown where words are compared.
 export const COMPARED = "Percentages compare word pieces: each is the probability of the first piece in which a word differs from the one written.";
 
-export const LEAST_BAND = 0.04; // smallest weight with a band
+export const MIN_BAND_WEIGHT = 0.04; // smallest weight with a band
 
-const PLAY = [5200, 420, 1150]; // ms: the whole translation, minimum and maximum per step
-const HURRY = [1500, 90, 420]; // the same while the user is typing
+const PLAY_DURATIONS = [5200, 420, 1150]; // ms: the whole translation, minimum and maximum per step
+const TYPING_DURATIONS = [1500, 90, 420]; // the same while the user is typing
 
 // The first word that differs from the previous translation.
 export function firstNew(before, after) {
@@ -20,7 +20,7 @@ export function firstNew(before, after) {
 
 // Duration of a step in ms, given the number of steps.
 export function paceOf(count, hurry) {
-  const [whole, least, most] = hurry ? HURRY : PLAY;
+  const [whole, least, most] = hurry ? TYPING_DURATIONS : PLAY_DURATIONS;
   return Math.min(Math.max(whole / Math.max(count, 1), least), most);
 }
 
@@ -29,7 +29,7 @@ export const strongest = (looks) => looks.map((_, i) => i).sort((a, b) => looks[
 
 // A band for each visible weight, { read, word, weight, above, below }: from a source word to a written word,
 // with the offset of its middle at either word, in units of weight. The offsets keep bands from overlapping.
-export function bandsOf(written, least = LEAST_BAND) {
+export function bandsOf(written, least = MIN_BAND_WEIGHT) {
   const bands = written.flatMap(({ looks }, word) => (
     looks.map((weight, read) => ({ read, word, weight, above: 0, below: 0 })).filter(({ weight }) => weight >= least)
   ));
@@ -57,19 +57,19 @@ export function wholePercent(p) {
 export const inSentence = (text) => text.replace(/(?<=[^\p{P}])\p{P}+$/u, "");
 
 // Below this weight a head is called unsure: no word gets more than all others together.
-export const SURE = 0.5;
+export const UNSURE_BELOW = 0.5;
 
 // Number of words about which the head is unsure.
-export const unsureWords = (written) => written.filter(({ looks, rest }) => Math.max(rest, ...looks) < SURE).length;
+export const unsureWords = (written) => written.filter(({ looks, rest }) => Math.max(rest, ...looks) < UNSURE_BELOW).length;
 
 // The sentence about a step: texts, and words as { read } or { word } with their indices.
-export function stepSaid(data, step) {
+export function stepSentence(data, step) {
   const { p, looks, rest } = data.written[step];
   const when = data.to === "input" ? "just after, this head " : "this head ";
-  return ["It writes ", { word: step }, ` (${wholePercent(p)}); ${when}`, ...lookedAt(looks, rest), "."];
+  return ["It writes ", { word: step }, ` (${wholePercent(p)}); ${when}`, ...attendedWords(looks, rest), "."];
 }
 
-function lookedAt(looks, rest) {
+function attendedWords(looks, rest) {
   const [first, second] = strongest(looks);
   const top = looks[first] ?? 0;
   if (rest >= top) return [`looks mostly at the end of the sentence (${wholePercent(rest)})`];
@@ -81,7 +81,7 @@ function lookedAt(looks, rest) {
 }
 
 // The model's own word with the lowest probability among those with alternatives; -1 if there is none.
-export function leastSure(written, taken = -1) {
+export function leastConfident(written, taken = -1) {
   let found = -1;
   written.forEach((one, i) => {
     if (i !== taken && one.rivals.length && (found < 0 || one.p < written[found].p)) found = i;
@@ -91,9 +91,9 @@ export function leastSure(written, taken = -1) {
 
 // `take(rival)` forces an alternative, `undo()` removes it; `toggle()` plays or pauses, `go(step)` shows a
 // step.
-export function makeSaid({ take, undo, toggle, go }) {
+export function makePlayback({ take, undo, toggle, go }) {
   const step = el("span", { class: "hu-label" });
-  const says = el("p", { class: "hu-glance-says" });
+  const says = el("p", { class: "hu-glance-sentence" });
   const close = el("div", { class: "hu-glance-close" });
   const button = (label, act) => {
     const one = el("button", { type: "button", class: "hu-button", "aria-label": label });
@@ -107,7 +107,7 @@ export function makeSaid({ take, undo, toggle, go }) {
   const on = button("Next step", () => go(at + 1));
   [back.textContent, on.textContent] = ["‹", "›"];
   const controls = el("div", { class: "hu-glance-controls" }, play, back, on, step);
-  const told = el("div", { class: "hu-glance-told", role: "status" }, says, close);
+  const told = el("div", { class: "hu-glance-details", role: "status" }, says, close);
   const node = el("div", { class: "hu-glance-panel" }, controls, told);
   let shown = "";
 
@@ -121,11 +121,11 @@ export function makeSaid({ take, undo, toggle, go }) {
     [back.disabled, on.disabled] = [now <= 0, whole];
     step.textContent = whole ? `${count} ${count === 1 ? "word" : "words"}` : `word ${now + 1} of ${count}`;
     told.setAttribute("aria-live", playing ? "off" : "polite");
-    const one = whole || quiet ? leastSure(data.written, data.taken) : now;
+    const one = whole || quiet ? leastConfident(data.written, data.taken) : now;
     const asked = JSON.stringify([data.number, data.known, now, whole, quiet]);
     if (asked === shown) return; // do not replace a button that is being pressed
     shown = asked;
-    says.replaceChildren(...(whole || quiet ? overall(data, one) : written(data, stepSaid(data, now))));
+    says.replaceChildren(...(whole || quiet ? overall(data, one) : written(data, stepSentence(data, now))));
     close.replaceChildren(...rivals(data, one, whole || quiet));
     if (data.taken >= 0) close.append(undone(data));
   }

@@ -3,7 +3,7 @@
 
 import { colours, el, SVG } from "./base.js";
 import { bandsOf, wholePercent, strongest } from "./glance-playback.js";
-import { textLinesOf, wayOf } from "./band-path.js";
+import { textLinesOf, bandPath } from "./band-path.js";
 
 const lettersOf = (count) => (count <= 5 ? "xl" : count <= 8 ? "l" : count <= 13 ? "m" : "s"); // font size by the number of words
 const UNITS = { xl: 30, l: 22, m: 15, s: 11 }; // px width of a band of weight 1
@@ -20,7 +20,7 @@ const svg = (tag, attributes) => {
 export function makeGlanceStage({ go, point }) {
   const lines = svg("svg", { class: "hu-glance-lines", "aria-hidden": "true" });
   const rows = { read: makeRow(), word: makeRow() };
-  const node = el("div", { class: "hu-glance-stage" }, lines, rows.read.node, el("div", { class: "hu-glance-air" }), rows.word.node);
+  const node = el("div", { class: "hu-glance-stage" }, lines, rows.read.node, el("div", { class: "hu-glance-gap" }), rows.word.node);
   let [data, bands, over, size] = [null, [], null, "l"];
   let tiles = { read: [], word: [] };
 
@@ -112,7 +112,7 @@ export function makeGlanceStage({ go, point }) {
       const tight = Math.min(1, (from.wide * 0.9) / (most.get(read) * unit));
       const [x, end] = [from.x + above * unit * tight, to.x + below * Math.min(unit, to.wide * 0.9)];
       const [y, foot] = [from.bottom - 2, to.top + 2];
-      path.setAttribute("d", wayOf([x, y], [end, foot], lined.read, lined.word));
+      path.setAttribute("d", bandPath([x, y], [end, foot], lined.read, lined.word));
       path.style.strokeWidth = String(Math.max(weight * unit, 1.4));
     }
   }
@@ -135,8 +135,8 @@ export function makeGlanceStage({ go, point }) {
       band.path.setAttribute("class", state);
     }
     tiles.word.forEach((one, i) => {
-      one.classList.toggle("hu-away", playing && i > step);
-      one.classList.toggle("hu-ahead", !playing && !whole && i > step);
+      one.classList.toggle("hu-not-written", playing && i > step);
+      one.classList.toggle("hu-later", !playing && !whole && i > step);
       one.classList.toggle("hu-taken", i === data.taken);
       one.style.setProperty("--look", String(at?.row === "read" ? data.written[i].looks[at.i] : at?.row === "word" && at.i === i ? 1 : 0));
       if (i === step) one.setAttribute("aria-current", "step");

@@ -6,11 +6,11 @@
 import { writeAddress } from "./address.js";
 import { el } from "./base.js";
 import { makeField } from "./glance-field.js";
-import { firstNew, makeSaid, paceOf, unsureWords, wholePercent } from "./glance-playback.js";
+import { firstNew, makePlayback, paceOf, unsureWords, wholePercent } from "./glance-playback.js";
 import { makeGlanceStage } from "./glance-stage.js";
 
 const RIVALS_AFTER = 350; // ms until the alternatives of a new translation are requested
-const AT_ONCE = 30; // ms until the first word after typing: one frame, from which its band grows
+const FIRST_WORD_MS = 30; // ms until the first word after typing: one frame, from which its band grows
 const BUSY_AFTER = 500; // ms without an answer until the old translation is dimmed
 
 export function glanceView(root, report) {
@@ -20,7 +20,7 @@ export function glanceView(root, report) {
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const field = makeField(() => ask());
   const stage = makeGlanceStage({ go, point: () => draw() });
-  const said = makeSaid({
+  const said = makePlayback({
     take: (rival) => ask({ prefix: [...data.ids.slice(0, rival.step), ...rival.ids] }),
     undo: () => ask(),
     toggle: () => (timer ? pause() : play(step >= data.written.length ? 0 : step)),
@@ -74,7 +74,7 @@ export function glanceView(root, report) {
 
   // A new translation starts at its first new word.
   function begin(before) {
-    const look = el("button", { type: "button", class: "hu-glance-look" }, "Open this head →");
+    const look = el("button", { type: "button", class: "hu-open-head" }, "Open this head →");
     look.addEventListener("click", () => report({ look: [data.layer, data.head] }));
     legend.replaceChildren(...howToRead(data), look);
     stage.set(data);
@@ -88,7 +88,7 @@ export function glanceView(root, report) {
     clearTimeout(timer);
     step = from;
     pace = paceOf(data.written.length, hurry);
-    timer = setTimeout(next, hurry ? AT_ONCE : pace);
+    timer = setTimeout(next, hurry ? FIRST_WORD_MS : pace);
     draw(true);
   }
 

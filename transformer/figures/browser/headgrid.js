@@ -37,7 +37,7 @@ export function headgridView(place, report) {
 
   function build() {
     row.style.setProperty("--hu-heads", Math.max(...data.grids.map(({ columns }) => columns.length)));
-    row.style.setProperty("--hu-least", data.grids.length === 4 ? "40%" : "0%"); // two per row
+    row.style.setProperty("--hu-min-width", data.grids.length === 4 ? "40%" : "0%"); // two per row
     grids = data.grids.map(make);
     row.replaceChildren(...grids.map(({ node }) => node));
   }

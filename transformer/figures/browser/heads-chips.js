@@ -110,7 +110,7 @@ function spokenList(entries) {
 }
 
 const amount = (style, weight, top, name, ...rest) => el(
-  "span", { class: "hu-amount" }, ...(style ? [swatch(style)] : []), el("span", { class: "hu-said" }, showWeight(weight, top)), ...rest, ...(name ? [` ${name}`] : []),
+  "span", { class: "hu-amount" }, ...(style ? [swatch(style)] : []), el("span", { class: "hu-amount-value" }, showWeight(weight, top)), ...rest, ...(name ? [` ${name}`] : []),
 );
 
 // The text about the focused tokens: their strongest lines.

@@ -1,14 +1,14 @@
 // Tokens in two columns, queries left and keys right, with the lines of several heads between: selection,
 // layout and drawing of the lines.
 
-import { DIM } from "./cells.js";
+import { DIMMED_OPACITY } from "./cells.js";
 import {
   drawRowLabel, drawToken, fitRowParts, LABEL_SIZE, rowParts, shorten, SMALL_LABEL_SIZE, tokenWidth,
 } from "./lettering.js";
 import { shortName } from "./naming.js";
 
-export const MOST_LINES = 4000; // more lines would be unreadable and slow
-export const FADED = 0.1; // opacity of other lines while one token's lines are highlighted
+export const MAX_LINES = 4000; // more lines would be unreadable and slow
+export const FADED_OPACITY = 0.1; // opacity of other lines while one token's lines are highlighted
 const QUERY_HEADING = "attends from"; // above the queries
 const DASHES = [[], [7, 4], [2, 3], [10, 3, 2, 3], [16, 4], [10, 3, 2, 3, 2, 3]];
 
@@ -106,7 +106,7 @@ export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.
     const strength = Math.sqrt(Math.min(weight, 1));
     const shift = (head - (place.count - 1) / 2) * place.apart;
     const [y, end] = [middleOf(place, row) + shift, middleOf(place, column) + shift];
-    pen.globalAlpha = Math.min(weight ** steep * share, 1) * (m.rows[row].dim || m.columns[column].dim ? DIM : 1);
+    pen.globalAlpha = Math.min(weight ** steep * share, 1) * (m.rows[row].dim || m.columns[column].dim ? DIMMED_OPACITY : 1);
     pen.lineWidth = 0.6 + (place.thick - 0.6) * strength;
     pen.strokeStyle = styles[head].ink;
     pen.setLineDash(styles[head].dash);

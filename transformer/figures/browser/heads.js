@@ -6,8 +6,8 @@ import {
   allOf, codeOfHeads, headKey, headsOn, makeHeadChips, readBetween, readFocus, tableOfHeads,
 } from "./heads-chips.js";
 import {
-  drawFocus, drawHeadLegend, drawLines, drawTokens, FADED, headStyles, layoutLines, legendHeight,
-  lineEnds, MOST_LINES, steepnessOf, strongestLines, tokenAt,
+  drawFocus, drawHeadLegend, drawLines, drawTokens, FADED_OPACITY, headStyles, layoutLines, legendHeight,
+  lineEnds, MAX_LINES, steepnessOf, strongestLines, tokenAt,
 } from "./heads-lines.js";
 import { writeHeads } from "./matrix.js";
 import { sinkOf } from "./measures.js";
@@ -66,7 +66,7 @@ function headsView(ctx) {
     for (const part of [reading, stage.node, legend]) part.hidden = !ready;
     if (!ready) return;
     const heads = `${keptFor} ${writeHeads(on)}`;
-    if (drawn?.of !== heads) drawn = { ...strongestLines(ms, MOST_LINES), of: heads };
+    if (drawn?.of !== heads) drawn = { ...strongestLines(ms, MAX_LINES), of: heads };
     redraw();
     paintBack();
     writeLegend();
@@ -80,7 +80,7 @@ function headsView(ctx) {
     if (stage.placed) {
       const [from, to] = lineEnds(stage.placed, focus);
       back.style.clipPath = `inset(0 ${stage.placed.width - to}px 0 ${from}px)`;
-      back.style.opacity = focus ? FADED : 1;
+      back.style.opacity = focus ? FADED_OPACITY : 1;
     }
     canvas.style.cursor = at ? "pointer" : "default";
     const pins = pinned();
@@ -243,7 +243,7 @@ function headsView(ctx) {
         pen.beginPath();
         pen.rect(from, 0, to - from, height);
         pen.clip();
-        drawRest(pen, planned, focused() ? FADED : 1);
+        drawRest(pen, planned, focused() ? FADED_OPACITY : 1);
         pen.restore();
         paint(pen);
         drawHeadLegend(pen, on, styles(), width, height, ctx.look);

@@ -9,7 +9,7 @@ const COMMANDS = {
 };
 
 /** @param {string} markdown @returns {(Node | string)[]} */
-export function markedNodes(markdown) {
+export function markdownNodes(markdown) {
   const root = el("span");
   let [place, at] = [root, 0];
   const toggle = (tag) => {

@@ -5,7 +5,7 @@ import { problemOf } from "./live-client.js";
 import { liveField } from "./live-explore.js";
 import { switchboardView } from "./switchboard.js";
 
-const HOW = {
+const OFF_METHODS = {
   off: "zero output",
   uniform: "uniform attention to all tokens",
   mean: "their mean output over all positions",
@@ -13,7 +13,7 @@ const HOW = {
 
 export function headsPage(place, context) {
   const field = liveField("Your sentence");
-  const how = el("select", {}, ...Object.entries(HOW).map(([value, label]) => el("option", { value }, label)));
+  const how = el("select", {}, ...Object.entries(OFF_METHODS).map(([value, label]) => el("option", { value }, label)));
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const results = el("div", { class: "hu-live-results", "aria-live": "polite" });
   const root = el("div", {});
@@ -32,7 +32,7 @@ export function headsPage(place, context) {
   async function draw() {
     const now = question();
     field.set(now.text, context.about);
-    how.value = now.how in HOW ? now.how : "off";
+    how.value = now.how in OFF_METHODS ? now.how : "off";
     if (asked === JSON.stringify(now)) return;
     asked = JSON.stringify(now);
     problem.textContent = problemOf(now.text);

@@ -6,7 +6,7 @@ import { keepOffline, makeClient, problemOf } from "./live-client.js";
 import { explorePage, liveField } from "./live-explore.js";
 import { headsPage } from "./live-heads.js";
 import { makeLoading } from "./live-loading.js";
-import { markedNodes } from "./inline-markdown.js";
+import { markdownNodes } from "./inline-markdown.js";
 
 const ROOT = "../"; // path from a lesson's page to the site's folder
 const PANELS = { explore: explorePage, heads: headsPage };
@@ -77,7 +77,7 @@ export function openLesson(tabs, site, lesson) {
   // Draw the question, its choices and the link to the view; an open answer stays open.
   function show() {
     const { question } = shown;
-    exhibit.replaceChildren(...markedNodes(question.exhibit));
+    exhibit.replaceChildren(...markdownNodes(question.exhibit));
     exhibit.hidden = !question.exhibit;
     const open = [...answers.querySelectorAll("details")].map((one) => one.open);
     panel = lesson.panel ? makePanel() : { node: null, link: [] };
@@ -88,13 +88,13 @@ export function openLesson(tabs, site, lesson) {
 
   function guess({ label, feedback }, number) {
     const right = number === shown.question.correct;
-    return el("details", { name: "guess" }, el("summary", {}, ...markedNodes(label)),
-      el("p", {}, el("b", {}, right ? "✓ Right." : "✗ Not this one."), " ", ...markedNodes(feedback || shown.question.answer)));
+    return el("details", { name: "guess" }, el("summary", {}, ...markdownNodes(label)),
+      el("p", {}, el("b", {}, right ? "✓ Right." : "✗ Not this one."), " ", ...markdownNodes(feedback || shown.question.answer)));
   }
 
   function lookDetails() {
     const { question } = shown;
-    const node = el("details", { class: "look" }, el("summary", {}, "Look: the answer"), el("p", {}, ...markedNodes(question.answer)), ...panel.link);
+    const node = el("details", { class: "look" }, el("summary", {}, "Look: the answer"), el("p", {}, ...markdownNodes(question.answer)), ...panel.link);
     if (panel.node && !lesson.find) {
       node.append(panel.node);
       node.addEventListener("toggle", () => node.open && panel.draw());
@@ -150,7 +150,7 @@ export function openLesson(tabs, site, lesson) {
       const chosen = { kind: fields.get("kind") ?? "cross", layer: Number(fields.get("layer") ?? 0), head: Number(fields.get("head") ?? 0), off: fields.get("off") ?? "" };
       try {
         const found = await client.ask("check", { model: shown.model, text: shown.text, lesson: lesson.name, fields: chosen });
-        if (found) said.replaceChildren(el("b", {}, found.right ? "✓ Right." : "✗ Not yet."), " ", ...markedNodes(found.text));
+        if (found) said.replaceChildren(el("b", {}, found.right ? "✓ Right." : "✗ Not yet."), " ", ...markdownNodes(found.text));
       } catch (error) {
         said.textContent = error.message;
       }

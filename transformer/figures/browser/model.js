@@ -67,7 +67,7 @@ function modelView(ctx) {
     const lines = [makeChip(showMeasure(value), value / top, look)];
     const { offset } = MEASURES[state.measure];
     if (offset) lines.push(el("span", {}, showOffset(valueOf(side, kind, offset, layer, head))));
-    if (state.order === "measure") lines.unshift(el("span", { class: "hu-which" }, shortName({ layer, head })));
+    if (state.order === "measure") lines.unshift(el("span", { class: "hu-head-name" }, shortName({ layer, head })));
     const made = document.createDocumentFragment();
     made.append(...lines);
     return made;

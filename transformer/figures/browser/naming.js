@@ -9,7 +9,7 @@ export const isExact = () => exact;
 
 const SIGNS = { "<s>": "start", "</s>": "end", "<unk>": "▯" };
 const BLANK = "␣"; // a piece that begins a word and has no letters
-const GOES_ON = "…"; // before a piece that continues a word
+const CONTINUATION = "…"; // before a piece that continues a word
 
 // The hexadecimal digits of a byte piece, which is one byte of a character without a piece of its own.
 /** @param {string} text */
@@ -31,7 +31,7 @@ export function tokenName(text) {
 export function pieceName(text, begins = text.startsWith("▁")) {
   if (exact || text in SIGNS) return text;
   const name = tokenName(text);
-  return begins || /^[\p{P}\p{S}]+$/u.test(name) ? name : GOES_ON + name;
+  return begins || /^[\p{P}\p{S}]+$/u.test(name) ? name : CONTINUATION + name;
 }
 
 export const PIECES_HERE = "The model writes parts of words; one that continues a word begins with “…”.";

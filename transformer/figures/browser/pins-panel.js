@@ -6,11 +6,11 @@ import { makeBar } from "./legend.js";
 import { makeMosaic } from "./mosaic.js";
 import { headName, sentenceCase } from "./naming.js";
 import { KINDS, TERMS } from "./options.js";
-import { clearest, glances, pinnable, pinnedWord, pinOf, saidOf, seenBy } from "./pins.js";
+import { clearest, strongestLooks, pinnable, pinnedWord, pinOf, attentionText, positionsIn } from "./pins.js";
 
 /** @type {[State["way"], string][]} */
-const WAYS = [["both", "Both"], ["to", "Attention to it"], ["from", "Attention from it"]];
-const UNSEEN = {
+const DIRECTIONS = [["both", "Both"], ["to", "Attention to it"], ["from", "Attention from it"]];
+const KIND_NOT_SHOWN = {
   s: "Decoder self-attention is not shown: it sees only the translation.",
   t: "Encoder self-attention is not shown: it sees only the source sentence.",
 };
@@ -19,9 +19,9 @@ const COUNTED = "For a word of several tokens, weights to them are summed and we
 /** @param {Context} ctx */
 export function makePins(ctx) {
   const words = el("div", { class: "hu-pinwords", role: "toolbar", "aria-label": "Pin a word" });
-  const ways = el("div", { class: "hu-ways", role: "group", "aria-label": "Direction" });
+  const ways = el("div", { class: "hu-directions", role: "group", "aria-label": "Direction" });
   const free = el("button", { type: "button", class: "hu-button" }, "Unpin");
-  const said = el("p", { class: "hu-pinsaid", role: "status" });
+  const said = el("p", { class: "hu-pin-result", role: "status" });
   const grids = el("div", { class: "hu-kindrow" });
   const bar = makeBar();
   const list = el("ol", { class: "hu-clearest" });
@@ -35,7 +35,7 @@ export function makePins(ctx) {
   const sections = new Map(); // kind → { mosaic, node }
   let [built, stop] = ["", 0]; // the sentences shown, and the button that Tab focuses
 
-  for (const [way, label] of WAYS) {
+  for (const [way, label] of DIRECTIONS) {
     const button = el("button", { type: "button", "data-way": way }, label);
     button.addEventListener("click", () => ctx.set({ way }));
     ways.append(button);
@@ -110,13 +110,13 @@ export function makePins(ctx) {
     found.hidden = !pinned;
     if (!pinned) return;
     for (const button of ways.children) button.setAttribute("aria-pressed", String(button.dataset.way === state.way));
-    const kinds = seenBy(side, pinned, state.way);
+    const kinds = positionsIn(side, pinned, state.way);
     const nodes = kinds.map(([kind]) => section(kind).node);
     if (nodes.length !== grids.children.length || nodes.some((one, i) => one !== grids.children[i])) grids.replaceChildren(...nodes);
     grids.style.setProperty("--hu-heads", side.n_heads);
-    for (const [kind, seen] of kinds) drawKind(pinned, kind, glances(side, pinned, kind, seen));
+    for (const [kind, seen] of kinds) drawKind(pinned, kind, strongestLooks(side, pinned, kind, seen));
     bar.draw(look.ramp, [[0, "0"], [0.5, "0.5"], [1, "1"]]);
-    unseen.textContent = nodes.length ? UNSEEN[pinned.of] : "";
+    unseen.textContent = nodes.length ? KIND_NOT_SHOWN[pinned.of] : "";
     write(pinned, clearest(side, pinned, state.way));
   }
 
@@ -137,17 +137,17 @@ export function makePins(ctx) {
     });
   }
 
-  const inWords = (one, { label }) => `${saidOf(one, label).map(([text]) => text).join(" ")}${one.weight > 0 ? `, ${shownWeight(one)}` : ""}`;
+  const inWords = (one, { label }) => `${attentionText(one, label).map(([text]) => text).join(" ")}${one.weight > 0 ? `, ${shownWeight(one)}` : ""}`;
 
   function write(pinned, best) {
     said.title = COUNTED;
     said.replaceChildren(...(best.length
-      ? [...saidAs(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in ${headName(best[0])}.`]
+      ? [...attentionNodes(best[0], pinned, true), ` with ${shownWeight(best[0])} of its attention, in ${headName(best[0])}.`]
       : ["There is no attention between ", el("strong", {}, el("bdi", {}, pinned.label)), " and another word in this direction. Choose the other direction."]));
     list.replaceChildren(...best.map((one) => {
       const button = el("button", { type: "button", "data-head": `${one.kind} ${one.layer}.${one.head}` },
         el("span", { class: "hu-pinweight" }, shownWeight(one)),
-        el("span", {}, el("strong", {}, sentenceCase(headName(one))), ` · ${KINDS[one.kind]}`, el("br"), ...saidAs(one, pinned)));
+        el("span", {}, el("strong", {}, sentenceCase(headName(one))), ` · ${KINDS[one.kind]}`, el("br"), ...attentionNodes(one, pinned)));
       button.addEventListener("click", () => open(one));
       return el("li", {}, button);
     }));
@@ -160,5 +160,5 @@ export function makePins(ctx) {
 const shownWeight = ({ weight }) => (weight >= 0.9995 && weight < 1 ? "> 0.999" : weight.toFixed(3));
 
 // Words separated by spaces, each isolated from the direction of its letters.
-const saidAs = (one, { label }, whole = false) => saidOf(one, label, whole).flatMap(([text, word], i) =>
+const attentionNodes = (one, { label }, whole = false) => attentionText(one, label, whole).flatMap(([text, word], i) =>
   [...(i ? [" "] : []), word ? el("em", {}, el("bdi", {}, text)) : text]);

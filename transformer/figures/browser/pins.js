@@ -41,7 +41,7 @@ const SEEN = {
   t: { decoder: ["to", "from"], cross: ["from"] },
 };
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way @returns {[Kind, ("to" | "from")[]][]} */
-export function seenBy(side, { of }, way) {
+export function positionsIn(side, { of }, way) {
   return side.kinds.flatMap((kind) => {
     const ways = (SEEN[of][kind] || []).filter((one) => way === "both" || one === way);
     return ways.length ? [[kind, ways]] : [];
@@ -65,14 +65,14 @@ function glance(side, pinned, kind, ways, { layer, head }) {
 
 // All heads of a kind, layer by layer.
 /** @param {Side} side @param {Pinned} pinned @param {Kind} kind @param {("to" | "from")[]} ways */
-export function glances(side, pinned, kind, ways) {
+export function strongestLooks(side, pinned, kind, ways) {
   return allHeads(side, kind).map((one) => glance(side, pinned, kind, ways, one));
 }
 
 // The head with the strongest attention of all kinds; heads without any are left out.
 /** @param {Side} side @param {Pinned} pinned @param {State["way"]} way */
 export function clearest(side, pinned, way, most = 5) {
-  return seenBy(side, pinned, way).flatMap(([kind, ways]) => glances(side, pinned, kind, ways))
+  return positionsIn(side, pinned, way).flatMap(([kind, ways]) => strongestLooks(side, pinned, kind, ways))
     .filter(({ weight }) => weight > 0).sort((a, b) => b.weight - a.weight).slice(0, most);
 }
 
@@ -80,7 +80,7 @@ export function clearest(side, pinned, way, most = 5) {
 /** @param {Side} side @param {State} state */
 export function pinnedTokens(side, { pin, way, kind }) {
   const pinned = pinnedWord(side, pin);
-  const [, ways] = pinned ? seenBy(side, pinned, way).find(([one]) => one === kind) || [] : [];
+  const [, ways] = pinned ? positionsIn(side, pinned, way).find(([one]) => one === kind) || [] : [];
   return (ways || []).flatMap((one) => pinned.members.map((position) =>
     (one === "to" ? `k${position}` : `q${kind === "cross" ? position - 1 : position}`)));
 }
@@ -88,7 +88,7 @@ export function pinnedTokens(side, { pin, way, kind }) {
 // "parapluie looks at umbrella" as [text, whether it is a word of the sentences]; `whole` also says that a word
 // of the translation looks there before it is written.
 /** @param {Glance} given @param {string} label @returns {[string, boolean][]} */
-export function saidOf({ way, other, kind, weight }, label, whole = false) {
+export function attentionText({ way, other, kind, weight }, label, whole = false) {
   if (!(weight > 0)) return [["no other word", false]];
   const looks = whole && kind === "cross" ? "looks, when it is written, at" : "looks at";
   return way === "to" ? [[other, true], [looks, false], [label, true]] : [[label, true], [looks, false], [other, true]];

@@ -5,8 +5,8 @@ import { within } from "./base.js";
 import { isExact, tokenName } from "./naming.js";
 import { fixed, showWeight } from "./numbers.js";
 
-const STRONGEST = 5; // number of values with a strip of their own
-const SHARP = 1e-3; // a larger difference is not explained by float32 and packing
+const SHOWN_VALUES = 5; // number of values with a strip of their own
+const MAX_ROUNDING_GAP = 1e-3; // a larger difference is not explained by float32 and packing
 
 export const plainToken = (text) => tokenName(text).replace(/^▁(?=.)/, "");
 
@@ -38,7 +38,7 @@ export function workingOf(side, state) {
   const [q, k] = [vector(vectors.query, row), vector(vectors.key, column)];
   const product = side.score === "additive" ? q.map((x, i) => Math.tanh(x + k[i])) : Float64Array.from(q, (x, i) => x * k[i]);
   const dot = product.reduce((sum, x) => sum + x, 0);
-  const told = [...new Set([...ranked.slice(0, STRONGEST), ...(column < seen ? [column] : [])])];
+  const told = [...new Set([...ranked.slice(0, SHOWN_VALUES), ...(column < seen ? [column] : [])])];
   const weighed = (j) => Float64Array.from(vector(vectors.value, j), (x) => x * shares[j]);
   const sumOf = (keys) => keys.map(weighed).reduce((sum, line) => sum.map((x, i) => x + line[i]), new Float64Array(d));
   const others = ranked.filter((j) => !told.includes(j));
@@ -60,7 +60,7 @@ export function workSteps(w, side) {
   const [query, key] = [{ token: w.labels.rows.names[w.row] }, { token: w.labels.columns.names[w.column] }];
   const [traced, share] = [w.scores[w.column], w.shares[w.column]];
   const masked = w.column >= w.seen;
-  const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < SHARP * Math.max(1, Math.abs(there)) });
+  const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(there)) });
   const gap = greatestGap(w.shares, w.traced.weights);
   const apart = greatestGap(w.output, w.traced.output);
   const words = isExact() ? "" : " There is one for each piece, so pieces are shown here, not whole words; one that continues a word begins with “…”.";
@@ -73,12 +73,12 @@ export function workSteps(w, side) {
       text: (w.kind === "decoder"
         ? `A token cannot attend to later tokens, which are not written yet: ${w.count - w.seen ? `${w.count - w.seen} keys get the score −∞ (hatched).` : "none here, since this is the last."} `
         : "No key is masked here: the whole source is visible. ") + "Then the exponential of each score is divided by their sum, so that the weights of the row sum to 1.",
-      check: { text: `softmax computed here ${fixed(share)}, in the trace ${showWeight(w.traced.weights[w.column], w.traced.top)}; greatest difference in the row ${gap.toExponential(0)}`, same: gap < Math.max(SHARP, 2 / w.traced.top) },
+      check: { text: `softmax computed here ${fixed(share)}, in the trace ${showWeight(w.traced.weights[w.column], w.traced.top)}; greatest difference in the row ${gap.toExponential(0)}`, same: gap < Math.max(MAX_ROUNDING_GAP, 2 / w.traced.top) },
     },
     {
       title: ["The weighted sum of the values: the output for “", query, "”"],
       text: `Every key has a value, v: what it says if chosen. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is what leaves the head.`,
-      check: { text: `Σ α·v computed here and in the trace: greatest difference ${apart.toExponential(0)}`, same: apart < SHARP * mostOf([w.traced.output]) + SHARP },
+      check: { text: `Σ α·v computed here and in the trace: greatest difference ${apart.toExponential(0)}`, same: apart < MAX_ROUNDING_GAP * mostOf([w.traced.output]) + MAX_ROUNDING_GAP },
     },
   ];
 }

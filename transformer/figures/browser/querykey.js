@@ -38,7 +38,7 @@ function queryKeyView(ctx) {
   function draw() {
     w = workingOf(ctx.side, ctx.state);
     [empty.hidden, body.hidden] = [Boolean(w), !w];
-    if (!w) return empty.replaceChildren(...absence(ctx, held));
+    if (!w) return empty.replaceChildren(...missingNotice(ctx, held));
     if (dimension >= w.d) dimension = -1;
     const { rows, columns, writes } = w.labels;
     queries.draw(`${ctx.side.id} ${w.kind}`, rows.names, w.row, () => false, writes?.names);
@@ -102,7 +102,7 @@ const SITE_NAMES = {
 
 // The reason why nothing is shown, with a link to where data are available.
 /** @param {Context} ctx */
-function absence(ctx, held) {
+function missingNotice(ctx, held) {
   const here = held.some(([, kind, layer]) => kind === ctx.state.kind && Number(layer) === ctx.state.layer);
   if (ctx.live || here) return ["Loading the vectors of this head …"];
   if (!held.length) return ["This file does not contain the vectors of the heads, to keep it small. The app shows them for every head."];

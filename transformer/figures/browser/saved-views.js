@@ -8,13 +8,13 @@ import { download, el } from "./base.js";
 /** @typedef {{ page: string, query: string, title: string, note: string, day: string }} SavedView */
 
 export const FORMAT = "heads-up views 1";
-export const MOST_VIEWS = 100;
-const MOST_SIGNS = { query: 8000, title: 200, note: 2000, day: 10 };
+export const MAX_VIEWS = 100;
+const MAX_CHARACTERS = { query: 8000, title: 200, note: 2000, day: 10 };
 const STORE = "heads-up.views";
 
 // The stored list; empty if the browser stores nothing or something invalid.
 /** @param {Pick<Storage, "getItem">} storage @param {string[]} pages @returns {SavedView[]} */
-export function keptViews(storage, pages) {
+export function storedViews(storage, pages) {
   try {
     return viewsOf(storage.getItem(STORE) || "", pages);
   } catch {
@@ -24,7 +24,7 @@ export function keptViews(storage, pages) {
 
 // Whether it could be stored.
 /** @param {Pick<Storage, "setItem">} storage @param {SavedView[]} views */
-export function keepViews(storage, views) {
+export function storeViews(storage, views) {
   try {
     storage.setItem(STORE, jsonOf(views));
     return true;
@@ -46,12 +46,12 @@ export function viewsOf(text, pages) {
     throw new Error("This file is not valid JSON, so it contains no list of views.");
   }
   if (found?.format !== FORMAT || !Array.isArray(found.views)) throw new Error(`This file is not a list of views; its format must be “${FORMAT}”.`);
-  if (found.views.length > MOST_VIEWS) throw new Error(`This list has ${found.views.length} views; at most ${MOST_VIEWS} can be saved.`);
+  if (found.views.length > MAX_VIEWS) throw new Error(`This list has ${found.views.length} views; at most ${MAX_VIEWS} can be saved.`);
   return found.views.map((one, number) => checkedView(one, number + 1, pages));
 }
 
 function checkedView(one, number, pages) {
-  for (const [name, most] of Object.entries(MOST_SIGNS)) {
+  for (const [name, most] of Object.entries(MAX_CHARACTERS)) {
     if (typeof one?.[name] !== "string") throw new Error(`View ${number} of this list has no ${name}.`);
     if (one[name].length > most) throw new Error(`The ${name} of view ${number} has ${one[name].length} characters; at most ${most} can be saved.`);
   }
@@ -67,7 +67,7 @@ export const addressOf = (base, { page, query }) => base + page + (query && `?${
 /** @param {SavedView[]} views @param {SavedView} view */
 export function withView(views, view) {
   const same = ({ page, query }) => page === view.page && query === view.query;
-  return [views.find(same) || view, ...views.filter((one) => !same(one))].slice(0, MOST_VIEWS);
+  return [views.find(same) || view, ...views.filter((one) => !same(one))].slice(0, MAX_VIEWS);
 }
 
 // The list with the view at index `place` moved by `step`.
@@ -86,7 +86,7 @@ const storage = { getItem: (name) => localStorage.getItem(name), setItem: (name,
 export function makeSavedViews(titled) {
   let pages = [""];
   let views = [];
-  const said = el("p", { class: "hu-saved-said", role: "status" });
+  const said = el("p", { class: "hu-saved-message", role: "status" });
   const list = el("ol", { class: "hu-saved-list" });
   const act = (label, run, title = "") => {
     const one = el("button", { type: "button", class: "hu-saved-act", title: title || null }, label);
@@ -103,7 +103,7 @@ export function makeSavedViews(titled) {
   save.classList.add("hu-saved-first");
 
   button.addEventListener("click", () => {
-    views = keptViews(storage, pages);
+    views = storedViews(storage, pages);
     said.textContent = "";
     draw();
     dialog.showModal();
@@ -112,7 +112,7 @@ export function makeSavedViews(titled) {
 
   function add() {
     const { page, query } = partsOf(location.href, pages);
-    if (views.length >= MOST_VIEWS) return tell(`${MOST_VIEWS} views are saved already; remove one first.`);
+    if (views.length >= MAX_VIEWS) return tell(`${MAX_VIEWS} views are saved already; remove one first.`);
     keep(withView(views, { page, query, title: titled().slice(0, 200), note: "", day: new Date().toISOString().slice(0, 10) }));
     list.querySelector("textarea")?.focus();
     return undefined;
@@ -137,7 +137,7 @@ export function makeSavedViews(titled) {
 
   function keep(now) {
     views = now;
-    tell(keepViews(storage, views) ? "" : "This browser does not allow storage for this page; export the list as JSON before you leave.");
+    tell(storeViews(storage, views) ? "" : "This browser does not allow storage for this page; export the list as JSON before you leave.");
     draw();
   }
 
@@ -153,7 +153,7 @@ export function makeSavedViews(titled) {
   function entry(view, place) {
     const change = (name) => (event) => {
       views = views.map((one, i) => (i === place ? { ...one, [name]: event.target.value } : one));
-      if (!keepViews(storage, views)) tell("This browser does not allow storage for this page.");
+      if (!storeViews(storage, views)) tell("This browser does not allow storage for this page.");
     };
     const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
     const note = el("textarea", { rows: 2, maxlength: 2000, placeholder: "Note", "aria-label": `Note on ${view.title}` });

@@ -3,8 +3,8 @@
 import { el, tokenText } from "./base.js";
 import { isExact, tokenName } from "./naming.js";
 
-const MOST_ROWS = 2000;
-const MOST_CELLS = 20000; // more cells take the browser seconds to lay out
+const MAX_SHEET_ROWS = 2000;
+const MAX_SHEET_CELLS = 20000; // more cells take the browser seconds to lay out
 export const A_NUMBER = /^[-+]?\d+(\.\d+)?(e[-+]?\d+)?$/;
 const SETTLED = 120; // ms without a change until the table is updated
 
@@ -34,7 +34,7 @@ export function makeSheet(current) {
 }
 
 function sheetOf({ caption, columns, rows }) {
-  const count = Math.min(rows.length, MOST_ROWS, Math.max(1, Math.floor(MOST_CELLS / columns.length)));
+  const count = Math.min(rows.length, MAX_SHEET_ROWS, Math.max(1, Math.floor(MAX_SHEET_CELLS / columns.length)));
   const cell = (value) => (typeof value === "string" ? tokenText(value) : String(value ?? ""));
   const table = el(
     "table", {},

@@ -12,7 +12,7 @@ import { cellUnder, columnName, paintTensor, planTensor, scaleOf, spotOf } from 
 const TENSORS_QUIET = 150; // ms without another key press, so that a held arrow key reports once
 
 // Tables of equal width show the same columns: where every view's frame begins, by number of columns.
-const LOOKED_AT = new Map();
+const FRAME_STARTS = new Map();
 const TENSORS_SHOWN = new Set();
 
 export function tensorsView(place, report) {
@@ -33,7 +33,7 @@ export function tensorsView(place, report) {
 
   const count = () => header.columns_count;
   const key = () => `${header.column_axis} ${count()}`;
-  const startOf = () => (strongest ? strongStart : LOOKED_AT.get(key()) || 0);
+  const startOf = () => (strongest ? strongStart : FRAME_STARTS.get(key()) || 0);
   let strongStart = 0;
 
   function show(bytes) {
@@ -67,7 +67,7 @@ export function tensorsView(place, report) {
     const plan = stage.placed;
     const kept = Math.min(Math.max(start, 0), count() - plan.count);
     if (strongest) strongStart = kept;
-    else LOOKED_AT.set(key(), kept);
+    else FRAME_STARTS.set(key(), kept);
     for (const other of strongest ? [self] : TENSORS_SHOWN) other.follow(key());
   }
 

@@ -72,7 +72,7 @@ export function wallView(place, report) {
   }
 
   function make(name) {
-    const [who, title, said] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-said" })];
+    const [who, title, said] = [el("b", {}), el("span", { class: "hu-wall-title" }), el("span", { class: "hu-wall-progress" })];
     const canvas = el("canvas", { role: "img", "aria-label": "Its clearest head" });
     const ends = el("span", { class: "hu-wall-ends" });
     const curve = document.createElementNS(SVG, "svg");

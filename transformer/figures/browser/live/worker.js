@@ -13,7 +13,7 @@ import { pack, pool, quantize } from "../trace/packing.js";
 import { rivalWords } from "../trace/rivals.js";
 import { fetchFile } from "./model-files.js";
 
-const KEPT_TRACES = 6;
+const MAX_TRACES = 6;
 const LETTERS = { e: "encoder", d: "decoder", c: "cross" };
 const PICTURE = 24; // maximum height and width of a head's thumbnail
 const CHANGES = { off: switchedOff, uniform, mean: toMean };
@@ -172,7 +172,7 @@ async function traced(made, question, kind = question.kind) {
   const found = traces.get(key);
   traces.delete(key);
   traces.set(key, found); // most recently used
-  for (const old of [...traces.keys()].slice(0, -KEPT_TRACES)) traces.delete(old);
+  for (const old of [...traces.keys()].slice(0, -MAX_TRACES)) traces.delete(old);
   return found;
 }
 

@@ -12,7 +12,7 @@ const BLANK = "▯"; // shown for an unknown word
 /**
  * @param {Trace} trace
  * @param {{ rivals?: import("./rivals.js").Rival[][], taken?: number, aligner?: Aligner | null }} [options]
- *   taken: pieces that the translation was made to begin with; aligner: the head to show, else one that `agreeing` finds
+ *   taken: pieces that the translation was made to begin with; aligner: the head to show, else one that `headNearestMean` finds
  */
 export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {}) {
   const [read, wrote] = [wordNumbers(trace.srcTokens), wordNumbers(trace.predictedTokens)];
@@ -20,16 +20,16 @@ export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {
   const to = aligner?.weights_to ?? "output";
   const merged = Array.from({ length: trace.config.n_layers }, (_, layer) => byWord(trace.weights("cross", layer), to, trace.predictedTokens, read));
   const [, words, sources] = merged[0].shape;
-  const [layer, number] = aligner ? [aligner.layer, aligner.head] : agreeing(merged, count);
+  const [layer, number] = aligner ? [aligner.layer, aligner.head] : headNearestMean(merged, count);
   const row = (word) => [...merged[layer].row(number * words + word)].map((weight) => Math.round(weight * 1e4) / 1e4);
   const labels = wordLabels(trace.predictedTokens);
   return {
-    source: asWritten(trace.source, wordLabels(trace.srcTokens).slice(0, -1)),
+    source: typedWords(trace.source, wordLabels(trace.srcTokens).slice(0, -1)),
     heads: trace.config.n_layers * trace.config.n_heads, layer, head: number, to, ids: trace.ids,
     taken: taken > 0 && taken <= wrote.length ? wrote[taken - 1] : -1,
     written: Array.from({ length: count }, (_, word) => ({
       text: labels[word].replaceAll("<unk>", BLANK),
-      p: trace.steps[decidedBy(trace.steps, wrote, word)].chosen.probability,
+      p: trace.steps[decidingStep(trace.steps, wrote, word)].chosen.probability,
       looks: row(word).slice(0, sources - 1), rest: row(word)[sources - 1],
       rivals: (rivals[word] ?? []).map(({ text, first, step, ids }) => ({ text, p: first, step, ids })),
     })),
@@ -39,7 +39,7 @@ export function glanceData(trace, { rivals = [], taken = 0, aligner = null } = {
 // The step of a word at which another piece came closest: where the best piece that was not chosen is most
 // probable.
 /** @param {Trace["steps"]} steps @param {number[]} words the number of the word that each step writes */
-export function decidedBy(steps, words, word) {
+export function decidingStep(steps, words, word) {
   const closest = ({ candidates, chosen }) => Math.max(0, ...candidates.filter(({ id, token }) => id !== chosen.id && !isControl(token)).map(({ probability }) => probability));
   const own = steps.map((_, i) => i).filter((i) => words[i] === word);
   return own.reduce((a, b) => (closest(steps[b]) > closest(steps[a]) ? b : a));
@@ -70,7 +70,7 @@ function byWord(weights, to, tokens, read) {
 
 // Layer and head that agree most with the mean of all heads: the largest sum of products of its weights with
 // the mean's. It only chooses the head to show first.
-function agreeing(layers, count) {
+function headNearestMean(layers, count) {
   const [heads, words, sources] = layers[0].shape;
   const each = layers.flatMap(({ values }, layer) => Array.from({ length: heads }, (_, head) => ({ place: [layer, head], values, start: head * words * sources })));
   const mean = (at) => each.reduce((sum, { values, start }) => sum + values[start + at], 0) / each.length;
@@ -85,7 +85,7 @@ function agreeing(layers, count) {
 }
 
 // The words as the visitor typed them, if their number matches the model's words.
-function asWritten(text, labels) {
+function typedWords(text, labels) {
   const own = text.trim().split(/\s+/u);
   return own.length === labels.length ? own : labels.map((label) => label.replaceAll("<unk>", BLANK));
 }

@@ -57,11 +57,11 @@ const MEASURES = {
     value: (row, i, rows) => sum(row, (j) => isSame(i, j, rows)),
   },
   pieces: {
-    kinds: ["encoder"], counts: (i, rows) => rows.keys.some((_, j) => ofOneWord(i, j, rows)),
+    kinds: ["encoder"], counts: (i, rows) => rows.keys.some((_, j) => sameWord(i, j, rows)),
     value: (row, i, rows) => {
       const top = greatest(row, i, rows);
       const best = rows.keys.map((_, j) => j).filter((j) => row[j] === top && !rows.control[j]);
-      return best.filter((j) => ofOneWord(i, j, rows)).length / Math.max(best.length, 1);
+      return best.filter((j) => sameWord(i, j, rows)).length / Math.max(best.length, 1);
     },
   },
 };
@@ -98,7 +98,7 @@ function wordsOf(tokens) {
   });
 }
 
-const ofOneWord = (i, j, { words }) => i !== j && words[i] !== null && words[i] === words[j];
+const sameWord = (i, j, { words }) => i !== j && words[i] !== null && words[i] === words[j];
 
 // The position of the row's word in the source; in self-attention, its other occurrences.
 function isSame(i, j, rows) {

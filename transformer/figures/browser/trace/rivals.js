@@ -15,7 +15,7 @@ const MOST = 3; // maximum number of alternatives of a word
 /** @param {import("../model/translator.js").Translator} translator @param {import("../model/translator.js").Trace} trace @returns {Rival[][]} */
 export function rivalWords(translator, trace) {
   const words = wordNumbers(trace.predictedTokens);
-  const began = beginnings(trace, words).sort((a, b) => b.probability - a.probability).slice(0, ROWS);
+  const began = firstPieces(trace, words).sort((a, b) => b.probability - a.probability).slice(0, ROWS);
   const ended = began.map((rival) => writtenOut(translator, trace, rival)).sort((a, b) => b.probability - a.probability);
   const texts = words.reduce((found, word, i) => { found[word] = (found[word] ?? "") + trace.predictedTokens[i]; return found; }, []).map((text) => joinBytes(withoutBegin(text)));
   const plain = (text) => text.replaceAll("’", "'"); // words that differ only in the form of an apostrophe are equal
@@ -29,7 +29,7 @@ export function rivalWords(translator, trace) {
 
 // First pieces that differ, with the pieces that they share with the word. A piece that begins no word would
 // continue the word before.
-function beginnings(trace, words) {
+function firstPieces(trace, words) {
   return trace.steps.flatMap(({ candidates, chosen }, step) => {
     if (isControl(chosen.token)) return [];
     const close = candidates.filter(({ id, token, probability }) => id !== chosen.id && !isControl(token) && probability >= LEAST);

@@ -16,7 +16,7 @@ const ENDS = { "</s>": "the end-of-sentence token", "<s>": "the start token" };
 /** @param {Trace} trace @param {Aligner | null} aligner @returns {HeadNotice[]} */
 export function notices(trace, aligner) {
   const aligns = aligner ? measuredAligner(trace, aligner) : aligning(trace);
-  return [aligns, lookingBack(trace), resting(trace)].filter((one) => one !== null);
+  return [aligns, previousWordHead(trace), sinkHeads(trace)].filter((one) => one !== null);
 }
 
 /** @param {string} kind @param {number[]} place layer and head @returns {HeadNotice} */
@@ -106,7 +106,7 @@ function strongestPairs(table) {
 }
 
 // The head whose words attend most to the word before, without punctuation between them.
-function lookingBack(trace) {
+function previousWordHead(trace) {
   let best = null;
   for (const [kind, tokens] of [["encoder", trace.srcTokens], ["decoder", trace.tgtTokens]]) {
     const { numbers, labels } = plainWords(tokens);
@@ -133,7 +133,7 @@ function lookingBack(trace) {
 
 // Attention sinks: heads that give most of their attention to an end of the sentence. The source's end is
 // checked first; the decoder's first row, which sees only `<s>`, is left out.
-function resting(trace) {
+function sinkHeads(trace) {
   const found = [];
   for (const [kind, tokens] of [["encoder", trace.srcTokens], ["cross", trace.srcTokens], ["decoder", trace.tgtTokens]]) {
     const column = kind === "decoder" ? 0 : tokens.length - 1;
