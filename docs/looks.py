@@ -1,9 +1,9 @@
-"""Photograph every page four ways, a sheet each: light and dark, on a phone, and 1,920 pixels wide.
+"""Take screenshots of every page on one sheet: light, dark, on phones, and 1,920 pixels wide.
 
     python docs/looks.py [PAGE ...]
 
-PAGE is a path such as `attention`; all of them if left out. Writes docs/looks/<page>.png, in half
-its size, for whoever changes what all pages share.
+PAGE is a path such as `attention`, by default all. Writes docs/looks/<page>.png at half size, to
+review changes that affect all pages.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHEET = (
     (LOOKS["-phone"], (1940, 920)),
     (LOOKS["-phone-dark"], (2350, 920)),
 )
-"""Looks, and where on the sheet their left upper corner stands."""
+"""Variants of a page, and the position of their top left corner on the sheet."""
 SIZE = (2820, 2000)
 
 

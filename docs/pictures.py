@@ -1,11 +1,11 @@
-"""Photograph the app for the README: some pages wide and on a phone, light and dark; the others
-and the views of the explorer once.
+"""Take the screenshots of the documentation: some pages wide and on a phone, light and dark; the
+other pages and the explorer's views once.
 
     python docs/pictures.py [CHECKPOINTS]
 
-CHECKPOINTS is a folder of checkpoints, `checkpoints` if left out. Writes docs/<page>.png, with
--dark and -phone in the names of the others, docs/<view>.png, and docs/sources.png: the first page
-of the app beside that of the site whose model runs in the browser.
+CHECKPOINTS is a folder of checkpoints, by default `checkpoints`. Writes docs/<page>.png, with the
+suffixes -dark and -phone for the variants, docs/<view>.png, and docs/sources.png: the first page of
+the app next to that of the static site.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ VIEWS = {
     "decoding": f"attention?{RAIN}&view=decoding&layer=3&head=2&step=3&method=beam",
     "compare": f"attention?{RAIN}&view=compare&layer=3&head=2&other=If it snows, we stay here.",
 }
-"""Further views of the Attention page, photographed whole and in one look."""
+"""Further views of the Attention page, as full-page screenshots in one variant."""
 
 LAB = "text=She has never seen the sea."
-ROOMS = {
+OTHER_PAGES = {
     "lessons": "lessons?lesson=umbrella",
     "inside": f"inside?{RAIN}&box=encoder.self_attn.softmax&layer=2&head=3",
     "positions": f"positions?{RAIN}&topic=parts&head=0",
@@ -51,7 +51,7 @@ ROOMS = {
     "lab": f"lab?{LAB}&lab=switch&off=c3.2,c5.1",
     "findings": "findings",
 }
-"""The other pages, in one look."""
+"""The other pages, in one variant."""
 
 LOOKS: dict[str, dict[str, Any]] = {
     "": {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light"},
@@ -60,7 +60,7 @@ LOOKS: dict[str, dict[str, Any]] = {
     "-phone-dark": {"viewport": {"width": 390, "height": 844}, "color_scheme": "dark"},
 }
 LARGEST = 250_000
-"""Bytes of a picture; a repository keeps every version of it."""
+"""Maximum bytes of a screenshot, as the repository keeps every version."""
 
 
 def photograph(
@@ -71,7 +71,7 @@ def photograph(
     *,
     full_page: bool = False,
 ) -> None:
-    """One page, from its top to the end of the window; or the explorer alone, to its end."""
+    """Take a screenshot of a page's top window, or of the whole explorer."""
     page = opened(browser, address, look)
     if full_page:
         page.set_viewport_size({"width": 1400, "height": 3000})
@@ -84,7 +84,7 @@ def photograph(
 
 
 def opened(browser: Browser, address: str, look: Mapping[str, Any]) -> Page:
-    """The page as it stands when all of it is drawn, in a context of its own."""
+    """Open a page in a new context and return it when everything is drawn."""
     page = browser.new_context(**look, reduced_motion="reduce").new_page()  # nothing half written
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
@@ -98,7 +98,7 @@ def opened(browser: Browser, address: str, look: Mapping[str, Any]) -> Page:
 
 
 def train(browser: Browser, address: str, target: Path) -> None:
-    """The Train page, from the click on the first idea to the end of its run."""
+    """Train the first suggestion on the Train page and take a screenshot at the end."""
     context = browser.new_context(viewport={"width": 1400, "height": 1780})
     page = context.new_page()
     page.goto(f"{address}/train")
@@ -146,7 +146,7 @@ def _site_page(browser: Browser, site: str, look: Mapping[str, Any]) -> Page:
 
 
 def keep(target: Path) -> None:
-    """In 256 colours: enough for lines, letters and one ramp. Ends if it is large all the same."""
+    """Reduce a screenshot to 256 colours; exit if it is still too large."""
     with Image.open(target) as picture:
         picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
     size = target.stat().st_size
@@ -170,7 +170,7 @@ def main(checkpoints: Path) -> None:
         for name, path in VIEWS.items():
             target = ROOT / "docs" / f"{name}.png"
             photograph(browser, f"{address}/{path}", target, LOOKS[""], full_page=True)
-        for name, path in ROOMS.items():
+        for name, path in OTHER_PAGES.items():
             tall = {**LOOKS[""], "viewport": {"width": 1400, "height": 1200}}
             photograph(browser, f"{address}/{path}", ROOT / "docs" / f"{name}.png", tall)
         both_sources(browser, address, ROOT / "docs" / "sources.png")

@@ -1,15 +1,14 @@
-"""Make the split that `checkpoints/en-fr` or `en-de` was trained on, from the public file.
+"""Create the split that `checkpoints/en-fr` or `en-de` was trained on, from the public file.
 
     python docs/tatoeba.py fra.txt pairs/fr
     python docs/tatoeba.py deu.txt pairs/de
 
 The files are in archives of manythings.org/anki (sentences of tatoeba.org, CC BY 2.0), English with
-French or with German; the checkpoints used those of 2019-04-07 and 2018-05-13. The rule: English
-sentences that are equal but for case, punctuation and common contractions are one group, and a
-group lies in one part only. Which groups are validation and test is in `tatoeba-held-out-*.txt`
-beside this script, as hashes, so that the repository holds no sentence of theirs. The split we were
-given had left out further English sentences, unknown to us; made from the public file, `train` has
-those in it too.
+French or German; the checkpoints used those of 2019-04-07 and 2018-05-13. English sentences that
+differ only in case, punctuation and common contractions form a group, and each group is in one part
+only. `tatoeba-held-out-*.txt` lists the groups of validation and test as hashes, so that the
+repository contains none of their sentences. The original split left out further English sentences
+that are not known; created from the public file, `train` includes them.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ CONTRACTIONS = (
 
 
 def group(english: str) -> str:
-    """16 hexadecimal digits, equal for sentences that differ only as the rule says."""
+    """Return 16 hexadecimal digits that are equal for sentences of one group."""
     text = english.lower().replace("’", "'")
     for pattern, full in CONTRACTIONS:
         text = re.sub(pattern, full, text)
@@ -47,7 +46,7 @@ def group(english: str) -> str:
 
 
 def held_out(name: str) -> dict[str, str]:
-    """Part ("val" or "test") of every held-out group of the public file of this name."""
+    """Return the part, "val" or "test", of every held-out group of this public file."""
     lines = HELD_OUT[name].read_text(encoding="ascii").split("\n")
     return {line.split()[1]: line.split()[0] for line in lines if line}
 

@@ -109,7 +109,7 @@ def test_questions_are_those_of_the_app(pair: str, measured: bool, tmp_path: Pat
     assert min(counts.values()) >= 1, counts
 
 
-def test_the_other_lessons_have_no_sentence_of_the_visitor() -> None:
+def test_other_lessons_cannot_ask_about_own_sentences() -> None:
     """Their answers follow from the formulas, from fixed sentences or from another model."""
     rest = {lesson.name for lesson in course.LESSONS} - set(LIVE_LESSONS)
     assert rest == {

@@ -32,7 +32,7 @@ TEXTS = (
 
 
 @pytest.mark.parametrize("pair", ["en-fr", "en-de"])
-def test_the_views_are_given_the_same(pair: str, tmp_path: Path) -> None:
+def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None:
     folder = APP_FOLDER / "checkpoints" / pair
     translator = Translator.load(folder, "cpu", precision="fp32")
     readings = [CachedTrace(translator.trace(text), "m") for text in TEXTS]

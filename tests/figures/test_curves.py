@@ -44,7 +44,7 @@ def test_training_and_validation_are_drawn_at_their_steps() -> None:
     assert drawn["validation"].mode == "lines+markers"
 
 
-def test_over_seconds_a_validation_stands_where_its_step_ended() -> None:
+def test_over_seconds_validation_is_at_the_end_of_its_step() -> None:
     drawn = traces(curves({"only": lines()}, x="seconds"))
     np.testing.assert_allclose(drawn["training"].x, 0.5 * np.arange(1, 21))
     np.testing.assert_allclose(drawn["validation"].x, [2.5, 5, 7.5, 10])
@@ -55,7 +55,7 @@ def test_tokens_per_second_are_those_of_a_step() -> None:
     np.testing.assert_allclose(drawn["training"].y, np.full(20, 1400))
 
 
-def test_runs_laid_over_each_other_are_told_apart_without_colour() -> None:
+def test_runs_differ_in_dashes_as_well_as_colour() -> None:
     runs = {f"run {n}": lines(lift=n) for n in range(6)}
     drawn = traces(curves(runs, "learning_rate")).values()
     assert len({trace.line.color for trace in drawn}) == 6
@@ -75,7 +75,7 @@ def luminance(colour: str) -> float:
 
 
 @pytest.mark.parametrize(("palette", "ground"), [(LIGHT, "#ffffff"), (DARK, "#12161c")])
-def test_every_colour_can_be_seen_on_its_ground(palette: tuple[str, ...], ground: str) -> None:
+def test_every_colour_contrasts_with_its_background(palette: tuple[str, ...], ground: str) -> None:
     for colour in palette:
         low, high = sorted([luminance(colour), luminance(ground)])
         assert (high + 0.05) / (low + 0.05) >= 3, colour
@@ -100,7 +100,7 @@ def test_thinning_keeps_ends_and_extremes_in_order() -> None:
         assert fewer_y[inside].min() <= within.min()
 
 
-def test_a_short_curve_is_drawn_whole_and_a_long_one_within_its_limit() -> None:
+def test_only_long_curves_are_thinned() -> None:
     x, y = thin(np.arange(float(POINTS)), np.zeros(POINTS))
     assert len(x) == len(y) == POINTS
     assert len(curves({"long": lines(5000)}).data[0].x) <= POINTS
@@ -113,7 +113,7 @@ def test_a_short_curve_is_drawn_whole_and_a_long_one_within_its_limit() -> None:
         thin(np.arange(9.0), np.arange(9.0), 3)
 
 
-def test_a_name_is_seen_not_obeyed() -> None:
+def test_names_are_escaped() -> None:
     figure = curves({HOSTILE: lines(), "other": lines()}, title=HOSTILE)
     layout = figure.to_plotly_json()["layout"]
     names = [trace.name for trace in figure.data]
@@ -127,13 +127,13 @@ def test_a_name_is_seen_not_obeyed() -> None:
     )
 
 
-def test_a_long_name_is_cut_and_a_line_break_is_none() -> None:
+def test_long_names_are_cut_and_line_breaks_removed() -> None:
     first, second = "a\nb " + "w" * 500, "other"
     name = curves({first: lines(), second: lines()}).data[0].name
     assert name == "a b " + "w" * 35 + "… · training"
 
 
-def test_axes_have_names_and_units_and_zoom_outlasts_new_points() -> None:
+def test_axes_have_units_and_zoom_survives_new_points() -> None:
     before, after = curves({"r": lines(10)}), curves({"r": lines(20)})
     assert before.layout.xaxis.title.text == "step"
     assert before.layout.yaxis.title.text == "loss (nats per token)"
@@ -152,7 +152,7 @@ def test_without_a_point_the_figure_says_so() -> None:
     assert not curves({"r": lines()}).layout.annotations
 
 
-def test_numbers_that_are_none_are_left_out_and_log_leaves_out_zero() -> None:
+def test_nan_is_left_out_and_log_scale_leaves_out_zero() -> None:
     broken = [*lines(4), {"step": 5, "loss": float("nan"), "nll": float("inf"), "seconds": 1.0}]
     assert curves({"r": broken}).data[0].x.tolist() == [1, 2, 3, 4]
     zero = [{"step": 1, "valid_loss": 0.0}, {"step": 2, "valid_loss": 0.5}]
@@ -171,7 +171,7 @@ def test_every_quantity_can_be_drawn(quantity_name: str) -> None:
         assert curves({"r": [line, valid]}, quantity_name, log=log).data
 
 
-def test_what_there_is_not_is_refused_with_what_there_is() -> None:
+def test_unknown_quantities_are_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match="no curve of 'los'; there are loss, "):
         curves({}, "los")
     with pytest.raises(ValueError, match="step or seconds, not 'epoch'"):
@@ -198,7 +198,7 @@ def test_a_law_is_a_line_and_its_measurements_are_marks_of_one_colour() -> None:
     assert laws(drawn, across="n", down="s", dark=True).data[0].line.color == DARK[0]
 
 
-def test_the_grid_counts_positions_from_one_and_layers_from_none() -> None:
+def test_the_grid_counts_positions_from_1_and_layers_from_0() -> None:
     grid = np.array([[False, False, True], [False, True, True]])
     cells = reached(grid).data[0]
     assert np.array(cells.z).tolist() == [[0, 0, 1], [0, 1, 1]]

@@ -26,7 +26,7 @@ def trace() -> FakeTrace:
     return fake_trace(HOSTILE, TGT, vectors=True)
 
 
-def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: FakeTrace) -> None:
+def test_explorer_data_holds_labels_thumbnails_and_the_given_parts(trace: FakeTrace) -> None:
     side = ExplorerData(trace)
     parts = prefixed([side.layer("cross", 1)], 0)
     head, unpacked = unpack(explorer_data([side], {"layer": 1, "head": 2}, parts, visit=7))
@@ -46,7 +46,7 @@ def test_one_drawing_holds_labels_small_pictures_and_the_parts_given(trace: Fake
     assert error.max() <= rounding_error(1.0, FINE)
 
 
-def test_a_state_that_is_none_is_refused(trace: FakeTrace) -> None:
+def test_invalid_states_are_refused(trace: FakeTrace) -> None:
     with pytest.raises(ValueError, match="layer must be a whole number"):
         explorer_data([ExplorerData(trace)], {"layer": "1.5"}, [])
 
@@ -78,11 +78,11 @@ def test_a_file_holds_every_layer_of_every_side(trace: FakeTrace) -> None:
     np.testing.assert_array_equal(query, trace["decoder.layers.2.cross_attn.hook_query"][3])
 
 
-def test_a_file_is_the_same_each_time_it_is_made(trace: FakeTrace) -> None:
+def test_files_are_reproducible(trace: FakeTrace) -> None:
     assert explorer_page([ExplorerData(trace)], {}) == explorer_page([ExplorerData(trace)], {})
 
 
-def test_no_token_sentence_or_title_becomes_part_of_the_page() -> None:
+def test_tokens_sentences_and_titles_are_escaped() -> None:
     trace = fake_trace([BREAKS, "\ud800"], ["<s>", BREAKS], source=BREAKS)
     harmless = explorer_page(
         [ExplorerData(fake_trace(["x", "y"], ["<s>", "z"], source="s"))], {}, "t"
@@ -95,7 +95,7 @@ def test_no_token_sentence_or_title_becomes_part_of_the_page() -> None:
     assert head["sides"][0]["src"]["tokens"] == [BREAKS, "\ud800"]
 
 
-def test_a_notebook_shows_a_frame_that_reaches_nothing_around_it() -> None:
+def test_a_notebook_shows_a_sandboxed_frame() -> None:
     view = ExplorerView([ExplorerData(fake_trace([BREAKS], ["<s>"], source=BREAKS + "\ud800"))], {})
     frame = view._repr_html_()
     assert re.findall("<[^>]*", frame)[0].startswith("<iframe ")
@@ -107,7 +107,7 @@ def test_a_notebook_shows_a_frame_that_reaches_nothing_around_it() -> None:
     frame.encode()
 
 
-def test_a_file_is_saved_whole_or_not_at_all(
+def test_files_are_saved_atomically(
     trace: FakeTrace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "new" / "attention.html"
@@ -135,13 +135,13 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_not_there_is_refused_with_what_is(case: str) -> None:
+def test_missing_kinds_layers_and_heads_are_refused(case: str) -> None:
     state, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         ExplorerView([ExplorerData(fake_trace(HOSTILE, TGT, kinds=["cross"]))], state)
 
 
-def test_a_layer_alone_opens_at_its_first_head_and_true_is_one(trace: FakeTrace) -> None:
+def test_a_layer_opens_at_its_first_head_and_true_counts_as_1(trace: FakeTrace) -> None:
     def opened(**state: Any) -> tuple[Any, ...]:
         view = ExplorerView([ExplorerData(trace)], state)
         resolved = view.sides[0].resolved(view.state)

@@ -25,7 +25,7 @@ def trace() -> FakeTrace:
     return fake_trace(HOSTILE, TGT, vectors=True)
 
 
-def test_labels_are_the_tokens_as_they_are(trace: FakeTrace) -> None:
+def test_labels_are_the_unchanged_tokens(trace: FakeTrace) -> None:
     doc = ExplorerData(trace, "A").doc
     assert (doc["name"], doc["source"]) == ("A", "A made-up sentence.")
     assert doc["src"]["tokens"] == HOSTILE
@@ -66,7 +66,7 @@ def test_measures_are_those_of_each_head(trace: FakeTrace) -> None:
             assert measured["last"][layer][head] == pytest.approx(weights[:, -1].mean(), abs=1e-3)
 
 
-def test_small_pictures_hold_all_heads_of_a_kind(trace: FakeTrace) -> None:
+def test_thumbnails_hold_all_heads_of_a_kind(trace: FakeTrace) -> None:
     thumbs = {part.name: part for part in ExplorerData(trace).thumbs}
     assert sorted(thumbs) == ["thumbs.cross", "thumbs.decoder", "thumbs.encoder"]
     part = thumbs["thumbs.cross"]
@@ -82,7 +82,7 @@ def test_small_pictures_hold_all_heads_of_a_kind(trace: FakeTrace) -> None:
     ),
     st.integers(1, 9),
 )
-def test_a_small_picture_never_loses_the_greatest_weight(weights: np.ndarray, limit: int) -> None:
+def test_thumbnails_keep_the_greatest_weight(weights: np.ndarray, limit: int) -> None:
     heads, rows, columns = weights.shape
     pooled = pool(weights, limit)
     assert pooled.shape == (heads, min(rows, limit), min(columns, limit))
@@ -118,7 +118,7 @@ def test_long_sentences_are_sent_a_layer_at_a_time_and_with_a_byte_each(
     assert tops["weights.encoder.1"] == COARSE
 
 
-def test_vectors_of_a_head_are_the_numbers_as_they_are(trace: FakeTrace) -> None:
+def test_vectors_of_a_head_are_unchanged(trace: FakeTrace) -> None:
     parts = vectors_of(trace, "cross", 1, 2)
     assert [part.name for part in parts] == [f"{name}.cross.1.2" for name in VECTORS]
     for part, name in zip(parts, VECTORS, strict=True):
@@ -135,7 +135,7 @@ def test_a_file_holds_all_layers_and_the_vectors_of_one(trace: FakeTrace) -> Non
     assert {name.rsplit(".", 1)[0] for name in names if "query" in name} == {"query.cross.1"}
 
 
-def test_another_content_has_another_id() -> None:
+def test_different_content_has_a_different_id() -> None:
     weights = np.full((1, 1, 2, 2), 0.5, np.float32)
     changed = weights.copy()
     changed[0, 0, 0] = [0.25, 0.75]
@@ -151,7 +151,7 @@ def test_another_content_has_another_id() -> None:
     assert ExplorerData(same).doc["id"] == ids[0]
 
 
-def test_the_clearest_head_is_where_nothing_else_is_chosen() -> None:
+def test_the_clearest_head_is_the_default() -> None:
     even = np.full((2, 2, 2, 2), 0.5, np.float32)
     even[1, 0] = np.eye(2)
     side = ExplorerData(
@@ -164,7 +164,7 @@ def test_the_clearest_head_is_where_nothing_else_is_chosen() -> None:
     assert (chosen["layer"], chosen["head"]) == (0, 1)
 
 
-def test_two_sides_have_names_apart_and_their_tokens_in_pairs(trace: FakeTrace) -> None:
+def test_two_sides_have_distinct_names_and_paired_tokens(trace: FakeTrace) -> None:
     second_trace = fake_trace(["▁the", "▁end"], ["<s>", "▁c"])
     combined = header([ExplorerData(trace, "A"), ExplorerData(second_trace, "B")], dict(DEFAULTS))
     assert [doc["name"] for doc in combined["sides"]] == ["A", "B"]

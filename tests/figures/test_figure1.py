@@ -47,7 +47,7 @@ def edges(drawing: Drawing) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("drawing", DRAWINGS)
-def test_boxes_lie_apart_and_within_the_drawing(drawing: Drawing) -> None:
+def test_boxes_are_disjoint_and_within_the_drawing(drawing: Drawing) -> None:
     width, height = drawing.size
     for x0, top, wide, high in drawing.boxes.values():
         assert 0 <= x0 < x0 + wide <= width
@@ -58,13 +58,13 @@ def test_boxes_lie_apart_and_within_the_drawing(drawing: Drawing) -> None:
         assert disjoint_in_x or above, (a, b)
 
 
-def test_the_walk_is_that_of_the_model() -> None:
+def test_the_order_of_boxes_is_that_of_the_computation() -> None:
     """One layer of it, with the names of `analysis.inside`."""
     walk = boxes(ModelConfig.preset("tiny", vocab_size=320, n_layers=1))
     assert tuple(box.name.replace(".0.", ".") for box in walk) == STOPS
 
 
-def test_every_stop_is_a_box_or_within_one() -> None:
+def test_every_stop_is_a_box_or_inside_one() -> None:
     drawn = figure_1().boxes
     inner = {stop for stop in STOPS if stop not in drawn}
     blocks = ("encoder.self_attn", "decoder.self_attn", "decoder.cross_attn")
@@ -127,7 +127,7 @@ def test_figure_2_is_equation_1_within_many_heads(drawing: Drawing) -> None:
     }
 
 
-def test_a_small_picture_keeps_sign_and_order() -> None:
+def test_thumbnails_keep_sign_and_order() -> None:
     picture = np.array([[-2.0, -1.0, 0.0, 1.0, 2.0]])
     assert thumb(picture).tolist() == [[0, 64, 128, 191, 255]]
     shares = np.array([[0.0, 0.25, 1.0]])
@@ -136,7 +136,7 @@ def test_a_small_picture_keeps_sign_and_order() -> None:
     assert thumb(np.zeros((2, 2))).tolist() == [[128, 128]] * 2
 
 
-def test_a_large_picture_is_thinned_from_end_to_end() -> None:
+def test_large_arrays_are_sampled_from_end_to_end() -> None:
     picture = np.arange(30 * 256, dtype=np.float64).reshape(30, 256)
     small = thumb(picture, signed=False)
     assert small.shape == THUMB
@@ -144,7 +144,7 @@ def test_a_large_picture_is_thinned_from_end_to_end() -> None:
     assert (np.diff(small.astype(int), axis=1) >= 0).all()
 
 
-def test_buttons_arrive_with_their_places_and_pictures() -> None:
+def test_buttons_are_packed_with_positions_and_thumbnails() -> None:
     picture = np.eye(3)
     buttons = [
         Button("query", "Q", "attention", "3 × 4", picture, signed=False),
@@ -175,7 +175,7 @@ def table(**changes: object) -> Table:
     return Table(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-def test_a_table_arrives_number_by_number() -> None:
+def test_a_table_is_packed_unchanged() -> None:
     header, parts = unpack(tensor_data(table(), (1, 0), size="large"))
     np.testing.assert_array_equal(parts["values"].array, table().values.astype(np.float32))
     assert header["most"] == 2.0  # of what is finite
@@ -191,7 +191,7 @@ def test_a_table_arrives_number_by_number() -> None:
     assert shares["cell"] is None
 
 
-def test_a_table_that_does_not_fit_says_so() -> None:
+def test_tables_with_wrong_labels_are_refused() -> None:
     with pytest.raises(ValueError, match="2 row labels and 3 column labels for 2 × 2 numbers"):
         tensor_data(table(columns=("x", "y", "z")))
     with pytest.raises(ValueError, match="0 × 4 numbers"):

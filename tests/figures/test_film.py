@@ -63,7 +63,7 @@ def test_nine_rows_in_ten_are_enough_and_eight_are_not() -> None:
     assert role(weights, keys=[*"abcdefghij"]).group == "none"
 
 
-def test_a_head_that_turns_the_sentence_round_reads_backwards() -> None:
+def test_a_head_in_reverse_order_reads_backwards() -> None:
     head_role = role(turning(7, 7), "cross", ENDED)
     assert (head_role.group, head_role.text, head_role.share) == ("backwards", "reads backwards", 1)
     # Without </s> the end is the last token itself.
@@ -76,7 +76,7 @@ def test_a_head_that_turns_the_sentence_round_reads_backwards() -> None:
 
 
 @pytest.mark.parametrize(("position", "name"), [(0, "first"), (6, "last")])
-def test_half_of_the_weight_on_an_end_is_a_sink(position: int, name: str) -> None:
+def test_half_of_the_weight_on_either_end_is_a_sink(position: int, name: str) -> None:
     rest = np.random.default_rng(0).dirichlet(np.ones(5), 7)
     weights = np.insert(rest * 0.5, [0, 5], 0, axis=1)
     weights[:, position] = 0.5
@@ -91,7 +91,7 @@ def test_half_of_the_weight_on_an_end_is_a_sink(position: int, name: str) -> Non
     assert role(weights, keys=ENDED).group == "none"
 
 
-def test_an_even_head_has_no_role_not_even_in_the_decoder() -> None:
+def test_a_uniform_head_has_no_role() -> None:
     for kind in ("encoder", "decoder", "cross"):
         for n in range(1, 8):
             weights = np.ones((n, n)) if kind != "decoder" else np.tril(np.ones((n, n)))
@@ -99,7 +99,7 @@ def test_an_even_head_has_no_role_not_even_in_the_decoder() -> None:
             assert role(weights, kind, KEYS[:n]).group == "none", (kind, n)
 
 
-def test_a_head_that_follows_the_alignment_is_aligned_above_all() -> None:
+def test_aligned_takes_precedence_over_other_roles() -> None:
     """A clear reversed diagonal was "no kind that the rules know" as soon as one row missed it."""
     reverse = [(i, 5 - i) for i in range(6)]
     weights = turning(7, 7)
@@ -127,7 +127,7 @@ def test_an_alignment_counts_for_cross_attention_over_three_rows_or_more() -> No
     assert roles(even[None], "cross", ENDED, beyond)[0].group == "none"
 
 
-def test_few_rows_that_agree_or_few_of_many_are_no_role() -> None:
+def test_too_few_agreeing_rows_give_no_role() -> None:
     assert role(pointing(3, 3, 0)).group == "none"
     assert role(pointing(4, 4, 0)).group == "positional"
     back = pointing(5, 5, -2)  # three can reach it
@@ -143,7 +143,7 @@ def test_roles_need_a_token_for_every_column() -> None:
         roles(np.ones((1, 7, 7)) / 7, "encoder", KEYS[:6])
 
 
-def test_few_steps_are_all_kept_and_of_many_the_early_ones_denser() -> None:
+def test_film_steps_are_denser_at_the_beginning() -> None:
     assert film_steps([8, 1, 0, 1]) == [0, 1, 8]
     assert film_steps([]) == []
     assert film_steps([5, 6, 7], 2) == [5, 7]
@@ -162,7 +162,7 @@ def opened(**more: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return header, parts
 
 
-def test_every_frame_comes_back_as_it_was_but_for_the_rounding() -> None:
+def test_frames_survive_packing_up_to_rounding() -> None:
     frames = filmed(STEPS)
     header, parts = opened()
     assert header["steps"] == STEPS
@@ -177,7 +177,7 @@ def test_every_frame_comes_back_as_it_was_but_for_the_rounding() -> None:
     ]
 
 
-def test_roles_travel_with_their_shares_and_change_when_the_head_does() -> None:
+def test_roles_are_packed_with_shares_and_change_with_the_head() -> None:
     header, parts = opened()
     texts = [header["roles"][code]["text"] for code in parts["role.0.encoder"].array[:, 1, 2]]
     assert texts == ["no recognised pattern"] * 7 + ["looks one back"] * 3
@@ -193,7 +193,7 @@ def test_the_clearest_head_is_that_of_the_newest_step() -> None:
     assert early["probes"][0]["clearest"]["cross"] == [int(index) for index in expected]
 
 
-def test_frames_that_are_cut_off_or_no_numbers_are_left_out() -> None:
+def test_truncated_frames_and_nan_are_left_out() -> None:
     frames: dict[int, Any] = dict(filmed(STEPS))
     frames[8] = {}
     frames[16] = {name: array for name, array in frames[16].items() if name != "1.cross"}
@@ -211,7 +211,7 @@ def test_without_a_frame_or_a_label_the_film_is_empty() -> None:
         assert (header["steps"], header["probes"], parts) == ([], [], {})
 
 
-def test_labels_that_do_not_fit_their_weights_show_nothing_of_that_probe() -> None:
+def test_a_probe_with_wrong_labels_is_left_out() -> None:
     short = {**LABELS[1], "src": ["▁a"]}
     header, parts = unpack(film_data(filmed(STEPS), [LABELS[0], short]))
     assert [doc["kinds"] for doc in header["probes"]] == [
@@ -221,7 +221,7 @@ def test_labels_that_do_not_fit_their_weights_show_nothing_of_that_probe() -> No
     assert "1.cross" not in parts
 
 
-def test_long_probes_leave_room_for_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_films_of_long_probes_have_fewer_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     size = sum(array.size for array in filmed([0])[0].values())
     monkeypatch.setattr("transformer.figures.film.MAX_WEIGHTS", 4 * size)
     assert len(unpack(film_data(filmed(STEPS), LABELS))[0]["steps"]) == 4
@@ -229,12 +229,12 @@ def test_long_probes_leave_room_for_fewer_steps(monkeypatch: pytest.MonkeyPatch)
     assert unpack(film_data(filmed(STEPS), LABELS))[0]["steps"] == [0, 100]
 
 
-def test_notes_stand_by_their_steps() -> None:
+def test_notes_belong_to_their_steps() -> None:
     notes = opened(notes={4: "loss 2.1", 5: "of no frame"})[0]["notes"]
     assert notes == ["loss 2.1" if step == 4 else "" for step in STEPS]
 
 
-def test_the_state_is_whole_and_checked() -> None:
+def test_the_state_is_complete_and_validated() -> None:
     assert opened()[0]["start"] == FILM_DEFAULTS
     assert film_state({"step": "320", "kind": "encoder", "layer": 1, "head": 2}) == {
         **FILM_DEFAULTS, "step": 320, "kind": "encoder", "layer": 1, "head": 2,
@@ -250,7 +250,7 @@ def test_the_state_is_whole_and_checked() -> None:
             film_state(values)
 
 
-def test_a_film_as_a_file_holds_no_text_as_html() -> None:
+def test_film_pages_escape_text() -> None:
     labels = [{**LABELS[0], "src": ["</script><script>alert(1)</script>", *SRC[1:]], "tgt": TGT}]
     written = film_page(filmed(STEPS), [*labels, LABELS[1]], title="<b>&")
     assert "alert(1)" not in written
@@ -271,7 +271,7 @@ def captions_of(*pictures: np.ndarray, steps: tuple[int, ...] = (0, 10, 20, 30))
     return captions(weights, frame_roles, steps[: len(pictures)])
 
 
-def test_the_first_says_how_blurred_it_is_and_later_ones_what_changes() -> None:
+def test_captions_describe_the_first_frame_and_then_changes() -> None:
     first, sharper, same, last = captions_of(flat(0.3), flat(0.8), flat(0.82), flat(0.5))
     assert first.startswith("Before the first step: the greatest weight of a row is 30% on average")
     assert sharper.startswith("Sharper, from 30%: the greatest weight of a row is 55% on average")
@@ -285,7 +285,7 @@ def test_the_first_says_how_blurred_it_is_and_later_ones_what_changes() -> None:
     assert captions_of(flat(0.3), steps=(5,))[0].startswith("First frame:")
 
 
-def test_heads_that_do_something_are_counted() -> None:
+def test_captions_count_heads_by_role() -> None:
     (one_caption,) = captions_of(pointing(ROWS, ROWS, -1))
     assert one_caption.endswith(
         "Of 2 heads 2 look at one fixed offset."
@@ -300,7 +300,7 @@ def test_heads_that_do_something_are_counted() -> None:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_every_picture_of_a_film_has_its_caption(kind: str) -> None:
+def test_every_frame_has_a_caption(kind: str) -> None:
     frames = filmed([0, 4, 50])
     header, _ = unpack(film_data(frames, LABELS))
     for number, probe in enumerate(header["probes"]):

@@ -34,7 +34,7 @@ def test_values_and_intervals_are_those_of_the_table() -> None:
     assert figure.layout.shapes[0].y0 == 0.9
 
 
-def test_words_stand_at_places_and_are_never_read_as_html() -> None:
+def test_words_are_placed_in_order_and_escaped() -> None:
     """Repeated words share a place, whichever group they are of."""
     figure = measured(TABLE, CHART)
     assert list(figure.data[0].x) == [0, 1]
@@ -43,7 +43,7 @@ def test_words_stand_at_places_and_are_never_read_as_html() -> None:
     assert "<b>x" not in json.dumps(figure.to_plotly_json(), default=list)
 
 
-def test_numbers_keep_their_distance_and_a_place_is_marked() -> None:
+def test_numeric_axes_keep_distances_and_mark_a_value() -> None:
     table = pd.DataFrame({"n": [1, 10, 100], "loss": [1.0, 2.0, 3.0]})
     figure = measured(table, Chart("n", "loss", "heads", "loss"), at=10)
     (line,) = figure.data
@@ -62,7 +62,7 @@ def left_percent(html: str, name: str) -> float:
 @pytest.mark.parametrize(
     ("bounds", "floor"), [((0.1, 0.2, 0.4), 0.05), ((-3.0, -1.0, 0.5), 1.0), ((99, 99, 99), 90)]
 )
-def test_signs_stand_in_the_order_of_their_numbers(
+def test_markers_are_in_the_order_of_their_numbers(
     bounds: tuple[float, float, float], floor: float
 ) -> None:
     html = interval("the gap", "points", bounds, floor)
@@ -79,7 +79,7 @@ def test_signs_stand_in_the_order_of_their_numbers(
     assert left_percent(interval("a", "b", bounds, floor, below=True), "side") == 0
 
 
-def test_words_and_signs() -> None:
+def test_effect_text_and_symbols() -> None:
     html = interval("the <gap>", "% of the loss", (-0.125, 0.5, 1.0), 1.0, below=True)
     assert "The &lt;gap&gt;: <b>0.5% of the loss (95%: −0.125 to 1)</b>" in html
     assert "The claim needs &lt; 1% of the loss" in html

@@ -27,18 +27,18 @@ KINDS = {
 }
 
 
-def test_heads_are_read_once_each_and_a_layer_is_all_of_its_heads() -> None:
+def test_parsed_heads_are_unique_and_layers_are_expanded() -> None:
     heads, missing = parse_heads("e1.2,c2,c2.1,e1.2", 3, 4)
     assert heads == [("encoder", 1, 2), *(("cross", 2, head) for head in range(4))]
     assert missing == []
     assert parse_heads("", 3, 4) == ([], [])
 
 
-def test_heads_that_are_not_there_are_named() -> None:
+def test_missing_heads_are_reported() -> None:
     assert parse_heads("d3,e0.4,d2.3", 3, 4) == ([("decoder", 2, 3)], ["d3", "e0.4"])
 
 
-def test_every_head_has_its_picture() -> None:
+def test_every_head_has_a_thumbnail() -> None:
     side = ExplorerData(fake_trace(HOSTILE, ["<s>", "▁a", "▁a"]))
     header, parts = unpack(switchboard_data(side, KINDS, "c1.1"))
     assert [kind["letter"] for kind in header["kinds"]] == ["e", "d", "c"]
@@ -49,7 +49,7 @@ def test_every_head_has_its_picture() -> None:
         np.testing.assert_allclose(weights_of(parts[f"thumbs.{kind}"]), expected, atol=0.005)
 
 
-def test_a_long_sentence_has_pictures_no_larger_than_they_are_drawn() -> None:
+def test_thumbnails_of_long_sentences_are_limited() -> None:
     side = ExplorerData(fake_trace(["▁a"] * 60, ["<s>"] * 30))
     _, parts = unpack(switchboard_data(side, KINDS, ""))
     assert parts["thumbs.encoder"].array.shape == (3, 4, 24, 24)
@@ -57,7 +57,7 @@ def test_a_long_sentence_has_pictures_no_larger_than_they_are_drawn() -> None:
     assert weights_of(parts["thumbs.encoder"]).max() == pytest.approx(greatest, abs=0.005)
 
 
-def test_how_far_heads_moved_of_the_kinds_that_can_be_compared() -> None:
+def test_changes_of_heads_for_comparable_kinds() -> None:
     side = ExplorerData(fake_trace(["a", "b"], ["<s>", "c"]))
     moved = {"decoder": np.arange(12, dtype=np.float32).reshape(3, 4) / 12}
     data = switchboard_data(side, KINDS, "", moved=moved, chosen=("decoder", 2, 1))
@@ -80,7 +80,7 @@ def test_bars_in_pairs(dark: bool) -> None:
     assert figure.layout.yaxis.range[0] > figure.layout.yaxis.range[1]  # the first token on top
 
 
-def test_every_cell_is_a_point_on_its_side() -> None:
+def test_every_cell_is_a_point_by_the_sign_of_its_change() -> None:
     sizes = np.array([0.5, 0.0, 0.25, 1.0])
     changes = np.array([-0.1, 0.2, 0.0, -3.0])
     cell_names = [("<i>", "a"), ("b", "c"), ("d", "e"), ("f", "g")]
@@ -95,7 +95,7 @@ def test_every_cell_is_a_point_on_its_side() -> None:
     assert (figure.layout.xaxis.type, figure.layout.yaxis.type) == ("log", "log")
 
 
-def test_levels_are_shares_of_the_scale_and_what_is_not_measured_has_none() -> None:
+def test_levels_are_shares_of_the_scale_and_nan_has_none() -> None:
     data = headgrid_data([GRID], low=0, high=4, legend="bits", chosen=("cross", 1, 0))
     (grid,) = data["grids"]
     assert grid["levels"] == [[0.0, 0.25, None], [0.5, 1, 0]]
@@ -106,14 +106,14 @@ def test_levels_are_shares_of_the_scale_and_what_is_not_measured_has_none() -> N
     json.dumps(data, allow_nan=False)
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_wrong_scales_marks_and_descriptions_are_refused() -> None:
     with pytest.raises(ValueError, match="low must be below high"):
         headgrid_data([GRID], low=1, high=1, legend="")
     with pytest.raises(ValueError, match="a mark and a description for every head"):
         headgrid_data([replace(GRID, marks=GRID.marks[:1])], low=0, high=1, legend="")
 
 
-def test_a_page_holds_its_data_as_data() -> None:
+def test_a_page_holds_its_data_escaped() -> None:
     page = headgrid_page(headgrid_data([GRID], low=0, high=4, legend="</script>"), "A <title>")
     assert "A &lt;title&gt;" in page
     assert "Cross \\u003cb>" in page
@@ -141,7 +141,7 @@ def lines(figure: object) -> dict[str, set[tuple[int, int]]]:
     return links_by_name
 
 
-def test_links_are_told_apart_by_what_gold_says() -> None:
+def test_links_are_drawn_by_whether_they_are_gold() -> None:
     figure = alignment(
         SOURCE, TARGET, PREDICTED, SCORES, sure={(0, 0), (1, 0)}, possible={(0, 0), (1, 1)}
     )
@@ -160,13 +160,13 @@ def test_links_are_told_apart_by_what_gold_says() -> None:
     assert figure.data[-3].text[2].strip("\N{EN SPACE}") == "&lt;b&gt;"
 
 
-def test_without_gold_all_links_are_alike() -> None:
+def test_without_gold_all_links_look_the_same() -> None:
     figure = alignment(SOURCE, TARGET, PREDICTED, SCORES, dark=True)
     assert lines(figure) == {"links of the head": PREDICTED}
     assert figure.data[-1].customdata[0] == "the – le: 0.700"
 
 
-def test_a_link_to_nowhere_is_refused() -> None:
+def test_links_to_missing_words_are_refused() -> None:
     with pytest.raises(ValueError, match="no link 3-0"):
         alignment(SOURCE, TARGET, {(3, 0)}, SCORES)
 
@@ -191,7 +191,7 @@ def test_offsets_are_shares_of_the_rows() -> None:
         offsets([], 16)
 
 
-def test_the_browser_gets_every_number_and_what_is_chosen() -> None:
+def test_contributions_data_has_all_values_and_the_selection() -> None:
     data = contributions_data(
         [WEIGHT, SLOPE], ("slope", "weight"), **LABELS, cell=(1, 0), writes=["a", "b"]
     )
@@ -204,7 +204,7 @@ def test_the_browser_gets_every_number_and_what_is_chosen() -> None:
     assert [entry["most"] for entry in header["quantities"]] == [1.0, 2.0]
 
 
-def test_what_does_not_fit_is_said() -> None:
+def test_unknown_quantities_and_wrong_labels_are_refused() -> None:
     with pytest.raises(ValueError, match="no quantity 'norm'; there are weight, slope"):
         contributions_data([WEIGHT, SLOPE], ("weight", "norm"), **LABELS)
     with pytest.raises(ValueError, match=r"weight has shape \(2, 2\), but there are 3 rows"):

@@ -47,7 +47,7 @@ def test_every_cell_has_its_probability_and_its_word() -> None:
     assert hover.split("<br>") == [f"{shares[1, 0, k]:.1%}  s1p0k{k}" for k in range(3)]
 
 
-def test_layers_go_down_and_repeated_tokens_stay_apart() -> None:
+def test_layers_go_down_and_repeated_tokens_are_separate() -> None:
     figure, _ = drawn(4)
     assert list(figure.layout.yaxis.ticktext) == list(TITLES)
     assert figure.layout.yaxis.autorange == "reversed"
@@ -62,12 +62,12 @@ def test_a_marked_position_is_framed_over_all_layers() -> None:
     assert (shape.x0, shape.x1, shape.y0, shape.y1) == (0.5, 1.5, -0.5, 2.5)
 
 
-def test_words_are_left_to_the_pointer_where_there_are_too_many() -> None:
+def test_with_many_positions_words_show_only_on_hover() -> None:
     assert drawn(WRITTEN)[0].data[0].texttemplate == "%{text}"
     assert not drawn(WRITTEN + 1)[0].data[0].texttemplate
 
 
-def test_labels_that_do_not_fit_are_named() -> None:
+def test_wrong_numbers_of_labels_are_refused() -> None:
     with pytest.raises(ValueError, match="3 states and 2 positions do not fit 2 titles, 2 tokens"):
         lens_map(TITLES[:2], ("a", "b"), ("a", "b"), [], np.zeros((3, 2, 1)))
 
@@ -118,6 +118,6 @@ def test_lines_are_as_wide_as_weights() -> None:
     assert len(curves) == 2  # a click on a line is none on a point
 
 
-def test_numbers_that_do_not_fit_are_refused() -> None:
+def test_wrong_numbers_of_sides_are_refused() -> None:
     with pytest.raises(ValueError, match="sides, groups and hover texts, not 3, 4"):
         query_key_figure(POINTS, SIDES[:3], GROUPS, HOVER_TEXTS, (0.5, 0.5))

@@ -87,14 +87,14 @@ def test_the_area_of_a_square_is_its_weight() -> None:
         assert width == pytest.approx(widest * weight**0.5, abs=0.051)
 
 
-def test_the_row_that_is_asked_about_has_a_frame_and_a_bold_word() -> None:
+def test_the_row_in_question_is_framed_and_bold() -> None:
     assert 'stroke-width="2.5"' not in weights_drawing(picture())
     lit = weights_drawing(picture(lit=1))
     assert lit.count('stroke-width="2.5"') == 1
     assert re.search(r'font-weight="700">b&amp;c</text>', lit)
 
 
-def test_what_is_foreign_is_escaped_and_nothing_is_fetched() -> None:
+def test_sheets_escape_text_and_load_nothing() -> None:
     exercise = Exercise(
         title="1. A <script>", meta="1 min", notes=["a <b> note"], question="What?",
         options=["`<s>`", "</ul>"], quote="*as* it is", picture=picture(), lines=4,
@@ -109,7 +109,7 @@ def test_what_is_foreign_is_escaped_and_nothing_is_fetched() -> None:
     assert "@page" in page
 
 
-def test_an_answer_takes_the_place_of_the_lines() -> None:
+def test_an_answer_replaces_the_lines() -> None:
     exercise = Exercise(title="a", meta="", notes=[], question="?", answer="**so**")
     page = sheet_page("a", [exercise])
     assert '<div class="answer"><b>so</b></div>' in page
@@ -158,24 +158,24 @@ class Read(HTMLParser):
         ("a **b", "a <b>b</b>"),
     ],
 )
-def test_what_is_written(markdown: str, html: str) -> None:
+def test_markdown_to_html(markdown: str, html: str) -> None:
     assert html_of(markdown) == html
 
 
 @pytest.mark.parametrize("formula", [r"$\nosuch$", "$x_{i$", "$x}$", "$x_$"])
-def test_a_formula_that_is_none_is_refused_in_a_sentence(formula: str) -> None:
+def test_invalid_formulas_are_refused(formula: str) -> None:
     with pytest.raises(ValueError, match=r"^The formula .*\.$"):
         html_of(formula)
 
 
 @given(st.text(alphabet=st.characters(exclude_characters="$")))
-def test_no_text_becomes_a_tag_of_its_own(text: str) -> None:
+def test_markdown_creates_no_other_tags(text: str) -> None:
     read = Read(html_of(text))
     assert set(read.tags) <= ALLOWED
     assert not read.open
 
 
-def test_all_that_the_lessons_say_can_be_printed() -> None:
+def test_all_lesson_texts_can_be_printed() -> None:
     for lesson in LESSONS:
         for text in (lesson.title, lesson.text, lesson.misprint, lesson.question, lesson.takeaway):
             read = Read(html_of(text))

@@ -44,7 +44,7 @@ def printed(script: str) -> Any:
     return json.loads(result.stdout)
 
 
-def test_people_read_no_signs_and_count_from_1() -> None:
+def test_readable_names_have_no_signs_and_count_from_1() -> None:
     names = naming.token_names(TOKENS)
     assert names[:10] == ["start", "umbr", "…ella", ",", "␣", "L", "'", "…eau", ".", "end"]
     assert naming.head_name(3, 1) == "layer 4, head 2"
@@ -52,20 +52,20 @@ def test_people_read_no_signs_and_count_from_1() -> None:
     assert not naming.short_name(3, 1).replace(".", "").isdigit()
 
 
-def test_what_was_said_exactly_is_retold() -> None:
+def test_exact_names_in_text_become_readable() -> None:
     sentence = "In layer 3 head L3·H1 rests on </s>; L11·H0 does not."
     assert naming.display_text(sentence) == "In layer 4 head L4·H2 rests on “end”; L12·H1 does not."
     assert naming.display_text(sentence, True) == sentence
 
 
-def test_exactly_nothing_is_changed() -> None:
+def test_exact_names_are_unchanged() -> None:
     assert naming.token_names(TOKENS, True) == TOKENS
     assert naming.head_name(3, 1, True) == "layer 3, head 1"
     assert naming.short_name(3, 1, True) == "L3·H1"
 
 
 @pytest.mark.parametrize("exact", [False, True])
-def test_the_scripts_name_alike(exact: bool) -> None:
+def test_scripts_use_the_same_names(exact: bool) -> None:
     labels = {"tokens": TOKENS, "words": words(TOKENS)}
     script = (
         f"n.nameExactly({json.dumps(exact)});"
@@ -91,7 +91,7 @@ FILES = [
 ]
 
 
-def test_names_of_files_hold_letters_that_every_file_system_takes() -> None:
+def test_file_names_are_portable() -> None:
     names = [naming.file_name(*parts) for parts in FILES]
     assert names[:4] == [
         "attention-en-fr-if-it-rains-heatmap-L3-H2",
@@ -104,7 +104,7 @@ def test_names_of_files_hold_letters_that_every_file_system_takes() -> None:
         assert re.fullmatch(r"[A-Za-z0-9-]{1,200}", name)
 
 
-def test_the_scripts_name_files_alike() -> None:
+def test_scripts_use_the_same_file_names() -> None:
     script = (
         f"const given = {json.dumps(FILES)};"
         "console.log(JSON.stringify(given.map((each) => n.stampedName(...each))));"
@@ -112,7 +112,7 @@ def test_the_scripts_name_files_alike() -> None:
     assert printed(script) == [naming.file_name(*parts) for parts in FILES]
 
 
-def test_what_links_said_before_is_understood() -> None:
+def test_old_link_fields_are_understood() -> None:
     assert state_of({"units": "pieces"})["exact"] == 1
     assert state_of({"units": "words"})["exact"] == 0
 

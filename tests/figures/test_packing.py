@@ -41,7 +41,7 @@ def packed(values: Weights, top: int) -> Part:
 
 @given(weights, tops)
 @example(np.array([[[0.01]]], np.float32), FINE)  # halfway between two levels
-def test_what_comes_out_is_what_went_in_to_the_rounding_told(values: Weights, top: int) -> None:
+def test_packing_is_exact_up_to_the_rounding_error(values: Weights, top: int) -> None:
     part = packed(values, top)
     after = weights_of(part)
     assert part.top == top
@@ -51,19 +51,19 @@ def test_what_comes_out_is_what_went_in_to_the_rounding_told(values: Weights, to
 
 
 @given(weights, tops)
-def test_order_and_the_ends_of_the_scale_survive(values: Weights, top: int) -> None:
+def test_packing_keeps_order_and_ends_of_the_scale(values: Weights, top: int) -> None:
     after = weights_of(packed(values, top)).ravel()
     assert (np.diff(after[np.argsort(values.ravel())]) >= 0).all()
     assert (after[values.ravel() == 0] == 0).all()
     assert (after[values.ravel() == 1] == 1).all()
 
 
-def test_four_decimals_are_sure_of_the_fine_levels_and_two_of_the_coarse() -> None:
+def test_fine_levels_keep_four_decimals_and_coarse_two() -> None:
     assert rounding_error(1.0, FINE) < 0.00005
     assert rounding_error(1.0, COARSE) < 0.005
 
 
-def test_an_even_row_of_512_tokens_is_not_zero_in_one_byte() -> None:
+def test_a_uniform_row_of_512_tokens_is_not_zero_in_one_byte() -> None:
     even = np.full((1, 1, 512), 1 / 512, np.float32)
     assert weights_of(packed(even, COARSE)).min() > 0
 
@@ -77,7 +77,7 @@ def test_levels_are_the_square_root_in_as_many_bytes_as_they_need() -> None:
 
 
 @given(st.dictionaries(st.text(), st.text()).filter(lambda header: "parts" not in header))
-def test_any_text_may_stand_in_the_header(header: dict[str, str]) -> None:
+def test_headers_may_contain_any_text(header: dict[str, str]) -> None:
     assert unpack(pack(header, []))[0] == header
 
 
@@ -85,7 +85,7 @@ def test_a_lone_surrogate_survives() -> None:
     assert unpack(pack({"token": "\ud800"}, []))[0] == {"token": "\ud800"}
 
 
-def test_a_header_without_numbers_is_no_header() -> None:
+def test_headers_with_nan_are_refused() -> None:
     with pytest.raises(ValueError, match="JSON"):
         pack({"p": float("nan")}, [])
 
@@ -102,7 +102,7 @@ parts = st.lists(
 
 
 @given(parts, st.text())
-def test_arrays_of_every_kind_lie_where_the_header_says_and_wide_numbers_may_begin(
+def test_arrays_are_aligned_and_at_the_offsets_in_the_header(
     arrays: list[npt.NDArray[np.float32]], title: str
 ) -> None:
     data = pack({"title": title}, [Part(str(i), block, i) for i, block in enumerate(arrays)])
@@ -121,7 +121,7 @@ def test_arrays_of_every_kind_lie_where_the_header_says_and_wide_numbers_may_beg
         assert unpacked[str(i)].top == i
 
 
-def test_an_array_that_is_a_view_is_packed_as_it_reads() -> None:
+def test_array_views_are_packed_in_order() -> None:
     flipped = np.arange(6, dtype="<f4").reshape(2, 3).T
     np.testing.assert_array_equal(unpack(pack({}, [Part("x", flipped)]))[1]["x"].array, flipped)
 
@@ -135,13 +135,13 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_no_attention_is_refused_with_both_numbers(case: str) -> None:
+def test_invalid_weights_are_refused_with_their_range(case: str) -> None:
     values, message = WRONG[case]
     with pytest.raises(ValueError, match=message):
         quantize("cross.0", values)
 
 
-def test_a_row_that_rounding_brings_above_one_is_one() -> None:
+def test_weights_rounded_above_1_become_1() -> None:
     assert quantize("w", np.full((1, 1, 1), 1.00005, np.float32)).array.max() == FINE
 
 
@@ -152,7 +152,7 @@ def test_cut_off_bytes_are_refused(cut: int) -> None:
         unpack(packed_bytes[:cut])
 
 
-def test_bytes_of_another_kind_are_refused() -> None:
+def test_other_bytes_are_refused() -> None:
     with pytest.raises(ValueError, match="20 bytes are not packed arrays"):
         unpack(b"PK\x03\x04" + bytes(16))
 

@@ -26,7 +26,7 @@ def axis_text(figure: go.Figure) -> list[str]:
     return [*(figure.layout.xaxis.ticktext or ()), *(figure.layout.yaxis.ticktext or ())]
 
 
-def test_a_table_holds_the_numbers_and_is_even_about_zero() -> None:
+def test_a_table_has_a_scale_symmetric_about_zero() -> None:
     figure = drawn()
     (trace,) = figure.data
     np.testing.assert_array_equal(trace.z, VALUES)
@@ -44,7 +44,7 @@ def test_a_table_holds_the_numbers_and_is_even_about_zero() -> None:
     assert (weights.zmin, weights.zmax) == (0, 1)
 
 
-def test_a_token_that_comes_twice_is_two_rows() -> None:
+def test_repeated_tokens_are_separate_rows() -> None:
     figure = table(VALUES, ["a", "a"], ["b", "b", "c"], down="d", across="a", quantity="w")
     assert figure.layout.yaxis.tickvals == (0, 1)
     assert figure.layout.yaxis.ticktext == ("a", "a")
@@ -53,20 +53,20 @@ def test_a_token_that_comes_twice_is_two_rows() -> None:
     assert named.layout.yaxis.tickvals == (0,)
 
 
-def test_a_table_of_nothing_has_colours_still() -> None:
+def test_a_table_without_values_has_a_scale() -> None:
     for empty in (np.zeros((2, 2)), np.full((2, 2), np.nan)):
         trace = table(empty, ["a", "b"], down="d", across="a", quantity="w").data[0]
         assert (trace.zmin, trace.zmax) == (-1, 1)
 
 
-def test_labels_that_do_not_fit_are_refused_with_both_numbers() -> None:
+def test_wrong_labels_are_refused_with_both_numbers() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3\) do not fit 1 rows, 3 columns"):
         table(VALUES, ["a"], down="d", across="a", quantity="w")
     with pytest.raises(ValueError, match="do not fit 2 rows, 2 columns"):
         table(VALUES, ["a", "b"], ["c", "d"], down="d", across="a", quantity="w")
 
 
-def test_no_token_is_obeyed() -> None:
+def test_tokens_are_escaped() -> None:
     figures = [
         table(
             VALUES, [HOSTILE, "b"], [HOSTILE] * 3, down="d", across="a", quantity="w", title=HOSTILE
@@ -85,7 +85,7 @@ def test_no_token_is_obeyed() -> None:
         assert all("onerror" not in str(trace.hovertemplate) for trace in figure.data)
 
 
-def test_curves_are_told_apart_without_colour_and_gaps_stay() -> None:
+def test_curves_differ_in_dashes_and_keep_gaps() -> None:
     curves = [Curve(f"c{n}", [0, 1, 2], [n, None, n]) for n in range(6)]
     figure = lines(curves, across="k", down="y")
     assert len({trace.line.dash for trace in figure.data}) == 6
@@ -97,7 +97,7 @@ def test_curves_are_told_apart_without_colour_and_gaps_stay() -> None:
     assert marks.mode == "markers"
 
 
-def test_a_band_goes_round_its_curve() -> None:
+def test_a_band_surrounds_its_curve() -> None:
     k = np.arange(3)
     band = Curve("b", k, k * 1.0, low=k - 1.0, high=k + 1.0)
     area, line = lines([band], across="k", down="y").data
@@ -108,7 +108,7 @@ def test_a_band_goes_round_its_curve() -> None:
     np.testing.assert_array_equal(line.y, k)
 
 
-def test_axes_grow_by_factors_or_are_shares_if_asked() -> None:
+def test_axes_can_be_logarithmic_or_in_percent() -> None:
     curve = [Curve("c", [1, 10], [0.5, 1.0])]
     assert lines(curve, across="k", down="y", log="x").layout.xaxis.type == "log"
     assert lines(curve, across="k", down="y", log="y").layout.yaxis.type == "log"
@@ -141,7 +141,7 @@ def test_bars_of_one_group_are_of_one_colour() -> None:
     assert figure.data[0].marker.color != figure.data[1].marker.color
 
 
-def test_a_hand_points_where_sine_and_cosine_say() -> None:
+def test_hands_point_to_sine_and_cosine() -> None:
     """Sine goes to the right and cosine up, from the middle of each dial, as in `turning`: clocks
     of one figure once turned one way and those of the next the other way."""
     before, after = np.array([[0.0, 1.0], [1.0, 0.0]]), np.array([[1.0, 0.0], [0.0, -1.0]])
@@ -171,7 +171,7 @@ def test_hands_are_the_numbers_of_the_formula() -> None:
             np.testing.assert_allclose((math.sin(turned), math.cos(turned)), expected, atol=1e-5)
 
 
-def test_every_word_has_its_row_and_the_large_ones_end_at_the_last() -> None:
+def test_every_word_has_a_row_and_large_clocks_end_at_the_last() -> None:
     html = turning(WORDS, [6.0, 60.0])
     angles = [float(value) for value in re.findall(r"--end:([\d.]+)deg", html)]
     assert angles[:2] == [angle(3, 6.0), angle(3, 60.0)]
@@ -181,7 +181,7 @@ def test_every_word_has_its_row_and_the_large_ones_end_at_the_last() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 30])
-def test_nothing_moves_for_longer_than_it_may(count: int) -> None:
+def test_animations_end_in_time(count: int) -> None:
     html = turning(["a"] * count, [6.0])
     waits = [float(value) for value in re.findall(r"--wait:([\d.]+)s", html)]
     seconds_per_word = float(re.findall(r"--one:([\d.]+)s", html)[0])
@@ -189,6 +189,6 @@ def test_nothing_moves_for_longer_than_it_may(count: int) -> None:
     assert float(re.findall(r"--all:([\d.]+)s", html)[0]) <= MAX_SECONDS
 
 
-def test_without_words_there_is_nothing_to_turn_over() -> None:
+def test_clocks_without_words_are_refused() -> None:
     with pytest.raises(ValueError, match="There are no words"):
         turning([], [6.0])

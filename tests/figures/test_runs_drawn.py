@@ -20,7 +20,7 @@ from transformer.training.evaluation_callback import Moments
 from transformer.training.learner import Learner
 
 
-def test_every_matrix_and_number_arrives() -> None:
+def test_every_matrix_and_number_is_passed() -> None:
     adam_update = update()
     data = moments_data(adam_update)
     assert set(data["matrices"]) == set(MATRICES)
@@ -30,17 +30,17 @@ def test_every_matrix_and_number_arrives() -> None:
     json.dumps(data, allow_nan=False)
 
 
-def test_no_more_than_a_corner_is_shown() -> None:
+def test_only_a_corner_is_shown() -> None:
     data = moments_data(update(20, 17))
     assert {(len(m), len(m[0])) for m in data["matrices"].values()} == {(16, 16)}
     assert data["shape"] == [20, 17]
 
 
-def test_before_the_first_step_there_is_nothing() -> None:
+def test_before_the_first_step_the_data_is_empty() -> None:
     assert moments_data({}) == {"name": ""}
 
 
-def test_what_is_no_number_travels_as_none() -> None:
+def test_nan_becomes_none() -> None:
     adam_update = update()
     adam_update["gradient"][0][1], adam_update["m"][2][2] = float("nan"), float("inf")
     moments = moments_data(adam_update)
@@ -50,7 +50,7 @@ def test_what_is_no_number_travels_as_none() -> None:
     assert "NaN" not in data
 
 
-def test_what_is_missing_or_of_another_size_is_named() -> None:
+def test_missing_entries_and_wrong_sizes_are_refused() -> None:
     adam_update = update()
     with pytest.raises(ValueError, match="no 'm_hat'"):
         moments_data({name: value for name, value in adam_update.items() if name != "m_hat"})
@@ -86,7 +86,7 @@ def card(name: str, weights: list[list[float]] | None = None) -> Card:
     return Card(name, "Ann", "Reverse", "running", 12, 0.25, 0.5, [(0, 3.0), (12, 1.5)], **more)  # type: ignore[arg-type]
 
 
-def test_every_run_has_its_card_and_whoever_has_a_picture_its_head() -> None:
+def test_every_run_has_a_card_and_optionally_a_head() -> None:
     weights = [[0.25, 0.75], [1.0, 0.0]]
     header, parts = unpack(wall_data([card("a", weights), card("b")]))
     assert [entry["name"] for entry in header["cards"]] == ["a", "b"]

@@ -54,7 +54,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_each_module_stands_once_after_those_that_it_imports(folder: Path) -> None:
+def test_modules_are_joined_once_dependencies_first(folder: Path) -> None:
     joined = join_modules(ENTRY, folder)
     assert joined.files == ("base.js", "left.js", "right.js")
     assert (
@@ -71,7 +71,7 @@ export default left + right;
     )
 
 
-def test_a_style_comes_with_its_script_after_those_that_it_builds_on(folder: Path) -> None:
+def test_styles_are_joined_dependencies_first(folder: Path) -> None:
     style = join_modules(ENTRY, folder).style
     assert [line for line in style.splitlines() if line] == [
         ".a { color: red; }",
@@ -101,7 +101,7 @@ def test_a_style_comes_with_its_script_after_those_that_it_builds_on(folder: Pat
         ("wide.css", '@import "gone.css";\n', "wide.css imports gone.css, which is not in"),
     ],
 )
-def test_what_cannot_be_joined_is_told(folder: Path, file: str, text: str, message: str) -> None:
+def test_unsupported_modules_are_refused(folder: Path, file: str, text: str, message: str) -> None:
     (folder / file).write_text(text, encoding="utf-8")
     with pytest.raises(ValueError) as error:  # noqa: PT011
         join_modules(ENTRY, folder)
@@ -110,7 +110,7 @@ def test_what_cannot_be_joined_is_told(folder: Path, file: str, text: str, messa
 
 
 @pytest.mark.parametrize("view", COMPONENTS)
-def test_nothing_is_fetched_and_nothing_is_parsed_as_html(view: str) -> None:
+def test_scripts_load_nothing_and_parse_no_html(view: str) -> None:
     code = re.sub(r"(^|\s)//.*", "", re.sub(NAMESPACES, "", module(view))) + style(view)
     assert not re.search(r"https?:|@import|\burl\((?!#)|\bfetch\(|XMLHttpRequest|\bimport\b", code)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", code)
@@ -127,7 +127,7 @@ def test_the_component_is_a_module_with_one_default_export(view: str) -> None:
 
 
 @pytest.mark.parametrize("view", COMPONENTS)
-def test_no_text_goes_over_a_line(view: str) -> None:
+def test_no_string_spans_lines(view: str) -> None:
     """Whole lines that are comments are left out: none of them may be the middle of a text."""
     for line in module(view).splitlines():
         assert line.count("`") % 2 == 0, line
@@ -140,7 +140,7 @@ def test_every_view_of_the_explorer_has_its_tab() -> None:
     assert tabs == list(EXPLORER.values())
 
 
-def test_no_script_and_no_style_lies_about_unused() -> None:
+def test_every_script_and_style_is_used() -> None:
     uses = [(view, f"{view}View") for view in COMPONENTS]
     uses += [
         ("file", "openFile"),
@@ -171,7 +171,7 @@ def test_a_translation_in_a_page_stays_text() -> None:
 
 
 @pytest.mark.parametrize("file", sorted(FOLDER.glob("*.test.js")), ids=lambda file: file.name)
-def test_the_scripts_do_what_their_tests_say(file: Path) -> None:
+def test_javascript_tests_pass(file: Path) -> None:
     done = node("--test", "--test-reporter=spec", str(file))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "\nℹ pass 0\n" not in done.stdout

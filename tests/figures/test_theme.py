@@ -23,7 +23,7 @@ ROWS, COLUMNS = ("<s>", "▁le", "▁le"), ("▁the", "<b>", "▁the", "</s>")
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_letters_are_the_pages(name: str) -> None:
+def test_fonts_are_those_of_the_page(name: str) -> None:
     page = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["theme"][name]
     layout = go.Figure(layout={"template": theme(name == "dark")}).layout.template.layout
     assert layout.font.color == page["textColor"].lower()
@@ -52,7 +52,7 @@ def hue_distance(first: str, second: str) -> float:
     return 360 * min(distance, 1 - distance)
 
 
-def test_what_is_chosen_is_not_what_is_less_than_zero() -> None:
+def test_the_selection_colour_differs_from_negative_values() -> None:
     style = (BROWSER / "base.css").read_text(encoding="utf-8")
     match = re.search(r"--hu-choice: (#\w{6});", style)
     assert match
@@ -69,7 +69,7 @@ def test_what_is_chosen_is_not_what_is_less_than_zero() -> None:
 
 
 @pytest.mark.parametrize("name", ["light", "dark"])
-def test_nothing_is_orange_but_what_is_below_zero(name: str) -> None:
+def test_only_negative_values_are_orange(name: str) -> None:
     style = (BROWSER / "base.css").read_text(encoding="utf-8")
     page = tomllib.loads(SETTINGS.read_text(encoding="utf-8"))["theme"][name]
     series = DARK if name == "dark" else LIGHT
@@ -95,7 +95,7 @@ def weights() -> np.ndarray:
     return np.random.default_rng(0).dirichlet(np.ones(4), size=3).astype(np.float32)
 
 
-def test_cells_are_the_weights_and_repeated_tokens_stay_apart() -> None:
+def test_cells_are_the_weights_and_repeated_tokens_are_separate() -> None:
     matrix = weights()
     figure = heatmap(matrix, ROWS, COLUMNS, title="<i>Layer 0</i>")
     np.testing.assert_allclose(np.square(figure.data[0].z), matrix, rtol=1e-6)
@@ -125,6 +125,6 @@ def test_legend_names_weights_not_their_roots() -> None:
         (np.full((3, 4), np.nan), "from 0 to 1"),
     ],
 )
-def test_refuses_what_is_no_attention(matrix: np.ndarray, says: str) -> None:
+def test_invalid_attention_is_refused(matrix: np.ndarray, says: str) -> None:
     with pytest.raises(ValueError, match=says):
         heatmap(matrix, ROWS, COLUMNS)

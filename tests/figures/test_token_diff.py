@@ -28,7 +28,7 @@ def matched(pairs: list[Pair]) -> list[tuple[int, int]]:
 
 
 @given(lists, lists)
-def test_every_place_of_both_is_there_once_and_in_order(a: list[str], b: list[str]) -> None:
+def test_alignments_cover_both_lists_in_order(a: list[str], b: list[str]) -> None:
     pairs = align(a, b)
     assert sides(pairs, 0) == [*range(len(a))]
     assert sides(pairs, 1) == [*range(len(b))]
@@ -37,13 +37,13 @@ def test_every_place_of_both_is_there_once_and_in_order(a: list[str], b: list[st
 
 
 @given(lists, lists)
-def test_between_two_pairs_the_first_comes_first(a: list[str], b: list[str]) -> None:
+def test_between_pairs_the_first_list_comes_first(a: list[str], b: list[str]) -> None:
     for before, after in pairwise(align(a, b)):
         assert not (before[0] is None and after[1] is None)
 
 
 @given(few, few)
-def test_no_way_pairs_more_and_of_those_none_more_neighbours(a: list[str], b: list[str]) -> None:
+def test_alignments_are_optimal(a: list[str], b: list[str]) -> None:
     @cache
     def best_score(i: int, j: int, after_pair: bool) -> tuple[int, int]:
         """Pairs and neighbours of the best way on from (i, j), trying every way there is."""
@@ -61,22 +61,22 @@ def test_no_way_pairs_more_and_of_those_none_more_neighbours(a: list[str], b: li
 
 
 @given(lists)
-def test_a_list_with_itself_is_paired_throughout(a: list[str]) -> None:
+def test_a_list_aligns_with_itself(a: list[str]) -> None:
     assert align(a, a) == [(i, i) for i in range(len(a))]
 
 
-def test_a_word_put_in_and_one_exchanged() -> None:
+def test_an_inserted_and_a_replaced_word() -> None:
     first = ["▁The", "▁cat", "▁sat", "</s>"]
     second = ["▁The", "▁old", "▁dog", "▁sat", "</s>"]
     assert align(first, second) == [(0, 0), (1, None), (None, 1), (None, 2), (2, 3), (3, 4)]
 
 
-def test_a_phrase_stays_whole() -> None:
+def test_a_phrase_stays_together() -> None:
     pairs = align(["the", "cat", "sat"], ["the", "dog", "and", "the", "cat", "sat"])
     assert pairs == [(None, 0), (None, 1), (None, 2), (0, 3), (1, 4), (2, 5)]
 
 
-def test_nothing_and_nothing_in_common() -> None:
+def test_empty_and_disjoint_lists() -> None:
     assert align([], []) == []
     assert align(["a"], []) == [(0, None)]
     assert align([], ["a"]) == [(None, 0)]
@@ -99,7 +99,7 @@ def two(draw: st.DrawFn) -> Callable[[], Matrices]:
 
 
 @given(two())
-def test_a_difference_is_b_less_a_where_both_are(matrices: Callable[[], Matrices]) -> None:
+def test_the_difference_is_b_minus_a_where_both_exist(matrices: Callable[[], Matrices]) -> None:
     a, b, rows, columns = matrices()
     result = difference(a, b, rows, columns)
     assert result.dtype == np.float32
@@ -113,7 +113,7 @@ def test_a_difference_is_b_less_a_where_both_are(matrices: Callable[[], Matrices
 
 
 @given(two())
-def test_the_other_way_round_is_the_same_with_the_other_sign(
+def test_the_reverse_difference_has_the_opposite_sign(
     matrices: Callable[[], Matrices],
 ) -> None:
     a, b, rows, columns = matrices()
@@ -141,7 +141,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_pairs_of_other_matrices_are_refused(case: str) -> None:
+def test_pairs_that_do_not_match_are_refused(case: str) -> None:
     rows, columns, message = WRONG[case]
     a, b = np.zeros((2, 1), np.float32), np.zeros((1, 1), np.float32)
     with pytest.raises(ValueError, match=message):

@@ -43,7 +43,7 @@ def translated_trace(source: str = "The umbrella.", src: tuple[str, ...] = SRC) 
     return trace
 
 
-def test_pieces_are_joined_into_words_summed_over_the_source_and_averaged_over_the_target() -> None:
+def test_weights_are_summed_over_source_pieces_and_averaged_over_rows() -> None:
     trace = translated_trace()
     data = glance_data(trace)
     assert data["source"] == ["The", "umbrella."]
@@ -58,7 +58,7 @@ def test_pieces_are_joined_into_words_summed_over_the_source_and_averaged_over_t
     assert [word["p"] for word in data["written"]] == pytest.approx([0.5, 0.25])
 
 
-def test_a_measured_aligner_is_shown_by_the_rows_it_was_measured_in() -> None:
+def test_a_measured_aligner_uses_its_own_rows() -> None:
     trace = translated_trace()
     aligner = SimpleNamespace(layer=1, head=2, weights_to="input")
     data = glance_data(trace, aligner=aligner)
@@ -74,13 +74,13 @@ def test_a_measured_aligner_is_shown_by_the_rows_it_was_measured_in() -> None:
     np.testing.assert_allclose(last["looks"], [weights[-1, 0], weights[-1, 1:4].sum()], atol=6e-5)
 
 
-def test_the_end_is_no_word_and_a_cut_translation_has_none() -> None:
+def test_the_end_token_is_not_a_word() -> None:
     trace = translated_trace()
     cut = replace(trace, predicted_tokens=(*trace.predicted_tokens[:-1], "▁et"))
     assert [word["text"] for word in glance_data(cut)["written"]] == ["Le", "parapluie.", "et"]
 
 
-def test_words_stand_as_the_visitor_wrote_them_where_they_are_as_many() -> None:
+def test_typed_words_are_shown_if_their_number_matches() -> None:
     unknown = ("▁The", "▁", "<unk>", "</s>")
     assert glance_data(translated_trace("The  ☂", ("▁The", "<unk>", "</s>")))["source"] == [
         "The",
@@ -89,7 +89,7 @@ def test_words_stand_as_the_visitor_wrote_them_where_they_are_as_many() -> None:
     assert glance_data(translated_trace("The ☂", unknown))["source"] == ["The", "▁", UNKNOWN_WORD]
 
 
-def test_what_was_put_there_and_what_came_close() -> None:
+def test_forced_words_and_alternatives() -> None:
     rival = SimpleNamespace(step=1, ids=(7, 8), text="toit.", probability=0.1, first=0.2)
     data = glance_data(translated_trace(), [(), (rival,)], n_forced=3)
     assert data["taken"] == 1
@@ -100,7 +100,7 @@ def test_what_was_put_there_and_what_came_close() -> None:
     assert glance_data(translated_trace())["taken"] == -1
 
 
-def test_the_head_is_the_one_that_looks_where_all_of_them_look() -> None:
+def test_the_head_shown_agrees_most_with_the_mean() -> None:
     # All look faintly along the diagonal; one does nothing else, one looks always at the last word.
     looks = np.full((2, 2, 3, 3), 0.2) + 0.2 * np.eye(3)
     looks[1, 0] = np.eye(3)
@@ -128,7 +128,7 @@ def test_against_a_real_trace(trace: Trace, checkpoints: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["The baker hides books.", "A pilot sells the boat.", "Hello"])
-def test_of_the_most_probable_pieces_no_word_seems_less_probable_than_another(
+def test_in_a_greedy_translation_no_alternative_is_more_probable(
     text: str, checkpoints: Path
 ) -> None:
     """Products over pieces would: the word taken in two pieces seemed less probable than a rival of
@@ -157,7 +157,7 @@ def test_bytes_are_joined_in_words_and_in_rivals() -> None:
     ]
 
 
-def test_each_step_has_its_input_its_candidates_and_the_one_taken() -> None:
+def test_each_step_has_its_input_candidates_and_choice() -> None:
     first, second = steps_data(STEPS)["steps"]
     assert first == {
         "step": 1,
@@ -172,13 +172,13 @@ def test_each_step_has_its_input_its_candidates_and_the_one_taken() -> None:
     assert (second["step"], second["input"], second["last"]) == (2, ["<s>", "▁Je"], True)
 
 
-def test_it_is_json_whatever_the_tokens_are() -> None:
+def test_steps_with_any_tokens_are_json() -> None:
     odd = replace(JE, token="\ud800<b>\u202e\u0000")
     data = steps_data([replace(STEPS[0], candidates=(odd,), chosen=odd)])
     assert json.loads(json.dumps(data)) == data
 
 
 @pytest.mark.parametrize("probability", [float("nan"), -0.1, 1.1])
-def test_what_is_no_probability_is_refused(probability: float) -> None:
+def test_invalid_probabilities_are_refused(probability: float) -> None:
     with pytest.raises(ValueError, match="not 0 to 1"):
         steps_data([replace(STEPS[0], chosen=replace(JE, probability=probability))])

@@ -40,7 +40,7 @@ def curve(*points: tuple[float, float]) -> Curve:
     return steps, values
 
 
-def test_the_mean_is_taken_where_all_seeds_have_values_and_between_their_points() -> None:
+def test_the_mean_covers_common_steps_and_interpolates() -> None:
     # At 10 the second curve has 3 (half way from 4 to 2), at 15 the first has 1.5.
     mean_curve = mean([curve((0, 4), (10, 2), (20, 1)), curve((5, 4), (15, 2), (30, 0))])
     assert mean_curve is not None
@@ -50,7 +50,7 @@ def test_the_mean_is_taken_where_all_seeds_have_values_and_between_their_points(
     assert mean([curve((0, 4), (1, 3)), curve((2, 4), (3, 3))]) is None
 
 
-def test_an_entry_has_one_colour_a_thin_line_a_seed_and_a_thick_mean() -> None:
+def test_an_entry_has_thin_seed_lines_and_a_thick_mean() -> None:
     two = [curve((0, 4), (10, 2)), curve((0, 6), (10, 4))]
     for dark, palette in ((False, LIGHT), (True, DARK)):
         figure = race_curves({"a": [], "b": two, "<b>": two[:1]}, "loss", dark=dark)
@@ -64,7 +64,7 @@ def test_an_entry_has_one_colour_a_thin_line_a_seed_and_a_thick_mean() -> None:
     assert {line.legendgroup for line in figure.data} == {"1", "2"}
 
 
-def test_long_curves_are_thinned_and_nothing_is_a_sentence() -> None:
+def test_long_curves_are_thinned_and_empty_figures_have_a_note() -> None:
     steps = np.arange(5000, dtype=np.float64)
     figure = race_curves({"a": [(steps, steps)]}, "right", share=True)
     assert len(figure.data[0].x) <= MAX_POINTS
@@ -89,14 +89,14 @@ def test_every_point_is_where_its_cost_and_score_are() -> None:
     assert figure.data[0].marker.symbol != figure.data[1].marker.symbol
 
 
-def test_names_of_points_that_are_near_each_other_do_not_meet() -> None:
+def test_labels_of_close_points_do_not_overlap() -> None:
     points = {"ours": [("low", 1e18, 27.0), ("high", 1.1e18, 27.1), ("far", 1e21, 29.0)]}
     figure = score_and_cost(points, across="cost", down="BLEU")
     assert figure.data[0].textposition == ("bottom center", "top center", "top center")
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_bars_stand_side_by_side_and_keep_what_is_too_small_to_see(dark: bool) -> None:
+def test_distributions_are_grouped_bars_and_keep_tiny_values(dark: bool) -> None:
     figure = two_distributions(
         ["<s>", "a"], [0.9, 0.1], [1e-9, 0.5], names=("target", "said"), dark=dark
     )
@@ -128,7 +128,7 @@ def test_the_mean_of_the_seeds_with_the_worst_and_the_best() -> None:
     assert list(figure.layout.xaxis.tickvals) == [2, 4, 8]
 
 
-def test_an_entry_keeps_its_colour_before_others_have_begun() -> None:
+def test_an_entry_keeps_its_colour() -> None:
     alone = accuracy_by_distance({"near": [], "far": FAR}, {}, 0.25)
     two_entries = accuracy_by_distance({"near": NEAR, "far": FAR}, {}, 0.25)
     first = next(t for t in alone.data if t.name == "far" and t.mode == "lines+markers")

@@ -32,7 +32,7 @@ def widget(trace: FakeTrace) -> ExplorerWidget:
     return ExplorerWidget([ExplorerData(trace)], {"kind": "encoder", "layer": 1, "head": 2})
 
 
-def test_the_traits_are_what_it_opens_with(trace: FakeTrace, widget: ExplorerWidget) -> None:
+def test_traits_have_the_initial_state(trace: FakeTrace, widget: ExplorerWidget) -> None:
     assert (widget.view, widget.kind, widget.layer, widget.head) == ("heads", "encoder", 1, 2)
     side = ExplorerData(trace)
     clearest = ExplorerWidget([side], {})
@@ -41,9 +41,7 @@ def test_the_traits_are_what_it_opens_with(trace: FakeTrace, widget: ExplorerWid
     assert synced == TRAITS | {"_data", "_esm", "_css"}
 
 
-def test_what_the_browser_is_sent_is_what_a_page_shows(
-    trace: FakeTrace, widget: ExplorerWidget
-) -> None:
+def test_the_browser_gets_the_data_of_a_page(trace: FakeTrace, widget: ExplorerWidget) -> None:
     head, parts = unpack(widget._data)
     assert head["start"] == {**DEFAULTS, "kind": "encoder", "layer": 1, "head": 2, "exact": 1}
     weights = {name for name in parts if name.startswith("0.weights.")}
@@ -57,7 +55,7 @@ def test_what_the_browser_is_sent_is_what_a_page_shows(
     assert "0.query.encoder.0.3" in unpack(widget._data)[1]
 
 
-def test_what_the_browser_chooses_is_read_in_python(widget: ExplorerWidget) -> None:
+def test_the_browsers_selection_is_read_in_python(widget: ExplorerWidget) -> None:
     """By the message that a notebook's front end sends."""
     changes: list[Any] = []
     widget.observe(changes.append, names=["head"])

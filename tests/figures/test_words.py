@@ -53,7 +53,7 @@ WRONG = {
 }
 
 
-def test_signs_stand_apart_from_the_words_they_follow() -> None:
+def test_punctuation_is_separated_from_words() -> None:
     tokens = ["<s>", "▁(", "un", "believ", "able", ")", ",", "▁L'", "arbre.", "▁-", "</s>"]
     numbers, labels = plain_words(tokens)
     assert numbers == [0, 1, 2, 2, 2, 3, 4, 5, 5, 6, 7]
@@ -61,7 +61,7 @@ def test_signs_stand_apart_from_the_words_they_follow() -> None:
 
 
 @given(lists)
-def test_words_without_their_signs_divide_the_words(tokens: list[str]) -> None:
+def test_words_without_punctuation_refine_the_words(tokens: list[str]) -> None:
     numbers, labels = plain_words(tokens)
     assert len(numbers) == len(tokens)
     assert sorted(set(numbers)) == list(range(len(labels)))
@@ -111,7 +111,7 @@ def test_a_word_has_the_greatest_weight_of_another(
             assert expected[h, word, partner] == pytest.approx(expected[h, word].max(), abs=1e-6)
 
 
-def test_what_is_sent_is_that_of_every_layer() -> None:
+def test_pin_parts_cover_every_layer() -> None:
     source, target = ["▁the", "▁um", "brella", "?", "</s>"], ["<s>", "▁le", "▁para", "pluie"]
     trace = fake_trace(source, target, layers=2, heads=3)
     parts = {part.name: part for part in ExplorerData(trace).pins}
@@ -130,7 +130,7 @@ def test_what_is_sent_is_that_of_every_layer() -> None:
     np.testing.assert_array_equal(parts["pins.cross.to.who"].array[..., 1] == 1, expected > article)
 
 
-def test_a_sentence_of_signs_alone_has_no_looks() -> None:
+def test_a_sentence_of_punctuation_has_no_pinnable_words() -> None:
     weights = np.full((1, 1, 2, 2), 0.5, dtype=np.float32)
     parts = pin_parts("encoder", list(weights), [".", "</s>"], [".", "</s>"])
     assert not parts[0].array.any()
@@ -148,7 +148,7 @@ def test_a_sentence_of_words_and_control_tokens() -> None:
 
 
 @pytest.mark.parametrize("control", CONTROL)
-def test_a_control_token_is_a_word_of_its_own_and_one_begins_after_it(control: str) -> None:
+def test_a_control_token_is_a_separate_word(control: str) -> None:
     pieces = ["▁a", control, "b", "c", control, control]
     assert words(pieces) == [0, 1, 2, 2, 3, 4]
     assert word_labels(pieces) == ["a", control, "bc", control, control]
@@ -177,7 +177,7 @@ def test_every_token_has_a_word_and_every_word_a_token(pieces: list[str]) -> Non
 
 
 @given(tokens)
-def test_no_text_is_lost_in_labels_but_the_marks(pieces: list[str]) -> None:
+def test_labels_lose_only_the_word_markers(pieces: list[str]) -> None:
     assert "".join(word_labels(pieces)).replace("▁", "") == "".join(pieces).replace("▁", "")
 
 
@@ -235,7 +235,7 @@ def test_words_of_one_piece_each_change_nothing(
     np.testing.assert_array_equal(merge(weights, range(n), range(m)), weights)
 
 
-def test_one_word_of_all_pieces_is_one_cell() -> None:
+def test_a_single_word_is_one_cell() -> None:
     weights = np.full((2, 4, 5), 0.2, np.float32)
     np.testing.assert_allclose(merge(weights, [0] * 4, [0] * 5), np.ones((2, 1, 1)), rtol=1e-6)
 
@@ -245,7 +245,7 @@ def test_no_rows_stay_none() -> None:
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_numbers_that_are_no_words_are_refused(case: str) -> None:
+def test_invalid_word_numbers_are_refused(case: str) -> None:
     rows, columns, message = WRONG[case]
     with pytest.raises(ValueError, match=re.escape(message)):
         merge(np.full((3, 3), 1 / 3, np.float32), rows, columns)
