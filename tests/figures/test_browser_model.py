@@ -1,4 +1,4 @@
-"""The model in the browser gives what the model in Python gives: pieces, translations, traces."""
+"""The browser's model equals the Python model: pieces, translations, traces."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_translations_and_every_site_are_equal(pair: str, tmp_path: Path) -> Non
 def test_every_configuration_of_the_model(
     changes: dict[str, Any], tmp_path: Path, vocabulary: Vocabulary
 ) -> None:
-    """Random weights: numbers that a trained model would hide behind its certainty."""
+    """With random weights, as a trained model's confidence could hide differences."""
     torch.manual_seed(5)
     sizes = {"d_model": 32, "n_layers": 2, "n_heads": 4, "d_ff": 48, "max_len": 90, **changes}
     model = Transformer(ModelConfig(vocab_size=len(vocabulary), **sizes)).eval()

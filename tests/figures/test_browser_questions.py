@@ -41,7 +41,7 @@ CHECKS: list[tuple[str, _View]] = [
 
 
 def _same(expected: str, actual: str, label: object) -> None:
-    """Texts are equal; their numbers to the last digit shown, and rounding errors in kind."""
+    """Assert equal texts: numbers up to their last digit, rounding errors in their order."""
     assert NUMBER.sub("#", expected) == NUMBER.sub("#", actual), label
     for a, b in zip(NUMBER.findall(expected), NUMBER.findall(actual), strict=True):
         if "e-" in a:

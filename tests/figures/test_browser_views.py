@@ -1,4 +1,4 @@
-"""What the model in the browser gives the views is what Python gives them."""
+"""The browser's model gives the views the same data as Python."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
 
 
 def _close(got: Any, expected: Any, where: str) -> None:
-    """Equal, numbers to what float32 leaves of them."""
+    """Assert equality, of numbers up to float32 rounding."""
     if isinstance(expected, dict):
         assert got.keys() == expected.keys(), where
         for name in expected:

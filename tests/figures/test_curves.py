@@ -1,4 +1,4 @@
-"""Curves of runs: what is drawn is what was measured, and no name is obeyed."""
+"""Training curves have the measured values, and names are escaped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HOSTILE = "<b>x</b> %{x} <img src=x onerror=alert(1)>"
 
 
 def lines(steps: int = 20, every: int = 5, lift: float = 0.0) -> list[dict[str, Any]]:
-    """A run that takes half a second a step, and is measured every few."""
+    """Return metrics of a run with half a second per step and some evaluations."""
     metrics: list[dict[str, Any]] = []
     for step in range(1, steps + 1):
         nll = 5 / step + lift

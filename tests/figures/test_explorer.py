@@ -1,4 +1,4 @@
-"""What the explorer is given, as a whole: for the app, for a file, for a notebook."""
+"""The explorer's data for the app, for an HTML file and for a notebook."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_invalid_states_are_refused(trace: FakeTrace) -> None:
 
 
 def blocks(page: str) -> dict[str, bytes]:
-    """What lies in a page's elements of data, by name."""
+    """Return the arrays in a page's data elements, by name."""
     arrays = {}
     for name, letters in re.findall(r"<script type=\"text/plain\" (.*?)>([^<]*)</script>", page):
         arrays[name.split("=", 1)[1].strip('"')] = gzip.decompress(base64.b64decode(letters))

@@ -1,4 +1,4 @@
-"""What the explorer is told of a trace, against the trace itself."""
+"""The explorer's data of a trace, compared with the trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawings of the paper's figures, and the tables beside them, on their way to the browser."""
+"""Data of the paper's figures and of the tables next to them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_boxes_are_disjoint_and_within_the_drawing(drawing: Drawing) -> None:
 
 
 def test_the_order_of_boxes_is_that_of_the_computation() -> None:
-    """One layer of it, with the names of `analysis.inside`."""
+    """Compare one layer with the names of `analysis.inside`."""
     walk = boxes(ModelConfig.preset("tiny", vocab_size=320, n_layers=1))
     assert tuple(box.name.replace(".0.", ".") for box in walk) == STOPS
 

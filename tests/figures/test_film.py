@@ -1,4 +1,4 @@
-"""The film's bytes: frames, thinned steps, and roles on heads made by hand."""
+"""The film's data: frames, selected steps, and roles of hand-made heads."""
 
 from __future__ import annotations
 
@@ -259,7 +259,7 @@ def test_film_pages_escape_text() -> None:
 
 
 def flat(share: float) -> np.ndarray:
-    """Every row: so much on its own place, the rest evenly on the others."""
+    """Return rows with this share on their own position and the rest spread evenly."""
     weights = np.full((ROWS, ROWS), (1 - share) / (ROWS - 1))
     np.fill_diagonal(weights, share)
     return weights

@@ -35,7 +35,7 @@ def test_values_and_intervals_are_those_of_the_table() -> None:
 
 
 def test_words_are_placed_in_order_and_escaped() -> None:
-    """Repeated words share a place, whichever group they are of."""
+    """Repeated words share a position across groups."""
     figure = measured(TABLE, CHART)
     assert list(figure.data[0].x) == [0, 1]
     assert list(figure.data[1].x) == [0, 0]
@@ -54,7 +54,7 @@ def test_numeric_axes_keep_distances_and_mark_a_value() -> None:
 
 
 def left_percent(html: str, name: str) -> float:
-    """Where a sign of the line begins, percent from the left."""
+    """Return the left edge of a marker of the line, in percent."""
     (value,) = re.findall(rf'class="{name}" style="left:([-\d.]+)%', html)
     return float(value)
 

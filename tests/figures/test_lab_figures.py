@@ -129,7 +129,7 @@ LABELS = {"kind": "cross", "rows": ["<s>", "a"], "columns": ["<b>x", "</s>"]}
 
 
 def lines(figure: object) -> dict[str, set[tuple[int, int]]]:
-    """By name what lines go from where to where."""
+    """Return the links of the drawn lines, by name."""
     links_by_name = {}
     for trace in figure.data:  # type: ignore[attr-defined]
         if trace.mode == "lines":

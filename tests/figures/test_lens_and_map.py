@@ -1,4 +1,4 @@
-"""The logit lens, and queries and keys in one plane: what is drawn is what was given."""
+"""Figures of the logit lens and of queries and keys have the given values."""
 
 from __future__ import annotations
 

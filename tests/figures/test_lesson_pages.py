@@ -1,4 +1,4 @@
-"""Lessons without the app: pages of a site, sheets to print, and the Markdown in both."""
+"""Lessons outside the app: pages of the site, worksheets, and their Markdown."""
 
 from __future__ import annotations
 

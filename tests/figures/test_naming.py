@@ -37,7 +37,7 @@ BROWSER = Path(figures.__file__).parent / "browser"
 
 
 def printed(script: str) -> Any:
-    """What a script prints that has naming.js as `n`."""
+    """Return what a script prints that imports naming.js as `n`."""
     begin = f"const n = await import({json.dumps((BROWSER / 'naming.js').as_uri())});"
     result = node("--input-type=module", "--no-warnings", "-e", begin + script)
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""Packed attention is the attention, to a rounding that is known."""
+"""Packing preserves attention up to a known rounding error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TYPES = {"u1": np.uint8, "u2": np.uint16, "f4": np.float32}
 
 
 def packed(values: Weights, top: int) -> Part:
-    """There and back again."""
+    """Pack and unpack weights."""
     return unpack(pack({}, [quantize("w", values, top)]))[1]["w"]
 
 

@@ -1,4 +1,4 @@
-"""The pictures of positions: what is drawn is what was given, and no token is obeyed."""
+"""Figures of Positions have the given values, and tokens are escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs that learn: Adam's moments written out, and a wall of their curves and heads."""
+"""Data of training views: Adam's moments, and the wall of curves and heads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The browser's scripts: joined from modules, made into pages, and their pure logic in Node."""
+"""The browser's scripts: joining modules, pages, and their logic in Node."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_the_component_is_a_module_with_one_default_export(view: str) -> None:
 
 @pytest.mark.parametrize("view", COMPONENTS)
 def test_no_string_spans_lines(view: str) -> None:
-    """Whole lines that are comments are left out: none of them may be the middle of a text."""
+    """Comment lines are removed, so none may be part of a string."""
     for line in module(view).splitlines():
         assert line.count("`") % 2 == 0, line
 

@@ -1,4 +1,4 @@
-"""Colours that can be told apart, in both themes; and figures for a notebook in them."""
+"""Colours are distinguishable in both themes; the heatmap for notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two token lists side by side lose nothing, and pair as many tokens as can be."""
+"""Alignment of token lists is complete and optimal."""
 
 from __future__ import annotations
 

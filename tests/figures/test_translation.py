@@ -1,4 +1,4 @@
-"""A translation at a glance, and its table of steps, as the browser takes them."""
+"""Data of a translation in words and of its table of steps."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ STEPS = (
 
 
 def translated_trace(source: str = "The umbrella.", src: tuple[str, ...] = SRC) -> FakeTrace:
-    """Four pieces written, two words, and what each was sure by."""
+    """Return a trace of four written pieces in two words, with probabilities."""
     trace = fake_trace(src, TGT, layers=2, heads=3, source=source)
     done = trace.translation
     done.ids = tuple(range(len(trace.predicted_tokens)))

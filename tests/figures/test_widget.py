@@ -56,7 +56,7 @@ def test_the_browser_gets_the_data_of_a_page(trace: FakeTrace, widget: ExplorerW
 
 
 def test_the_browsers_selection_is_read_in_python(widget: ExplorerWidget) -> None:
-    """By the message that a notebook's front end sends."""
+    """Through the message that a notebook's front end sends."""
     changes: list[Any] = []
     widget.observe(changes.append, names=["head"])
     widget.set_state({"kind": "cross", "layer": 0, "head": 3, "pin": "s2", "view": "model"})

@@ -1,4 +1,4 @@
-"""Pieces put together to words, and how much a pinned word and the others look at each other."""
+"""Merging pieces into words, and attention between a pinned word and others."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_words_without_punctuation_refine_the_words(tokens: list[str]) -> None:
 def strongest_links_by_loops(
     weights: Numbers, rows: list[str], columns: list[str], *, same: bool
 ) -> Numbers:
-    """(head, row word, column word): what `looks` takes the greatest of."""
+    """Return all weights (head, row word, column word), from which the maxima are taken."""
     (of_row, row_labels), (of_column, column_labels) = plain_words(rows), plain_words(columns)
     result = np.zeros((len(weights), len(row_labels), len(column_labels)))
     for h in range(len(weights)):

@@ -1,4 +1,4 @@
-// Two tables as one: who is paired with whom, and what is more or less in the second.
+// Aligning two tables: the pairs, and the differences.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

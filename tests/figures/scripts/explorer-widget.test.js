@@ -1,4 +1,4 @@
-// The widget's front-end module: what is chosen reaches the model, what the model is set to is drawn.
+// The widget's front-end module: selections reach Python, and what Python sets is drawn.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

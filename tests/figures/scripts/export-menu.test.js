@@ -1,4 +1,4 @@
-// What leaves the page or comes into it as text: tables, names of files, switches, the address's heads.
+// Text that enters or leaves the page: tables, file names, switches, heads in the address.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

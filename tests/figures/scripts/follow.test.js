@@ -1,4 +1,4 @@
-// What a student's page draws itself when the class is led on, and what it asks the server for.
+// Which changes of the teacher a student's page draws itself, and for which it asks the server.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

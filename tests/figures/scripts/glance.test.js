@@ -1,4 +1,4 @@
-// The steps of the first picture: which word is new, where the bands stand, and what is said.
+// The first page's animation: the first new word, positions of bands, and sentences.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// From the weights of heads to the table that is drawn, held against sums that are written out here.
+// From the weights of heads to the table that is drawn, compared with sums computed here.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The files of a model are kept in the browser, checked, and fetched again where they are not whole.
+// Model files are stored in the browser, checked, and fetched again if they are damaged.
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

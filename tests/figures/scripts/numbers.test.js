@@ -1,4 +1,4 @@
-// Numbers as they are written: read back they are what they were, to the digits that are shown.
+// Formatted numbers, read back, equal the originals up to the digits shown.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// A pinned word in every head, held against the weights written out here.
+// A pinned word in every head, compared with weights given here.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// Views that a visitor keeps: a list from elsewhere leads to pages of the app and nowhere else.
+// Saved views: an imported list links only to pages of the app.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// The ways into a box of a drawing, and the points on them.
+// The paths into a box of a drawing, and points on them.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-// A view's script is asked for again where the network failed.
+// A view's script is fetched again after a network error.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
