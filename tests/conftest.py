@@ -22,7 +22,7 @@ import jaxtyping
 import tests.shapes
 from tests.imports import sources
 
-# From here on every shape written in a signature of ours is checked when the function is called.
+# From here on, the shapes in the package's signatures are checked at every call.
 # Files without shapes are left to mypy: their many small calls would be checked for nothing.
 ROOT = Path(__file__).resolve().parents[1]
 SHAPED = [name for name, file in sources(ROOT).items() if "jaxtyping" in file.read_text("utf-8")]
@@ -62,7 +62,7 @@ _WHEN = {"today": "aujourd'hui", "at night": "la nuit", "again": "encore", "firs
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """What is imported here stays to the end: nobody looks for garbage in it, now or later."""
+    """Exclude the imported modules from garbage collection, since they are never freed."""
     gc.disable()
     try:
         return (yield)
@@ -111,7 +111,7 @@ def translator(tiny_model: Transformer, vocabulary: Vocabulary) -> Translator:
 def checkpoints(
     tmp_path_factory: pytest.TempPathFactory, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> Path:
-    """A folder of checkpoints, as the app wants it: `tiny` alone lies there."""
+    """A folder of checkpoints that contains only `tiny`."""
     folder = tmp_path_factory.mktemp("app") / "checkpoints"
     card = f"{front_matter(('en', 'fr'))}# A tiny model\n"
     save_checkpoint(folder / "tiny", tiny_model, vocabulary, card)

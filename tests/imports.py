@@ -1,4 +1,4 @@
-"""Who imports whom, read from the source without running it; and the floors of the house."""
+"""The imports of all modules, read from the source without running it, and their layers."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def ui_layer(module: str, page_folders: Iterable[str] = ()) -> int:
 
 
 def sources(root: Path) -> dict[str, Path]:
-    """Module name to file for everything the app is made of: app.py, pages/ and transformer/."""
+    """Return the file of every module of the app: app.py, pages/ and transformer/."""
     files = [*root.glob("app.py"), *root.glob("pages/*.py"), *root.glob("transformer/**/*.py")]
     modules = {}
     for file in files:
@@ -106,7 +106,8 @@ def graph(root: Path) -> Graph:
 
 
 def circle(links: Mapping[str, set[str]]) -> list[str]:
-    """One closed way through `links`, first node repeated at the end; empty if there is none."""
+    """Return a cycle in `links`, with the first node repeated at the end; [] if there is no
+    cycle."""
     done: set[str] = set()
 
     def walk(node: str, path: list[str]) -> list[str]:

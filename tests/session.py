@@ -1,4 +1,4 @@
-"""Stands in for `st.session_state`, outside the app."""
+"""A fake `st.session_state` for use outside the app."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _believe(function: Callable[..., Any]) -> None:
-    """Read its signature no more: jaxtyping asks at every call whether it should."""
+    """Switch off the checks of a function: jaxtyping tests the flag at every call."""
     *path, name = function.__qualname__.split(".")
     owner: Any = sys.modules[function.__module__]
     for part in path:
@@ -46,5 +46,5 @@ def _believe(function: Callable[..., Any]) -> None:
 
 
 def read_anew(function: Callable[..., Any]) -> None:
-    """Read its next call, whatever came before."""
+    """Check its next call again, regardless of earlier calls."""
     function.__dict__.pop("__no_type_check__", None)

@@ -1,4 +1,4 @@
-"""Checkpoints by name: from any folder, whatever is installed where."""
+"""Checkpoints by name: from any folder, in a checkout or an installed package."""
 
 from __future__ import annotations
 

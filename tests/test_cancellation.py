@@ -32,7 +32,7 @@ HEADS = [("cross", 0, head) for head in range(2)]
 
 
 class Cancelled(BaseException):
-    """As Streamlit ends a rerun: no Exception, which somebody might catch."""
+    """Like Streamlit's exception that ends a rerun: not an Exception, which could be caught."""
 
 
 class Check:
@@ -93,7 +93,7 @@ def test_what_takes_long_ends_in_the_middle(
         check = Check(limit)
         with pytest.raises(Cancelled), cancelled_by(check):
             LONG[name](translator, trace)
-        assert check.asked == limit + 1  # nothing goes on after it
+        assert check.asked == limit + 1  # nothing continues after it
 
 
 def test_afterwards_and_in_other_threads_nobody_asks(translator: Translator) -> None:

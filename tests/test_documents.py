@@ -42,7 +42,7 @@ def section(title: str) -> str:
     return README.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
-# What stands on two pages is run once.
+# An example on two pages is run once.
 EXAMPLES = [
     *dict.fromkeys(
         block
@@ -55,7 +55,7 @@ EXAMPLES = [
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy to run in, so that the examples write beside nobody's files."""
+    """A copy of the repository, so that the examples do not write into the original."""
     folder = tmp_path_factory.mktemp("clone")
     for package in ("transformer", "checkpoints"):  # all that the examples name
         shutil.copytree(

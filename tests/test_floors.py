@@ -1,4 +1,4 @@
-"""The floors of the house: imports point down or stay on their floor, and never run in a circle."""
+"""The import layers: imports point to the same layer or a lower one, without cycles."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PAGES = {
 
 
 def package_of(module: str) -> str:
-    """The room of one of our modules: `transformer.text.corpus` lies in `transformer.text`."""
+    """Return the package of a module: `transformer.text.corpus` belongs to `transformer.text`."""
     parts = module.split(".")
     return ".".join(parts[:2]) if parts[0] == "transformer" else parts[0]
 
@@ -61,7 +61,7 @@ def page_folder(module: str) -> str:
 
 def between_pages(module: str, name: str) -> bool:
     """Whether an import reaches into another page's folder. What all share may ask its front, where
-    the page declares what stands in its address."""
+    the page declares the parameters of its URL."""
     page, other_page = page_folder(module), page_folder(name)
     if not name.startswith("transformer.ui.") or other_page in ("", page):
         return False
@@ -69,7 +69,7 @@ def between_pages(module: str, name: str) -> bool:
 
 
 def faults(root: Path) -> list[str]:
-    """Every import below `root` that breaks a rule of the house, a sentence each."""
+    """Return a message for every import below `root` that breaks a rule."""
     links = imports.graph(root)
     messages = [
         f"{package_of(m)} has no floor" for m in links if package_of(m) not in FLOORS.keys() | DOORS
@@ -262,7 +262,7 @@ def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
 
 
 def test_nobody_imports_from_a_test_file() -> None:
-    """It could not be split, renamed or joined alone: what is shared lies in a helper."""
+    """It could not be split, renamed or joined alone: shared code belongs in a helper."""
     pattern = re.compile(r"^ *(?:from|import)\b[^\n(]*(?:\([^)]*)?\btest_", re.M)
     assert pattern.search("import os\nfrom tests.ui import (\n    conftest,\n    test_gate,\n)\n")
     files = ROOT.glob("[a-z]*/**/*.py")
@@ -293,7 +293,7 @@ def test_a_page_waits_for_nothing_that_only_measurements_need() -> None:
 
 
 def test_who_only_watches_over_jobs_has_no_torch() -> None:
-    """What is trained or computed brings it along, in a process of its own."""
+    """Only child processes that train or compute import it."""
     watches = ("jobs.worker", "jobs.compute_process", "cluster.host")
     loaded = _loaded("; ".join(f"import transformer.{name}" for name in watches))
     assert "torch" not in loaded

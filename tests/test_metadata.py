@@ -60,7 +60,7 @@ def test_the_images_of_the_readme_are_in_the_repository() -> None:
 
 
 def test_the_places_for_a_public_address_exist() -> None:
-    """Those that CONTRIBUTING.md lists for whoever publishes a copy."""
+    """The names that CONTRIBUTING.md tells publishers of a copy to change."""
     section = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split("\n## Publish\n")[1]
     assert "[project.urls]" in section
     assert PROJECT["urls"]

@@ -88,7 +88,7 @@ def test_what_the_app_imports_is_what_it_pins() -> None:
     internal = {"app", "pages", "transformer", "__future__"}
     foreign = {name for names in links.values() for name in names if "." not in name}
     foreign -= internal | sys.stdlib_module_names
-    # Nobody imports uvloop: Streamlit takes it where it is there (its extra "performance").
+    # uvloop is not imported: Streamlit uses it if installed (its extra "performance").
     optional = {"distributed"} | pins("requirements-widget.txt").keys()
     optional |= {package for packages, _ in ONE_MODULE.values() for package in packages}
     assert foreign == (pins("requirements.txt").keys() | optional) - {"uvloop"}

@@ -62,7 +62,7 @@ RUNS: list[RunConfig] = [
 
 
 def written(run: RunConfig, tagged: bool = True) -> dict[str, Any]:
-    """As it stands in a file; without its tag, as earlier versions wrote it."""
+    """The content of config.json; without its tag, as earlier versions wrote it."""
     values: dict[str, Any] = json.loads(json.dumps(run.to_dict()))
     return values if tagged else {name: values[name] for name in values if name != "kind"}
 

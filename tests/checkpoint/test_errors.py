@@ -1,4 +1,4 @@
-"""A checkpoint that is spoilt is told in one sentence, with both numbers; no pickle is opened."""
+"""A corrupt checkpoint gives a one-sentence error with both numbers; no pickle is opened."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ TOKEN = "a token of the teacher's"
 
 
 class Clock:
-    """Seconds that pass when they are told to."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -58,7 +58,7 @@ def test_a_class_is_opened_joined_and_found_again(classes: Classes) -> None:
     assert opened.member("teacher") is None
     classes.join(opened.code, "ann", name="Anna")  # again, to change the name
     assert [member.label for member in opened.members()] == ["Anna", "Student 2"]
-    assert "ann'" not in repr(opened.members())  # the id is nobody's to see
+    assert "ann'" not in repr(opened.members())  # the id is never displayed
 
 
 def test_only_the_token_opens(classes: Classes) -> None:
@@ -104,7 +104,7 @@ def test_guesses_are_bounded_by_visitor_and_by_address(classes: Classes, clock: 
         with pytest.raises(ClassroomError, match="no class with this code"):
             classes.join(wrong, "eve", "E")
     with pytest.raises(ClassroomError, match="too many wrong attempts"):
-        classes.join(code, "eve", "E")  # the right one is not heard either, or it could be guessed
+        classes.join(code, "eve", "E")  # the right one is refused too, or it could be guessed
     classes.join(code, "ann", "E")  # of the same address
     for number in range(80):
         with pytest.raises(ClassroomError, match="no class with this code"):
@@ -151,7 +151,7 @@ def test_classes_and_places_are_bounded(classes: Classes) -> None:
     assert classes.class_of("student 3") is None
     classes.leave("student 0")
     classes.join(opened.code, "student 3")
-    assert opened.members()[-1].number == 4  # nobody takes another's number
+    assert opened.members()[-1].number == 4  # numbers are not reused
     classes.open(TOKEN, "colleague")
     with pytest.raises(ClassroomError, match="There are 2 classes"):
         classes.open(TOKEN, "third")

@@ -40,7 +40,7 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     classroom.stop_leading()
     assert classroom.lead is None
     assert not classroom.was_led_to("inside", {"row": "1"})
-    classroom.lead_to("inside", {"row": "1"})  # is not heard: nobody leads
+    classroom.lead_to("inside", {"row": "1"})  # ignored: the teacher is not leading
     assert classroom.lead is None
     classroom.begin_leading()
     classroom.lead_to("inside", {"row": "1"})
@@ -120,7 +120,7 @@ def test_every_change_is_heard_once(classroom: Classroom) -> None:
         lambda: classroom.stop_leading(),
         lambda: classroom.leave("bob"),
     ]
-    for number, change in enumerate(changes, 2):  # its own coming was heard
+    for number, change in enumerate(changes, 2):  # after the event of its own registration
         change()
         assert len(events) == number
     stop()
@@ -149,7 +149,7 @@ def test_the_oldest_of_too_many_listeners_goes(classroom: Classroom) -> None:
 
 
 def test_threads(classroom: Classroom) -> None:
-    """Joining, answering and leading at once: every answer is counted once, in whatever order."""
+    """Joining, answering and leading at once: every answer is counted once, in any order."""
     everybody = [f"student {number}" for number in range(50)]
     begin = threading.Barrier(8)
 

@@ -16,7 +16,8 @@ from transformer.training.quality import concatenate_sentences
 def test_scores_are_sacrebleus(
     shell: Shell, checkpoint: Path, pairs: list[tuple[str, str]], tmp_path: Path
 ) -> None:
-    """With a second reference for one sentence, equal to what is said: BLEU by another door."""
+    """With a second reference for one sentence, equal to the hypothesis, BLEU equals
+    sacreBLEU's."""
     translator = Translator.load(checkpoint, "cpu")
     hypotheses = [translator.translate(source, max_len=8).text for source, _ in pairs[:6]]
     path = tmp_path / "test.tsv.gz"

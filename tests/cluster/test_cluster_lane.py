@@ -80,7 +80,7 @@ def test_when_the_last_machine_is_lost_the_reason_says_so(
         half_way(computing, key)
         doomed.kill()
         reason = until(computing, key, "failed").reason
-        assert "--resources" in reason  # nobody is left
+        assert "--resources" in reason  # no worker is left
         assert reason.endswith("try again")
         machines.worker()
         machines.wait(lambda: _workers(computing) == 1)

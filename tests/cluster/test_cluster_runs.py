@@ -56,7 +56,7 @@ def test_eight_runs_on_two_workers_of_which_one_is_killed_and_then_the_scheduler
             until(jobs, name, "finished")
             folder = jobs.folder(name)
             assert [line["step"] for line in folder.metrics()] == [*range(1, 21)]
-            # Whoever was interrupted went on from its save, on another machine.
+            # Interrupted runs continued from their save on another machine.
             starts = (folder.path / "starts.txt").read_text().split()
             assert len({*starts}) == len(starts) >= 1 + folder.job().get("losses", 0)
 

@@ -106,7 +106,7 @@ def test_a_file_that_grew_is_told_from_one_that_was_replaced(tmp_path: Path) -> 
 
 
 class Wire:
-    """Stands in for a connection: `host.read` is answered from a folder beside."""
+    """A fake connection: `host.read_file_piece` reads from a local folder."""
 
     def __init__(self, remote: Path, meanwhile: Callable[[str], object]) -> None:
         self.there, self.meanwhile, self.bytes = remote, meanwhile, 0
@@ -158,7 +158,7 @@ def test_a_save_never_comes_before_the_lines_of_its_steps(tmp_path: Path) -> Non
     remote, home = tmp_path / "there", tmp_path / "home"
 
     def replaced(name: str) -> None:
-        """The file is replaced just as it is asked for."""
+        """The file is replaced just before it is read."""
         if name == "weights":
             (remote / "new").write_text("later")
             (remote / "new").rename(remote / "weights")

@@ -1,4 +1,4 @@
-"""A checkpoint of ours as a Marian folder: the same numbers and text in other engines."""
+"""Exported Marian folders give the same numbers and text in other engines."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_same_text_from_ctranslate2(checkpoint: Path, tmp_path: Path) -> Non
 
 
 def test_there_and_back(checkpoint: Path, tmp_path: Path) -> None:
-    """Weights as they were, biases of zeros beside them; the card's languages and licence too."""
+    """The round trip keeps weights (and adds zero biases), languages and licence."""
     export_marian(checkpoint, tmp_path / "theirs")
     import_folder(tmp_path / "theirs", tmp_path / "again")
     before, vocabulary = load_checkpoint(checkpoint)

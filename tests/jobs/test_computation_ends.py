@@ -142,7 +142,7 @@ def test_the_process_of_a_full_disk_is_understood(tmp_path: Path) -> None:
 
 
 def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
-    """Its measuring process hears of it and ends; the next app clears up and starts afresh."""
+    """Its computing process ends too; the next app cleans up and starts again."""
     code = (
         "import sys, time\n"
         "from transformer.jobs import Computation, ComputationService\n"
@@ -173,7 +173,7 @@ def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
 def test_a_folder_that_another_app_clears_as_it_is_begun_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    """An app that starts clears what nobody holds: just before the lock is taken, or just after."""
+    """A starting app removes unlocked folders, just before or just after the lock is taken."""
     folder, cleared = tmp_path / "run-1", []
 
     def clearing(path: Path) -> BinaryIO | None:

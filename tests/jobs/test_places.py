@@ -1,4 +1,4 @@
-"""How many runs begin beside each other, by their size, the machine's cores and its memory."""
+"""The number of concurrent runs, by their size, the machine's cores and its memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def queue(tmp_path: Path) -> Queue:
 
 
 def put(queue: Queue, *configs: TrainingRun) -> None:
-    """In line, everyone's first, in this order."""
+    """Queue runs of different owners in this order."""
     for number, config in enumerate(configs):
         queue.add([config], Requester(f"visitor {number}"), {}, Limits(disk_free=1))
 

@@ -1,4 +1,4 @@
-"""The queue alone, with nobody who trains: places, owners, names, and what a disk refuses."""
+"""The queue without workers: positions, owners, names, and disk errors."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_who_trains_already_waits_behind_who_does_not(still: MakeStill) -> None:
     assert queue_positions(jobs) == {"a1": None, "b1": 1, "a2": 2}
     claims.release_run(queue, claim, ValueError("enough"))
     assert queue_positions(jobs) == {"a1": None, "a2": 1, "b1": 2}
-    jobs.resume(claim.folder.name, "a")  # it came first, and stands there again
+    jobs.resume(claim.folder.name, "a")  # it keeps its first turn
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "a2": 3}
 
 
@@ -70,7 +70,7 @@ RESTARTS = "starts again at step 0, since nothing was saved"
 
 
 def test_a_run_that_was_interrupted_says_where_it_will_continue(still: MakeStill) -> None:
-    """It once said "goes on after step 157" and began at 0, as no save had come home."""
+    """Regression: it said "goes on after step 157" but began at 0, because no save existed."""
     jobs = still()
     name = begin(jobs, "a", "ann")
     queue = Queue(jobs.folder(name).path.parent)
@@ -104,7 +104,7 @@ def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
     claim, second = claims.claim_next_run(queue, "worker"), claims.claim_next_run(queue, "another")
     assert claim
     assert second
-    claims.record_worker_exit(queue, "worker", 3)  # but somebody holds the lock
+    claims.record_worker_exit(queue, "worker", 3)  # but the lock is held
     assert jobs.run(name).status == "running"
     claim.lock.close()
     claims.record_worker_exit(queue, "worker", 3)
@@ -138,7 +138,7 @@ def test_the_line_is_fair(infos: list[RunInfo]) -> None:
     running = [info.owner for info in infos if info.status == "running"]
     served = {owner: running.count(owner) for owner in "abc"}
     for at, info in enumerate(line):
-        # Nobody who still waits has been served less often than the one who is next ...
+        # No waiting owner has been served less often than the next one ...
         rest = line[at:]
         assert served[info.owner] == min(served[waiting.owner] for waiting in rest)
         # ... and among the equals it is the one who came first.

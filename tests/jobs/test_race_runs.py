@@ -1,4 +1,4 @@
-"""A race's runs: put in line, cancelled, read and run."""
+"""The runs of a race: queueing, cancelling, reading and training."""
 
 from __future__ import annotations
 

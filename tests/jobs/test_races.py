@@ -1,4 +1,4 @@
-"""Races: what is put in line, what the table says of hand-made metrics, and each verdict."""
+"""Races: their configs, tables of hand-made metrics, and verdicts."""
 
 from __future__ import annotations
 

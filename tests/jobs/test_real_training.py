@@ -40,7 +40,7 @@ def test_tasks_and_pairs_of_one_s_own_in_a_real_worker(make_jobs: MakeJobs, tmp_
     second_run = jobs.submit(
         make_run_config("copy", settings={**SMALL, "steps": 5}, options=options), "bob"
     )
-    until(jobs, second_run, "finished")  # the paused run keeps nobody waiting
+    until(jobs, second_run, "finished")  # the paused run does not block the queue
     assert jobs.run(name).status == "paused"
     jobs.resume(name, "ann")
     assert until(jobs, name, "finished").step == 200

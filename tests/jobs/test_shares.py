@@ -1,4 +1,4 @@
-"""Shares of what is everybody's: by visitor, by address, and a place for whoever has none yet."""
+"""Fair-share quotas: by visitor, by address, and for new addresses."""
 
 from __future__ import annotations
 

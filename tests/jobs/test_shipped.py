@@ -1,4 +1,4 @@
-"""Runs that came with the app: packed small, found by name, looked at by all, changed by nobody."""
+"""Shipped runs: packing, lookup by name, visible to everyone, read-only."""
 
 from __future__ import annotations
 

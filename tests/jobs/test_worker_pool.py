@@ -172,7 +172,7 @@ def app(root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
 def test_the_app_is_killed_and_finds_its_runs_again(
     make_jobs: MakeJobs, still: MakeStill, tmp_path: Path
 ) -> None:
-    """Its worker saves and ends; the run waits in line, before all that came later, and goes on."""
+    """Its worker saves and ends; the run is queued before all later ones, and continues."""
     with app(tmp_path / "runs") as (process, trained):
         looking = still()
         until(looking, trained, lambda info: info.step >= 3)
@@ -196,7 +196,7 @@ def test_the_app_is_killed_and_finds_its_runs_again(
 
 
 def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) -> None:
-    """As by a power cut: nobody could say anything, and yet the run is found."""
+    """As in a power cut: no final state was written, but the run is found."""
     with app(tmp_path / "runs") as (process, name):
         looking = still()
         until(looking, name, lambda info: info.step >= 6)
@@ -204,7 +204,7 @@ def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) ->
         worker.suspend()
         process.kill()
         process.wait()
-        assert looking.run(name).status == "running"  # somebody still holds it
+        assert looking.run(name).status == "running"  # its lock is still held
         worker.kill()
         worker.wait(PATIENCE)
     info = still().run(name)
@@ -223,7 +223,7 @@ def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) ->
 def test_a_run_is_given_back_when_the_disk_has_room_again(
     still: MakeStill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody else knows why it ended: a run that no word was said of would seem to train on."""
+    """Only the worker knows the outcome: without a final state the run would seem to be running."""
     jobs = still()
     name = jobs.submit(run_config(), "ann")
     queue = Queue(jobs.folder(name).path.parent)

@@ -50,7 +50,7 @@ def heads(draw: st.DrawFn) -> Weights:
 
 
 def shift(n: int, by: int) -> Weights:
-    """A head that looks `by` tokens on; where there is none, at the nearest end."""
+    """A head that attends `by` tokens ahead, or to the nearest end."""
     return np.eye(n, dtype=np.float32)[np.clip(np.arange(n) + by, 0, n - 1)]
 
 

@@ -75,7 +75,7 @@ def test_those_that_need_tokens_are_plain_loops(trace: FakeTrace) -> None:
     np.testing.assert_allclose(values["itself"], [np.diag(h).mean() for h in w], atol=1e-6)
     np.testing.assert_allclose(values["punctuation"], w[:, :, [2, 7]].sum(-1).mean(-1), atol=1e-6)
     np.testing.assert_allclose(values["delimiters"], w[:, :, [2, 7, 8]].sum(-1).mean(-1), atol=1e-6)
-    # "a" stands twice; "sea" is no word by itself.
+    # "a" occurs twice; "sea" is not a whole word.
     np.testing.assert_allclose(values["duplicate"], (w[:, 0, 3] + w[:, 3, 0]) / 2, atol=1e-6)
     inside = [4, 5, 6]
     hits = [[h[i, :-1].argmax() in inside and h[i, :-1].argmax() != i for i in inside] for h in w]

@@ -1,4 +1,4 @@
-"""Names of hook points: wildcards, TransformerLens' names, and what a wrong one is told."""
+"""Names of hook points: wildcards, TransformerLens' names, and errors for wrong ones."""
 
 from __future__ import annotations
 

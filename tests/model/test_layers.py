@@ -1,4 +1,4 @@
-"""The boxes between attention and the model, each beside an independent form of itself."""
+"""The layers of the model, each compared with an independent implementation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole model beside `torch.nn.Transformer`: copied weights, same numbers, same gradients."""
+"""Comparison with `torch.nn.Transformer`: copied weights, same numbers, same gradients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def make_reference(**changes: Any) -> nn.Transformer:
 
 
 def counterparts(model: Transformer, reference: nn.Transformer) -> Iterator[tuple[Tensor, Tensor]]:
-    """Each weight of ours (but the embedding) with PyTorch's."""
+    """Yield each weight (except the embedding) with PyTorch's."""
     stacks = ((model.encoder, reference.encoder), (model.decoder, reference.decoder))
     for our_value, theirs in (
         (o, t) for a, b in stacks for o, t in zip(a.layers, b.layers, strict=True)

@@ -1,4 +1,4 @@
-"""The stack that races: how far it sees, how large it is, and what its blocks are made of."""
+"""The stack of the race of layers: receptive field, size, and blocks."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def test_a_stack_hears_as_far_as_its_reach_and_no_further(
     length = 80
     embedded = torch.randn(1, length, 8, dtype=torch.float64, requires_grad=True)
     ids = torch.zeros(1, length, dtype=torch.long)
-    # The embedding of every position on its own, so that the gradient says which one was heard.
+    # The embedding of every position on its own, so that the gradient shows which ones have an
+    # effect.
     model.embedding.forward = lambda _: embedded  # type: ignore[method-assign]
     logits = model(ids)[0, -1]
     (gradient,) = torch.autograd.grad(logits.square().sum(), embedded)

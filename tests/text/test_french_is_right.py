@@ -113,7 +113,7 @@ def vowel(word: str) -> bool:
 
 
 def spelling(words: list[str]) -> list[str]:
-    """Faults of elision, contraction and of forms that stand before a vowel alone."""
+    """Errors of elision, of contraction, and of forms used only before vowels."""
     faults = []
     for word, after in zip(words, [*words[1:], "."], strict=True):
         if word in ("le", "la", "je", "ne", "de", "que", "me", "te", "ma", "ta", "sa"):
@@ -154,7 +154,7 @@ def agreement(words: list[str]) -> tuple[list[str], list[set[str]]]:
 
 
 def verb(words: list[str], nouns: list[set[str]]) -> list[str]:
-    """Faults of the finite verb, of what is said of the subject, and of the two parts of "not"."""
+    """Errors of the finite verb, of predicate adjectives, and of the two parts of "not"."""
     start = words.index("est-ce") + 2 if "est-ce" in words else 0
     if words[0] == "où" and "est-ce" not in words:  # où est le chat ?
         return [] if (words[1] == "sont") == any(k[1] == "p" for k in nouns[0]) else [words[1]]

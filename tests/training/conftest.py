@@ -84,7 +84,7 @@ def make_trainer(tmp_path: Path, data: PreparedData) -> MakeTrainer:
 
 
 class KilledError(BaseException):
-    """Ends a run where it stands, with nothing said or saved."""
+    """Ends a run at once, without a final state or save."""
 
 
 def kill(*_: object) -> None:

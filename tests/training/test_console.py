@@ -37,7 +37,8 @@ def test_log_lines_respect_the_interval(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_time_left_counts_from_this_start(capsys: pytest.CaptureFixture[str]) -> None:
-    """Resumed at 40%, the run takes 10 s for each percent: 600 s in all, whatever came before."""
+    """Resumed at 40%, the run takes 10 s for each percent: 600 s in all, regardless of the time
+    before."""
     clock = Clock()
     with Console(clock) as console:
         for percent in range(40, 80):

@@ -98,7 +98,7 @@ def test_stop_ends_the_step_and_saves(make_trainer: MakeTrainer) -> None:
 
 
 def test_pause_does_not_change_the_steps(make_trainer: MakeTrainer) -> None:
-    """Paused at step 6 until somebody sees it; the steps are those of a run without a pause."""
+    """Paused at step 6 until the test sees it; the steps are those of a run without a pause."""
     reference = make_trainer("whole")
     reference.train()
     observed: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""From text to encoded pairs: what is set aside, what is kept, what is told."""
+"""From text to encoded pairs: validation split, dropped pairs, messages."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def probe_set(pairs: list[tuple[str, str]]) -> ProbeSet:
 
 
 def without_time_limit(trainer: Trainer) -> Trainer:
-    """With a clock that stands still for looks, so that none has to wait."""
+    """With a clock that stops during evaluations, so that none has to wait."""
     callback = translation(trainer).callback
     assert callback is not None
     callback.clock = lambda: 0.0
@@ -162,7 +162,7 @@ def test_evaluations_stay_within_their_time_share(callback: EvaluationCallback) 
             assert callback.seconds_spent <= MAX_TIME_SHARE * paced.time + 0.2
     assert 5 <= n_measured <= 9  # (100 s + looks) · 15% / 2 s, less what seeing takes
     spent = callback.seconds_spent
-    # The end is seen whatever it takes.
+    # The end is always evaluated.
     assert callback.evaluate_if_due(1000, 1.0, paced.time, final=True) == {"n": 1}
     assert callback.seconds_spent == pytest.approx(spent + 2.05)
 

@@ -35,7 +35,7 @@ N = 400_003  # no multiple of the eight numbers that share a draw
 
 
 def near_rate(n_dropped: float, rate: float, n: int, sigmas: float = 5) -> bool:
-    """Whether a binomial count lies within so many standard deviations of its mean."""
+    """Whether a binomial count is within so many standard deviations of its mean."""
     return abs(n_dropped - n * rate) <= sigmas * math.sqrt(n * rate * (1 - rate))
 
 

@@ -1,4 +1,4 @@
-"""Gates: the closed form of their L0 norm, and heads that nobody needs."""
+"""Gates: the closed form of their L0 norm, and pruning of unneeded heads."""
 
 from __future__ import annotations
 

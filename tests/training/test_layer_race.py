@@ -63,7 +63,7 @@ def test_all_layers_get_as_many_weights(layer: str) -> None:
     assert abs(config.layer.weights / standard.layer.weights - 1) < 0.02
     assert config.layer.weights == count_weights(layer, config.model, 8, k=7, r=17)
     assert standard.layer.reach is None
-    reach = {"convolutional": 6, "restricted": 16, "dilated": 15}  # the others hear of all
+    reach = {"convolutional": 6, "restricted": 16, "dilated": 15}  # the others reach every position
     assert config.layer.reach == reach.get(layer)
     assert (config.training, config.options) == (standard.training, standard.options)
     assert Limits().check_run(config, {}).to_dict()["data"]["task"] == "gap"
@@ -141,7 +141,7 @@ def test_run_stops_on_request_and_can_be_resumed(
         "device": "cpu",
         "processes": 1,
     }
-    assert train_run(run.path) == "finished"  # and goes on from there
+    assert train_run(run.path) == "finished"  # and continues from there
     assert [step for step, _ in losses(run)] == [*range(1, 21)]
 
 

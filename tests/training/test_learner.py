@@ -77,7 +77,7 @@ def test_steps_are_those_of_autograd_and_pytorchs_adam(
 
 
 def test_weight_decay_is_that_of_adamw(model: Transformer, batches: list[Batch]) -> None:
-    """Decoupled: θ ← θ - α·λ·θ besides Adam's step (Loshchilov and Hutter 2019)."""
+    """Decoupled: θ ← θ - α·λ·θ in addition to Adam's step (Loshchilov and Hutter 2019)."""
     plain = copy.deepcopy(model).train()
     adamw = torch.optim.AdamW(
         plain.parameters(), lr=0.003, betas=(0.9, 0.98), eps=1e-9, weight_decay=2.0, fused=False

@@ -1,4 +1,4 @@
-"""The sliced loss beside PyTorch's own, in numbers and gradients."""
+"""The sliced loss compared with PyTorch's, in numbers and gradients."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_equals_torch_in_float64(
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_bias_equals_a_constant_state(smoothing: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As models of others have one: it is a weight of a state that is always 1."""
+    """As in imported models: it is a weight of a state that is always 1."""
     monkeypatch.setattr(loss, "SLICE_ROWS", 4)
     states, weight, target = inputs(7, 5, d_model=9)
     states[..., 8] = 1

@@ -97,7 +97,7 @@ def test_estimate_is_within_a_factor_of_five(tmp_path: Path) -> None:
     model = Transformer(config.model)
     assert (parameters, steps) == (sum(p.numel() for p in model.parameters()), 60)
     state = torch.random.get_rng_state()
-    assert estimate(config)[2] == seconds  # known by now: measured anew it would differ
+    assert estimate(config)[2] == seconds  # cached: a new measurement would differ
     assert torch.equal(state, torch.random.get_rng_state())
     run = RunFolder(tmp_path)
     run.write_config(config)

@@ -17,7 +17,7 @@ progresses = st.floats(0, 1.5)
 
 @given(step=steps, d_model=widths, warmup=warmups)
 def test_rate_equals_equation_3(step: int, d_model: int, warmup: int) -> None:
-    """Equation 3 in its two parts, told apart by the step and not by a minimum."""
+    """Equation 3 in two cases, selected by the step instead of a minimum."""
     top = (d_model * warmup) ** -0.5
     expected = top * step / warmup if step <= warmup else top * (warmup / step) ** 0.5
     assert paper_rate(step, d_model, warmup) == pytest.approx(expected)

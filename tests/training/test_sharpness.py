@@ -109,7 +109,7 @@ def test_gradient_includes_the_penalties(
     penalised = learner.compute_gradients(
         make_test_batch(), 5, 0.0, sharpness_penalty, diversity_penalty
     )
-    assert penalised == plain  # the loss is told without the price
+    assert penalised == plain  # the reported loss excludes the penalty
     name = "encoder.layers.1.self_attn.w_qkv"
     weight = dict(model.named_parameters())[name]
     assert weight.grad is not None

@@ -197,7 +197,7 @@ def test_languages_are_written_to_the_model_card(train: Train, table: Path, tmp_
     run = RunFolder(tmp_path / "run")
     assert run.config().languages == ("en", "de")
     assert load_languages(run.checkpoint_path) == ("en", "de")
-    # Resumed without them, it keeps them; told others, it takes those.
+    # Resumed without them, it keeps them; with others, it uses those.
     assert train(table, "--steps", 4)[0] == 0
     assert load_languages(run.checkpoint_path) == ("en", "de")
     assert train(table, "--steps", 5, "--languages", "en", "fr")[0] == 0

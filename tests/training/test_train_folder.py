@@ -58,7 +58,7 @@ def test_task_run_gives_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_run(tmp_path: Path) -> None:
-    """And a stopped one goes on: a stop that was heard before does not stop it again."""
+    """A stopped run continues: an earlier stop command does not stop it again."""
     runs = [make_run(tmp_path / name, seed=seed) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
     runs[1].write_control(command="stop")
     assert [train_run(run.path) for run in runs] == ["finished", "cancelled", "finished"]
@@ -84,7 +84,7 @@ def test_run_on_the_users_own_pairs(tmp_path: Path, pairs: list[tuple[str, str]]
 
 
 def test_bleu_needs_a_reference_of_four_words(tmp_path: Path) -> None:
-    """One held-out pair of two words once gave "Sequence accuracy 100 %" beside "BLEU 0.0"."""
+    """One held-out pair of two words once gave "Sequence accuracy 100 %" with "BLEU 0.0"."""
     run = make_run(tmp_path, None, steps=2)
     rows = "".join(f"cat {n}\tchat {n}\n" for n in range(20))
     (tmp_path / "pairs.tsv").write_text(rows, encoding="utf-8")

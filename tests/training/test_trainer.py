@@ -143,7 +143,7 @@ def test_nonfinite_loss_fails_the_run(make_trainer: MakeTrainer) -> None:
     state = trainer.run.state()
     assert (state["status"], state["step"]) == ("failed", 4)
     assert "the loss was nan" in state["reason"]
-    # What was saved before is sound, and the run goes on from there.
+    # What was saved before is sound, and the run continues from there.
     assert load_checkpoint(trainer.run.checkpoint_path)
     resumed = make_trainer(save_every=2)
     assert resumed.loop.step == 2
@@ -208,7 +208,7 @@ def test_large_seeds_are_accepted(make_trainer: MakeTrainer) -> None:
 
 
 def test_auto_measures_once(make_trainer: MakeTrainer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A resumed run keeps to what it began with, whatever a busy machine measures then."""
+    """A resumed run keeps its first choice, even if a busy machine measures other times."""
     chosen = iter([("bf16", torch.bfloat16)])
     real = choose_precision
     monkeypatch.setattr(
