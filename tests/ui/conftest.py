@@ -1,4 +1,4 @@
-"""The server without one: an app asked as uvicorn asks it, and a drawing of Streamlit's."""
+"""Test an ASGI app without a server, as uvicorn calls it; and a Streamlit script run."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from transformer.ui.shell.security import Asgi, Message, Scope
 
 
 def exchanged(
-    app: Asgi, scope: Scope, begin: str = "http.request", said: list[Message] | None = None
+    app: Asgi, scope: Scope, begin: str = "http.request", messages: list[Message] | None = None
 ) -> list[Message]:
-    """All that is said to a request; `said` holds it also if the app breaks."""
-    told: list[Message] = [] if said is None else said
+    """Return all messages in response to a request; `messages` has them even if the app raises."""
+    received: list[Message] = [] if messages is None else messages
 
     async def receive() -> Message:
         return {"type": begin}
 
     async def send(message: Message) -> None:
-        told.append(message)
+        received.append(message)
 
     asyncio.run(app(scope, receive, send))
-    return told
+    return received
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
-"""An address brings back the view it was made of, and says what is wrong with any other; and who
-writes what in the browser's address bar."""
+"""Addresses restore their view and report what is wrong with invalid ones; when the app writes the
+browser's address bar."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ views = st.sampled_from(list(FILES)).flatmap(any_of)
 
 
 def opened(file: str, params: dict[str, str]) -> tuple[View, list[str]]:
-    found, problems = parse_params(file, params)
-    return make_view(PAGES[file].view, found), problems
+    values, problems = parse_params(file, params)
+    return make_view(PAGES[file].view, values), problems
 
 
-def test_the_attention_page_holds_the_explorers_whole_state() -> None:
+def test_the_attention_page_has_all_explorer_fields() -> None:
     assert Attention().explorer() == DEFAULTS
     assert DEFAULTS.keys() <= Attention.fields().keys()
     assert View(layer=3).explorer() == {**DEFAULTS, "layer": 3}
 
 
 @pytest.mark.parametrize("kind", FILES)
-def test_every_first_value_is_one_that_the_address_takes(kind: type[View]) -> None:
+def test_every_default_is_valid_in_an_address(kind: type[View]) -> None:
     first = kind()
     for name, field in kind.fields().items():
         assert getattr(first, name) == field.default
@@ -69,12 +69,12 @@ def test_every_first_value_is_one_that_the_address_takes(kind: type[View]) -> No
 
 
 @given(views)
-def test_an_address_brings_its_view_back(view: View) -> None:
+def test_an_address_restores_its_view(view: View) -> None:
     assert opened(FILES[type(view)], view.to_params()) == (view, [])
 
 
 @given(st.sampled_from(list(PAGES)), st.dictionaries(st.sampled_from(EVERY) | st.text(), st.text()))
-def test_no_address_is_too_odd(file: str, params: dict[str, str]) -> None:
+def test_any_address_can_be_opened(file: str, params: dict[str, str]) -> None:
     view, problems = opened(file, params)
     linked = replace(view, size="normal")  # an old address may have it, a new one does not
     assert opened(file, view.to_params()) == (linked, [])
@@ -82,19 +82,19 @@ def test_no_address_is_too_odd(file: str, params: dict[str, str]) -> None:
 
 
 @given(any_of(Lab))
-def test_an_old_address_reaches_every_page_that_it_speaks_of(view: View) -> None:
+def test_an_old_address_sets_fields_of_other_pages(view: View) -> None:
     assert isinstance(view, Lab)
-    found, problems = parse_params(FILES[Attention], view.to_params())
+    values, problems = parse_params(FILES[Attention], view.to_params())
     assert problems == []
-    assert make_view(Lab, found) == view
-    assert make_view(Attention, found).explorer() == view.explorer()
+    assert make_view(Lab, values) == view
+    assert make_view(Attention, values).explorer() == view.explorer()
 
 
-def test_what_is_wrong_with_another_pages_field_is_said_too() -> None:
-    found, problems = parse_params(FILES[Attention], {"off": "x3.2", "d": "8192", "shift": "7"})
+def test_problems_with_fields_of_other_pages_are_reported() -> None:
+    values, problems = parse_params(FILES[Attention], {"off": "x3.2", "d": "8192", "shift": "7"})
     for problem, start in zip(problems, ("off='x3.2'", "d='8192'"), strict=True):
         assert problem.startswith(f"The address has {start}; it must be ")
-    assert found["Positions"] == {"shift": 7}
+    assert values["Positions"] == {"shift": 7}
 
 
 @pytest.mark.parametrize(
@@ -128,14 +128,14 @@ def test_what_is_wrong_with_another_pages_field_is_said_too() -> None:
         ({"view": "head"}, f"must be one of {', '.join(EXPLORER)}."),
     ],
 )
-def test_what_makes_no_sense_is_named_and_left_out(params: dict[str, str], problem: str) -> None:
+def test_invalid_parameters_are_reported_and_ignored(params: dict[str, str], problem: str) -> None:
     for file in PAGES:
         view, problems = opened(file, params)
         assert view == PAGES[file].view()
-        assert [problem in found for found in problems] == [True]
+        assert [problem in text for text in problems] == [True]
 
 
-def test_what_means_nothing_to_another_model_is_known() -> None:
+def test_fields_that_depend_on_the_model_are_reset() -> None:
     assert model_defaults() == {
         "Attention": {"force": "", "trace": "", "other_trace": ""},
         "Translate": {"force": ""},
@@ -143,7 +143,7 @@ def test_what_means_nothing_to_another_model_is_known() -> None:
 
 
 @given(any_of(View))
-def test_every_view_is_a_decoding_that_exists(view: View) -> None:
+def test_every_view_has_valid_decoding_options(view: View) -> None:
     options = view.decoding()
     target = options.pop("target", None)
     assert (target is not None) == (view.method == "forced")
@@ -151,7 +151,7 @@ def test_every_view_is_a_decoding_that_exists(view: View) -> None:
         assert Decoding.of(options).method == view.method
 
 
-def test_what_all_pages_share_belongs_to_none() -> None:
+def test_shared_fields_are_not_fields_of_a_page() -> None:
     assert View.own() == {}
     for kind in FILES:
         assert not kind.own().keys() & View.fields().keys()
@@ -159,11 +159,11 @@ def test_what_all_pages_share_belongs_to_none() -> None:
 
 ATTENTION = "pages/attention.py"
 BEFORE = {"text": "A dog sleeps."}
-NOW = {**BEFORE, "pin": "s2"}
+AFTER = {**BEFORE, "pin": "s2"}
 
 
 class Bar(SessionDict):
-    """The address that a rerun was asked for with; and what it writes there instead."""
+    """The address that a rerun is requested with, and the one that it writes."""
 
     def __init__(self) -> None:
         super().__init__(BEFORE)
@@ -176,72 +176,72 @@ class Bar(SessionDict):
 
 @pytest.fixture
 def bar(monkeypatch: pytest.MonkeyPatch) -> Bar:
-    made = Bar()
+    query_params = Bar()
     monkeypatch.setattr(streamlit, "session_state", SessionDict())
-    monkeypatch.setattr(streamlit, "query_params", made)
-    rerun(made, BEFORE)
-    made.written.clear()
-    return made
+    monkeypatch.setattr(streamlit, "query_params", query_params)
+    rerun(query_params, BEFORE)
+    query_params.written.clear()
+    return query_params
 
 
-def rerun(bar: Bar, asked: dict[str, str], page: str = ATTENTION) -> None:
-    bar.data = dict(asked)
+def rerun(bar: Bar, params: dict[str, str], page: str = ATTENTION) -> None:
+    bar.data = dict(params)
     state.open_address(page)
     state.write_address()
 
 
-def test_what_a_view_wrote_itself_is_not_written_again(bar: Bar) -> None:
-    # It may have written the next one since: that would be taken back, and stand in the history.
+def test_an_address_written_by_a_view_is_not_written_again(bar: Bar) -> None:
+    # The view may have written a newer address, which must not be replaced.
     state.change(pin="s2")
-    rerun(bar, NOW)
+    rerun(bar, AFTER)
     assert not bar.written
-    assert state.page_view().to_params() == NOW
+    assert state.page_view().to_params() == AFTER
 
 
-def test_the_address_of_a_link_to_the_page_it_stands_on_is_written(bar: Bar) -> None:
-    rerun(bar, NOW)
-    assert bar.written == [NOW]
+def test_a_link_to_the_current_page_writes_the_address(bar: Bar) -> None:
+    rerun(bar, AFTER)
+    assert bar.written == [AFTER]
 
 
-def test_what_a_widget_changed_is_written(bar: Bar) -> None:
+def test_a_widget_change_writes_the_address(bar: Bar) -> None:
     changes: dict[str, Any] = {"pin": "s2"}
     state.change(**changes)
     rerun(bar, BEFORE)
-    assert bar.written == [NOW]
+    assert bar.written == [AFTER]
 
 
-def test_the_address_of_a_link_to_another_page_is_its_own(bar: Bar) -> None:
-    # What the browser hears before it has turned the page, it puts into the history of the old one.
+def test_a_link_to_another_page_keeps_its_address(bar: Bar) -> None:
+    # An address sent before the change of page would go into the old page's history.
     rerun(bar, {**BEFORE, "topic": "shift"}, "pages/positions.py")
     assert not bar.written
-    rerun(bar, NOW)
+    rerun(bar, AFTER)
     assert not bar.written
-    assert state.page_view().to_params() == NOW
+    assert state.page_view().to_params() == AFTER
 
 
-def test_an_address_of_another_page_that_makes_no_sense_is_put_right(bar: Bar) -> None:
+def test_an_invalid_address_of_another_page_is_corrected(bar: Bar) -> None:
     rerun(bar, {**BEFORE, "topic": "no such topic"}, "pages/positions.py")
     assert bar.written == [BEFORE]
 
 
-def test_a_link_on_a_page_that_is_still_being_drawn_is_followed(bar: Bar) -> None:
-    """Its address may be the one that the page before it had, which is no address of this page."""
+def test_a_link_works_while_the_page_is_being_drawn(bar: Bar) -> None:
+    """The browser may still send the previous page's address, which is invalid for this page."""
     bar.data = {**BEFORE, "topic": "shift"}
-    state.open_address("pages/positions.py")  # the drawing is ended before it comes to the end
+    state.open_address("pages/positions.py")  # the run is stopped before it is complete
     assert state.page_view().topic == "shift"
     rerun(bar, BEFORE, "pages/positions.py")
     assert state.page_view().topic == type(state.page_view())().topic
     assert state.page_view().to_params() == BEFORE
 
 
-def test_what_asks_by_itself_brings_no_older_address(bar: Bar) -> None:
-    """A busy browser hears of the class's news before it has shown what was just done."""
+def test_a_component_rerun_does_not_restore_an_old_address(bar: Bar) -> None:
+    """A busy browser gets a class message before it has shown the user's last action."""
     state.change(**dict[str, Any](pin="s2"))
     rerun(bar, BEFORE)
     following._on_news()
     rerun(bar, BEFORE)
-    assert state.page_view().to_params() == NOW
-    assert bar.written == [NOW, NOW]
+    assert state.page_view().to_params() == AFTER
+    assert bar.written == [AFTER, AFTER]
 
 
 def test_an_address_that_was_ignored_is_not_followed_after_an_interrupted_rerun(bar: Bar) -> None:
@@ -250,7 +250,7 @@ def test_an_address_that_was_ignored_is_not_followed_after_an_interrupted_rerun(
     bar.data = dict(older)
     state.open_address(ATTENTION)  # a newer rerun stops this one before it writes the address
     rerun(bar, older)
-    assert state.page_view().to_params() == NOW
-    assert bar.written == [NOW]
+    assert state.page_view().to_params() == AFTER
+    assert bar.written == [AFTER]
     rerun(bar, older)  # the visitor goes back to it
     assert state.page_view().to_params() == older

@@ -1,4 +1,4 @@
-"""The measured aligner on the pages: right words on sentences where other heads were wrong."""
+"""The measured aligner head on the pages: correct words where other heads were wrong."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ SENTENCES = [
 
 @pytest.fixture(scope="module")
 def loaded() -> dict[str, Model]:
-    made = {}
+    loaded_models = {}
     for name in ("en-fr", "en-de"):
         path = ROOT / "checkpoints" / name
         digest = models.digest(path)
-        made[name] = models._model(name, path, digest, Translator.load(path, "cpu"))
-    return made
+        loaded_models[name] = models._model(name, path, digest, Translator.load(path, "cpu"))
+    return loaded_models
 
 
 def plain(word: str) -> str:
@@ -51,7 +51,7 @@ def plain(word: str) -> str:
 
 
 @pytest.mark.parametrize(("name", "text", "pairs"), SENTENCES)
-def test_words_point_at_what_they_are_translated_from(
+def test_the_aligner_links_words_to_their_translations(
     name: str, text: str, pairs: dict[str, str], loaded: dict[str, Model]
 ) -> None:
     model = loaded[name]
@@ -59,29 +59,31 @@ def test_words_point_at_what_they_are_translated_from(
     trace = model.translator.trace(text, method="greedy")
     data = glance_data(trace, aligner=model.aligner)
     assert (data["layer"], data["head"]) == (model.aligner.layer, model.aligner.head)
-    known = {plain(target): plain(source) for target, source in pairs.items()}
-    seen = 0
+    reference = {plain(target): plain(source) for target, source in pairs.items()}
+    count = 0
     for word in data["written"]:
-        if plain(word["text"]) in known:
+        if plain(word["text"]) in reference:
             looks = word["looks"]
             best = plain(data["source"][max(range(len(looks)), key=looks.__getitem__)])
-            assert best == known[plain(word["text"])], f"{word['text']} looks at {best}"
-            seen += 1
-    assert seen >= 2
+            assert best == reference[plain(word["text"])], f"{word['text']} looks at {best}"
+            count += 1
+    assert count >= 2
 
 
 @pytest.mark.parametrize("name", ["en-fr", "en-de"])
-def test_attention_and_its_story_open_the_same_head(name: str, loaded: dict[str, Model]) -> None:
+def test_the_attention_page_and_its_story_open_the_same_head(
+    name: str, loaded: dict[str, Model]
+) -> None:
     model = loaded[name]
     aligner = model.aligner
     assert aligner is not None
     for text in model.about.examples:
         reading = CachedTrace(model.translator.trace(text), name)
-        shown = first_look(reading, state_of({}), aligner)
-        place = (shown["layer"], shown["head"], shown["word_row"])
-        assert place == (aligner.layer, aligner.head, aligner.weights_to)
+        resolved = first_look(reading, state_of({}), aligner)
+        cell = (resolved["layer"], resolved["head"], resolved["word_row"])
+        assert cell == (aligner.layer, aligner.head, aligner.weights_to)
         looks: list[Any] = [notice.look for notice in story(reading, aligner)]
         first = looks[0]
-        assert (first["layer"], first["head"], first["word_row"]) == place
-        said = "".join(part for part, _ in story(reading, aligner)[0].segments)
-        assert "human-made links" in said
+        assert (first["layer"], first["head"], first["word_row"]) == cell
+        story_text = "".join(part for part, _ in story(reading, aligner)[0].segments)
+        assert "human-made links" in story_text

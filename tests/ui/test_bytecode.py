@@ -1,4 +1,4 @@
-"""Pages are compiled whatever other threads do: Streamlit's "script compilation error" of one
+"""Pages compile while other threads parse: Streamlit's "script compilation error" of one
 visitor in 190, while strangers wrote to the server.
 
 Whenever nobody is connected Streamlit forgets the bytecode of its scripts. With "magic" on it then
@@ -26,7 +26,7 @@ SCRIPTS = ["app.py", *(f"pages/{path.name}" for path in sorted((ROOT / "pages").
 
 @contextmanager
 def others_parse() -> Iterator[None]:
-    """Another thread parses in the middle of every collection that this one makes."""
+    """Let another thread parse during every garbage collection of this one."""
     begin, done, over = threading.Event(), threading.Event(), threading.Event()
 
     def parse() -> None:
@@ -35,12 +35,12 @@ def others_parse() -> Iterator[None]:
             ast.parse("1" + " + 1" * 40)
             done.set()
 
-    other, here, busy = threading.Thread(target=parse), threading.current_thread(), [False]
-    other.start()
+    parser, main_thread, busy = threading.Thread(target=parse), threading.current_thread(), [False]
+    parser.start()
 
     def meanwhile(phase: str, _: object) -> None:
-        if phase == "start" and threading.current_thread() is here and not busy[0]:
-            busy[0] = True  # what waits here makes garbage too
+        if phase == "start" and threading.current_thread() is main_thread and not busy[0]:
+            busy[0] = True  # the waiting thread creates garbage too
             begin.set()
             done.wait(5)
             done.clear()
@@ -56,11 +56,11 @@ def others_parse() -> Iterator[None]:
         gc.callbacks.remove(meanwhile)
         over.set()
         begin.set()
-        other.join()
+        parser.join()
 
 
-def test_the_pages_are_no_magic() -> None:
-    """What a page shows, it says: no expression stands by itself, which magic would show."""
+def test_pages_run_without_streamlit_magic() -> None:
+    """No page has a bare expression, which Streamlit's magic would show."""
     assert config.get_option("runner.magicEnabled") is False
     for script in SCRIPTS:
         for node in ast.walk(ast.parse((ROOT / script).read_text(encoding="utf-8"))):
@@ -69,6 +69,6 @@ def test_the_pages_are_no_magic() -> None:
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_a_page_is_compiled_while_others_parse(script: str) -> None:
+def test_a_page_compiles_while_other_threads_parse(script: str) -> None:
     with others_parse():
         ScriptCache().get_bytecode(str(ROOT / script))

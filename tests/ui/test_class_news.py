@@ -1,4 +1,4 @@
-"""The news of a class over a real socket: who hears what, and who hears nothing."""
+"""Messages of a class over a real WebSocket: who gets which, and who gets none."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ Served = tuple[str, subprocess.Popen[bytes]]
 def server(checkpoints: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     folder = tmp_path_factory.mktemp("news")
     (folder / "limits.toml").write_text(f'teacher_token = "{TOKEN}"\n')
-    given = {"HEADS_UP_LIMITS": f"{folder}/limits.toml", "HEADS_UP_RUNS": f"{folder}/runs"}
-    with served(checkpoints, **given) as found:
-        yield found
+    environment = {"HEADS_UP_LIMITS": f"{folder}/limits.toml", "HEADS_UP_RUNS": f"{folder}/runs"}
+    with served(checkpoints, **environment) as running_server:
+        yield running_server
 
 
 def open_class(address: str) -> tuple[str, str]:
-    """Its teacher and its code."""
+    """Open a class; return its teacher's id and its code."""
     teacher = new_id()
     with Session(address, "class", "", teacher) as page:
         page.fill("Token", TOKEN)
@@ -45,38 +45,38 @@ def open_class(address: str) -> tuple[str, str]:
 
 
 def student(address: str, code: str) -> str:
-    found = new_id()
-    with Session(address, "class", f"code={code}", found) as page:
+    visitor_id = new_id()
+    with Session(address, "class", f"code={code}", visitor_id) as page:
         page.click("Join")
         assert "You are in the class of" in page.text
-    return found
+    return visitor_id
 
 
-def heard(news: ClientConnection) -> dict[str, Any]:
-    return dict(json.loads(news.recv(timeout=30)))
+def receive(socket: ClientConnection) -> dict[str, Any]:
+    return dict(json.loads(socket.recv(timeout=30)))
 
 
-def code_of_close(news: ClientConnection) -> int:
+def code_of_close(socket: ClientConnection) -> int:
     with suppress(ConnectionClosed):
         for _ in range(20):
-            news.recv(timeout=30)
-    assert news.close_code is not None
-    return news.close_code
+            socket.recv(timeout=30)
+    assert socket.close_code is not None
+    return socket.close_code
 
 
-def test_a_change_is_one_small_message_and_one_s_own(server: Served) -> None:
+def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None:
     address, _ = server
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
     with joined(address, PATH, ann) as hers, joined(address, PATH, bob) as his:
-        assert heard(hers)["state"] == heard(his)["state"] == "alone"
+        assert receive(hers)["state"] == receive(his)["state"] == "alone"
         with Session(address, "inside", "", teacher) as page:
-            news = heard(hers)
-            assert (news["state"], news["page"]) == ("follows", "inside")
-            assert heard(his) == news
+            socket = receive(hers)
+            assert (socket["state"], socket["page"]) == ("follows", "inside")
+            assert receive(his) == socket
             page.page = "why"
             page.rerun()
-            assert heard(hers)["page"] == "why"
+            assert receive(hers)["page"] == "why"
             page.rerun()  # nothing has changed
             page.page = "translate"
             page.rerun()
@@ -84,20 +84,20 @@ def test_a_change_is_one_small_message_and_one_s_own(server: Served) -> None:
             assert json.loads(written)["page"] == "translate"
             assert len(written) < 300
         with joined(address, PATH, teacher) as theirs:
-            assert heard(theirs) == {"following": 2, "members": 2}
+            assert receive(theirs) == {"following": 2, "members": 2}
             hers.close()
-            assert heard(theirs) == {"following": 1, "members": 2}
+            assert receive(theirs) == {"following": 1, "members": 2}
 
 
 @pytest.mark.parametrize(
-    "visitor", ["", "nobody", new_id()], ids=["nobody", "no visitor", "in no class"]
+    "visitor", ["", "nobody", new_id()], ids=["no id", "invalid id", "in no class"]
 )
-def test_who_is_in_no_class_hears_nothing(server: Served, visitor: str) -> None:
-    with joined(server[0], PATH, visitor) as news:
-        assert code_of_close(news) == CLASS_OVER_CODE
+def test_visitors_outside_a_class_get_no_messages(server: Served, visitor: str) -> None:
+    with joined(server[0], PATH, visitor) as socket:
+        assert code_of_close(socket) == CLASS_OVER_CODE
 
 
-def test_a_page_of_another_site_hears_nothing(server: Served) -> None:
+def test_a_page_of_another_site_gets_no_messages(server: Served) -> None:
     address, _ = server
     ann = student(address, open_class(address)[1])
     url = address.replace("http", "ws", 1) + PATH
@@ -105,35 +105,35 @@ def test_a_page_of_another_site_hears_nothing(server: Served) -> None:
     elsewhere = Origin("https://evil.example")
     with pytest.raises(InvalidStatus), connect(url, origin=elsewhere, additional_headers=cookie):
         pass
-    with connect(url, origin=Origin(address), additional_headers=cookie) as news:
-        assert heard(news)["state"] == "alone"
+    with connect(url, origin=Origin(address), additional_headers=cookie) as socket:
+        assert receive(socket)["state"] == "alone"
 
 
-def test_whoever_speaks_is_hung_up_on(server: Served) -> None:
+def test_a_socket_that_sends_is_closed(server: Served) -> None:
     ann = student(server[0], open_class(server[0])[1])
-    with joined(server[0], PATH, ann) as news:
-        heard(news)
-        news.send("x" * 100_000)
-        assert code_of_close(news) == CLASS_OVER_CODE
+    with joined(server[0], PATH, ann) as socket:
+        receive(socket)
+        socket.send("x" * 100_000)
+        assert code_of_close(socket) == CLASS_OVER_CODE
 
 
-def test_of_too_many_tabs_the_oldest_goes(server: Served) -> None:
+def test_with_too_many_tabs_the_oldest_is_disconnected(server: Served) -> None:
     ann = student(server[0], open_class(server[0])[1])
     with ExitStack() as opened:
         tabs = [opened.enter_context(joined(server[0], PATH, ann)) for _ in range(MAX_TABS)]
-        for news in tabs:
-            heard(news)
-        heard(opened.enter_context(joined(server[0], PATH, ann)))
+        for socket in tabs:
+            receive(socket)
+        receive(opened.enter_context(joined(server[0], PATH, ann)))
         assert code_of_close(tabs[0]) == CLASS_OVER_CODE
 
 
-def test_closing_the_class_is_heard_and_who_left_hears_no_more(server: Served) -> None:
+def test_closing_the_class_is_sent_and_former_members_get_nothing(server: Served) -> None:
     address, _ = server
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
     with joined(address, PATH, ann) as hers, joined(address, PATH, bob) as his:
-        heard(hers)
-        heard(his)
+        receive(hers)
+        receive(his)
         with Session(address, "class", "", bob) as page:
             page.click("Leave the class")
         assert code_of_close(his) == CLASS_OVER_CODE
@@ -142,18 +142,18 @@ def test_closing_the_class_is_heard_and_who_left_hears_no_more(server: Served) -
         assert code_of_close(hers) == CLASS_OVER_CODE
 
 
-def test_open_sockets_keep_no_server_from_its_end(checkpoints: Path, tmp_path: Path) -> None:
+def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Path) -> None:
     (tmp_path / "limits.toml").write_text(f'teacher_token = "{TOKEN}"\n')
-    given = {
+    environment = {
         "HEADS_UP_LIMITS": f"{tmp_path}/limits.toml",
         "HEADS_UP_RUNS": f"{tmp_path}/runs",
     }
-    with served(checkpoints, **given) as (address, process):
+    with served(checkpoints, **environment) as (address, process):
         ann = student(address, open_class(address)[1])
-        with joined(address, PATH, ann) as news:
-            heard(news)
+        with joined(address, PATH, ann) as socket:
+            receive(socket)
             began = time.monotonic()
             process.send_signal(signal.SIGTERM)
             process.wait(30)
             assert time.monotonic() - began < 20
-            assert code_of_close(news) != CLASS_OVER_CODE  # so that the browser comes again
+            assert code_of_close(socket) != CLASS_OVER_CODE  # so that the browser reconnects

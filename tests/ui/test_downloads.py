@@ -1,4 +1,4 @@
-"""Files that a page offers: while it is shown, a little longer, and in no other session."""
+"""Downloads of a page: available while it is shown and shortly after, in this session only."""
 
 from __future__ import annotations
 
@@ -19,66 +19,66 @@ from transformer.ui.shell import downloads
 
 
 class Clock:
-    """Seconds that pass as a test says."""
+    """A clock that the test advances."""
 
-    now = 100.0
+    seconds = 100.0
 
     def monotonic(self) -> float:
-        return self.now
+        return self.seconds
 
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    monkeypatch.setattr(downloads, "time", made := Clock())
-    return made
+    monkeypatch.setattr(downloads, "time", test_clock := Clock())
+    return test_clock
 
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> dict[str, object]:
-    """What a session keeps."""
-    kept: dict[str, object] = {}
-    monkeypatch.setattr(st, "session_state", kept)
-    return kept
+    """A session state."""
+    state: dict[str, object] = {}
+    monkeypatch.setattr(st, "session_state", state)
+    return state
 
 
 def _run(text: str, key: str = "table") -> str:
-    """One run of a page that offers one file; its token."""
+    """Run a page that offers one file; return its token."""
     downloads.begin_run()
     address = downloads.address(lambda: text, f"{key}.csv", "text/csv", key)
     return address.rpartition("/")[2]
 
 
-def test_the_address_stays_and_gives_the_newest(session: dict[str, object], clock: Clock) -> None:
+def test_an_address_stays_valid_and_returns_the_newest_file(
+    session: dict[str, object], clock: Clock
+) -> None:
     first = _run("before")
     assert _run("after") == first
     assert downloads.contents(first) == "after"
 
 
-def test_a_file_is_offered_a_little_longer_than_its_page_is_shown(
+def test_a_file_stays_available_shortly_after_its_page(
     session: dict[str, object], clock: Clock
 ) -> None:
-    left = _run("left")
+    left_run = _run("left")
     for _ in range(10):  # within seconds
         _run("other", "other")
-    assert downloads.contents(left) == "left"
-    clock.now += downloads.GRACE_SECONDS + 1
+    assert downloads.contents(left_run) == "left"
+    clock.seconds += downloads.GRACE_SECONDS + 1
     for _ in range(downloads.GRACE_RUNS + 1):
         _run("other", "other")
     gc.collect()
     with pytest.raises(KeyError):
-        downloads.contents(left)
+        downloads.contents(left_run)
 
 
-def test_a_page_that_was_shown_for_long_is_left_with_its_files(
-    session: dict[str, object], clock: Clock
-) -> None:
-    shown = _run("shown")
-    clock.now += 3600
+def test_files_of_a_long_open_page_stay_available(session: dict[str, object], clock: Clock) -> None:
+    shown_run = _run("shown")
+    clock.seconds += 3600
     _run("other", "other")  # the browser may not have shown this run yet
-    assert downloads.contents(shown) == "shown"
+    assert downloads.contents(shown_run) == "shown"
 
 
-def test_what_a_session_offers_goes_with_it(session: dict[str, object], clock: Clock) -> None:
+def test_offers_disappear_with_their_session(session: dict[str, object], clock: Clock) -> None:
     token = _run("mine")
     session.clear()
     gc.collect()
@@ -92,7 +92,7 @@ def address(checkpoints: Path) -> Iterator[str]:
         yield at
 
 
-def test_the_server_gives_the_file_under_its_name(address: str) -> None:
+def test_the_server_sends_the_file_with_its_name(address: str) -> None:
     with Session(address, "lessons") as visitor:
         path, name = re.findall(r'href="\./([^"]+)" download="([^"]+)"', visitor.text)[0]
         for _ in range(3):
@@ -108,7 +108,7 @@ def test_the_server_gives_the_file_under_its_name(address: str) -> None:
 
 
 def get(address: str, path: str) -> tuple[int, dict[str, str], bytes]:
-    """Status, headers and body of an answer."""
+    """Return status, headers and body of a response."""
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=60)
     with closing(connection):
         connection.request("GET", f"/{path}")

@@ -1,4 +1,4 @@
-"""A run's time, measured in a process beside the app: bounded, and never waited for."""
+"""Time estimates of runs, measured in a separate process with limits, without blocking."""
 
 from __future__ import annotations
 
@@ -32,39 +32,39 @@ def small(**settings: Any) -> TrainingRun:
     return make_run_config("reverse", settings={**shape, **settings})
 
 
-def known(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
+def wait_for_estimate(config: TrainingRun, *pairs: tuple[str, str]) -> Any:
     deadline = time.monotonic() + 120
-    while (found := time_estimate(config, pairs)) is None:
+    while (result := time_estimate(config, pairs)) is None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    return found
+    return result
 
 
-def test_nobody_waits_for_it_and_it_is_known_from_then_on() -> None:
+def test_an_estimate_does_not_block_and_is_cached() -> None:
     began = time.monotonic()
     assert time_estimate(small()) is None
     assert time.monotonic() - began < 2  # torch alone takes longer to start in the other process
-    found = known(small())
-    assert isinstance(found, Estimate)
-    assert found.steps == 50
-    assert found.seconds > STARTUP_SECONDS
-    assert time_estimate(small()) == found
+    result = wait_for_estimate(small())
+    assert isinstance(result, Estimate)
+    assert result.steps == 50
+    assert result.seconds > STARTUP_SECONDS
+    assert time_estimate(small()) == result
     twice = time_estimate(small(steps=100))  # the same step
     assert isinstance(twice, Estimate)
-    assert twice.seconds - STARTUP_SECONDS == pytest.approx(2 * (found.seconds - STARTUP_SECONDS))
+    assert twice.seconds - STARTUP_SECONDS == pytest.approx(2 * (result.seconds - STARTUP_SECONDS))
     # A line of nine thousand words is left out of the training, and so of the estimate: the server
     # took 9 GB for twenty of them.
     own = make_run_config(
         settings={"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "steps": 50}
     )
-    assert isinstance(known(own, *[("word " * 9000, "mot " * 9000)] * 20), Estimate)
+    assert isinstance(wait_for_estimate(own, *[("word " * 9000, "mot " * 9000)] * 20), Estimate)
     (process,) = leaks.children()
     assert process.memory_info().rss < 1_000_000_000
 
 
-def test_a_step_that_is_too_large_is_refused_and_the_next_one_measured() -> None:
+def test_a_too_large_step_is_rejected_and_the_next_one_measured() -> None:
     large = small(d_model=256, n_layers=12, d_ff=1024, batch_tokens=16_384, score="additive")
-    found = known(large)
-    assert found.startswith("its time cannot be estimated: ")
-    assert found.endswith("; take a smaller model, or a smaller batch")
-    assert isinstance(known(small()), Estimate)
+    result = wait_for_estimate(large)
+    assert result.startswith("its time cannot be estimated: ")
+    assert result.endswith("; take a smaller model, or a smaller batch")
+    assert isinstance(wait_for_estimate(small()), Estimate)

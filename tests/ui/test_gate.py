@@ -1,4 +1,4 @@
-"""The gate before every page, asked as uvicorn asks it."""
+"""The security gate, called as uvicorn calls it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from transformer.ui.shell.visitor import COOKIE, ID, new_id
 
 HOSTS = ("localhost", "127.0.0.1", "::1", "class.example.org", "*.school.example")
 POLICY = "default-src 'self'"
-CARRIED = {
+EXPECTED_HEADERS = {
     "content-security-policy": POLICY,
     "x-frame-options": "SAMEORIGIN",
     "x-content-type-options": "nosniff",
@@ -24,7 +24,7 @@ OK = 200
 
 
 async def page(scope: Scope, receive: Receive, send: Send) -> None:
-    """Stands in for Streamlit: a page, a session, or what goes wrong."""
+    """Replace Streamlit: a page, a session, or an error."""
     if scope["type"] == "websocket":
         return await send({"type": "websocket.accept"})
     if scope["path"] == "/broken":
@@ -34,15 +34,15 @@ async def page(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": b"the page"})
 
 
-def ask(
+def send_request(
     headers: Mapping[str, str] | list[tuple[str, str]],
     path: str = "/",
     kind: str = "http",
     **scope: Any,
 ) -> list[Message]:
-    """All that the gate says to a request."""
+    """Return all messages of the gate in response to a request."""
     pairs = headers.items() if isinstance(headers, Mapping) else headers
-    asked = {
+    request = {
         "type": kind,
         "method": "GET",
         "path": path,
@@ -52,17 +52,17 @@ def ask(
         **scope,
     }
     gate = Gate(page, hosts=HOSTS, origins=["https://notes.example/"], policy=POLICY)
-    return exchanged(gate, asked, "websocket.connect")
+    return exchanged(gate, request, "websocket.connect")
 
 
 def status(headers: Mapping[str, str] | list[tuple[str, str]], **more: Any) -> int:
-    return int(ask(headers, **more)[0]["status"])
+    return int(send_request(headers, **more)[0]["status"])
 
 
-def carried(said: list[Message]) -> dict[str, str]:
-    found = [(name.decode().lower(), value.decode()) for name, value in said[0]["headers"]]
-    assert len(found) == len(dict(found)), "a header comes twice"
-    return dict(found)
+def response_headers(messages: list[Message]) -> dict[str, str]:
+    headers = [(name.decode().lower(), value.decode()) for name, value in messages[0]["headers"]]
+    assert len(headers) == len(dict(headers)), "a header comes twice"
+    return dict(headers)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def carried(said: list[Message]) -> dict[str, str]:
         *("class.example.org", "room1.school.example:80", "192.168.1.20:8501", "192.168.1.20"),
     ],
 )
-def test_our_names_and_the_address_asked_are_let_in(host: str) -> None:
+def test_own_names_and_the_arrival_address_are_accepted(host: str) -> None:
     assert status({"host": host}) == OK
-    assert ask({"host": host}, kind="websocket")[0]["type"] == "websocket.accept"
+    assert send_request({"host": host}, kind="websocket")[0]["type"] == "websocket.accept"
 
 
 @pytest.mark.parametrize(
@@ -100,18 +100,18 @@ def test_our_names_and_the_address_asked_are_let_in(host: str) -> None:
         ),
     ],
 )
-def test_any_other_host_is_refused(host: str) -> None:
-    said = ask({"host": host})
-    assert said[0]["status"] == 421
-    assert b"--server.allowedHosts" in said[1]["body"]
-    assert b"STREAMLIT_SERVER_ALLOWED_HOSTS" in said[1]["body"]
-    assert carried(said).items() >= CARRIED.items()
-    closed = ask({"host": host}, kind="websocket")
+def test_any_other_host_is_rejected(host: str) -> None:
+    messages = send_request({"host": host})
+    assert messages[0]["status"] == 421
+    assert b"--server.allowedHosts" in messages[1]["body"]
+    assert b"STREAMLIT_SERVER_ALLOWED_HOSTS" in messages[1]["body"]
+    assert response_headers(messages).items() >= EXPECTED_HEADERS.items()
+    closed = send_request({"host": host}, kind="websocket")
     assert closed == [{"type": "websocket.close", "code": 1008}]
 
 
 @pytest.mark.parametrize(
-    ("host", "shown", "value"),
+    ("host", "quoted", "value"),
     [
         ("class.example.net:8501", "'class.example.net:8501'", "class.example.net"),
         ("[2001:db8::1]:80", "'[2001:db8::1]:80'", "2001:db8::1"),
@@ -123,16 +123,16 @@ def test_any_other_host_is_refused(host: str) -> None:
         ("x" * 10_000, f"'{'x' * MAX_QUOTED_HOST}...'", "NAME"),
     ],
 )
-def test_the_refusal_repeats_the_name_and_says_what_to_set(
-    host: str, shown: str, value: str
+def test_the_rejection_quotes_the_host_and_names_the_setting(
+    host: str, quoted: str, value: str
 ) -> None:
-    """Plain text that no browser takes for HTML; the value lets exactly this name in."""
-    said = ask({"host": host})
-    body = said[1]["body"].decode("ascii")
-    assert f"the host name {shown}." in body
+    """The response is plain text, not HTML; the suggested value accepts exactly this name."""
+    messages = send_request({"host": host})
+    body = messages[1]["body"].decode("ascii")
+    assert f"the host name {quoted}." in body
     assert f"STREAMLIT_SERVER_ALLOWED_HOSTS={value} " in body
     assert len(body) < 600
-    assert carried(said)["content-type"] == "text/plain; charset=utf-8"
+    assert response_headers(messages)["content-type"] == "text/plain; charset=utf-8"
     if value != "NAME":
         gate = Gate(page, hosts=[value], origins=(), policy=POLICY)
         headers = [(b"host", host.encode())]
@@ -140,12 +140,12 @@ def test_the_refusal_repeats_the_name_and_says_what_to_set(
         assert exchanged(gate, scope)[0]["status"] == OK
 
 
-def test_a_request_names_one_host() -> None:
+def test_a_request_has_exactly_one_host() -> None:
     assert status({}) == 421
     assert status([("host", "localhost"), ("host", "evil.example")]) == 421
 
 
-def test_an_ipv4_address_through_a_socket_for_both_kinds() -> None:
+def test_an_ipv4_address_on_a_dual_stack_socket() -> None:
     assert status({"host": "192.168.1.20:8501"}, server=("::ffff:192.168.1.20", 8501)) == OK
     assert status({"host": "192.168.1.21:8501"}, server=("::ffff:192.168.1.20", 8501)) == 421
     assert status({"host": "[fe80::1]:8501"}, server=("fe80::1", 8501)) == OK
@@ -169,29 +169,29 @@ def test_an_ipv4_address_through_a_socket_for_both_kinds() -> None:
         ("", False),
     ],
 )
-def test_other_pages_are_refused(origin: str, fine: bool) -> None:
+def test_other_origins_are_rejected(origin: str, fine: bool) -> None:
     headers = {"host": "localhost:8501", "origin": origin}
     assert status(headers) == (OK if fine else 403)
-    first = ask(headers, kind="websocket")[0]["type"]
+    first = send_request(headers, kind="websocket")[0]["type"]
     assert first == ("websocket.accept" if fine else "websocket.close")
 
 
-def test_every_answer_carries_the_headers_once() -> None:
+def test_every_response_has_the_headers_once() -> None:
     for path in ("/", "/train", "/_stcore/health", "/static/js/x.js"):
-        said = ask({"host": "localhost"}, path)
-        assert carried(said).items() >= CARRIED.items()
-        assert said[1]["body"] == b"the page"
+        messages = send_request({"host": "localhost"}, path)
+        assert response_headers(messages).items() >= EXPECTED_HEADERS.items()
+        assert messages[1]["body"] == b"the page"
 
 
-def test_what_breaks_says_nothing_of_this_machine() -> None:
-    said: list[Message] = []
+def test_an_internal_error_reveals_nothing() -> None:
+    messages: list[Message] = []
     scope = {"type": "http", "method": "GET", "path": "/broken", "headers": [(b"host", b"[::1]")]}
     gate = Gate(page, hosts=HOSTS, origins=(), policy=POLICY)
-    with pytest.raises(RuntimeError):  # it goes on to the terminal
-        exchanged(gate, scope, said=said)
-    assert said[0]["status"] == 500
-    assert b"path" not in said[1]["body"]
-    assert carried(said).items() >= CARRIED.items()
+    with pytest.raises(RuntimeError):  # it is printed in the terminal
+        exchanged(gate, scope, messages=messages)
+    assert messages[0]["status"] == 500
+    assert b"path" not in messages[1]["body"]
+    assert response_headers(messages).items() >= EXPECTED_HEADERS.items()
 
 
 @pytest.mark.parametrize("path", ["/_stcore/metrics", "/base/_stcore/metrics"])
@@ -202,38 +202,45 @@ def test_metrics_are_closed(path: str) -> None:
 HTML = {"host": "localhost", "accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
-def given(headers: Mapping[str, str], **more: Any) -> tuple[str, set[str]]:
-    """The id in the cookie that is set, and its attributes."""
-    value, *rest = carried(ask(headers, **more))["set-cookie"].split("; ")
-    name, _, found = value.partition("=")
+def response_and_cookies(headers: Mapping[str, str], **more: Any) -> tuple[str, set[str]]:
+    """Return the id in the response's cookie, and the cookie's attributes."""
+    value, *rest = response_headers(send_request(headers, **more))["set-cookie"].split("; ")
+    name, _, cookie_name = value.partition("=")
     assert name == COOKIE
-    return found, set(rest)
+    return cookie_name, set(rest)
 
 
-def test_a_new_visitor_is_given_an_id_that_no_script_reads() -> None:
-    first, attributes = given(HTML)
+def test_a_new_visitor_gets_an_httponly_id() -> None:
+    first, attributes = response_and_cookies(HTML)
     assert ID.fullmatch(first)
     assert attributes == {"Path=/", "Max-Age=34560000", "HttpOnly", "SameSite=Lax"}
-    assert given(HTML)[0] != first
-    assert given(HTML, scheme="https")[1] == attributes | {"Secure"}
-    assert carried(ask(HTML))["cache-control"] == "private, no-cache"
+    assert response_and_cookies(HTML)[0] != first
+    assert response_and_cookies(HTML, scheme="https")[1] == attributes | {"Secure"}
+    assert response_headers(send_request(HTML))["cache-control"] == "private, no-cache"
 
 
 def test_a_visitor_keeps_their_id() -> None:
-    kept = new_id()
-    cookie = f"_streamlit_xsrf=2|a|b|1; {COOKIE}={kept}; other=x=y"
-    assert given({**HTML, "cookie": cookie})[0] == kept
-    for spoilt in (kept[:-1], kept + "x", "", "a b", f'"{kept}"', kept[:-1] + "é"):
-        found = given({**HTML, "cookie": f"{COOKIE}={spoilt}"})[0]
-        assert ID.fullmatch(found)
-        assert found != kept
+    visitor_id = new_id()
+    cookie = f"_streamlit_xsrf=2|a|b|1; {COOKIE}={visitor_id}; other=x=y"
+    assert response_and_cookies({**HTML, "cookie": cookie})[0] == visitor_id
+    for spoilt in (
+        visitor_id[:-1],
+        visitor_id + "x",
+        "",
+        "a b",
+        f'"{visitor_id}"',
+        visitor_id[:-1] + "é",
+    ):
+        sent_id = response_and_cookies({**HTML, "cookie": f"{COOKIE}={spoilt}"})[0]
+        assert ID.fullmatch(sent_id)
+        assert sent_id != visitor_id
 
 
 def test_only_a_page_sets_the_cookie() -> None:
-    others = [
-        ask({"host": "localhost", "accept": "*/*"}, "/_stcore/health"),
-        ask({**HTML, "host": "evil.example"}),
-        ask({**HTML, "origin": "https://evil.example"}),
-        ask(HTML, method="POST"),
+    responses = [
+        send_request({"host": "localhost", "accept": "*/*"}, "/_stcore/health"),
+        send_request({**HTML, "host": "evil.example"}),
+        send_request({**HTML, "origin": "https://evil.example"}),
+        send_request(HTML, method="POST"),
     ]
-    assert not any("set-cookie" in carried(said) for said in others)
+    assert not any("set-cookie" in response_headers(response) for response in responses)

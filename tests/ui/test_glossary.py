@@ -1,4 +1,4 @@
-"""The glossary: one explanation a term, each term on some page, no other tooltip for one."""
+"""The glossary: one definition per term, each term used on a page, no second tooltip for a term."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ MODULES = [*(ROOT / "transformer" / "ui").rglob("*.py"), *(ROOT / "pages").glob(
 GLOSSARY = ("glossary.py", "terms.py")
 
 
-def said() -> str:
-    """All that pages and browser views say, but for the glossary."""
-    found = []
+def page_texts() -> str:
+    """Return all texts of pages and browser views except the glossary."""
+    constants = []
     for file in [*MODULES, *(ROOT / "transformer" / "figures").rglob("*.py")]:
         if file.name not in GLOSSARY:
             tree = ast.parse(file.read_text(encoding="utf-8"))
-            found += [
+            constants += [
                 node.value
                 for node in ast.walk(tree)
                 if isinstance(node, ast.Constant) and isinstance(node.value, str)
             ]
     scripts = (ROOT / "transformer" / "figures" / "browser").glob("*.js")
-    return "\n".join([*found, *(one.read_text(encoding="utf-8") for one in scripts)]).lower()
+    return "\n".join(
+        [*constants, *(script.read_text(encoding="utf-8") for script in scripts)]
+    ).lower()
 
 
 def explained() -> Iterator[tuple[str, str]]:
-    """Label and text of every widget that has a tooltip of its own, where both are written out."""
+    """Yield label and tooltip of every widget whose tooltip is a literal."""
     labels = {
         name: field.label for page in PAGES.values() for name, field in page.view.fields().items()
     }
@@ -55,46 +57,46 @@ def explained() -> Iterator[tuple[str, str]]:
 
 
 def test_no_term_has_two_explanations() -> None:
-    names = Counter(name.lower() for one in TERMS for name in (one.name, *one.also))
+    names = Counter(name.lower() for entry in TERMS for name in (entry.name, *entry.also))
     assert not [name for name, count in names.items() if count > 1]
-    assert len({one.definition for one in TERMS}) == len(TERMS)
+    assert len({entry.definition for entry in TERMS}) == len(TERMS)
     assert not [(name, text) for name, text in explained() if term(name)]
     assert list(explained()), "nothing was looked at"
 
 
-def test_each_is_a_plain_sentence() -> None:
-    for one in TERMS:
-        assert one.definition.endswith("."), one.name
-        assert len(one.definition) < 240, one.name
+def test_each_definition_is_one_sentence() -> None:
+    for entry in TERMS:
+        assert entry.definition.endswith("."), entry.name
+        assert len(entry.definition) < 240, entry.name
 
 
-def test_every_term_stands_on_some_page() -> None:
-    everything = said()
+def test_every_term_is_used_on_some_page() -> None:
+    everything = page_texts()
     missing = [
-        one.name
-        for one in TERMS
+        term.name
+        for term in TERMS
         if not any(
             re.search(rf"(?<!\w){re.escape(name.lower())}s?(?!\w)", everything)
-            for name in (one.name, *one.also)
+            for name in (term.name, *term.also)
         )
     ]
     assert not missing
 
 
-@pytest.mark.parametrize("one", TERMS, ids=lambda one: one.name)
-def test_each_leads_to_where_it_is_to_be_seen(one: Term) -> None:
-    place, _, query = one.see.partition("?")
-    file = next(file for file in PAGES if path(file) == place)
+@pytest.mark.parametrize("one", TERMS, ids=lambda term: term.name)
+def test_each_term_links_to_a_page_that_shows_it(term: Term) -> None:
+    page, _, query = term.see.partition("?")
+    file = next(file for file in PAGES if path(file) == page)
     params = dict(part.split("=") for part in query.split("&") if part)
     assert not parse_params(file, params)[1]
 
 
 def test_definitions_are_plain_text_and_formulas_are_balanced() -> None:
-    for one in TERMS:
-        assert not set("`$*") & set(one.definition), one.name  # tooltips show them literally
-        assert one.formula.count("{") == one.formula.count("}"), one.name
-        assert "$" not in one.formula, one.name
-    assert sum(bool(one.formula) for one in TERMS) >= 15
+    for entry in TERMS:
+        assert not set("`$*") & set(entry.definition), entry.name  # tooltips show them literally
+        assert entry.formula.count("{") == entry.formula.count("}"), entry.name
+        assert "$" not in entry.formula, entry.name
+    assert sum(bool(entry.formula) for entry in TERMS) >= 15
 
 
 def test_residual_is_explained() -> None:

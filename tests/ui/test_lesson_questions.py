@@ -1,5 +1,5 @@
-"""Every lesson's question, on the checkpoints that come with the app: what it says holds, worked
-out a second way; or it says what is missing."""
+"""Every lesson's question on the included checkpoints: its answer is verified by a second
+computation, or it says what is missing."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def models() -> dict[str, Model]:
     return {name: load(name, path) for name, path in FOLDERS.items()}
 
 
-_asked: dict[tuple[str, str], tuple[LessonCase, Question] | str] = {}
+_prepared: dict[tuple[str, str], tuple[LessonCase, Question] | str] = {}
 
 
-def asked(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
-    """The first sentence of the lesson that shows it, and the question; or what is missing."""
-    if (lesson.name, model.name) not in _asked:
-        _asked[lesson.name, model.name] = _ask(lesson, model)
-    return _asked[lesson.name, model.name]
+def prepare(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
+    """Return the first suitable sentence of the lesson and its question, or what is missing."""
+    if (lesson.name, model.name) not in _prepared:
+        _prepared[lesson.name, model.name] = _ask(lesson, model)
+    return _prepared[lesson.name, model.name]
 
 
 def _ask(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
@@ -68,26 +68,26 @@ def _ask(lesson: Lesson, model: Model) -> tuple[LessonCase, Question] | str:
 
 
 def of(lesson: Lesson, models: dict[str, Model]) -> list[Model]:
-    return [one for one in models.values() if one.about.kind == lesson.task]
+    return [model for model in models.values() if model.about.kind == lesson.task]
 
 
 def found_of(name: str, models: dict[str, Model]) -> Iterator[tuple[LessonCase, Question]]:
-    """The lesson's question on every model that can be asked it."""
+    """Return the lesson's question for every suitable model."""
     for model in of(BY_NAME[name], models):
-        found = asked(BY_NAME[name], model)
-        if not isinstance(found, str):
-            yield found
+        result = prepare(BY_NAME[name], model)
+        if not isinstance(result, str):
+            yield result
 
 
 def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minutes() -> None:
     assert (CORE[0].part, CORE[-1].part) == ("First look", "Common mistakes")
     assert 18 <= minutes(CORE) <= 22
-    assert not any(one.extra for one in CORE)
-    assert all(one.extra for one in EXTRA)
-    assert len(BY_NAME) == len(LESSONS) == len({one.title for one in LESSONS})
-    assert sum(bool(one.misprint) for one in LESSONS) >= 9
-    assert {one.page for one in LESSONS} <= PAGES.keys() - {HOME, "pages/lessons.py"}
-    assert len({one.page for one in LESSONS}) >= 6
+    assert not any(lesson.extra for lesson in CORE)
+    assert all(lesson.extra for lesson in EXTRA)
+    assert len(BY_NAME) == len(LESSONS) == len({lesson.title for lesson in LESSONS})
+    assert sum(bool(lesson.misprint) for lesson in LESSONS) >= 9
+    assert {lesson.page for lesson in LESSONS} <= PAGES.keys() - {HOME, "pages/lessons.py"}
+    assert len({lesson.page for lesson in LESSONS}) >= 6
     pattern = View.fields()["lesson"].form[0]
     assert all(re.fullmatch(pattern, name) for name in (*BY_NAME, *OLD_NUMBERS, END))
     assert not {END, ""} & BY_NAME.keys()
@@ -95,27 +95,33 @@ def test_the_course_begins_with_a_puzzle_and_ends_with_mistakes_in_twenty_minute
 
 def test_one_step_leads_to_the_next_and_the_last_to_the_end() -> None:
     for walk in (CORE, EXTRA):
-        assert [number(one) for one in walk] == [*range(1, len(walk) + 1)]
-        assert [following(one.name) for one in walk] == [*(one.name for one in walk[1:]), END]
-        assert [previous(one.name) for one in walk] == ["", *(one.name for one in walk[:-1])]
+        assert [number(lesson) for lesson in walk] == [*range(1, len(walk) + 1)]
+        assert [following(lesson.name) for lesson in walk] == [
+            *(lesson.name for lesson in walk[1:]),
+            END,
+        ]
+        assert [previous(lesson.name) for lesson in walk] == [
+            "",
+            *(lesson.name for lesson in walk[:-1]),
+        ]
 
 
-def test_a_mistake_is_never_asked_beside_its_answer() -> None:
-    assert all(one.question_page == "pages/lessons.py" for one in LESSONS if one.misprint)
-    assert all(one.question_page in (one.page, "pages/lessons.py") for one in LESSONS)
+def test_a_mistake_is_not_asked_next_to_its_answer() -> None:
+    assert all(lesson.question_page == "pages/lessons.py" for lesson in LESSONS if lesson.misprint)
+    assert all(lesson.question_page in (lesson.page, "pages/lessons.py") for lesson in LESSONS)
 
 
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.name)
-def test_a_question_is_whole_or_says_what_is_missing(
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda number: number.name)
+def test_a_question_is_complete_or_says_what_is_missing(
     lesson: Lesson, models: dict[str, Model]
 ) -> None:
     assert of(lesson, models)
     for model in of(lesson, models):
-        found = asked(lesson, model)
-        if isinstance(found, str):
-            assert re.fullmatch(r"[a-z].*[^.]", found)  # goes on a sentence, which ends it
+        result = prepare(lesson, model)
+        if isinstance(result, str):
+            assert re.fullmatch(r"[a-z].*[^.]", result)  # part of a sentence
             continue
-        case, question = found
+        case, question = result
         assert case.text in lesson.sentences
         assert re.search(r"\w{3}", question.answer)
         assert "nan" not in question.answer.split()
@@ -123,54 +129,55 @@ def test_a_question_is_whole_or_says_what_is_missing(
         assert len(labels) == len(set(labels))
         if question.check is None:
             assert 2 <= len(labels) <= 4
-            whys = [n for n, one in enumerate(question.options) if not one.feedback]
-            assert whys in ([question.correct], [])  # all wrong ones say why not
+            whys = [n for n, number in enumerate(question.options) if not number.feedback]
+            assert whys in ([question.correct], [])  # all wrong options have feedback
         else:
             assert not labels
         for fields in (question.start_fields, question.answer_fields):
             view = PAGES[lesson.page].view(**{**lesson.view, **fields})
-            known = view.fields()
-            assert all(known[name].read(getattr(view, name)) is not None for name in fields)
+            view_fields = view.fields()
+            assert all(view_fields[name].read(getattr(view, name)) is not None for name in fields)
 
 
-def test_each_lesson_is_there_on_some_checkpoint_that_comes_with_the_app(
+def test_each_lesson_works_with_an_included_checkpoint(
     models: dict[str, Model],
 ) -> None:
     missing = {
-        one.name: [asked(one, model) for model in of(one, models)]
-        for one in LESSONS
-        if all(isinstance(asked(one, model), str) for model in of(one, models))
+        lesson.name: [prepare(lesson, model) for model in of(lesson, models)]
+        for lesson in LESSONS
+        if all(isinstance(prepare(lesson, model), str) for model in of(lesson, models))
     }
     assert not missing
 
 
-def test_right_answers_do_not_all_stand_at_one_place(models: dict[str, Model]) -> None:
+def test_right_answers_have_different_positions(models: dict[str, Model]) -> None:
     rights = [
-        found[1].correct
-        for one in LESSONS
-        if not isinstance(found := asked(one, of(one, models)[0]), str) and found[1].options
+        result[1].correct
+        for lesson in LESSONS
+        if not isinstance(result := prepare(lesson, of(lesson, models)[0]), str)
+        and result[1].options
     ]
     assert max(rights.count(n) for n in set(rights)) <= 0.6 * len(rights)
 
 
 def word_weights(case: LessonCase, question: Question) -> dict[str, float]:
-    """The weights of the row that the answer shows, on every source word, added up by hand."""
+    """Sum the weights of the answer's row for every source word."""
     trace, fields = case.trace, question.answer_fields
     row = int(str(fields["tokens"]).removeprefix("q"))
     weights = trace.weights("cross", int(fields["layer"]))[int(fields["head"]), row]
     numbers = words(trace.src_tokens)
     by_word: dict[str, float] = {}
     for word in dict.fromkeys(numbers):
-        places = [n for n, each in enumerate(numbers) if each == word]
-        places = [n for n in places if trace.src_tokens[n] not in (".", "?", "</s>")]
-        name = "".join(trace.src_tokens[n] for n in places).strip("▁")
+        positions = [n for n, each in enumerate(numbers) if each == word]
+        positions = [n for n in positions if trace.src_tokens[n] not in (".", "?", "</s>")]
+        name = "".join(trace.src_tokens[n] for n in positions).strip("▁")
         if name:
-            by_word[name] = by_word.get(name, 0.0) + float(weights[places].sum())
+            by_word[name] = by_word.get(name, 0.0) + float(weights[positions].sum())
     return by_word
 
 
 def test_the_aligner_links_the_possessive_to_the_owner(models: dict[str, Model]) -> None:
-    seen = 0
+    count = 0
     for case, question in found_of("umbrella", models):
         fields, aligner = question.answer_fields, case.model.aligner
         if aligner is not None:  # lessons, Home and Attention show the same head
@@ -180,14 +187,14 @@ def test_the_aligner_links_the_possessive_to_the_owner(models: dict[str, Model])
         assert label == max(weights, key=weights.__getitem__)
         assert label in ("her", "his")
         assert weights[label] > 0.5
-        assert {one.label for one in question.options} <= weights.keys()
-        # The row that is shown writes the bold word or reads it.
+        assert {option.label for option in question.options} <= weights.keys()
+        # The shown row writes the bold word or reads it.
         bold = re.findall(r"\*\*(.+?)\*\*", question.exhibit)[-1]
         row = int(str(fields["tokens"]).removeprefix("q"))
         row += not (aligner and aligner.weights_to == "input")
         assert bold.startswith(case.trace.tgt_tokens[row].removeprefix("▁"))
-        seen += 1
-    assert seen
+        count += 1
+    assert count
 
 
 def test_a_sink_gets_several_times_the_uniform_weight(models: dict[str, Model]) -> None:
@@ -233,25 +240,25 @@ def test_token_names_follow_the_setting(models: dict[str, Model]) -> None:
                 with suppress(LessonUnavailable):
                     question = lesson.build(LessonCase(model, text))
                     labels = [option.label for option in question.options]
-                    shown = " ".join([question.answer, question.exhibit, *labels, lesson.text])
-                    assert not re.search("▁|</?s>", shown + lesson.misprint), lesson.name
+                    all_text = " ".join([question.answer, question.exhibit, *labels, lesson.text])
+                    assert not re.search("▁|</?s>", all_text + lesson.misprint), lesson.name
                     break
     exact = BY_NAME["row"].build(LessonCase(models["en-fr"], "I am a student.", exact=True))
     assert "`▁student`" in exact.exhibit
     assert "`</s>`" in exact.exhibit
 
 
-def test_the_missing_number_of_a_row_is_what_the_others_leave(models: dict[str, Model]) -> None:
+def test_the_missing_number_completes_the_row_to_one(models: dict[str, Model]) -> None:
     for _, question in found_of("row", models):
-        shown = [float(one) for one in re.findall(r"(\d+\.\d) %", question.exhibit)]
-        said = float(re.findall(r"is (\d+\.\d) %", question.answer)[0])
-        assert sum(shown) + said == pytest.approx(100, abs=0.05 * (len(shown) + 1) + 1e-9)
+        values = [float(number) for number in re.findall(r"(\d+\.\d) %", question.exhibit)]
+        value = float(re.findall(r"is (\d+\.\d) %", question.answer)[0])
+        assert sum(values) + value == pytest.approx(100, abs=0.05 * (len(values) + 1) + 1e-9)
 
 
-def test_the_softmax_of_the_scores_that_are_shown_is_the_answer(models: dict[str, Model]) -> None:
+def test_the_answer_is_the_softmax_of_the_shown_scores(models: dict[str, Model]) -> None:
     for _, question in found_of("meeting", models):
-        scores = [float(one) for one in re.findall(r"` (-?\d+\.\d)", question.exhibit)]
-        shares = [math.exp(one) for one in scores]
+        scores = [float(number) for number in re.findall(r"` (-?\d+\.\d)", question.exhibit)]
+        shares = [math.exp(number) for number in scores]
         right = float(question.options[question.correct].label.rstrip(" %"))
         # Each score is rounded by up to 0.05: the odds of the best by up to e^0.1.
         odds = max(shares) / (sum(shares) - max(shares))
@@ -259,7 +266,7 @@ def test_the_softmax_of_the_scores_that_are_shown_is_the_answer(models: dict[str
         assert low - 0.5 <= right <= high + 0.5
 
 
-def test_a_translation_takes_one_step_more_than_it_has_pieces(models: dict[str, Model]) -> None:
+def test_a_translation_takes_one_step_more_than_tokens(models: dict[str, Model]) -> None:
     for case, question in found_of("steps", models):
         count = len(case.model.translator.translate(case.text).steps)
         assert question.options[question.correct].label.startswith(f"{count} times")
@@ -267,14 +274,14 @@ def test_a_translation_takes_one_step_more_than_it_has_pieces(models: dict[str, 
 
 def test_crossing_lines_cross_in_the_weights_themselves(models: dict[str, Model]) -> None:
     for case, question in found_of("crossing", models):
-        seen = question.answer_fields
-        rows = [int(one) for one in str(seen["tokens"]).replace("q", "").split(",")]
-        weights = case.trace.weights("cross", int(seen["layer"]))[int(seen["head"])]
+        fields = question.answer_fields
+        rows = [int(token) for token in str(fields["tokens"]).replace("q", "").split(",")]
+        weights = case.trace.weights("cross", int(fields["layer"]))[int(fields["head"])]
         assert weights[rows[0]].argmax() > weights[rows[-1]].argmax()
 
 
 @pytest.mark.parametrize("name", ["back", "off"])
-def test_what_is_to_be_found_is_not_there_at_first_and_there_when_shown(
+def test_the_start_view_fails_the_check_and_the_answer_view_passes(
     name: str, models: dict[str, Model]
 ) -> None:
     lesson = BY_NAME[name]
@@ -282,49 +289,49 @@ def test_what_is_to_be_found_is_not_there_at_first_and_there_when_shown(
         assert question.check is not None
         view = PAGES[lesson.page].view(**{**lesson.view, **question.start_fields})
         assert question.check(case.model, view)[0] is False
-        right, said = question.check(case.model, replace(view, **question.answer_fields))
-        assert right, said
+        right, message = question.check(case.model, replace(view, **question.answer_fields))
+        assert right, message
 
 
-def test_a_head_between_the_languages_is_not_one_that_looks_back(models: dict[str, Model]) -> None:
+def test_a_cross_attention_head_is_no_previous_token_head(models: dict[str, Model]) -> None:
     case, question = next(found_of("back", models))
     assert question.check is not None
-    right, said = question.check(case.model, SimpleNamespace(kind="cross", layer=0, head=0))
+    right, message = question.check(case.model, SimpleNamespace(kind="cross", layer=0, head=0))
     assert not right
-    assert "belongs to cross-attention" in said
+    assert "belongs to cross-attention" in message
 
 
-def test_the_longest_wave_is_that_of_the_formula(models: dict[str, Model]) -> None:
+def test_the_longest_wave_follows_the_formula(models: dict[str, Model]) -> None:
     for model in of(BY_NAME["waves"], models):
-        found = asked(BY_NAME["waves"], model)
-        assert not isinstance(found, str)
+        result = prepare(BY_NAME["waves"], model)
+        assert not isinstance(result, str)
         d_model = model.translator.model.config.d_model
         longest = 2 * math.pi * 10000 ** ((d_model - 2) / d_model)  # section 3.5
-        said = found[1].options[found[1].correct].label
-        # The angle is about 1e-4 in numbers of 24 bits: six digits of it are sure.
-        assert float(re.sub(r"[^\d]", "", said)) == pytest.approx(longest, rel=1e-4)
+        message = result[1].options[result[1].correct].label
+        # The angle is about 1e-4 in numbers of 24 bits: six of its digits are exact.
+        assert float(re.sub(r"[^\d]", "", message)) == pytest.approx(longest, rel=1e-4)
 
 
-def test_the_checkpoint_that_is_looked_at_comes_first_and_another_where_it_lacks_it(
+def test_the_selected_checkpoint_is_preferred_if_it_shows_the_lesson(
     checkpoints: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = {"en-fr": SHIPPED / "en-fr", "tiny": checkpoints / "tiny"}
     lesson = BY_NAME["back"]
     assert (
         prepared(lesson, AvailableModels(folders, "en-fr")).model_name == ""
-    )  # the first is not named
-    other = prepared(
-        BY_NAME["umbrella"], AvailableModels(folders, "tiny")
-    )  # which was never trained
-    assert other.missing
-    assert other.question is None or (other.model is not None and other.model.name == "en-fr")
-    nobody = prepared(BY_NAME["reverse"], AvailableModels(folders, ""))
-    assert nobody.question is None
-    assert "no model here" in nobody.missing
+    )  # the default is not part of the address
+    fallback = prepared(BY_NAME["umbrella"], AvailableModels(folders, "tiny"))  # an untrained model
+    assert fallback.missing
+    assert fallback.question is None or (
+        fallback.model is not None and fallback.model.name == "en-fr"
+    )
+    unavailable = prepared(BY_NAME["reverse"], AvailableModels(folders, ""))
+    assert unavailable.question is None
+    assert "no model here" in unavailable.missing
 
 
 def test_questions_fit_any_model(checkpoints: Path) -> None:
     for lesson in LESSONS:
-        found = prepared(lesson, AvailableModels({"tiny": checkpoints / "tiny"}, "tiny"))
-        assert (found.question is None) == (found.model is None)
-        assert found.question is not None or found.missing
+        result = prepared(lesson, AvailableModels({"tiny": checkpoints / "tiny"}, "tiny"))
+        assert (result.question is None) == (result.model is None)
+        assert result.question is not None or result.missing

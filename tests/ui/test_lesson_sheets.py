@@ -1,4 +1,4 @@
-"""The course on paper and the teacher's guide hold what the course itself does."""
+"""The printed course and the teacher's guide match the course."""
 
 from __future__ import annotations
 
@@ -23,46 +23,46 @@ FOLDERS = {
 
 @pytest.fixture(scope="module")
 def ready() -> list[PreparedLesson]:
-    return [prepared(one, AvailableModels(FOLDERS, "")) for one in LESSONS]
+    return [prepared(lesson, AvailableModels(FOLDERS, "")) for lesson in LESSONS]
 
 
-def test_a_sheet_has_every_question_its_choices_and_room(ready: list[PreparedLesson]) -> None:
-    whole = page(ready, answers=False)
-    assert whole.count("<section>") == len(LESSONS)
-    assert 'class="answer"' not in whole
-    choices = sum(len(one.question.options) for one in ready if one.question)
-    assert whole.count("<li>") == choices > 0
-    pictures = sum(one.question.picture is not None for one in ready if one.question)
-    assert whole.count("<svg") == pictures > 0
-    assert ":material" not in whole
-    assert "$" not in whole
-    for one in ready:
-        alone = page([one], answers=False)
-        assert f"<title>{number(one.lesson)}. " in alone
+def test_a_sheet_has_every_question_with_choices_and_lines(ready: list[PreparedLesson]) -> None:
+    sheet = page(ready, answers=False)
+    assert sheet.count("<section>") == len(LESSONS)
+    assert 'class="answer"' not in sheet
+    choices = sum(len(lesson.question.options) for lesson in ready if lesson.question)
+    assert sheet.count("<li>") == choices > 0
+    pictures = sum(lesson.question.picture is not None for lesson in ready if lesson.question)
+    assert sheet.count("<svg") == pictures > 0
+    assert ":material" not in sheet
+    assert "$" not in sheet
+    for lesson in ready:
+        alone = page([lesson], answers=False)
+        assert f"<title>{number(lesson.lesson)}. " in alone
         assert alone.count('class="lines"') >= 2
 
 
-def test_the_answers_are_on_the_teachers_sheet_alone(ready: list[PreparedLesson]) -> None:
-    told = page(ready, answers=True)
-    assert told.count('class="answer"') == len(LESSONS)
-    assert "$" not in told
+def test_only_the_teachers_sheet_has_answers(ready: list[PreparedLesson]) -> None:
+    answer_sheet = page(ready, answers=True)
+    assert answer_sheet.count('class="answer"') == len(LESSONS)
+    assert "$" not in answer_sheet
     silent = page(ready, answers=False)
-    for one in ready:
-        if one.question:
-            words = re.findall(r"[A-Za-z]{4,}(?: [a-z]{2,}){3,}", one.question.answer)
-            assert any(each in told for each in words)
+    for lesson in ready:
+        if lesson.question:
+            words = re.findall(r"[A-Za-z]{4,}(?: [a-z]{2,}){3,}", lesson.question.answer)
+            assert any(each in answer_sheet for each in words)
             assert not all(each in silent for each in words)
 
 
 def rows(section: str) -> list[tuple[str, str, str]]:
-    found = re.findall(r"^\| (\d+\. [^|]+) \| ([\d.]+) \| ([^|]+) \|", section, flags=re.M)
-    return [(a.strip(), b, c.strip()) for a, b, c in found]
+    matches = re.findall(r"^\| (\d+\. [^|]+) \| ([\d.]+) \| ([^|]+) \|", section, flags=re.M)
+    return [(a.strip(), b, c.strip()) for a, b, c in matches]
 
 
 def listed(lessons: tuple[Lesson, ...]) -> list[tuple[str, str, str]]:
     return [
-        (f"{number(one)}. {one.title}", f"{one.minutes:g}", PAGES[one.page].title)
-        for one in lessons
+        (f"{number(lesson)}. {lesson.title}", f"{lesson.minutes:g}", PAGES[lesson.page].title)
+        for lesson in lessons
     ]
 
 

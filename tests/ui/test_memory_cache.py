@@ -1,4 +1,4 @@
-"""What is kept stays within its bytes, is made once, and is weighed by what it holds."""
+"""The memory cache: its limit in bytes, one computation per key, and the estimate of sizes."""
 
 from __future__ import annotations
 
@@ -21,67 +21,67 @@ KB = np.zeros(125)  # 1,000 bytes
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdef"), st.integers(1, 60)), max_size=40))
-def test_it_never_holds_more_than_its_room_but_for_one_value(puts: list[tuple[str, int]]) -> None:
-    """Held against a list of all that was put, the newest first."""
-    kept: SizedCache[int] = SizedCache(100, size=int)
+def test_it_never_exceeds_its_limit_except_for_one_value(puts: list[tuple[str, int]]) -> None:
+    """Compare with a list of all stored values, newest first."""
+    cache: SizedCache[int] = SizedCache(100, size=int)
     order: list[tuple[str, int]] = []
     for key, size in puts:
-        kept.put(key, size)
+        cache.put(key, size)
         order = [(key, size), *((k, s) for k, s in order if k != key)]
         while len(order) > 1 and sum(s for _, s in order) > 100:
             order.pop()
-        assert kept.used_bytes == sum(s for _, s in order) <= max(100, size)
-        assert len(kept) == len(order)
-    assert {key: kept.get(key) for key in "abcdef"} == dict.fromkeys("abcdef") | dict(order)
+        assert cache.used_bytes == sum(s for _, s in order) <= max(100, size)
+        assert len(cache) == len(order)
+    assert {key: cache.get(key) for key in "abcdef"} == dict.fromkeys("abcdef") | dict(order)
 
 
-def test_what_is_asked_for_is_not_the_oldest_any_more() -> None:
-    kept: SizedCache[int] = SizedCache(3, size=lambda _: 1)
+def test_reading_a_value_makes_it_recent() -> None:
+    cache: SizedCache[int] = SizedCache(3, size=lambda _: 1)
     for key in "abc":
-        kept.put(key, ord(key))
-    assert kept.get("a") == 97
-    kept.put("d", 100)
-    assert [kept.get(key) for key in "abcd"] == [97, None, 99, 100]
+        cache.put(key, ord(key))
+    assert cache.get("a") == 97
+    cache.put("d", 100)
+    assert [cache.get(key) for key in "abcd"] == [97, None, 99, 100]
     tight: SizedCache[int] = SizedCache(1, size=lambda _: 5)
     tight.put("large", 1)
     assert tight.get("large") == 1
 
 
-def test_threads_that_ask_together_have_it_made_once_and_an_error_is_not_kept() -> None:
-    kept: SizedCache[int] = SizedCache(1000)
-    made: list[int] = []
+def test_concurrent_threads_compute_once_and_errors_are_not_cached() -> None:
+    cache: SizedCache[int] = SizedCache(1000)
+    calls: list[int] = []
     barrier = threading.Barrier(8)
 
     def make() -> int:
-        made.append(1)
+        calls.append(1)
         time.sleep(0.02)
         return 7
 
     def ask() -> None:
         barrier.wait()
-        assert kept.get_or_make("a", make) == 7
+        assert cache.get_or_make("a", make) == 7
 
     threads = [threading.Thread(target=ask) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert made == [1]
+    assert calls == [1]
     with pytest.raises(ZeroDivisionError):
-        kept.get_or_make("b", lambda: 1 // 0)
-    assert kept.get_or_make("b", lambda: 3) == 3
+        cache.get_or_make("b", lambda: 1 // 0)
+    assert cache.get_or_make("b", lambda: 3) == 3
 
 
 @dataclass
 class Held:
-    one: object
-    other: object
+    first: object
+    second: object
 
 
-def test_arrays_tables_and_texts_are_weighed_wherever_they_are() -> None:
+def test_nested_arrays_tables_and_texts_are_counted() -> None:
     table = pd.DataFrame({"x": np.zeros(1000), "y": ["word"] * 1000})
     figure = go.Figure(go.Bar(x=np.zeros(1000), y=np.zeros(1000)))
-    for value, least, most in (
+    for value, minimum, maximum in (
         (KB, 1000, 1200),
         (torch.zeros(250), 1000, 1200),
         ({"a": [KB.copy(), (KB.copy(),)]}, 2000, 3000),
@@ -91,12 +91,12 @@ def test_arrays_tables_and_texts_are_weighed_wherever_they_are() -> None:
         (table, 16_000, 100_000),
         (figure, 16_000, 60_000),
         ([KB] * 100, 1000, 1300),  # one array, held a hundred times
-        (torch.nn.Linear(1000, 1000), 0, 100),  # a model is its translator's
+        (torch.nn.Linear(1000, 1000), 0, 100),  # models are not counted
     ):
-        assert least <= estimate_bytes(value) <= most, value
+        assert minimum <= estimate_bytes(value) <= maximum, value
 
 
-def test_what_holds_itself_is_weighed() -> None:
+def test_a_recursive_object_is_counted_once() -> None:
     circle: list[object] = [KB]
     circle.append(circle)
     assert 1000 < estimate_bytes(circle) < 1300
@@ -115,16 +115,16 @@ def test_arguments_with_an_underscore_do_not_count() -> None:
         calls.append((name, row))
 
     @cached()
-    def other(name: str, _model: object, row: int) -> int:
+    def changed(name: str, _model: object, row: int) -> int:
         return row
 
     for name, model, row in (("a", [], 1), ("a", {}, 1), ("a", [], 2), ("b", [], 1)):
-        assert none(name, model, row) is None  # which is remembered as any other answer
-        assert other(name, model, row) == row  # and is not the first one's
+        assert none(name, model, row) is None  # None is cached like any other result
+        assert changed(name, model, row) == row  # a result of its own
     assert calls == [("a", 1), ("a", 2), ("b", 1)]
 
 
-def test_all_of_them_share_one_room() -> None:
+def test_all_functions_share_one_limit() -> None:
     calls: list[int] = []
 
     @cached()
@@ -138,7 +138,7 @@ def test_all_of_them_share_one_room() -> None:
     assert module.results.used_bytes < 100_000
 
 
-def test_an_error_is_nobodys() -> None:
+def test_an_error_is_not_cached() -> None:
     tries: list[int] = []
 
     @cached()

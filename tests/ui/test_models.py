@@ -1,4 +1,4 @@
-"""Checkpoints found, listed for their visitors, loaded once; and paths that a visitor may see."""
+"""Checkpoints: listed for each visitor, loaded once; and paths without server folders."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from transformer.ui.shell.server_paths import remove_server_paths
 @pytest.fixture
 def folder(checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(models.FOLDER_VARIABLE, str(tmp_path))
-    kept = SizedCache[Translator](10**9, models._weight_bytes)
-    monkeypatch.setattr(models, "_model_cache", lambda: kept)
+    cache = SizedCache[Translator](10**9, models._weight_bytes)
+    monkeypatch.setattr(models, "_model_cache", lambda: cache)
     shutil.copytree(checkpoints / "tiny", tmp_path / "b")
     return tmp_path
 
 
-def test_the_first_that_opens_is_there_for_whoever_comes(folder: Path) -> None:
+def test_the_first_valid_model_is_loaded_for_the_first_visit(folder: Path) -> None:
     (folder / "a").mkdir()
     (folder / "a" / "config.json").write_text("{}")
     models.load_first_visit_model()
@@ -37,7 +37,7 @@ def test_the_first_that_opens_is_there_for_whoever_comes(folder: Path) -> None:
     assert models.default() == "b"
 
 
-def test_a_checkpoint_that_breaks_and_none_at_all_are_the_pages_to_say(folder: Path) -> None:
+def test_a_broken_or_missing_checkpoint_is_left_to_the_page(folder: Path) -> None:
     (folder / "b" / "vocabulary.model").write_bytes(b"nothing")
     models.load_first_visit_model()
     shutil.rmtree(folder / "b")
@@ -55,7 +55,7 @@ def test_the_label_says_how_many_weights_there_are(folder: Path) -> None:
     ]
 
 
-def test_the_operator_says_how_much_of_models_is_kept(
+def test_the_limits_set_the_size_of_the_model_cache(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()
@@ -68,7 +68,7 @@ def test_the_operator_says_how_much_of_models_is_kept(
 
 @pytest.fixture
 def run(tmp_path: Path, checkpoints: Path) -> JobFolder:
-    """A finished run of Ann's on sentences of her own."""
+    """A finished run of the visitor Ann on her own sentences."""
     folder = JobFolder(tmp_path / "runs" / "hers-123456")
     shutil.copytree(checkpoints / "tiny", folder.checkpoint_path)
     folder.write_config(replace(make_run_config(title="Hers"), owner="ann"))
@@ -76,18 +76,18 @@ def run(tmp_path: Path, checkpoints: Path) -> JobFolder:
 
 
 def seen_by(visitor: str, run: JobFolder) -> dict[str, ListedModel]:
-    """As a new drawing of a page sees it, on a thread of its own."""
-    found: list[dict[str, ListedModel]] = []
+    """Return the list as a new script run gets it, on its own thread."""
+    listed: list[dict[str, ListedModel]] = []
     none, runs = run.path.parent / "none", run.path.parent
     look = threading.Thread(
-        target=lambda: found.append(model_list.list_models(none, runs, visitor))
+        target=lambda: listed.append(model_list.list_models(none, runs, visitor))
     )
     look.start()
     look.join()
-    return found[0]
+    return listed[0]
 
 
-def test_a_run_is_its_owners_until_it_is_shared_and_at_once(run: JobFolder) -> None:
+def test_a_run_is_private_until_it_is_shared(run: JobFolder) -> None:
     hers = seen_by("ann", run)[run.name]
     assert (hers.label, hers.holders, hers.is_run) == (f"run: Hers ({run.name})", ("ann",), True)
     assert run.name not in seen_by("bob", run)
@@ -99,16 +99,16 @@ def test_a_run_is_its_owners_until_it_is_shared_and_at_once(run: JobFolder) -> N
     assert seen_by("bob", run)[run.name].holders == ("ann", "bob")
 
 
-def test_a_checkpoint_is_opened_when_it_is_whole_and_gone_when_it_is_removed(
+def test_a_checkpoint_is_listed_while_it_is_complete(
     run: JobFolder,
 ) -> None:
     weights = run.checkpoint_path / "model.safetensors"
-    whole = weights.read_bytes()
+    content = weights.read_bytes()
     count = seen_by("ann", run)[run.name].weights
     assert count > 0
-    weights.write_bytes(whole[:100])
+    weights.write_bytes(content[:100])
     assert seen_by("ann", run)[run.name].weights == 0
-    weights.write_bytes(whole)
+    weights.write_bytes(content)
     assert seen_by("ann", run)[run.name].weights == count
     shutil.rmtree(run.path)
     assert seen_by("ann", run) == {}
@@ -121,9 +121,9 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "runs"
 
 
-def test_folders_of_the_app_keep_their_names(runs: Path) -> None:
+def test_known_folders_are_replaced_by_their_names(runs: Path) -> None:
     cut = "a run/x.json"
-    for text, wanted in (
+    for text, expected in (
         (f"{runs}/a run/x.json is cut off", "runs/a run/x.json is cut off"),
         (f"[Errno 28] no room: {str(runs / cut)!r}", f"[Errno 28] no room: 'runs/{cut}'"),
         (f"{runs.parent}/models/tiny: no", "models/tiny: no"),
@@ -132,10 +132,10 @@ def test_folders_of_the_app_keep_their_names(runs: Path) -> None:
         (f"{Path.home()}/.cache/x", "~/.cache/x"),
         (f"{sys.prefix}/lib/x.py", "python/lib/x.py"),
     ):
-        assert models.without_server_paths(text) == wanted
+        assert models.without_server_paths(text) == expected
 
 
-def test_what_is_no_path_of_this_machine_stays(runs: Path) -> None:
+def test_other_paths_stay_unchanged(runs: Path) -> None:
     for text in (
         "and/or",
         "1/√d_k",
@@ -148,11 +148,11 @@ def test_what_is_no_path_of_this_machine_stays(runs: Path) -> None:
         "",
     ):
         assert remove_server_paths(text) == text
-    # The app itself may lie in a folder that is cut, as that of temporary files.
+    # The app itself may be in a known folder, such as the one for temporary files.
     assert remove_server_paths(f"{IMPORT_ROOT}-old/x").endswith(f"{IMPORT_ROOT.name}-old/x")
 
 
-def test_a_link_to_a_folder_and_where_it_leads_are_cut(
+def test_a_symlink_and_its_target_are_removed(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs.mkdir()

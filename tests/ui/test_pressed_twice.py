@@ -1,4 +1,4 @@
-"""A careless hand presses twice: it is one wish."""
+"""A double click counts once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.ui.widgets.races import start
 
 
 class Jobs:
-    """What is asked of jobs."""
+    """Record the calls to jobs."""
 
     def __init__(self) -> None:
         self.names = ["there already"]
@@ -35,28 +35,28 @@ class Jobs:
 
 @pytest.fixture
 def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
-    made = Jobs()
+    new_jobs = Jobs()
     monkeypatch.setattr(st, "session_state", SessionDict({"page": "pages/train.py", "view": {}}))
-    monkeypatch.setattr(live_jobs, "jobs", lambda: made)
+    monkeypatch.setattr(live_jobs, "jobs", lambda: new_jobs)
     monkeypatch.setattr(live_classes, "is_teacher", lambda: False)
-    for room in (ideas, start):
-        monkeypatch.setattr(room, "submit_race", made.submit)
+    for module in (ideas, start):
+        monkeypatch.setattr(module, "submit_race", new_jobs.submit)
     for name in ("current_id", "address_hash"):
         monkeypatch.setattr(visitor, name, lambda: "ann")
-    return made
+    return new_jobs
 
 
-def test_one_run_is_started_and_looked_at(jobs: Jobs) -> None:
+def test_a_double_click_starts_one_run(jobs: Jobs) -> None:
     for _ in range(2):
         ideas._start(ideas.IDEAS[0])
     assert jobs.names == ["there already", "run-1"]
     assert state.view(Train).run == "run-1"
     state.change(run="")
-    ideas._start(ideas.IDEAS[0])  # a wish of its own, later
+    ideas._start(ideas.IDEAS[0])  # a later, separate click
     assert state.view(Train).run == "run-2"
 
 
-def test_another_is_started_instead_of_the_one_that_is_looked_at(jobs: Jobs) -> None:
+def test_a_double_click_replaces_the_selected_run_once(jobs: Jobs) -> None:
     state.change(run="there already")
     for _ in range(2):
         draft.submit(ideas.run_config(ideas.IDEAS[0]), {}, shown_run="there already")
@@ -67,14 +67,14 @@ def test_another_is_started_instead_of_the_one_that_is_looked_at(jobs: Jobs) -> 
 @pytest.mark.parametrize(
     "begin", [ideas._start_race, lambda: start._start(Jobs(), "heads", "ann", 1)]
 )  # type: ignore[arg-type]
-def test_one_race_is_started(jobs: Jobs, begin: Any) -> None:
+def test_a_double_click_starts_one_race(jobs: Jobs, begin: Any) -> None:
     for _ in range(2):
         begin()
     assert jobs.names == ["there already", "run-1"]
     assert state.view(Train).race == "run-1"
 
 
-def test_a_run_is_deleted_and_no_longer_looked_at(jobs: Jobs) -> None:
+def test_a_deleted_run_is_deselected(jobs: Jobs) -> None:
     state.change(run="there already")
     for _ in range(2):
         finished_run._delete("there already", "ann")

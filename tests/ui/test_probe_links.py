@@ -1,4 +1,4 @@
-"""Alignments of a run's probes, found again from its task."""
+"""Alignments of a run's probes, recomputed from its task."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def test_linked_symbols_of_a_shipped_run_are_those_of_its_tokens(task: str) -> N
                 assert label["src"][source] == label["predicted"][target]
 
 
-def test_the_french_probes_that_the_app_chose_are_aligned() -> None:
+def test_the_chosen_french_probes_are_aligned() -> None:
     folder = JobFolder(RUNS / "toy-french")
     labels = folder.labels()
-    found = probe_links(folder, labels)
-    moved = [links for links in found if any(i != j for i, j in links)]
-    assert len(found) == 4
+    linked = probe_links(folder, labels)
+    moved = [links for links in linked if any(i != j for i, j in links)]
+    assert len(linked) == 4
     assert moved, "two probes move their adjective behind the noun"
-    assert all(found)
+    assert all(linked)
 
 
 def test_a_run_without_alignments_or_without_a_config_has_none(tmp_path: Path) -> None:
@@ -54,15 +54,15 @@ def test_a_run_without_alignments_or_without_a_config_has_none(tmp_path: Path) -
     (tmp_path / "config.json").write_text("{")
     assert probe_links(JobFolder(tmp_path), addition.labels()) == []
     reverse = JobFolder(RUNS / "toy-reverse")
-    told = reverse.config()
-    assert isinstance(told, TaskRun)
-    strange = {**told.to_dict(), "data": {"task": "reverse", "options": {"of tomorrow": 3}}}
+    config = reverse.config()
+    assert isinstance(config, TaskRun)
+    strange = {**config.to_dict(), "data": {"task": "reverse", "options": {"of tomorrow": 3}}}
     (tmp_path / "config.json").write_text(json.dumps(strange))
     assert not any(probe_links(JobFolder(tmp_path), reverse.labels()))
 
 
 def test_the_film_of_a_run_that_reverses_everything_names_its_heads() -> None:
-    """At 100 % right its film once said that no head shows a pattern."""
+    """At 100 % accuracy its film once reported that no head shows a pattern."""
     path = RUNS / "toy-reverse"
     steps = tuple((step, "") for step in JobFolder(path).snapshots())
     header, parts = unpack(

@@ -1,4 +1,4 @@
-"""What is set where the server starts: torch's threads, and the answers to the first pings."""
+"""Settings at the server's start: torch's threads, and responses to the first pings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from transformer.ui.shell.registry import BY_PATH
 
 PROGRAM = """
 import threading, torch
-told, go = [], threading.Event()
+thread_counts, go = [], threading.Event()
 def late():
     go.wait()
     (torch.ones(300, 300) @ torch.ones(300, 300)).sum()
-    told.append(torch.get_num_threads())
+    thread_counts.append(torch.get_num_threads())
 early = threading.Thread(target=late)
 early.start()
 session = threading.Thread(target=lambda: __import__("transformer.ui.shell.page"))
@@ -33,7 +33,7 @@ early.join()
 after = threading.Thread(target=late)
 after.start()
 after.join()
-print(*told)
+print(*thread_counts)
 """
 
 SERVER = "import app, torch; print(torch.get_num_threads())"
@@ -41,20 +41,20 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_every_session_computes_with_one_thread() -> None:
-    """A thread that was there before, and one that comes after the first session imported us."""
+    """Test a thread from before, and one created after the first session's import."""
     environment = {**os.environ, "OMP_NUM_THREADS": "4"}
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True
     )
-    assert found.stdout.split() == ["1", "1"]
+    assert process.stdout.split() == ["1", "1"]
 
 
-def test_the_server_sets_it_before_there_is_a_session() -> None:
+def test_the_server_sets_threads_before_the_first_session() -> None:
     environment = {**os.environ, "OMP_NUM_THREADS": "4"}
-    found = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", SERVER], env=environment, capture_output=True, text=True, check=True
     )
-    assert found.stdout.split() == ["1"]
+    assert process.stdout.split() == ["1"]
 
 
 def test_the_server_returns_freed_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +73,7 @@ def test_the_server_returns_freed_memory(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def status(prefix: str, path: str) -> int:
-    """Status that the routes answer with; 404 where none of them is meant."""
+    """Return the status of the routes' response; 404 if none matches."""
     sent: list[Any] = []
 
     async def receive() -> Any:
@@ -84,8 +84,8 @@ def status(prefix: str, path: str) -> int:
 
     scope: Any = {"type": "http", "path": path, "method": "GET", "headers": [], "query_string": b""}
     asyncio.run(Router(asgi.deep_link_pings(prefix))(scope, receive, send))
-    found: int = sent[0]["status"]
-    return found
+    status_code: int = sent[0]["status"]
+    return status_code
 
 
 @pytest.mark.parametrize("ping", asgi.PINGS)
@@ -98,5 +98,5 @@ def test_a_ping_below_a_page_is_neither_an_error_nor_a_success(
 
 
 @pytest.mark.parametrize("path", ["/", "/attention", "/_stcore/health", "/base/_stcore/health"])
-def test_everything_else_goes_on_to_the_app(path: str) -> None:
+def test_other_requests_reach_the_app(path: str) -> None:
     assert status("", path) == 404

@@ -1,4 +1,4 @@
-"""The server as `streamlit run app.py` starts it, and what it does before anybody opens a page."""
+"""The server as `streamlit run app.py` starts it, and its behaviour before the first visit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PATIENCE = 180.0  # seconds, for a busy machine
 
 @pytest.fixture(scope="module")
 def address(checkpoints: Path) -> Iterator[str]:
-    """A server that listens to everybody, as in a classroom."""
+    """A server that listens on all interfaces, as in a classroom."""
     settings = {
         "HEADS_UP_RUNS": str(checkpoints.parent / "runs-served"),
         "STREAMLIT_SERVER_ADDRESS": "0.0.0.0",
@@ -51,7 +51,7 @@ def address(checkpoints: Path) -> Iterator[str]:
 
 
 def get(address: str, path: str, **headers: str) -> tuple[int, dict[str, str], str]:
-    """Status, headers and text of an answer."""
+    """Return status, headers and text of a response."""
     connection = http.client.HTTPConnection(urlsplit(address).netloc, timeout=30)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
@@ -60,7 +60,7 @@ def get(address: str, path: str, **headers: str) -> tuple[int, dict[str, str], s
     return answer.status, {name.lower(): value for name, value in answer.getheaders()}, text
 
 
-def test_pages_assets_and_errors_carry_the_headers(address: str) -> None:
+def test_pages_assets_and_errors_have_the_headers(address: str) -> None:
     static = get(address, "/", Accept="text/html")[2].split('src="./static/')[1].split('"')[0]
     for path in ("/", "/train", "/_stcore/health", f"/static/{static}", "/media/none", "/a//..//b"):
         _, headers, _ = get(address, path)
@@ -71,22 +71,26 @@ def test_pages_assets_and_errors_carry_the_headers(address: str) -> None:
     assert get(address, "/_stcore/metrics")[0] == 404
 
 
-def test_a_foreign_host_or_origin_gets_neither_page_nor_session(address: str) -> None:
+def test_a_foreign_host_or_origin_gets_no_page_and_no_session(address: str) -> None:
     port = urlsplit(address).port
     assert get(address, "/", Host=f"evil.example:{port}")[0] == 421
-    way = socket.create_connection(("localhost", port))
-    with way, pytest.raises(InvalidStatus), connect(f"ws://evil.example:{port}{STREAM}", sock=way):
+    connection = socket.create_connection(("localhost", port))
+    with (
+        connection,
+        pytest.raises(InvalidStatus),
+        connect(f"ws://evil.example:{port}{STREAM}", sock=connection),
+    ):
         pass
     stream = address.replace("http", "ws", 1) + STREAM
-    # Streamlit itself takes any page of this machine, whichever server it comes from.
+    # Streamlit itself accepts pages of any server on this machine.
     with pytest.raises(InvalidStatus), connect(stream, origin=Origin("http://localhost:1")):
         pass
     with connect(stream, origin=Origin(address)):
         pass
 
 
-def test_the_names_of_the_environment_variable_are_let_in(address: str) -> None:
-    """As docs/hosting.md starts a container; the refusal of any other name says the same."""
+def test_the_names_in_the_environment_variable_are_accepted(address: str) -> None:
+    """As docs/hosting.md starts a container; the error message names the same setting."""
     port = urlsplit(address).port
     for name in ("class.example.org", f"class.example.org:{port}", "192.168.1.20", "localhost"):
         assert get(address, "/", Host=name)[0] == 200, name
@@ -97,23 +101,25 @@ def test_the_names_of_the_environment_variable_are_let_in(address: str) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2 is this machine on Linux alone")
-def test_an_address_of_this_machine_needs_no_name(address: str) -> None:
-    other = address.replace("localhost", "127.0.0.2")
-    assert get(other, "/")[0] == 200
-    with Session(other, "train") as visitor:
+def test_the_ip_addresses_of_this_machine_are_accepted(address: str) -> None:
+    other_address = address.replace("localhost", "127.0.0.2")
+    assert get(other_address, "/")[0] == 200
+    with Session(other_address, "train") as visitor:
         assert visitor.elements
-    assert get(other, "/", Host="127.0.0.3")[0] == 421
+    assert get(other_address, "/", Host="127.0.0.3")[0] == 421
 
 
-def test_the_cookie_of_the_page_is_who_the_session_is(address: str) -> None:
-    kept = new_id()
-    found = get(address, "/train", Accept="text/html", Cookie=f"{COOKIE}={kept}")[1]["set-cookie"]
-    assert found.startswith(f"{COOKIE}={kept};")
-    assert "HttpOnly" in found
+def test_the_cookie_identifies_the_session(address: str) -> None:
+    visitor_id = new_id()
+    cookie = get(address, "/train", Accept="text/html", Cookie=f"{COOKIE}={visitor_id}")[1][
+        "set-cookie"
+    ]
+    assert cookie.startswith(f"{COOKIE}={visitor_id};")
+    assert "HttpOnly" in cookie
 
 
 def waiting(runs: Path, steps: int) -> JobFolder:
-    """A run in line that nobody takes yet."""
+    """A queued run that no worker has claimed."""
     options = {"n_train": 400, "n_valid": 20}
     config = make_run_config(
         "copy", settings={**SMALL, "steps": steps}, options=options, title="Copy"
@@ -134,40 +140,40 @@ def until(run: JobFolder, status: str, step: int = 0) -> RunInfo:
     pytest.fail(f"still {read_run_info(run)}")
 
 
-def test_runs_in_line_go_on_after_a_restart_and_nobody_opens_a_page(
+def test_queued_runs_resume_after_a_restart_without_visitors(
     checkpoints: Path, tmp_path: Path
 ) -> None:
-    """Killed or ended in the middle of a run, and started again at once."""
+    """The server is killed or stopped during a run, then restarted at once."""
     eager = tmp_path / "limits.toml"
-    eager.write_text("nice = 0")  # whatever else this machine does
-    given = {"HEADS_UP_RUNS": str(tmp_path / "runs"), "HEADS_UP_LIMITS": str(eager)}
+    eager.write_text("nice = 0")  # even on a busy machine
+    environment = {"HEADS_UP_RUNS": str(tmp_path / "runs"), "HEADS_UP_LIMITS": str(eager)}
     run = waiting(tmp_path / "runs", STEPS)
     for number in (signal.SIGKILL, signal.SIGTERM):
         step = run.last_step()
-        with served(checkpoints, **given) as (_, process):
+        with served(checkpoints, **environment) as (_, process):
             until(run, "running", step + 10)
             process.send_signal(number)
             process.wait(30)
-    assert until(run, "queued").step >= 20  # at its end, a server waits until its runs are saved
+    assert until(run, "queued").step >= 20  # a stopping server waits until its runs are saved
     behind = waiting(tmp_path / "runs", 5)
-    with served(checkpoints, **given):
+    with served(checkpoints, **environment):
         assert until(run, "finished").step == STEPS
         until(behind, "finished")
     losses = [line["step"] for line in run.metrics() if "loss" in line]
     assert losses == [*range(1, STEPS + 1)]
 
 
-def test_workers_start_only_for_runs_that_wait(
+def test_workers_start_only_for_queued_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each takes some hundred megabytes, and a server of readers has none to spare."""
+    """Each worker takes some hundred megabytes, which a server without training does not need."""
     started: list[bool] = []
     monkeypatch.setattr(WorkerPool, "start", lambda self: started.append(True))
     monkeypatch.setattr(live_jobs, "machine_memory", lambda: 1e9)
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path))
     try:
         live_jobs.resume_runs()
-        live_jobs.jobs()  # as a page does, which elsewhere has a worker wait for who comes
+        live_jobs.jobs()  # as a page does; with enough memory this starts a worker in advance
         assert not started
         waiting(tmp_path, 5)
         live_jobs.resume_runs()
@@ -177,16 +183,16 @@ def test_workers_start_only_for_runs_that_wait(
 
 
 @pytest.mark.parametrize(
-    ("bound", "told"),
+    ("bound", "expected"),
     [
         ("localhost", ["http://localhost:8501"]),
         ("0.0.0.0", ["http://localhost:8501", "http://192.168.1.20:8501"]),
         ("fe80::1", ["http://[fe80::1]:8501"]),
     ],
 )
-def test_the_address_is_told_and_the_first_one_opened(
+def test_the_addresses_are_printed_and_the_first_is_opened(
     bound: str,
-    told: list[str],
+    expected: list[str],
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -196,5 +202,5 @@ def test_the_address_is_told_and_the_first_one_opened(
     monkeypatch.setattr(asgi, "network_address", lambda: "192.168.1.20")
     monkeypatch.setattr(webbrowser, "open", opened.append)
     asgi._announce()
-    assert [word for word in capsys.readouterr().out.split() if "//" in word] == told
-    assert opened == told[:1]
+    assert [word for word in capsys.readouterr().out.split() if "//" in word] == expected
+    assert opened == expected[:1]

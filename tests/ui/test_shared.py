@@ -1,4 +1,4 @@
-"""What all visitors share, when one of them sends what any browser may send."""
+"""Services shared by all visitors while one visitor sends unusual messages."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from transformer.ui.services.live_jobs import computation_service
 
 
 def workers(app: int) -> dict[int, str]:
-    """The processes beside the app, by number."""
-    found = {child.pid: " ".join(child.cmdline()) for child in psutil.Process(app).children()}
-    return {pid: line for pid, line in found.items() if "transformer.jobs" in line}
+    """Return the app's child processes by process id."""
+    commands = {child.pid: " ".join(child.cmdline()) for child in psutil.Process(app).children()}
+    return {pid: line for pid, line in commands.items() if "transformer.jobs" in line}
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -33,10 +33,8 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.1)
 
 
-def test_a_message_that_clears_the_caches_ends_no_process(
-    checkpoints: Path, tmp_path: Path
-) -> None:
-    """It needs no right, and once stopped all training: Streamlit released what its cache held."""
+def test_clearing_the_caches_stops_no_process(checkpoints: Path, tmp_path: Path) -> None:
+    """Any browser may send it; it once stopped all training, when cached objects were released."""
     with (
         served(checkpoints, HEADS_UP_RUNS=str(tmp_path / "runs")) as (address, process),
         Session(address, "train") as visitor,
@@ -51,7 +49,7 @@ def test_a_message_that_clears_the_caches_ends_no_process(
             assert before <= workers(process.pid).keys()
 
 
-def test_services_uploads_and_models_outlive_the_caches(
+def test_services_uploads_and_models_survive_cleared_caches(
     checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HEADS_UP_RUNS", str(tmp_path / "runs"))
@@ -74,11 +72,11 @@ def test_services_uploads_and_models_outlive_the_caches(
         services.close_all()
 
 
-def test_new_cookies_of_one_address_push_out_nobody_elses_upload() -> None:
-    kept, mine = uploads.Uploads(6), Corpus.of_lines(["mine"], "mine")
-    kept.put("me", mine, "B")
+def test_new_cookies_from_one_address_displace_no_other_uploads() -> None:
+    store, corpus = uploads.Uploads(6), Corpus.of_lines(["mine"], "mine")
+    store.put("me", corpus, "B")
     for number in range(20):
-        kept.put(f"cookie {number}", Corpus.of_lines(["x"], "x"), "A")
-    assert kept.of("me") is mine
-    assert kept.of("cookie 16") is None
-    assert all(kept.of(f"cookie {number}") is not None for number in (17, 18, 19))
+        store.put(f"cookie {number}", Corpus.of_lines(["x"], "x"), "A")
+    assert store.of("me") is corpus
+    assert store.of("cookie 16") is None
+    assert all(store.of(f"cookie {number}") is not None for number in (17, 18, 19))

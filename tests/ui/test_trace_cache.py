@@ -1,4 +1,4 @@
-"""Readings are computed once, kept within their room, and for a session's newest rerun alone."""
+"""Traces are computed once, cached within a limit, and only for a session's newest rerun."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def model(checkpoints: Path) -> Model:
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A session's memory and a store of its own, without a browser."""
+    """A session state and an empty cache, without a browser."""
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(
         trace_cache, "_traces", SizedCache[CachedTrace](MAX_BYTES, lambda reading: reading.size)
@@ -49,7 +49,7 @@ VIEW = View(text="The baker paints a boat.")
 
 
 @pytest.mark.usefixtures("session")
-def test_the_same_sentence_is_read_once(model: Model) -> None:
+def test_the_same_sentence_is_traced_once(model: Model) -> None:
     first = trace_cache.read(model, VIEW)
     assert trace_cache.read(model, VIEW) is first
     assert trace_cache.read(model, replace(VIEW, method="beam")) is not first
@@ -57,85 +57,85 @@ def test_the_same_sentence_is_read_once(model: Model) -> None:
 
 
 @pytest.mark.usefixtures("session")
-def test_another_length_penalty_searches_no_more(
+def test_another_length_penalty_reuses_the_search(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace_cache.read(model, replace(VIEW, method="beam"))
     moved = [replace(VIEW, method="beam", length_penalty=alpha / 10) for alpha in range(15)]
-    wanted = [model.translator.trace(VIEW.text, **view.decoding()) for view in moved]
-    monkeypatch.setattr(SequenceDecoder, "decode", None)  # nobody asks the model
-    for view, trace in zip(moved, wanted, strict=True):
-        found = trace_cache.read(model, view).trace
-        assert found.translation == trace.translation
-        np.testing.assert_array_equal(found.weights("cross", 0), trace.weights("cross", 0))
+    expected = [model.translator.trace(VIEW.text, **view.decoding()) for view in moved]
+    monkeypatch.setattr(SequenceDecoder, "decode", None)  # the model must not be called
+    for view, trace in zip(moved, expected, strict=True):
+        cached_trace = trace_cache.read(model, view).trace
+        assert cached_trace.translation == trace.translation
+        np.testing.assert_array_equal(cached_trace.weights("cross", 0), trace.weights("cross", 0))
 
 
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("method", ["greedy", "beam", "sample", "forced"])
-def test_another_piece_is_forced_and_the_rest_is_free(model: Model, method: str) -> None:
+def test_a_forced_token_leaves_the_rest_free(model: Model, method: str) -> None:
     view = replace(VIEW, method=method, target="Le boulanger peint.")
     first = trace_cache.read(model, view)
     ids = first.trace.translation.ids
     piece = next(c.id for c in first.trace.translation.steps[1].candidates if c.id != ids[1])
-    found = trace_cache.with_forced_token(model, view, first, f"1:{piece}").trace.translation
-    assert found.ids[:2] == (ids[0], piece)
-    assert found.source == VIEW.text
+    translation = trace_cache.with_forced_token(model, view, first, f"1:{piece}").trace.translation
+    assert translation.ids[:2] == (ids[0], piece)
+    assert translation.source == VIEW.text
     assert first.trace.translation.ids == ids
 
 
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize(
-    ("force", "told"), [("99:8", "no step 99"), ("0:1", "control"), ("0:999999", "999999")]
+    ("force", "message"), [("99:8", "no step 99"), ("0:1", "control"), ("0:999999", "999999")]
 )
-def test_what_cannot_be_forced_is_said(model: Model, force: str, told: str) -> None:
+def test_an_impossible_forced_token_is_reported(model: Model, force: str, message: str) -> None:
     first = trace_cache.read(model, VIEW)
-    with pytest.raises(ValueError, match=told):
+    with pytest.raises(ValueError, match=message):
         trace_cache.with_forced_token(model, VIEW, first, force)
 
 
 @pytest.mark.usefixtures("session")
-def test_another_sentence_and_the_same_one(model: Model) -> None:
-    found = trace_cache.comparison(
+def test_the_comparison_is_another_sentence_or_the_same(model: Model) -> None:
+    result = trace_cache.comparison(
         model, replace(VIEW, other="A pilot finds bread.", method="forced", target="x")
     )
-    assert found.trace.source == "A pilot finds bread."
-    assert found.trace.translation.method == "greedy"
+    assert result.trace.source == "A pilot finds bread."
+    assert result.trace.translation.method == "greedy"
     assert trace_cache.comparison(model, VIEW).trace.source == VIEW.text
 
 
 @pytest.mark.usefixtures("session")
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_vectors_are_of_the_pass_that_is_shown(model: Model, kind: str) -> None:
+def test_vectors_come_from_the_same_forward_pass(model: Model, kind: str) -> None:
     reading = trace_cache.read(model, replace(VIEW, method="sample", seed=3))
-    found = {part.name: part.array for part in trace_cache.vectors(model, reading, kind, 1, 2)}
-    scores, value = found[f"scores.{kind}.1.2"], found[f"value.{kind}.1.2"]
+    vectors = {part.name: part.array for part in trace_cache.vectors(model, reading, kind, 1, 2)}
+    scores, value = vectors[f"scores.{kind}.1.2"], vectors[f"value.{kind}.1.2"]
     weights = reading.trace.weights(kind, 1)[2]
     if kind == "decoder":
         scores = np.where(np.tri(len(scores), dtype=bool), scores, -np.inf)
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     np.testing.assert_allclose(shares / shares.sum(axis=1, keepdims=True), weights, atol=1e-5)
-    np.testing.assert_allclose(weights @ value, found[f"heads.{kind}.1.2"], atol=1e-5)
+    np.testing.assert_allclose(weights @ value, vectors[f"heads.{kind}.1.2"], atol=1e-5)
 
 
-def test_a_file_of_everything_keeps_how_the_text_came_about(model: Model, session: None) -> None:
+def test_a_full_trace_keeps_the_decoding_steps(model: Model, session: None) -> None:
     reading = trace_cache.read(model, replace(VIEW, method="beam"))
-    found = trace_cache.full_trace(model, reading)
-    assert set(found.names) == set(model.translator.model.hook_names)
-    assert found.translation.tree is not None
-    assert found.translation == reading.trace.translation
+    trace = trace_cache.full_trace(model, reading)
+    assert set(trace.names) == set(model.translator.model.hook_names)
+    assert trace.translation.tree is not None
+    assert trace.translation == reading.trace.translation
     np.testing.assert_allclose(
-        found.weights("cross", 1), reading.trace.weights("cross", 1), atol=1e-5
+        trace.weights("cross", 1), reading.trace.weights("cross", 1), atol=1e-5
     )
 
 
-def test_the_room_counts_what_a_reading_really_holds(reading: CachedTrace) -> None:
+def test_the_size_of_a_cached_trace_is_realistic(reading: CachedTrace) -> None:
     held = sum(reading.trace[name].nbytes for name in reading.trace.names)
     packed = sum(part.array.nbytes for part in reading.side.layers([]))
     assert held < reading.size
     assert reading.size >= 0.8 * (held + packed)
 
 
-def test_of_many_reruns_only_the_newest_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_newest_rerun_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     class Stopped(Exception):
         pass
 
@@ -162,39 +162,39 @@ def test_of_many_reruns_only_the_newest_computes(monkeypatch: pytest.MonkeyPatch
     assert done == [numbers[-1]]
 
 
-def test_a_search_that_nobody_waits_for_ends_between_two_steps(
+def test_an_abandoned_search_stops_between_two_steps(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The check asks the session's memory, where Streamlit ends the rerun; nothing is kept."""
+    """The check reads the session state, where Streamlit stops the rerun; nothing is cached."""
 
-    class Gone(Exception):
+    class Disconnected(Exception):
         pass
 
     class Memory(dict[str, object]):
-        asked = 0
+        calls = 0
 
         def __contains__(self, key: object) -> bool:
-            self.asked += 1
-            if self.asked > 3:
-                raise Gone
+            self.calls += 1
+            if self.calls > 3:
+                raise Disconnected
             return super().__contains__(key)
 
-    kept: SizedCache[CachedTrace] = SizedCache(MAX_BYTES)
-    monkeypatch.setattr(trace_cache, "_traces", kept)
+    cache: SizedCache[CachedTrace] = SizedCache(MAX_BYTES)
+    monkeypatch.setattr(trace_cache, "_traces", cache)
     for view in (VIEW, replace(VIEW, method="beam"), replace(VIEW, method="sample")):
         memory = Memory()
         monkeypatch.setattr(st, "session_state", memory)
-        with pytest.raises(Gone), cancelled_by(RerunCancellation()):
+        with pytest.raises(Disconnected), cancelled_by(RerunCancellation()):
             trace_cache.read(model, view)
-        assert memory.asked == 4
-    assert len(kept) == 0
+        assert memory.calls == 4
+    assert len(cache) == 0
 
 
 @pytest.mark.usefixtures("session")
-def test_a_search_that_takes_too_much_of_the_server_is_ended(
+def test_a_search_that_exceeds_its_cpu_time_stops(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(trace_cache, "MAX_CPU_SECONDS", -1)
-    told = "took more than -1 seconds of processor time"
-    with pytest.raises(ValueError, match=told), cancelled_by(RerunCancellation()):
+    message = "took more than -1 seconds of processor time"
+    with pytest.raises(ValueError, match=message), cancelled_by(RerunCancellation()):
         trace_cache.read(model, VIEW)

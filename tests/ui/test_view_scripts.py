@@ -13,16 +13,16 @@ from transformer.figures.views import COMPONENTS, loader, served
 from transformer.ui.shell.view_scripts import CACHE_CONTROL, FOLDER, path, route
 
 
-def ask(asked: str, prefix: str = "", **more: Any) -> tuple[int, dict[bytes, bytes], bytes]:
-    """Status, headers and body of the answer to a request for this path."""
+def ask(name: str, prefix: str = "", **more: Any) -> tuple[int, dict[bytes, bytes], bytes]:
+    """Return status, headers and body of the response for this path."""
     app: Any = Starlette(routes=[route(prefix)])
-    scope = {"type": "http", "method": "GET", "path": asked, "headers": [], **more}
+    scope = {"type": "http", "method": "GET", "path": name, "headers": [], **more}
     messages = exchanged(app, scope)
     return messages[0]["status"], dict(messages[0]["headers"]), messages[1]["body"]
 
 
 @pytest.mark.parametrize("view", COMPONENTS)
-def test_a_view_is_sent_as_it_is_and_compressed(view: str) -> None:
+def test_a_view_script_is_sent_plain_and_compressed(view: str) -> None:
     status, headers, body = ask(f"/{path(view)}")
     assert (status, body) == (200, served(view))
     assert headers[b"content-type"] == b"text/javascript; charset=utf-8"
@@ -33,7 +33,7 @@ def test_a_view_is_sent_as_it_is_and_compressed(view: str) -> None:
     assert (status, gzip.decompress(body)) == (200, served(view))
 
 
-def test_it_is_below_the_path_that_the_app_has_on_its_host() -> None:
+def test_it_is_below_the_base_path() -> None:
     assert ask(f"/tools/heads-up/{path('glance')}", "/tools/heads-up")[2] == served("glance")
 
 
@@ -46,14 +46,14 @@ def test_a_head_request_gets_the_length() -> None:
 @pytest.mark.parametrize(
     "name", ["", "glance.js", "glance-0123456789abcdef.js", "../app.py", "..%2fapp.py", "a" * 9000]
 )
-def test_nothing_else_is_there(name: str) -> None:
+def test_other_paths_are_not_found(name: str) -> None:
     status, headers, body = ask(f"/{FOLDER}/{name}")
     assert status == 404
     assert b"no such view" in body
     assert b"cache-control" not in headers
 
 
-def test_what_travels_with_every_content_is_short_and_names_the_script() -> None:
+def test_the_component_loader_is_short_and_names_the_script() -> None:
     for view in COMPONENTS:
         script = loader(path(view), ["", "attention"])
         assert path(view) in script

@@ -30,7 +30,7 @@ def _queued(cached: bool) -> ForwardMsgQueue:
 
 @pytest.mark.parametrize("cached", [False, True])
 def test_streamlit_alone_loses_a_cached_element(cached: bool) -> None:
-    """The place of a reference is not among those that the rerun redraws, and yet it stays."""
+    """The rerun does not redraw the reference's position, yet the reference stays."""
     queue = _queued(cached)
     queue.clear(retain_lifecycle_msgs=True, fragment_ids_this_run=[FRAGMENT])
     assert len(queue.flush()) == int(cached)

@@ -1,4 +1,4 @@
-"""`install` accepts the tested Streamlit and refuses any other with one sentence."""
+"""`install` accepts the tested Streamlit and rejects any other with one sentence."""
 
 from __future__ import annotations
 
@@ -74,17 +74,17 @@ def test_every_fix_is_installed_and_documented() -> None:
 def _private_names(path: Path) -> list[str]:
     """Imports of Streamlit's runtime or web server and attributes with a leading underscore."""
     tree = ast.parse(path.read_text("utf-8"))
-    found = []
+    private_names = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("streamlit"):
             names = [node.module or "", *(alias.name for alias in node.names)]
             if names[0].startswith(("streamlit.runtime", "streamlit.web")) or any(
                 part.startswith("_") for name in names for part in name.split(".")
             ):
-                found.append(f"{path.name}: {node.module}")
+                private_names.append(f"{path.name}: {node.module}")
         elif isinstance(node, ast.Attribute) and re.match(r"st\._[a-z]", ast.unparse(node)):
-            found.append(f"{path.name}: st.{node.attr}")
-    return found
+            private_names.append(f"{path.name}: st.{node.attr}")
+    return private_names
 
 
 def test_private_names_of_streamlit_are_only_in_the_fixes() -> None:

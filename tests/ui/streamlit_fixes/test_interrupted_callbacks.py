@@ -23,15 +23,15 @@ pytestmark = pytest.mark.usefixtures("in_a_drawing")
 
 
 class Ended(BaseException):
-    """What Streamlit raises in a drawing that is to make room for the next."""
+    """What Streamlit raises in a run that is replaced by the next."""
 
 
 def unhindered() -> None:
-    """Nobody asks for another drawing."""
+    """Do nothing: no other run is requested."""
 
 
 class Page:
-    """A session with one button, drawn once."""
+    """A session with one button, after one run."""
 
     def __init__(self) -> None:
         self.state, self.pressed = SessionState(), 0
@@ -52,13 +52,13 @@ class Page:
 
 def press() -> WidgetStates:
     states = WidgetStates()
-    one = states.widgets.add()
-    one.id, one.trigger_value = "button", True
+    widget = states.widgets.add()
+    widget.id, widget.trigger_value = "button", True
     return states
 
 
 @pytest.mark.parametrize("repaired", [False, True])
-def test_while_the_drawing_before_comes_to_its_end(
+def test_click_while_the_previous_run_finishes(
     repaired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not repaired:
@@ -80,7 +80,9 @@ def test_while_the_drawing_before_comes_to_its_end(
 
 
 @pytest.mark.parametrize("repaired", [False, True])
-def test_as_another_drawing_is_asked_for(repaired: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_click_while_another_run_is_requested(
+    repaired: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not repaired:
         monkeypatch.setattr(SafeSessionState, "on_script_will_rerun", fix._on_script_will_rerun)
     words = iter([None])
@@ -98,7 +100,7 @@ def test_as_another_drawing_is_asked_for(repaired: bool, monkeypatch: pytest.Mon
         with pytest.raises(Ended):
             drawing.on_script_will_rerun(press())
     assert page.pressed == repaired, "Streamlit alone ends its callback"
-    with pytest.raises(Ended):  # and from then on it is ended as ever
+    with pytest.raises(Ended):  # afterwards it is stopped as usual
         drawing["after"] = True
 
 
@@ -106,7 +108,7 @@ def ending() -> None:
     raise Ended
 
 
-def test_a_drawing_that_comes_late_takes_nothing_back() -> None:
+def test_a_late_run_does_not_undo_a_newer_one() -> None:
     page = Page()
     late, newest = page.drawing(ending), page.drawing()
     newest.on_script_will_rerun(press())
@@ -117,32 +119,34 @@ def test_a_drawing_that_comes_late_takes_nothing_back() -> None:
 
 def test_sessions_do_not_wait_for_each_other() -> None:
     pages = [Page(), Page()]
-    one, other = (page.drawing() for page in pages)
-    assert one._lock is pages[0].drawing()._lock is not other._lock
+    first_run, second_run = (page.drawing() for page in pages)
+    assert first_run._lock is pages[0].drawing()._lock is not second_run._lock
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_what_a_drawing_was_to_begin_with_is_handed_on(
+def test_pending_widget_states_pass_to_the_next_run(
     begun: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     handed: list[ClientState] = []
-    monkeypatch.setattr(fix, "_request_rerun", lambda _, asked: handed.append(asked))
+    monkeypatch.setattr(fix, "_request_rerun", lambda _, request: handed.append(request))
     requests = ScriptRequests()
     requests.request_rerun(RerunData(widget_states=press()))
     if begun:
         requests.on_scriptrunner_ready()
     session: Any = SimpleNamespace(_scriptrunner=SimpleNamespace(_requests=requests))
     fix._request_rerun_with_pending_states(session, ClientState())
-    assert [one.id for one in handed[0].widget_states.widgets] == ([] if begun else ["button"])
+    assert [widget.id for widget in handed[0].widget_states.widgets] == (
+        [] if begun else ["button"]
+    )
     requests.request_stop()  # as Streamlit does then
     assert requests.on_scriptrunner_ready().type is ScriptRequestType.STOP
 
 
-def test_a_part_of_the_page_ends_no_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fragment_rerun_stops_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fix, "_request_rerun", lambda *_: None)
     requests = ScriptRequests()
     requests.request_rerun(RerunData(widget_states=press()))
     session: Any = SimpleNamespace(_scriptrunner=SimpleNamespace(_requests=requests))
-    for asked in (ClientState(fragment_id="part"), None):
-        fix._request_rerun_with_pending_states(session, asked)
+    for request in (ClientState(fragment_id="part"), None):
+        fix._request_rerun_with_pending_states(session, request)
     assert requests.on_scriptrunner_ready().rerun_data.widget_states == press()

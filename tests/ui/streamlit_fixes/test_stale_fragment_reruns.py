@@ -1,4 +1,4 @@
-"""A fragment rerun of a page that was left is dropped.
+"""A fragment rerun of the previous page is dropped.
 
 The cases with `repaired=False` show the bug in Streamlit alone; once they fail, delete the fix."""
 
@@ -29,7 +29,7 @@ context = get_script_run_ctx()
 [this] = context.shared.new_fragment_ids.snapshot()
 st.session_state.ask = {{"fragment_id": this, "page_script_hash": context.page_script_hash}}
 if st.session_state.leaves:
-    st.switch_page("pages/second.py")  # and nothing below
+    st.switch_page("pages/second.py")  # nothing runs after this
 {ASK}
 """
 SECOND = f"""
@@ -49,20 +49,20 @@ def app(tmp_path: Path) -> AppTest:
 
 @pytest.mark.parametrize("repaired", [False, True])
 @pytest.mark.parametrize("leaves", [True, False])
-def test_a_fragment_of_a_page_that_was_left_does_not_rerun(
+def test_a_fragment_of_the_previous_page_does_not_rerun(
     app: AppTest, leaves: bool, repaired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requested, run = [], []
     original = fix._run_script
     decide = fix._run_unless_stale if repaired else original
 
-    def request(runner: ScriptRunner, what: RerunData) -> None:
-        requested.append(bool(what.fragment_id_queue))
-        (decide if repaired else runs)(runner, what)
+    def request(runner: ScriptRunner, request: RerunData) -> None:
+        requested.append(bool(request.fragment_id_queue))
+        (decide if repaired else runs)(runner, request)
 
-    def runs(runner: ScriptRunner, what: RerunData) -> None:
-        run.append(bool(what.fragment_id_queue))
-        original(runner, what)
+    def runs(runner: ScriptRunner, request: RerunData) -> None:
+        run.append(bool(request.fragment_id_queue))
+        original(runner, request)
 
     monkeypatch.setattr(ScriptRunner, "_run_script", request)
     monkeypatch.setattr(fix, "_run_script", runs)
@@ -71,4 +71,4 @@ def test_a_fragment_of_a_page_that_was_left_does_not_rerun(
     assert requested == [False, True], "Streamlit requests it while it draws the new page"
     assert run == ([False] if leaves and repaired else [False, True]), "Streamlit alone runs it"
     if repaired:
-        assert [one.value for one in app.title] == (["Second"] if leaves else [])
+        assert [title.value for title in app.title] == (["Second"] if leaves else [])

@@ -20,100 +20,100 @@ class Page:
 
     def __init__(self) -> None:
         self.state = SessionState()
-        self.heard: list[str] = []
+        self.callback_values: list[str] = []
 
-    def asked(self, said: str | None = None, pressed: bool = False) -> None:
-        """The browser asks for a drawing, and says what stands in the field if it has one; for a
-        button's sake or not."""
+    def request(self, value: str | None = None, pressed: bool = False) -> None:
+        """Request a run as the browser does, with the field's value if it has one, caused by a
+        button or not."""
         states = WidgetStates()
-        if said is not None:
-            one = states.widgets.add()
-            one.id, one.string_value = FIELD, said
+        if value is not None:
+            widget = states.widgets.add()
+            widget.id, widget.string_value = FIELD, value
         if pressed:
-            one = states.widgets.add()
-            one.id, one.trigger_value = "$$ID-1-button", True
+            widget = states.widgets.add()
+            widget.id, widget.trigger_value = "$$ID-1-button", True
         self.state.on_script_will_rerun(states)
 
     def drawn(self) -> tuple[str, bool]:
-        """What the field shows, and whether the browser is told."""
+        """Return the field's value, and whether it is sent to the browser."""
         text: WidgetMetadata[str] = WidgetMetadata(
             FIELD,
-            lambda said: "" if said is None else said,
+            lambda sent_text: "" if sent_text is None else sent_text,
             lambda value: value,
             "string_value",
-            callback=lambda: self.heard.append(self.state[KEY]),
+            callback=lambda: self.callback_values.append(self.state[KEY]),
         )
-        found = self.state.register_widget(text, KEY)
+        result = self.state.register_widget(text, KEY)
         self.state.on_script_finished(frozenset([FIELD]))
-        return found.value, found.value_changed
+        return result.value, result.value_changed
 
 
 @pytest.mark.parametrize("repaired", [False, True])
-def test_a_browser_that_has_not_said_it_is_told_again(
+def test_an_unacknowledged_value_is_sent_again(
     repaired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not repaired:
         monkeypatch.setattr(SessionState, "register_widget", fix._register_widget)
     page = Page()
-    page.asked()
+    page.request()
     page.state[KEY] = "A sentence."
     assert page.drawn() == ("A sentence.", True)
-    page.asked()  # it went back, and its field is not there yet
+    page.request()  # it went back, and its field is not mounted yet
     assert page.drawn() == ("A sentence.", repaired), "Streamlit alone tells it once"
-    page.asked("A sentence.")
+    page.request("A sentence.")
     assert page.drawn() == ("A sentence.", False)
-    assert page.heard == []
+    assert page.callback_values == []
 
 
-def test_what_a_person_writes_is_never_told_back() -> None:
+def test_a_value_typed_by_the_user_is_not_sent_back() -> None:
     page = Page()
-    page.asked()
+    page.request()
     page.state[KEY] = "A sentence."
     page.drawn()
-    for said in ("A sentence.", "Another.", "A third."):
-        page.asked(said)
-        assert page.drawn() == (said, False)
-    assert page.heard == ["Another.", "A third."]
+    for text in ("A sentence.", "Another.", "A third."):
+        page.request(text)
+        assert page.drawn() == (text, False)
+    assert page.callback_values == ["Another.", "A third."]
 
 
-def test_a_drawing_that_the_app_itself_asks_for_tells_no_more_than_before() -> None:
+def test_a_rerun_by_the_app_sends_no_more_than_before() -> None:
     page = Page()
-    page.asked()
+    page.request()
     page.state[KEY] = "A sentence."
     page.drawn()
-    page.asked("A sentence.")
+    page.request("A sentence.")
     page.drawn()
-    page.state.on_script_will_rerun(None)  # nobody has said anything
+    page.state.on_script_will_rerun(None)  # no message from the browser
     assert page.drawn() == ("A sentence.", False)
 
 
 @pytest.mark.parametrize("repaired", [False, True])
-def test_what_was_said_before_it_was_told_is_an_echo(
+def test_an_outdated_widget_value_is_ignored(
     repaired: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not repaired:
         monkeypatch.setattr(SessionState, "on_script_will_rerun", fix._on_script_will_rerun)
     page = Page()
-    page.asked("Old.")
+    page.request("Old.")
     page.drawn()
     page.state[KEY] = "New."
     assert page.drawn() == ("New.", True)
     for _ in range(2):  # sent before the browser has shown it
-        page.asked("Old.", pressed=True)
+        page.request("Old.", pressed=True)
         assert page.drawn()[0] == ("New." if repaired else "Old.")
-    assert page.heard == ([] if repaired else ["Old."])
-    page.asked("New.", pressed=True)
+    assert page.callback_values == ([] if repaired else ["Old."])
+    page.request("New.", pressed=True)
     assert page.drawn()[0] == "New."
 
 
-def test_who_writes_what_stood_there_before_is_heard() -> None:
+def test_entering_the_old_value_again_counts() -> None:
     page = Page()
-    page.asked("Old.", pressed=True)
+    page.request("Old.", pressed=True)
     page.drawn()
     page.state[KEY] = "New."
     page.drawn()
-    page.asked("Old.")  # nothing else was the reason to speak
+    page.request("Old.")  # there was no other reason for the message
     assert page.drawn() == ("Old.", False)
-    page.asked("New.", pressed=True)
+    page.request("New.", pressed=True)
     assert page.drawn() == ("New.", False)
-    assert page.heard == ["Old.", "New."]
+    assert page.callback_values == ["Old.", "New."]
