@@ -65,7 +65,7 @@ def test_services_uploads_and_models_survive_cleared_caches(
         st.cache_resource.clear()
         st.cache_data.clear()
         assert [*map(id, all_of_them())] == [*map(id, before)]
-        assert uploads.uploads().of("me") is not None
+        assert uploads.uploads().get("me") is not None
         executor: Any = live_jobs.jobs()._executor
         assert not executor._closing.is_set()
     finally:
@@ -77,6 +77,6 @@ def test_new_cookies_from_one_address_displace_no_other_uploads() -> None:
     store.put("me", corpus, "B")
     for number in range(20):
         store.put(f"cookie {number}", Corpus.of_lines(["x"], "x"), "A")
-    assert store.of("me") is corpus
-    assert store.of("cookie 16") is None
-    assert all(store.of(f"cookie {number}") is not None for number in (17, 18, 19))
+    assert store.get("me") is corpus
+    assert store.get("cookie 16") is None
+    assert all(store.get(f"cookie {number}") is not None for number in (17, 18, 19))

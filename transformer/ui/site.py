@@ -93,8 +93,9 @@ def write_site(
             lesson_steps.append((ready, step))
         parts = group_by_part(lesson_steps)
         steps = [step for _, each in parts for step in each]
-        for place, step in enumerate(steps):
-            before, after = steps[place - 1] if place else None, [*steps[place + 1 :], None][0]
+        for position, step in enumerate(steps):
+            before = steps[position - 1] if position else None
+            after = steps[position + 1] if position + 1 < len(steps) else None
             _write(folder, step.file, step_page(step, TITLE, before, after, FOOTER))
         progress(0.7, "the models")
         write_live(folder, site)

@@ -93,11 +93,11 @@ def _model_of_run(run: Path, visitor: str) -> ListedModel | None:
 @lru_cache(maxsize=4096)
 def _run_details(run: Path, config: Stamp, job: Stamp) -> tuple[str, bool, tuple[str, ...]] | None:
     """Return title, whether it is shared, and its holders; None if the folder describes no run."""
-    found = run_config(run / "checkpoint")
-    if found is None:
+    settings = run_config(run / "checkpoint")
+    if settings is None:
         return None
-    said = JobFolder(run).job()
-    return found.title, is_shared(found, said), holders(found, said)
+    job_file = JobFolder(run).job()
+    return settings.title, is_shared(settings, job_file), holders(settings, job_file)
 
 
 @lru_cache(maxsize=4)

@@ -18,28 +18,28 @@ class Uploads:
     """Uploaded corpora by visitor, available in all tabs and after a reload."""
 
     def __init__(self, max_uploads: int = MAX_UPLOADS) -> None:
-        self._most, self._lock = max_uploads, Lock()
-        self._kept: OrderedDict[str, tuple[Corpus, str]] = OrderedDict()
+        self._max_uploads, self._lock = max_uploads, Lock()
+        self._corpora: OrderedDict[str, tuple[Corpus, str]] = OrderedDict()
 
-    def of(self, owner: str) -> Corpus | None:
+    def get(self, owner: str) -> Corpus | None:
         with self._lock:
-            if owner in self._kept:
-                self._kept.move_to_end(owner)
-            return self._kept.get(owner, (None, ""))[0]
+            if owner in self._corpora:
+                self._corpora.move_to_end(owner)
+            return self._corpora.get(owner, (None, ""))[0]
 
     def put(self, owner: str, corpus: Corpus, address: str = "") -> None:
         """Store a corpus. At the limit of `address` (the owner's network address) the oldest upload
         from that address is removed, so new cookies cannot displace other visitors' uploads."""
         with self._lock:
-            self._kept[owner] = corpus, address
-            self._kept.move_to_end(owner)
+            self._corpora[owner] = corpus, address
+            self._corpora.move_to_end(owner)
             same_address = [
-                key for key, (_, where) in self._kept.items() if address and where == address
+                key for key, (_, where) in self._corpora.items() if address and where == address
             ]
-            if len(same_address) > address_quota(self._most):
-                del self._kept[same_address[0]]
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+            if len(same_address) > address_quota(self._max_uploads):
+                del self._corpora[same_address[0]]
+            while len(self._corpora) > self._max_uploads:
+                self._corpora.popitem(last=False)
 
 
 def uploads() -> Uploads:

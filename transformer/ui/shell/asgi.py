@@ -69,7 +69,7 @@ def _prepare_first_visit() -> None:
 
 
 def _announce() -> None:
-    """Print the app's addresses and open the first in a browser, unless told not to.
+    """Print the app's addresses and open the first in a browser, unless it runs headless.
 
     Streamlit's own welcome (`logger.hideWelcomeMessage`) may ask an outside server for this
     machine's address.

@@ -170,7 +170,9 @@ def _on_model_change(name: str, key: str) -> None:
     view = state.view()
     if chosen is None:
         return
-    before, new = (about(folders[one]) if one in folders else About() for one in (first, chosen))
+    before, new = (
+        about(folders[model]) if model in folders else About() for model in (first, chosen)
+    )
     reset: dict[str, Any] = {}
     if before.kind != new.kind:
         reset |= {"text": EXAMPLE, "other": "", "target": ""}

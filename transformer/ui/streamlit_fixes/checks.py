@@ -18,5 +18,5 @@ def changed_signatures(owner: type, **methods: str) -> list[str]:
 def missing_attributes(owner: type, *names: str) -> list[str]:
     """Describe each attribute that the class neither has nor sets when an instance is made."""
     code = inspect.unwrap(owner.__init__).__code__  # type: ignore[misc]
-    known = {*dir(owner), *code.co_names, *code.co_consts}
-    return [f"{owner.__name__}.{name} is missing" for name in names if name not in known]
+    existing = {*dir(owner), *code.co_names, *code.co_consts}
+    return [f"{owner.__name__}.{name} is missing" for name in names if name not in existing]

@@ -82,7 +82,7 @@ def _without_outdated(state: SessionState, sent: WidgetStates) -> WidgetStates:
     again. Another widget that the app has set is no reason: it only reports its new value.)"""
     waiting, before = _unacknowledged(state), _last_sent(state)
     current = {widget.id: widget.SerializeToString() for widget in sent.widgets}
-    triggers = {one.id for one in sent.widgets if "trigger" in str(one.WhichOneof("value"))}
+    triggers = {w.id for w in sent.widgets if "trigger" in str(w.WhichOneof("value"))}
     changed = {name for name in current.keys() & before.keys() if current[name] != before[name]}
     reasons = triggers | changed - waiting.keys()
     same = {name for name in current.keys() & waiting.keys() if current[name] == waiting[name]}
@@ -90,7 +90,7 @@ def _without_outdated(state: SessionState, sent: WidgetStates) -> WidgetStates:
     for name in current.keys() - outdated:
         waiting.pop(name, None)
     state._old_state[_LAST_SENT] = current
-    return WidgetStates(widgets=[one for one in sent.widgets if one.id not in outdated])
+    return WidgetStates(widgets=[w for w in sent.widgets if w.id not in outdated])
 
 
 @wraps(_register_widget)

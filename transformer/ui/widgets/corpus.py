@@ -102,11 +102,11 @@ def _load(model: Model, source: str, owner: str, limit: int) -> Corpus | None:
         return own_sentences.linked(model, limit)
     if source == "run":
         return _of_run(str(models.checkpoints()[model.name].parent), model, limit)
-    brought = uploads().of(owner)
-    if brought is None:
+    uploaded = uploads().get(owner)
+    if uploaded is None:
         st.info("Upload a file or paste sentences, one per line. No other visitor sees them.")
         return None
-    return _cut(brought.name, brought, limit)
+    return _cut(uploaded.name, uploaded, limit)
 
 
 @cached("Reading the run's validation pairs …")
@@ -121,7 +121,7 @@ def _cut(name: str, corpus: Corpus, limit: int) -> Corpus:
 
 def _upload_form(owner: str) -> None:
     """Draw the upload form and the reason why the last upload was refused."""
-    with st.expander("Your sentences", expanded=uploads().of(owner) is None):
+    with st.expander("Your sentences", expanded=uploads().get(owner) is None):
         st.caption(
             "No other visitor sees your sentences, links or file name. They are deleted when the "
             "server stops."

@@ -178,7 +178,7 @@ def _teacher_line(classroom: Classroom) -> dict[str, object]:
 
 def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]:
     """Return the line's text and its state; a message with another state redraws it."""
-    name, lead, stands = (
+    name, lead, status = (
         live_classes.teacher_name(classroom),
         classroom.lead,
         following_state(classroom, me),
@@ -190,8 +190,8 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
             "alone": f"In the class of {name}",
             "follows": f"Following {name}",
             "away": f"Exploring on your own; {name} is at {where}",
-        }[stands],
-        "standing": stands,
+        }[status],
+        "standing": status,
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,
         "race": classroom.race,
