@@ -152,7 +152,7 @@ def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     marian.save(tmp_path / "opus-mt-en-fr")
     theirs, our_folder, back = (str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back"))
     assert main(["import", theirs, our_folder]) == 0
-    assert "2 layers of 24, 4 heads, 62 pieces" in capsys.readouterr().out
+    assert "2 layers of 24, 4 heads, a vocabulary of 62 tokens" in capsys.readouterr().out
     assert load_languages(our_folder) == ("en", "fr")
     assert main(["export", our_folder, back, "--to", "marian"]) == 0
     assert (Path(back) / "vocab.json").is_file()

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--penalty",
         type=float,
         required=True,
-        help="price of each open head in nats per token, such as 0.02",
+        help="penalty for each open gate, in nats per token, such as 0.02",
     )
     parser.add_argument(
         "--steps", type=int, default=300, help="training steps of 32 sentences (300)"

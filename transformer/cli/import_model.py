@@ -32,6 +32,6 @@ def run(options: argparse.Namespace) -> int:
     )
     print_result(
         f"{options.out}: {config.n_layers} layers of {config.d_model}, {config.n_heads} heads, "
-        f"{config.vocab_size:,} pieces"
+        f"a vocabulary of {config.vocab_size:,} tokens"
     )
     return 0
