@@ -83,7 +83,7 @@ def test_every_term_is_used_on_some_page() -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("one", TERMS, ids=lambda term: term.name)
+@pytest.mark.parametrize("term", TERMS, ids=lambda term: term.name)
 def test_each_term_links_to_a_page_that_shows_it(term: Term) -> None:
     page, _, query = term.see.partition("?")
     file = next(file for file in PAGES if path(file) == page)
