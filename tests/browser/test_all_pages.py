@@ -51,7 +51,7 @@ def test_the_larger_size_applies_to_everything_and_is_not_in_links(
     page = open_page(new_page(1900, alone=True), f"{app}/{path}")
     heading, navigation = (
         page.get_by_role("heading", level=1),
-        page.locator(".st-key-way-around p").first,
+        page.locator(".st-key-navigation-bar p").first,
     )
     before = [element.evaluate(LETTERS) for element in (heading, navigation)]
     narrow = page.locator(".stMainBlockContainer").evaluate("(node) => node.clientWidth")
@@ -118,7 +118,7 @@ def test_printing_shows_pictures_and_no_controls(app: str, new_page: NewPage) ->
     page.emulate_media(media="print")
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.locator(".hu-canvas").first).to_be_visible()
-    for control in (".st-key-way-around", ".hu-tools", ".hu-tabs", ".stButtonGroup"):
+    for control in (".st-key-navigation-bar", ".hu-tools", ".hu-tabs", ".stButtonGroup"):
         expect(page.locator(control).first).to_be_hidden()
 
 

@@ -64,7 +64,7 @@ def classroom(address: str, new_page: NewPage) -> Iterator[ClassPages]:
 
 def to(page: Page, name: str) -> None:
     """Return a link of the navigation."""
-    page.locator(".st-key-way-around").get_by_role("link", name=name, exact=True).click()
+    page.locator(".st-key-navigation-bar").get_by_role("link", name=name, exact=True).click()
 
 
 def heading(page: Page) -> str:

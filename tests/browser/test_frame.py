@@ -45,7 +45,9 @@ def open_page(page: Page, address: str) -> Page:
 def test_a_phone_shows_the_links_to_all_pages(app: str, new_page: NewPage, page_path: str) -> None:
     page = open_page(new_page(390), f"{app}/{page_path}")
     boxes = [
-        page.locator(".st-key-way-around").get_by_role("link", name=name, exact=True).bounding_box()
+        page.locator(".st-key-navigation-bar")
+        .get_by_role("link", name=name, exact=True)
+        .bounding_box()
         for name in IN_NAVIGATION
     ]
     menu = page.locator(MENU).first.bounding_box()
@@ -77,7 +79,7 @@ def test_the_larger_size_does_not_cut_the_models_name(shipped: str, new_page: Ne
     page.get_by_role("button", name="Larger").click()
     expect(page.locator("html")).to_have_css("font-size", LARGE)
     settled(page)
-    name = page.locator(".st-key-way-around .stSelectbox input")
+    name = page.locator(".st-key-navigation-bar .stSelectbox input")
     expect(name).to_have_value(re.compile("en-fr"))
     assert name.evaluate("(node) => node.scrollWidth <= node.clientWidth")
 
@@ -98,7 +100,7 @@ def test_the_skip_link_skips_the_navigation(app: str, page: Page) -> None:
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_be_focused()
     page.keyboard.press("Tab")
-    assert page.evaluate("!document.activeElement.closest('.st-key-way-around')")
+    assert page.evaluate("!document.activeElement.closest('.st-key-navigation-bar')")
 
 
 def test_a_page_opened_by_its_address_has_no_failed_requests(app: str, new_page: NewPage) -> None:

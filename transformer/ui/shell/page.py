@@ -97,7 +97,7 @@ def _style(large: bool) -> str:
 
 @contextmanager
 def _navigation_bar(file: str) -> Iterator[None]:
-    with st.container(horizontal=True, vertical_alignment="center", key="way-around"):
+    with st.container(horizontal=True, vertical_alignment="center", key="navigation-bar"):
         for page_file, page in PAGES.items():
             if page.in_navigation or page_file == file:
                 page_link(page_file, page.title)

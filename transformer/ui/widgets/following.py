@@ -124,7 +124,7 @@ def class_line(file: str) -> None:
     st.session_state.pop(_OVER, None)
     st.session_state[_CODE] = classroom.code
     teaches = classroom.is_teacher(me)
-    with st.container(horizontal=True, vertical_alignment="center", key="class-sign"):
+    with st.container(horizontal=True, vertical_alignment="center", key="class-line"):
         line = _teacher_line(classroom) if teaches else _student_line(classroom, me, file)
         views.component("follow")(
             key="follow",

@@ -299,7 +299,7 @@ def _navigation(page: str, ready: PreparedLesson) -> None:
     lesson, done = ready.lesson, progress.is_revealed(ready.lesson.name)
     own = lesson.page if done else lesson.question_page
     after, earlier = course.following(lesson.name), course.previous(lesson.name)
-    with st.container(horizontal=True, vertical_alignment="center", key="lesson-ways"):
+    with st.container(horizontal=True, vertical_alignment="center", key="lesson-navigation"):
         other_text = own != LIST and not lesson.task and state.view().text != ready.text
         is_elsewhere = page != own or other_text
         if is_elsewhere and ready.question:
