@@ -350,13 +350,13 @@ TERMS = (
         "Grokking",
         "A model first memorises its training examples and finds the general rule much later, so "
         "that held-out accuracy rises long after training accuracy.",
-        "train?task=modular",
+        "train?run=toy-modular",
     ),
     Term(
         "Induction head",
         "A head that finds an earlier occurrence of the current token and attends to what followed "
         "it. Another head has to prepare this, in language models one on the previous token.",
-        "train?task=induction",
+        "train?run=toy-induction",
         ("Induction",),
     ),
     Term(
