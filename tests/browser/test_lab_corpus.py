@@ -32,7 +32,7 @@ def test_a_file_is_uploaded_traced_and_downloaded(app: str, page: Page, tmp_path
     page.goto(f"{app}/lab?lab=dataset&corpus=upload&traced=c1.2")
     expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_have_count(0)
     bring(page, "mine.txt", "Fine.\n\nBooks.\n")
-    expect(page.get_by_text("mine.txt, line 2: there is no sentence")).to_be_visible()
+    expect(page.get_by_text("mine.txt, line 2: the line has no sentence")).to_be_visible()
     bring(page, "mine.txt", "\n".join(LINES))
     expect(page.get_by_text("mine.txt: 40 sentences")).to_be_visible()
     expect(page.get_by_text("Cross-attention, layer 2, head 3")).to_be_visible()
