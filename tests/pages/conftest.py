@@ -120,8 +120,7 @@ def streamlit_fixes() -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def our_components_alone() -> Iterator[None]:
-    """Stop each test's app from searching every installed package for components; ours are beside
-    the pages."""
+    """Stop each test's app from searching every installed package for components."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", list)
         yield

@@ -1,4 +1,4 @@
-"""A class's training runs, which its teacher, and nobody else, sees and controls."""
+"""A class's training runs, which only its teacher sees and controls."""
 
 from __future__ import annotations
 

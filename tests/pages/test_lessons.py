@@ -1,4 +1,4 @@
-"""The lessons: questions come before answers, answers explain, and the course leads to its end."""
+"""The lessons: questions, answers with their explanations, and the order of the course."""
 
 from __future__ import annotations
 
