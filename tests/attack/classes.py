@@ -18,7 +18,7 @@ VISITORS = ("", "ann", "bob", "cleo", "dan", "eve", "fay", "teacher", "colleague
 
 
 def classes(chance: random.Random, folder: Path) -> None:
-    """A morning of a few classes: whatever is typed is done, or refused in a sentence."""
+    """A few classes with random input: every action succeeds or is refused with a sentence."""
     clock = [0.0]
     classes_ = Classes(TOKEN, CLASSES, MEMBERS, clock=lambda: clock[0])
     for _ in range(60):
@@ -63,7 +63,7 @@ def _name(chance: random.Random) -> str:
 
 
 def _led(chance: random.Random, classroom: Classroom) -> None:
-    """Wherever a class is led to, a student's page makes a view of this app of it."""
+    """For every view to follow, a student's page opens a view of this app."""
     page = chance.choice([*BY_PATH, text(chance)])
     names = [*PAGES[BY_PATH.get(page, CLASS)].view.fields(), text(chance)]
     classroom.begin_leading()

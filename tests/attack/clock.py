@@ -1,4 +1,4 @@
-"""A clock that goes back, jumps ahead and stands still, under the queue, passes and runs."""
+"""A clock that goes back, jumps ahead and stops, for the queue, computations and runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ JUMPS = (0.0, 1.0, -1.0, 3600.0, -3600.0, 4e8, -4e8, -1e12)
 
 
 class Clock:
-    """Stands in for `time.time`; every look finds it somewhere else."""
+    """A fake `time.time` that returns another time at every call."""
 
     def __init__(self, chance: random.Random) -> None:
         self._chance, self._now = chance, 1.7e9
@@ -88,7 +88,7 @@ def the_queue(chance: random.Random, folder: Path) -> None:
 
 
 def the_passes(chance: random.Random, folder: Path) -> None:
-    """The result that has just been made stays, whatever the others' times say."""
+    """The newest result stays, regardless of the times of the others."""
     root = folder / "passes"
     root.mkdir(exist_ok=True)
     for number in range(6):
@@ -107,7 +107,7 @@ def the_passes(chance: random.Random, folder: Path) -> None:
 
 
 def the_caches(chance: random.Random, folder: Path) -> None:
-    """What is read of a run is what stands there now, although its file is older than before."""
+    """A run's current content is read, even if its file is older than before."""
     run = folder / "cached"
     run.mkdir(exist_ok=True)
     for number in range(4):

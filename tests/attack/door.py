@@ -21,11 +21,11 @@ import psutil
 
 @dataclass
 class Attack:
-    """A door that stands open.
+    """An open door: an entry point under attack.
 
     Attributes:
-        once: brings one hostile input; what it raises is a defect.
-        told: a word on what was measured, after the figures.
+        try_once: sends one hostile input; any exception is a defect.
+        summary: a note on measurements, printed after the figures.
     """
 
     try_once: Callable[[random.Random], None]
@@ -37,7 +37,7 @@ class Door:
     """How a door is opened, in an empty folder; an error as it closes is a defect too.
 
     Attributes:
-        share: of the time, beside the others.
+        share: relative share of the time.
         rounds: inputs of the part in `test_doors.py`.
     """
 
@@ -76,10 +76,10 @@ class Ended:
 def forked(
     act: Callable[[], Any], seconds: float, memory: int | None = None, file: int | None = None
 ) -> Ended:
-    """`act` in a copy of this process, which is killed after `seconds` whatever it is at.
+    """Run `act` in a fork of this process, which is killed after `seconds`.
 
     Args:
-        memory: bytes that it may have beside those that it has (RLIMIT_DATA).
+        memory: additional bytes that it may allocate (RLIMIT_DATA).
         file: bytes of the largest file that it may write (RLIMIT_FSIZE).
     """
     begin, end = os.pipe()

@@ -99,7 +99,7 @@ def opened(folder: Path) -> Iterator[Attack]:
 
 
 def a_run(chance: random.Random, small: Disk, vocabulary: Any) -> None:
-    """It fails with a reason, keeps what it saved, and goes on to the same end."""
+    """The run fails with a reason, keeps its saves, and continues to the same result."""
     run_config = config()
     run = fresh(small.path / "run", run_config)
     if chance.random() < 0.5:  # it is under way already
@@ -150,7 +150,7 @@ def a_pass(chance: random.Random, small: Disk, vocabulary: Any) -> None:
                 return  # no process of another's can be held to it
             key = computing.submit(computation, visitor="ann")
             status = settled(computing, key)
-            assert status.status in ("done", "failed"), f"nothing is said: {status}"
+            assert status.status in ("done", "failed"), f"no final status: {status}"
             if status.status == "failed":
                 check_message(ValueError(status.reason))
                 assert "room" in status.reason or "space" in status.reason, status.reason
@@ -168,17 +168,17 @@ def measured(arguments: Mapping[str, Any], progress: Callable[..., None]) -> dic
 
 
 def settled(computing: ComputationService, key: str) -> Any:
-    """How the pass stands once it waits and runs no longer."""
+    """Return the status of a computation that is neither waiting nor running."""
     wait_for(lambda: not computing.status(key, "ann").live, lambda: computing.status(key))
     return computing.status(key, "ann")
 
 
 def a_queue(chance: random.Random, small: Disk, vocabulary: Any) -> None:
-    """A run is put in line whole or not at all; those that wait can be looked at, and wait on."""
+    """A run is queued completely or not at all; queued runs stay readable and queued."""
     root = small.path / "runs"
 
     def act() -> int:
-        """Runs put in line, until there is no more room."""
+        """Queue runs until the disk is full."""
         jobs = still_jobs(root, disk_free=1)
         for number in range(10**6):
             try:

@@ -53,7 +53,7 @@ def texts(chance: random.Random, folder: Path) -> None:
 
 
 def links(chance: random.Random, folder: Path) -> None:
-    """The address of a view: whatever stands in it, a view comes of it that writes itself."""
+    """The URL of a view: any content gives a view whose own URL can be parsed again."""
     file = chance.choice([*PAGES])
     names = [name for page in PAGES.values() for name in page.view.fields()]
     params = {chance.choice([*names, text(chance)]): text(chance) for _ in range(6)}
@@ -66,7 +66,7 @@ def links(chance: random.Random, folder: Path) -> None:
 
 
 def checkpoints(chance: random.Random, folder: Path) -> None:
-    """A checkpoint whose config lies, or whose weights are cut off or turned over."""
+    """A checkpoint with a wrong config, or with truncated or flipped weights."""
     checkpoint = folder / "checkpoint"
     if not checkpoint.exists():
         vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
@@ -115,7 +115,7 @@ def folders_of_others(chance: random.Random, folder: Path) -> None:
 
 
 def traces(chance: random.Random, folder: Path) -> None:
-    """A trace file whose labels lie, or whose bytes are cut off or turned over: refused, or drawn
+    """A trace file with wrong labels, or truncated or flipped bytes: refused, or drawn
     as the explorer draws it."""
     path = folder / "trace.npz"
     if not path.exists():

@@ -1,4 +1,4 @@
-"""`kill -9`, at moments nobody chose: of who trains, of worker and server, of one of two."""
+"""`kill -9` at random moments: of the trainer, of worker and server, of one of two servers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def trainers(folder: Path) -> Iterator[Attack]:
                 check_complete(run)
                 finished += 1
         except BaseException:
-            shutil.rmtree(path, ignore_errors=True)  # the next one begins anew
+            shutil.rmtree(path, ignore_errors=True)  # the next one starts from the beginning
             raise
         if not ended.late:
             shutil.rmtree(path)
@@ -129,7 +129,7 @@ class App:
         )
 
     def submit(self, run_config: TrainingRun, owner: str) -> str:
-        """Put a run in line through this server; its name."""
+        """Queue a run through this server and return its name."""
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write(json.dumps([run_config.to_dict(), owner]) + "\n")
@@ -182,7 +182,7 @@ def two_servers(folder: Path) -> Iterator[Attack]:
             steps = chance.choice((1, 5, 30))
             config = run_config(steps=steps, nap=chance.choice((0.0, 0.01)), title=f"run {number}")
             name = apps[number % 2].submit(config, f"visitor {number}")
-            assert name, "it was not put in line"
+            assert name, "it was not queued"
             expected_steps[name] = steps
         killed = chance.random() < 0.2
         if killed:

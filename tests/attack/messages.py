@@ -30,7 +30,7 @@ from transformer.ui.shell.class_news import PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
 
 LONGEST = 5.0  # seconds that anybody else may be kept waiting
-EVERY = 25  # inputs between two looks whether the run goes on
+EVERY = 25  # inputs between two checks that the run continues
 ENDPOINTS = ("/_stcore/stream", "/_stcore/x", "/", PATH, f"/x{PATH}")
 PATHS = (
     *("/_stcore/upload_file/x/y", "/_stcore/upload_file/../../x", "/media/../../etc/passwd"),
@@ -69,7 +69,7 @@ def opened(folder: Path) -> Iterator[Attack]:
 
         def summary() -> str:
             return (
-                f"a visitor's {bystander.visits} visits beside it: the longest wait "
+                f"a visitor's {bystander.visits} concurrent visits: the longest wait "
                 f"{bystander.longest:.2f} s"
             )
 
@@ -122,7 +122,7 @@ class Server:
         before = folder.last_step()
         wait_for(
             lambda: folder.last_step() > before,
-            lambda: f"training stands still: {self._looking.run(self._run)}",
+            lambda: f"training has stopped: {self._looking.run(self._run)}",
         )
         losses(folder)
 

@@ -64,7 +64,7 @@ def undisturbed(steps: int) -> tuple[list[float], bytes]:
 
 
 def sound(run: JobFolder, run_config: TrainingRun) -> None:
-    """A run that somebody was in the middle of: nothing half written, nothing gone."""
+    """Check an interrupted run: nothing is partly written or missing."""
     config_read = run.config()
     assert replace(config_read, owner="", created=0.0) == run_config
     trained = len(losses(run))
@@ -79,7 +79,7 @@ def sound(run: JobFolder, run_config: TrainingRun) -> None:
 
 
 def check_complete(run: JobFolder, steps: int = STEPS) -> None:
-    """A finished run, the same as if nobody had disturbed it."""
+    """Check a finished run: the same as an undisturbed one."""
     expected, weights = undisturbed(steps)
     losses_found = losses(run)
     pairs = enumerate(zip(losses_found, expected, strict=False), 1)

@@ -23,7 +23,7 @@ from transformer.cli import main
 from transformer.figures import heatmap
 
 PATIENCE = 180.0  # seconds for one command or call, on a busy machine
-MEMORY = 2_000_000_000  # bytes that one command may take beside what is there
+MEMORY = 2_000_000_000  # additional bytes that one command may allocate
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "translate": (

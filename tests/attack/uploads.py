@@ -1,4 +1,4 @@
-"""Files that visitors bring: pairs to train on, corpora, gold links, probes; packed, ragged, huge,
+"""Uploaded files: pairs to train on, corpora, gold links, probes; packed, ragged, huge,
 in other encodings, and called by names that are paths."""
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def cell(chance: random.Random) -> str:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[Attack]:
-    """The page's functions, the shell's, and the queue that keeps files beside a run."""
+    """The functions of the page and the command line, and the queue that stores files with runs."""
     longest = 0.0
     jobs = still_jobs(folder / "runs", disk_free=1)
 
@@ -97,7 +97,7 @@ def opened(folder: Path) -> Iterator[Attack]:
 
 
 def train(jobs: Jobs, raw: bytes, name: str) -> None:
-    """As the page does: read, estimated, put in line with the pairs as the run keeps them."""
+    """Like the page: read, estimate, and queue with the pairs as the run stores them."""
     assert MAX_UPLOAD_BYTES >= MAX_PAIR_BYTES
     pairs = parse_own_pairs(decode_text(raw, name), name, MAX_PAIR_BYTES)
     config = make_run_config()
