@@ -111,7 +111,7 @@ def test_an_invalid_limits_file_is_reported_on_this_page_only(
 ) -> None:
     (tmp_path / "limits.toml").write_text('teacher_token = "short"')
     monkeypatch.setenv("HEADS_UP_LIMITS", str(tmp_path / "limits.toml"))
-    assert "teacher_token must have 12 to 200 signs" in messages(visit(CLASS))[0]
+    assert "teacher_token must have 12 to 200 characters" in messages(visit(CLASS))[0]
     assert messages(visit("pages/glossary.py")) == []
 
 
