@@ -167,7 +167,7 @@ def test_runs_on_own_sentences_stay_private(visit: Visit, jobs: Jobs) -> None:
     assert isinstance(config, PairsRun)
     name = jobs.submit(config, ann.session_state["visitor"], {PAIRS_FILE: pairs})
     assert wall(rerun(teacher)) == []
-    assert "has not shared it" in " ".join(box.value for box in page_of(teacher, name).warning)
+    assert "is not shared" in " ".join(box.value for box in page_of(teacher, name).warning)
 
 
 def test_a_teachers_run_goes_to_the_front_of_the_queue(visit: Visit, jobs: Jobs) -> None:
