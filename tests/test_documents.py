@@ -141,18 +141,35 @@ def test_the_readme_shows_the_import_layers() -> None:
     assert [*layers.values()] == sorted(layers.values(), reverse=True)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda p: p.stem)
-def test_a_notebook_runs_from_top_to_bottom(
-    path: Path, checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With a small model in the place of a large one."""
-    monkeypatch.chdir(tmp_path)
-    export_marian(checkpoints / "tiny", "theirs")
+def run_notebook(path: Path) -> dict[str, Any]:
+    """Run the code cells in one namespace and return it."""
     space: dict[str, Any] = {}
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     for number, cell in enumerate(cells):
         if cell["cell_type"] == "code":
             assert not cell["outputs"], "a notebook is committed without what it printed"
             exec(compile("".join(cell["source"]), f"{path.name}, cell {number}", "exec"), space)
+    return space
+
+
+def test_the_first_notebook_runs_from_top_to_bottom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    space = run_notebook(ROOT / "notebooks/first_look.ipynb")
+    assert space["losses"][space["worst"]] > 0.1  # nats: some head matters
+    assert len(space["losses"]) == space["trace"].n_layers * space["trace"].n_heads
+    head, links = space["head"], space["links"]
+    pairs = {(head.source[s], head.target[t]) for s, t in links}
+    assert pairs >= {("cat", "chat"), ("not", "pas"), ("eaten", "mangé")}
+
+
+def test_the_notebook_of_other_models_runs_from_top_to_bottom(
+    checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a small model in the place of a large one."""
+    monkeypatch.chdir(tmp_path)
+    export_marian(checkpoints / "tiny", "theirs")
+    space = run_notebook(ROOT / "notebooks/your_own_model.ipynb")
     assert {"figure.html", "view.html", "weights.csv"} <= {file.name for file in tmp_path.iterdir()}
     assert len(space["lost"]) == space["trace"].n_heads

@@ -1,0 +1,311 @@
+"""An exported checkpoint in other people's programs: are their numbers ours?
+
+    python -m benchmarks.clients [--checkpoint en-fr] [--sentences 20]
+
+The checkpoint is exported as a Marian folder, and each program opens it: `transformers`,
+CTranslate2, BertViz, TransformerLens, nnsight and Inseq, those of them that are installed. Every
+program gets the same sentences and our greedy translations of them. docs/measured.md says how to
+install all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+import json
+import tempfile
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+
+from transformer import Translator
+from transformer.analysis.attribution.gradients import gradients
+from transformer.analysis.attribution.integrated import integrated_gradients
+from transformer.analysis.corpora import Corpus
+from transformer.exchange import export_marian
+from transformer.hooks import Hooks
+from transformer.inference.trace import Trace
+
+KINDS = ("encoder", "decoder", "cross")
+ABLATED = (2, 3)
+"""Layer and head of the cross-attention that are switched off in both programs."""
+INTEGRATED_SENTENCES = 3
+INTEGRATED_STEPS = 64
+
+
+@dataclass
+class Case:
+    """What every program gets.
+
+    Attributes:
+        translator: our model, in float32.
+        folder: its export.
+        traces: our traces of the sentences and their greedy translations.
+        columns: our ids of the pieces that the export has, in its order, without `<pad>`.
+    """
+
+    translator: Translator
+    folder: Path
+    traces: list[Trace]
+    columns: list[int]
+
+    def ids(self, tokenizer: Any, trace: Trace) -> tuple[torch.Tensor, torch.Tensor]:
+        """The export's ids of the source, and of what the decoder reads: `<pad>` y1 … yn-1."""
+        source = tokenizer.convert_tokens_to_ids([*trace.src_tokens])
+        target = tokenizer.convert_tokens_to_ids([*trace.predicted_tokens])
+        read = [tokenizer.pad_token_id, *target[:-1]]
+        return torch.tensor([source]), torch.tensor([read])
+
+    def tokenizer_and_model(self) -> tuple[Any, Any]:
+        from transformers import MarianMTModel, MarianTokenizer
+
+        model = MarianMTModel.from_pretrained(self.folder, attn_implementation="eager")
+        return MarianTokenizer.from_pretrained(self.folder), model.eval()
+
+
+def difference(ours: np.ndarray, theirs: Any) -> float:
+    return float(np.abs(ours - np.asarray(theirs, dtype=np.float64)).max())
+
+
+def check_transformers(case: Case) -> dict[str, Any]:
+    tokenizer, model = case.tokenizer_and_model()
+    logits, weights, texts = [], [], 0
+    for trace in case.traces:
+        source, read = case.ids(tokenizer, trace)
+        with torch.no_grad():
+            out = model(input_ids=source, decoder_input_ids=read, output_attentions=True)
+            written = model.generate(source, num_beams=1)
+        logits.append(difference(trace["hook_logits"][:, case.columns], out.logits[0, :, :-1]))
+        names = ("encoder_attentions", "decoder_attentions", "cross_attentions")
+        for kind, name in zip(KINDS, names, strict=True):
+            theirs = torch.cat(list(getattr(out, name))).numpy()
+            weights.append(difference(trace.all_weights(kind), theirs))
+        texts += tokenizer.decode(written[0], skip_special_tokens=True) == trace.text
+    return {"logits": max(logits), "attention": max(weights), "greedy texts": texts}
+
+
+def check_ctranslate2(case: Case) -> dict[str, Any]:
+    import ctranslate2
+    from ctranslate2.converters import TransformersConverter
+
+    tokenizer, _ = case.tokenizer_and_model()
+    out = case.folder.parent / "ctranslate2"
+    TransformersConverter(str(case.folder)).convert(str(out), force=True)
+    engine = ctranslate2.Translator(str(out), device="cpu", compute_type="float32")
+    sources = [[*trace.src_tokens] for trace in case.traces]
+    results = engine.translate_batch(sources, beam_size=1, max_decoding_length=512)
+    texts = [
+        tokenizer.decode(
+            tokenizer.convert_tokens_to_ids(result.hypotheses[0]), skip_special_tokens=True
+        )
+        for result in results
+    ]
+    return {"greedy texts": sum(a == b.text for a, b in zip(texts, case.traces, strict=True))}
+
+
+def check_bertviz(case: Case) -> dict[str, Any]:
+    """BertViz draws the attention that it is given; the numbers are read back from its page."""
+    from bertviz import head_view
+
+    trace = case.traces[0]
+    page = head_view(
+        encoder_attention=[torch.from_numpy(w[None].copy()) for w in trace.all_weights("encoder")],
+        decoder_attention=[torch.from_numpy(w[None].copy()) for w in trace.all_weights("decoder")],
+        cross_attention=[torch.from_numpy(w[None].copy()) for w in trace.all_weights("cross")],
+        encoder_tokens=[*trace.src_tokens],
+        decoder_tokens=[*trace.tgt_tokens],
+        html_action="return",
+    )
+    start = page.data.index('{"attention": ')
+    parameters, _ = json.JSONDecoder().raw_decode(page.data, start)
+    shown = {one["name"]: one["attn"] for one in parameters["attention"]}
+    names = ("Encoder", "Decoder", "Cross")
+    return {
+        "attention": max(
+            difference(trace.all_weights(kind), shown[name])
+            for kind, name in zip(KINDS, names, strict=True)
+        )
+    }
+
+
+def check_transformer_lens(case: Case) -> dict[str, Any]:
+    from transformer_lens.model_bridge import TransformerBridge
+
+    tokenizer, _ = case.tokenizer_and_model()
+    bridge = TransformerBridge.boot_transformers(str(case.folder), device="cpu")
+    sites = {"encoder": "encoder_blocks.{}.attn", "decoder": "decoder_blocks.{}.self_attn"}
+    sites["cross"] = "decoder_blocks.{}.cross_attn"
+    logits, weights = [], []
+    for trace in case.traces:
+        source, read = case.ids(tokenizer, trace)
+        with torch.no_grad():
+            out, cache = bridge.run_with_cache(source, decoder_input=read)
+        logits.append(difference(trace["hook_logits"][:, case.columns], out[0, :, :-1]))
+        for kind, site in sites.items():
+            for layer in range(trace.depth(kind)):
+                theirs = cache[f"{site.format(layer)}.hook_pattern"][0]
+                weights.append(difference(trace.weights(kind, layer), theirs))
+    return {"logits": max(logits), "attention": max(weights)}
+
+
+def check_nnsight(case: Case) -> dict[str, Any]:
+    """Logits, and the logits with one head switched off by each program's own means."""
+    from nnsight import NNsight
+
+    tokenizer, plain = case.tokenizer_and_model()
+    model = NNsight(plain)
+    layer, head = ABLATED
+    d_k = case.translator.model.config.d_model // case.translator.model.config.n_heads
+    part = slice(head * d_k, (head + 1) * d_k)
+
+    def off(heads: torch.Tensor, name: str) -> torch.Tensor:
+        changed = heads.clone()
+        changed[:, head] = 0
+        return changed
+
+    hooks = Hooks({f"decoder.layers.{layer}.cross_attn.hook_heads": off})
+    logits, ablated, effect = [], [], []
+    for trace in case.traces:
+        source, read = case.ids(tokenizer, trace)
+        with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=read):
+            out = model.lm_head.output.save()
+        bias = plain.final_logits_bias
+        logits.append(difference(trace["hook_logits"][:, case.columns], (out + bias)[0, :, :-1]))
+        with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=read):
+            projection = model.model.decoder.layers[layer].encoder_attn.out_proj
+            projection.input[:, :, part] = 0
+            out = model.lm_head.output.save()
+        ours = case.translator.trace(trace.source, trace.predicted_ids, hooks=hooks)
+        effect.append(difference(ours["hook_logits"], trace["hook_logits"]))
+        ablated.append(difference(ours["hook_logits"][:, case.columns], (out + bias)[0, :, :-1]))
+    return {
+        "logits": max(logits),
+        f"logits without head {layer}.{head}": max(ablated),
+        "(changed by)": max(effect),
+    }
+
+
+def check_inseq(case: Case) -> dict[str, Any]:
+    """Spearman's ρ between the attributions of Inseq and ours, over the tokens of each step.
+
+    Inseq hands both stacks scaled embeddings; transformers scales those of the decoder once more,
+    which is undone here. The decoder's start is left out: `<s>` has an embedding of its own here,
+    the export's `<pad>` has none. Integrated gradients here start from zero embeddings; those of
+    Inseq from `<unk>`, and in a second run from zeros too.
+    """
+    import inseq
+
+    results: dict[str, Any] = {}
+    few = case.traces[:INTEGRATED_SENTENCES]
+    for name, method, zeros, traces in (
+        ("input × gradient", "input_x_gradient", False, case.traces),
+        ("integrated gradients, Inseq from <unk>", "integrated_gradients", False, few),
+        ("integrated gradients, both from zeros", "integrated_gradients", True, few),
+    ):
+        model = inseq.load_model(str(case.folder), method, device="cpu")
+        model.model.model.decoder.embed_scale = 1.0
+        if zeros:
+            _embed_unknown_as_zeros(model)
+        rhos: list[float] = []
+        for trace in traces:
+            rhos += _rank_correlations(case, model, method, trace)
+        results[f"ρ of {name}"] = float(np.mean(rhos))
+        results[f"steps, {name}"] = len(rhos)
+    return results
+
+
+def _embed_unknown_as_zeros(model: Any) -> None:
+    """Make Inseq's baseline zero: it is the embedding of `<unk>`, which no sentence here has."""
+    embed, unknown = model.embed, model.tokenizer.unk_token_id
+
+    def embed_known(ids: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
+        vectors: torch.Tensor = embed(ids, *rest, **options)
+        return vectors * (ids != unknown)[..., None]
+
+    model.embed = embed_known
+
+
+def _rank_correlations(case: Case, model: Any, method: str, trace: Trace) -> list[float]:
+    options: dict[str, Any] = {}
+    if method == "integrated_gradients":
+        options = {"n_steps": INTEGRATED_STEPS, "internal_batch_size": 64}
+    out = model.attribute(
+        trace.source,
+        trace.text,
+        attribute_target=True,
+        include_eos_baseline=True,
+        show_progress=False,
+        **options,
+    ).sequence_attributions[0]
+    pieces = [token.token for token in out.target[1:]]
+    if [token.token for token in out.source] != [*trace.src_tokens] or pieces != [
+        *trace.predicted_tokens
+    ]:
+        return []  # another segmentation of the same text
+    source, target = out.source_attributions.sum(-1), out.target_attributions.sum(-1)
+    rhos = []
+    for step in range(len(trace.predicted_tokens)):
+        if method == "input_x_gradient":
+            found: Any = gradients(case.translator.model, trace, step)
+        else:
+            found = integrated_gradients(case.translator.model, trace, step, steps=INTEGRATED_STEPS)
+        ours = np.concatenate([found.source, found.target[1 : step + 1]])
+        theirs = np.concatenate([source[:, step], target[1 : step + 1, step]])
+        rhos.append(float(spearmanr(ours, theirs).statistic))
+    return rhos
+
+
+CHECKS: dict[str, tuple[str, Callable[[Case], dict[str, Any]]]] = {
+    "transformers": ("transformers", check_transformers),
+    "ctranslate2": ("CTranslate2", check_ctranslate2),
+    "bertviz": ("BertViz", check_bertviz),
+    "transformer_lens": ("TransformerLens", check_transformer_lens),
+    "nnsight": ("nnsight", check_nnsight),
+    "inseq": ("Inseq", check_inseq),
+}
+
+
+def run(case: Case, packages: Sequence[str]) -> None:
+    """Print a line for every figure of every program."""
+    for package in packages:
+        title, check = CHECKS[package]
+        if importlib.util.find_spec(package) is None:
+            print(f"{title:16} not installed")
+            continue
+        version = importlib.metadata.version(package.replace("_", "-"))
+        for name, value in check(case).items():
+            figure = f"{value:.3g}" if isinstance(value, float) else value
+            print(f"{title:16} {version:8} {name:42} {figure}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--checkpoint", default="en-fr")
+    parser.add_argument("--sentences", type=int, default=20)
+    parser.add_argument("--only", nargs="+", choices=CHECKS, default=[*CHECKS])
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    translator = Translator.load(options.checkpoint, "cpu", "fp32")
+    sources = [sentence.source for sentence in Corpus.bundled(options.sentences).sentences]
+    traces = [translator.trace(source) for source in sources]
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "marian"
+        assert translator.folder is not None
+        export_marian(translator.folder, folder)
+        listed = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        columns = [translator.vocabulary.id(piece) for piece in [*listed][:-1]]
+        print(f"{len(traces)} sentences, {sum(len(t.predicted_ids) for t in traces)} output tokens")
+        run(Case(translator, folder, traces, columns), options.only)
+
+
+if __name__ == "__main__":
+    main()
