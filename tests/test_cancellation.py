@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.analysis.made import lively
+from tests.analysis.handmade import lively
 from transformer import Hooks, Translator
 from transformer.analysis.attribution import alti, flow
 from transformer.analysis.attribution.contribution import agreement

@@ -1,10 +1,10 @@
-"""The tiny model with all its terms, and a sentence through it."""
+"""The tiny model with random biases and norms, and a trace of one sentence."""
 
 from __future__ import annotations
 
 import pytest
 
-from tests.analysis.made import MARIAN, TARGET, TEXT, fresh, lively
+from tests.analysis.handmade import MARIAN, TARGET, TEXT, fresh, lively
 from transformer import Translator
 from transformer.analysis.attribution.gradients import Gradients, gradients
 from transformer.inference.trace import Trace
@@ -14,13 +14,13 @@ from transformer.text import Vocabulary
 
 @pytest.fixture(scope="session")
 def model(tiny_model: Transformer) -> Transformer:
-    """In which no term is zero by chance."""
+    """Return a model in which no term is zero by chance."""
     return lively(tiny_model)
 
 
 @pytest.fixture(scope="session")
 def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
-    """One sentence through it, in float32 whatever a test makes of `model`."""
+    """Return a trace of one sentence, in float32 even if a test changes `model`."""
     return Translator(lively(tiny_model), vocabulary).trace(TEXT, TARGET)
 
 
@@ -33,7 +33,7 @@ def slopes(model: Transformer, trace: Trace) -> Gradients:
 def any_trace(
     request: pytest.FixtureRequest, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> tuple[Translator, Trace]:
-    """A model of the paper, and one as others train them, each with a sentence through it."""
+    """Return the paper's model and one with biases, each with a trace of one sentence."""
     translator = Translator(lively(tiny_model), vocabulary)
     if request.param == "with biases":
         translator = fresh(vocabulary, **MARIAN)

@@ -43,14 +43,14 @@ def loaded(folder: Path) -> AlignerHead | None:
 
 
 def test_the_head_with_the_lowest_error_is_chosen(board: Leaderboard) -> None:
-    found = choose_aligner_head([board], ["ours"], ["us"])
+    chosen = choose_aligner_head([board], ["ours"], ["us"])
     best = board.table[board.table["aligner"] == "head"].iloc[0]
-    place = (best["layer"], best["head"], best["by"], best["to"])
-    assert (found.layer, found.head, found.by, found.to) == place
-    (gold,) = found.gold
-    assert gold.head[f"{found.by}-{found.to}"] == pytest.approx(best["aer"])
+    position = (best["layer"], best["head"], best["by"], best["to"])
+    assert (chosen.layer, chosen.head, chosen.by, chosen.to) == position
+    (gold,) = chosen.gold
+    assert gold.head[f"{chosen.by}-{chosen.to}"] == pytest.approx(best["aer"])
     assert gold.low < best["aer"] < gold.high
-    assert gold.head[f"weights-{found.weights_to}"] == pytest.approx(
+    assert gold.head[f"weights-{chosen.weights_to}"] == pytest.approx(
         min(gold.head["weights-output"], gold.head["weights-input"])
     )
     assert gold.baselines.keys() == {"diagonal", "model 1", "statistical", "chance"}
@@ -64,20 +64,20 @@ def test_over_several_gold_sets_the_mean_decides(board: Leaderboard) -> None:
     second = table[heads].iloc[1]
     same = heads & (table["layer"] == second["layer"]) & (table["head"] == second["head"])
     table.loc[same, "aer"] = 0.0
-    other = replace(board, table=table)
-    found = choose_aligner_head([board, other], ["one", "two"], ["", ""])
-    assert (found.layer, found.head) == (second["layer"], second["head"])
-    assert [one.name for one in found.gold] == ["one", "two"]
+    changed_board = replace(board, table=table)
+    chosen = choose_aligner_head([board, changed_board], ["one", "two"], ["", ""])
+    assert (chosen.layer, chosen.head) == (second["layer"], second["head"])
+    assert [gold_set.name for gold_set in chosen.gold] == ["one", "two"]
 
 
 def test_what_is_saved_is_loaded_again(board: Leaderboard, folder: Path) -> None:
-    found = choose_aligner_head([board], ["ours"], ["us"])
+    chosen = choose_aligner_head([board], ["ours"], ["us"])
     assert loaded(folder) is None
-    save_aligner_head(folder, found)
+    save_aligner_head(folder, chosen)
     back = loaded(folder)
     assert back is not None
-    assert replace(back, gold=()) == replace(found, gold=())
-    for name, error in found.gold[0].head.items():
+    assert replace(back, gold=()) == replace(chosen, gold=())
+    for name, error in chosen.gold[0].head.items():
         assert back.gold[0].head[name] == pytest.approx(error, abs=1e-4)
 
 
@@ -111,12 +111,12 @@ def test_a_file_of_other_weights_or_of_another_kind_is_ignored(
 @pytest.mark.parametrize("name", ["en-fr", "en-de"])
 def test_the_checkpoints_that_come_with_the_app_have_one(name: str) -> None:
     folder = ROOT / "checkpoints" / name
-    found = loaded(folder)
-    assert found is not None, f"run benchmarks.gold_alignments checkpoints/{name} … --keep again"
-    for gold in found.gold:
+    head = loaded(folder)
+    assert head is not None, f"run benchmarks.gold_alignments checkpoints/{name} … --keep again"
+    for gold in head.gold:
         best = min(gold.head.values())
         assert best < gold.baselines["diagonal"]
-        assert gold.head[f"{found.by}-{found.to}"] == pytest.approx(best, abs=0.02)
+        assert gold.head[f"{head.by}-{head.to}"] == pytest.approx(best, abs=0.02)
         assert gold.source != gold.name
 
 
@@ -133,17 +133,17 @@ def test_the_benchmark_prints_every_reading_and_keeps_the_head(
     arguments = ["gold_alignments", str(folder), str(gold), "--source", "us", "--keep"]
     monkeypatch.setattr("sys.argv", arguments)
     gold_alignments.main()
-    told = capsys.readouterr().out
-    assert "weights, output" in told
-    assert "norms, input" in told
+    printed = capsys.readouterr().out
+    assert "weights, output" in printed
+    assert "norms, input" in printed
     for name in gold_alignments.ASIDE.values():
-        assert name in told
-    found = loaded(folder)
-    assert found is not None
-    assert (found.gold[0].source, found.gold[0].name) == ("us", "mine.en-fr")
-    rate = f"{100 * found.gold[0].head[f'{found.by}-{found.to}']:.1f} % on mine.en-fr"
-    assert rate in told
-    assert str(folder / ALIGNER) in told
+        assert name in printed
+    head = loaded(folder)
+    assert head is not None
+    assert (head.gold[0].source, head.gold[0].name) == ("us", "mine.en-fr")
+    rate = f"{100 * head.gold[0].head[f'{head.by}-{head.to}']:.1f} % on mine.en-fr"
+    assert rate in printed
+    assert str(folder / ALIGNER) in printed
     monkeypatch.setattr("sys.argv", [*arguments, "--source", "them"])
     with pytest.raises(SystemExit):
         gold_alignments.main()

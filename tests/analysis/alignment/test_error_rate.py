@@ -19,10 +19,10 @@ LINK = st.tuples(st.integers(0, 4), st.integers(0, 4))
 
 def test_by_hand() -> None:
     """Och and Ney 2003: three links found, one of them sure and one more possible."""
-    found = {(0, 0), (1, 1), (2, 3)}
+    predicted = {(0, 0), (1, 1), (2, 3)}
     sure, possible = {(0, 0), (2, 2)}, {(1, 1)}
-    assert alignment_error(found, sure, possible) == pytest.approx(1 - (1 + 2) / (3 + 2))
-    assert alignment_error(found, sure) == pytest.approx(1 - (1 + 1) / (3 + 2))
+    assert alignment_error(predicted, sure, possible) == pytest.approx(1 - (1 + 2) / (3 + 2))
+    assert alignment_error(predicted, sure) == pytest.approx(1 - (1 + 1) / (3 + 2))
     assert alignment_error(sure, sure) == 0
     assert alignment_error({(9, 9)}, sure) == 1
     assert alignment_error([], sure) == 1
@@ -33,12 +33,14 @@ def test_nothing_to_compare_is_refused() -> None:
         alignment_error([], [])
 
 
-@given(found=st.sets(LINK, min_size=1), sure=st.sets(LINK, min_size=1), more=st.sets(LINK))
-def test_bounds_and_f1(found: set[tuple[int, int]], sure: set[tuple[int, int]], more: set) -> None:
-    precision, recall = len(found & sure) / len(found), len(found & sure) / len(sure)
+@given(predicted=st.sets(LINK, min_size=1), sure=st.sets(LINK, min_size=1), more=st.sets(LINK))
+def test_bounds_and_f1(
+    predicted: set[tuple[int, int]], sure: set[tuple[int, int]], more: set
+) -> None:
+    precision, recall = len(predicted & sure) / len(predicted), len(predicted & sure) / len(sure)
     f1 = 2 * precision * recall / (precision + recall) if precision + recall else 0.0
-    assert alignment_error(found, sure) == pytest.approx(1 - f1)
-    assert 0 <= alignment_error(found, sure, more) <= alignment_error(found, sure)
+    assert alignment_error(predicted, sure) == pytest.approx(1 - f1)
+    assert 0 <= alignment_error(predicted, sure, more) <= alignment_error(predicted, sure)
 
 
 def test_a_row_is_linked_when_it_writes_its_word() -> None:

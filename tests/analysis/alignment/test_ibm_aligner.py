@@ -37,27 +37,29 @@ def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str
         counts: dict[tuple[str, str], float] = defaultdict(float)
         for source, target in CORPUS:
             n, m = len(source), len(target)
-            made = ["", *source]
+            source_words = ["", *source]
             each = {}
             for links in itertools.product(range(n + 1), repeat=m):
                 each[links] = math.prod(
-                    along(i + 1, j, n, m, tension) * likely[made[j], target[i]]
+                    along(i + 1, j, n, m, tension) * likely[source_words[j], target[i]]
                     for i, j in enumerate(links)
                 )
-            whole = sum(each.values())
+            total = sum(each.values())
             for links, probability in each.items():
                 for i, j in enumerate(links):
-                    counts[made[j], target[i]] += probability / whole
+                    counts[source_words[j], target[i]] += probability / total
         sums: dict[str, float] = defaultdict(float)
-        for (one, _), count in counts.items():
-            sums[one] += count + sparse
+        for (source_word, _), count in counts.items():
+            sums[source_word] += count + sparse
         likely = defaultdict(
             lambda: 0.0,
             {
-                (one, other): math.exp(digamma(count + sparse) - digamma(sums[one]))
+                (source_word, target_word): math.exp(
+                    digamma(count + sparse) - digamma(sums[source_word])
+                )
                 if sparse
-                else count / sums[one]
-                for (one, other), count in counts.items()
+                else count / sums[source_word]
+                for (source_word, target_word), count in counts.items()
             },
         )
     return dict(likely)
@@ -68,52 +70,54 @@ def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str
 @pytest.mark.parametrize("tension", [0.0, TENSION])
 def test_it_is_em_over_every_alignment(rounds: int, sparse: float, tension: float) -> None:
     """Without tension it is IBM model 1."""
-    found = learn(CORPUS, rounds=rounds, tension=tension, alpha=sparse)
-    wanted = by_brute_force(rounds, sparse, tension)
-    assert found.table.keys() == wanted.keys()
-    for pair, probability in wanted.items():
-        assert found.table[pair] == pytest.approx(probability, rel=1e-9, abs=1e-30)
-    assert found.tension == tension
+    aligner = learn(CORPUS, rounds=rounds, tension=tension, alpha=sparse)
+    expected = by_brute_force(rounds, sparse, tension)
+    assert aligner.table.keys() == expected.keys()
+    for pair, probability in expected.items():
+        assert aligner.table[pair] == pytest.approx(probability, rel=1e-9, abs=1e-30)
+    assert aligner.tension == tension
 
 
 @pytest.mark.parametrize("tension", [0.0, 0.1, 1.0, 4.0, 20.0])
 def test_the_normaliser_is_the_sum(tension: float) -> None:
     for n, m in itertools.product(range(1, 9), repeat=2):
-        wanted = [
+        expected = [
             sum(math.exp(-tension * abs(i / m - j / n)) for j in range(1, n + 1))
             for i in range(1, m + 1)
         ]
-        np.testing.assert_allclose(normalizer(np.arange(1, m + 1), n, m, tension), wanted, 1e-12)
+        np.testing.assert_allclose(normalizer(np.arange(1, m + 1), n, m, tension), expected, 1e-12)
 
 
 def test_the_prior_sums_to_one_and_follows_the_diagonal() -> None:
-    found = prior(6, 3, 5.0, 0.1)
-    np.testing.assert_allclose(found.sum(axis=1), 1)
-    assert found[:, 1:].argmax(axis=1).tolist() == [1, 3, 5]
-    assert (found[:, 0] == 0.1).all()
+    probabilities = prior(6, 3, 5.0, 0.1)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1)
+    assert probabilities[:, 1:].argmax(axis=1).tolist() == [1, 3, 5]
+    assert (probabilities[:, 0] == 0.1).all()
 
 
 def test_without_a_prior_on_words_the_corpus_grows_likelier() -> None:
     """With λ learned too: both steps of EM lift the same bound."""
     pairs = [(e.src.split(), e.tgt.split()) for e in TASKS["french"].pairs(60, seed=4)]
-    told = learn(pairs, rounds=8, alpha=0.0).log_likelihood
-    assert (np.diff(told) > 0).all()
+    log_likelihood = learn(pairs, rounds=8, alpha=0.0).log_likelihood
+    assert (np.diff(log_likelihood) > 0).all()
 
 
 def test_the_grammars_links_are_found_again() -> None:
     examples = TASKS["french"].pairs(900, seed=3)
     pairs = [(e.src.split(), e.tgt.split()) for e in examples]
     aligner = learn(pairs)
-    found, diagonal, sure = set(), set(), set()
+    predicted, diagonal, sure = set(), set(), set()
     for number, ((source, target), example) in enumerate(zip(pairs, examples, strict=True)):
-        found |= {(100 * number + i, 100 * number + j) for i, j in aligner.links(source, target)}
+        predicted |= {
+            (100 * number + i, 100 * number + j) for i, j in aligner.links(source, target)
+        }
         sure |= {(100 * number + i, 100 * number + j) for i, j in example.alignment or ()}
         diagonal |= {
             (100 * number + int((j + 0.5) * len(source) / len(target)), 100 * number + j)
             for j in range(len(target))
         }
-    assert alignment_error(found, sure) < 0.15
-    assert alignment_error(found, sure) < alignment_error(diagonal, sure) / 2
+    assert alignment_error(predicted, sure) < 0.15
+    assert alignment_error(predicted, sure) < alignment_error(diagonal, sure) / 2
 
 
 def test_a_word_of_none_and_words_never_seen() -> None:

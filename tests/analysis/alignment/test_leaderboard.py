@@ -23,17 +23,19 @@ from transformer.text.tasks import TASKS
 
 
 def line(table: pd.DataFrame, *key: object) -> pd.Series:
-    """The one line of an aligner, way, layer and head (-1: none)."""
+    """Return the row of an aligner, method, layer and head (-1: none)."""
     columns = ["aligner", "by", "to", "layer", "head"]
     same = [tuple(row) == key for row in table[columns].fillna(-1).itertuples(index=False)]
-    (found,) = np.flatnonzero(same)
-    return table.iloc[found]
+    (result,) = np.flatnonzero(same)
+    return table.iloc[result]
 
 
 @pytest.fixture(scope="module")
 def sentence() -> Corpus:
-    """A sentence of the grammar with as many words on both sides, each with one partner, some of
-    them in another place."""
+    """Return a sentence of the grammar with one-to-one links between as many words on both sides.
+
+    Some words are in another position.
+    """
     examples = TASKS["french"].pairs(400, seed=5)
     lines = [
         f"{e.src}\t{e.tgt}\t{' '.join(f'{i}-{j}' for i, j in e.alignment or ())}"
@@ -47,15 +49,16 @@ def sentence() -> Corpus:
 
 @pytest.fixture(scope="module")
 def built(sentence: Corpus) -> Translator:
-    """A model with an aligner in it: head 0 of its only layer looks at what it has just read.
+    """Return a model with a perfect aligner: head 0 of its only layer attends to the word just
+    read.
 
-    Word vectors are one-hot, a French word's that of the English one it stands for here; positions
-    are none, the other sublayers silent and the norms harmless, so W^Q = W^K compare words alone.
-    Head 1 is the same upside down: the least for the right word.
+    Word vectors are one-hot, and a French word has that of its English counterpart; there are no
+    positions, the other sublayers write nothing and the norms have no effect, so W^Q = W^K compare
+    only words. Head 1 is the inverse: its lowest weight is on the correct word.
     """
     vocabulary = Vocabulary.from_symbols(TASKS["french"].symbols)
-    one = sentence.sentences[0]
-    assert one.gold is not None
+    pair_sentence = sentence.sentences[0]
+    assert pair_sentence.gold is not None
     d_k = 32
     config = ModelConfig(
         vocab_size=len(vocabulary), d_model=2 * d_k, n_heads=2, n_layers=1, positions="none"
@@ -64,8 +67,8 @@ def built(sentence: Corpus) -> Translator:
         torch.manual_seed(0)
         model = Transformer(config).eval().requires_grad_(False)
     embedding = torch.zeros_like(model.embedding.weight)
-    for i, j in one.gold.sure:
-        pair = one.source.split()[i], one.target.split()[j]
+    for i, j in pair_sentence.gold.sure:
+        pair = pair_sentence.source.split()[i], pair_sentence.target.split()[j]
         for word in pair:
             embedding[vocabulary.encode(word)[0], i] = 1.0
     embedding[vocabulary.bos_id, d_k - 1] = embedding[vocabulary.eos_id, d_k - 2] = 1.0
@@ -88,14 +91,14 @@ def test_a_hand_built_aligner_has_no_errors(sentence: Corpus, built: Translator)
     assert best["precision"] == best["recall"] == 1
     assert line(table, "head", "weights", "input", 0, 1)["aer"] == 1
     assert line(table, "head", "weights", "output", 0, 0)["aer"] > 0.5
-    found = {(c.kind, c.head): c.role for c in head_roles(measure_heads(built, sentence))}
-    assert found["cross", 0].text == "looks at what was just written"
-    assert found["cross", 1].group != "aligner"
+    roles = {(c.kind, c.head): c.role for c in head_roles(measure_heads(built, sentence))}
+    assert roles["cross", 0].text == "looks at what was just written"
+    assert roles["cross", 1].group != "aligner"
 
 
 @pytest.fixture(scope="module")
 def sharp(translator: Translator) -> Translator:
-    """A copy whose heads look at little else than one piece, now and then at `</s>`."""
+    """Return a copy whose heads attend to almost one piece only, sometimes `</s>`."""
     model = copy.deepcopy(translator.model).requires_grad_(False)
     for layer in model.decoder.layers:
         layer.cross_attn.w_qkv[: model.config.d_model] *= 6
@@ -104,7 +107,7 @@ def sharp(translator: Translator) -> Translator:
 
 @pytest.fixture(scope="module")
 def mixed(pairs: list[tuple[str, str]]) -> Corpus:
-    """With possible links, and a word apart from its full stop."""
+    """Return sentences with possible links, and a word separate from its full stop."""
     links = ("0-0 1?0 1-1 2-2", "1-0 0-1 2?2", "0-0 1-1 2-2 3?2")
     return Corpus.of_lines(
         [f"{s}\t{t}\t{link}" for (s, t), link in zip(pairs[:3], links, strict=True)] + ["a\tb"],
@@ -118,12 +121,12 @@ def mixed(pairs: list[tuple[str, str]]) -> Corpus:
 def test_figures_are_those_of_single_traces(
     sharp: Translator, mixed: Corpus, by: str, to: str, ends: bool
 ) -> None:
-    """Sentence by sentence, by A1's norms and set arithmetic, links of all counted together; with
-    `ends` a word that looks at `</s>` most has none."""
+    """Computed sentence by sentence with `norms` and set arithmetic, pooling the links of all
+    sentences; with `ends` a word with its largest score on `</s>` has no link."""
     board = leaderboard(sharp, mixed, ends=ends)
     dropped = 0
     assert (board.n_sentences, board.left_out) == (3, ())
-    found: dict[tuple[int, int], set[tuple[int, int]]] = {}
+    predicted: dict[tuple[int, int], set[tuple[int, int]]] = {}
     sure, possible = set(), set()
     for number, sentence in enumerate(mixed.sentences[:3]):
         gold = sentence.gold
@@ -154,11 +157,11 @@ def test_figures_are_those_of_single_traces(
                 )
                 best = merged.argmax(-1)
                 dropped += int((best == end).sum())
-                found.setdefault((layer, head), set()).update(
+                predicted.setdefault((layer, head), set()).update(
                     (100 * number + int(i), j) for j, i in enumerate(best) if i < end
                 )
     assert (dropped > 0) == ends
-    for (layer, head), links in found.items():
+    for (layer, head), links in predicted.items():
         single = head < sharp.model.config.n_heads
         row = line(
             board.table, "head" if single else "layer", by, to, layer, head if single else -1

@@ -31,8 +31,8 @@ def test_its_error_is_the_leaderboards_of_a_corpus_of_one() -> None:
     for by, to in ALIGNMENT_METHODS:
         for layer in range(trace.n_layers):
             for head in range(trace.n_heads):
-                found = aligned(shipped.model, trace, layer, head, by, to, words)
-                assert found.error(gold) == pytest.approx(heads[by, to, layer, head])
+                alignment = aligned(shipped.model, trace, layer, head, by, to, words)
+                assert alignment.error(gold) == pytest.approx(heads[by, to, layer, head])
 
 
 def test_words_are_linked_by_the_row_that_writes_or_the_next(translator: Translator) -> None:
@@ -51,8 +51,8 @@ def test_words_are_linked_by_the_row_that_writes_or_the_next(translator: Transla
     owner = [text.startswith("▁") for text in trace.src_tokens[:-1]]
     word_of = np.cumsum(owner) - 1
     first = [i for i, piece in enumerate(trace.predicted_tokens) if piece.startswith("▁")]
-    for found, shift in ((writing, 0), (reading, 1)):
-        source = next(i for i, target in found.links() if target == 0)
+    for alignment, shift in ((writing, 0), (reading, 1)):
+        source = next(i for i, target in alignment.links() if target == 0)
         assert source == word_of[first[0] + shift]
     frame = reading.to_frame()
     assert len(frame) == 12
@@ -62,12 +62,12 @@ def test_words_are_linked_by_the_row_that_writes_or_the_next(translator: Transla
 def test_words_are_spelled_as_people_write_them(translator: Translator) -> None:
     trace = translator.trace("She <b> \N{GRINNING FACE} books.", target="Elle <b>.")
     assert "<0x3C>" in trace.src_tokens
-    found = aligned(translator.model, trace, 0, 0)
-    assert found.source == ("She", "<b>", "\N{GRINNING FACE}", "books.")
-    assert found.target == ("Elle", "<b>.")
+    alignment = aligned(translator.model, trace, 0, 0)
+    assert alignment.source == ("She", "<b>", "\N{GRINNING FACE}", "books.")
+    assert alignment.target == ("Elle", "<b>.")
     # One that is written otherwise than it is read keeps the words of its pieces.
-    other = replace(trace, translation=replace(trace.translation, text="Elle dort."))
-    assert aligned(translator.model, other, 0, 0).target == ("Elle", "<b>.")
+    altered = replace(trace, translation=replace(trace.translation, text="Elle dort."))
+    assert aligned(translator.model, altered, 0, 0).target == ("Elle", "<b>.")
 
 
 def test_what_cannot_be_aligned_is_refused(translator: Translator) -> None:
@@ -78,21 +78,23 @@ def test_what_cannot_be_aligned_is_refused(translator: Translator) -> None:
         aligned(
             translator.model, trace, 0, 0, gold=(("She", "paints", "books."), ("Elle", "dort."))
         )
-    other = Gold(("a",), ("b",), frozenset({(0, 0)}), frozenset())
+    other_words = Gold(("a",), ("b",), frozenset({(0, 0)}), frozenset())
     with pytest.raises(ValueError, match="for other words"):
-        aligned(translator.model, trace, 0, 0).error(other)
+        aligned(translator.model, trace, 0, 0).error(other_words)
 
 
 def test_directions_are_put_together(translator: Translator) -> None:
     scores = np.array([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])  # (target, source)
-    one = Aligned(("a", "b", "c"), ("x", "y"), (0, 1), "output", {"output": scores})
-    assert one.links() == {(0, 0), (0, 1)}
-    assert one.backward_links() == {(0, 0), (1, 0), (2, 1)}
-    assert one.symmetrized("intersection") == {(0, 0)}
-    assert one.symmetrized() == {(0, 0), (1, 0), (0, 1), (2, 1)}
+    alignment = Aligned(("a", "b", "c"), ("x", "y"), (0, 1), "output", {"output": scores})
+    assert alignment.links() == {(0, 0), (0, 1)}
+    assert alignment.backward_links() == {(0, 0), (1, 0), (2, 1)}
+    assert alignment.symmetrized("intersection") == {(0, 0)}
+    assert alignment.symmetrized() == {(0, 0), (1, 0), (0, 1), (2, 1)}
     # A model of the other direction reads "x y" and writes "a b c": c comes from x here.
     other_scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.7, 0.3]])
-    other = Aligned(("x", "y"), ("a", "b", "c"), (0, 1, 2), "output", {"output": other_scores})
-    assert one.symmetrized("union", other) == {(0, 0), (0, 1), (1, 1), (2, 0)}
+    reverse_alignment = Aligned(
+        ("x", "y"), ("a", "b", "c"), (0, 1, 2), "output", {"output": other_scores}
+    )
+    assert alignment.symmetrized("union", reverse_alignment) == {(0, 0), (0, 1), (1, 1), (2, 0)}
     with pytest.raises(ValueError, match="its source must be 'x y' and its target 'a b c'"):
-        one.symmetrized(reverse=one)
+        alignment.symmetrized(reverse=alignment)

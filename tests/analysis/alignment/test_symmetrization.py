@@ -27,9 +27,9 @@ def test_each_step_by_hand() -> None:
     Nothing is next to 3-3. So 3-5 and 5-5 are left for the last step.
     """
     forward, backward = links("0-0 1-1 3-3 5-5"), links("0-0 1-0 2-1 3-3 3-5")
-    both = links("0-0 3-3")
-    assert symmetrize(forward, backward, "intersection") == both
-    grown = both | links("1-0 1-1 2-1")
+    combined = links("0-0 3-3")
+    assert symmetrize(forward, backward, "intersection") == combined
+    grown = combined | links("1-0 1-1 2-1")
     assert symmetrize(forward, backward, "grow-diag") == grown
     # 5-5 has two free words; then 3-5 has none.
     assert symmetrize(forward, backward, "grow-diag-final-and") == grown | links("5-5")
@@ -74,7 +74,7 @@ def test_moses_prints_the_same(
     assert symmetrize(forward, backward, "grow-diag-final-and") == links(final_and)
 
 
-def published(forward: set[Link], backward: set[Link], size: int, both: bool) -> set[Link]:
+def published(forward: set[Link], backward: set[Link], size: int, combined: bool) -> set[Link]:
     """GROW-DIAG-FINAL(-AND) as the Moses manual writes it, over the whole grid."""
     neighbouring = ((0, -1), (-1, 0), (0, 1), (1, 0), (-1, -1), (1, -1), (-1, 1), (1, 1))
     alignment, union = forward & backward, forward | backward
@@ -101,7 +101,7 @@ def published(forward: set[Link], backward: set[Link], size: int, both: bool) ->
     for direction in (forward, backward):
         for new in grid:
             free = (not source_aligned(new[0]), not target_aligned(new[1]))
-            if new in direction and (all(free) if both else any(free)):
+            if new in direction and (all(free) if combined else any(free)):
                 alignment.add(new)
     return alignment
 
@@ -111,17 +111,17 @@ alignments = st.sets(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=1
 
 @given(alignments, alignments)
 def test_it_follows_the_published_rule(forward: set[Link], backward: set[Link]) -> None:
-    for both, method in ((False, "grow-diag-final"), (True, "grow-diag-final-and")):
-        assert symmetrize(forward, backward, method) == published(forward, backward, 6, both)
+    for combined, method in ((False, "grow-diag-final"), (True, "grow-diag-final-and")):
+        assert symmetrize(forward, backward, method) == published(forward, backward, 6, combined)
 
 
 @given(alignments, alignments)
 def test_each_method_keeps_the_links_of_the_one_before(
     forward: set[Link], backward: set[Link]
 ) -> None:
-    found = {method: symmetrize(forward, backward, method) for method in METHODS}
-    assert found["intersection"] <= found["grow-diag"] <= found["grow-diag-final-and"]
-    assert found["grow-diag"] <= found["grow-diag-final"] <= found["union"]
+    by_method = {method: symmetrize(forward, backward, method) for method in METHODS}
+    assert by_method["intersection"] <= by_method["grow-diag"] <= by_method["grow-diag-final-and"]
+    assert by_method["grow-diag"] <= by_method["grow-diag-final"] <= by_method["union"]
     assert symmetrize(forward, forward, "grow-diag-final") == forward
 
 

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively, without_values
+from tests.analysis.handmade import KINDS, TARGET, TEXT, lively, without_values
 from transformer.analysis.attribution import alti, norms
 from transformer.inference.trace import WEIGHTS, Trace
 from transformer.inference.translator import Translator
@@ -25,7 +25,7 @@ def stream(trace: Trace, kind: str, layer: int) -> np.ndarray:
 
 
 def slowly(model: Transformer, trace: Trace, kind: str, layer: int) -> np.ndarray:
-    """c_ij from the definitions, one vector after the other in double precision."""
+    """Compute c_ij from the definitions, one vector after the other, in double precision."""
     site = WEIGHTS[kind].format(layer).removesuffix(".hook_weights")
     attention, norm = model.get_submodule(site), model.get_submodule(f"{site}_norm").norm
     w_v, w_o = (w.detach().double().numpy() for w in (attention.w_v, attention.w_o))
@@ -58,19 +58,19 @@ def slowly(model: Transformer, trace: Trace, kind: str, layer: int) -> np.ndarra
 def test_contributions_are_their_definition(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> None:
-    found = alti.contributions(model, trace, kind, layer)
-    np.testing.assert_allclose(found, slowly(model, trace, kind, layer), atol=2e-5)
-    np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-12)
-    assert found[-1].max() < 0.97, "a model in which nothing mixes would prove nothing"
+    contributions = alti.contributions(model, trace, kind, layer)
+    np.testing.assert_allclose(contributions, slowly(model, trace, kind, layer), atol=2e-5)
+    np.testing.assert_allclose(contributions.sum(axis=-1), 1, atol=1e-12)
+    assert contributions[-1].max() < 0.97, "a model in which nothing mixes would prove nothing"
     if kind == "decoder":
-        assert not np.triu(found, 1).any(), "a later token has no share at all"
+        assert not np.triu(contributions, 1).any(), "a later token has no share at all"
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)
 def test_the_parts_add_up_to_the_output_before_its_shift(
     any_trace: tuple[Translator, Trace], kind: str, layer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the paper's attention β of the LayerNorm is all that no token brings; else b^O is too."""
+    """In the paper's attention only β of the LayerNorm comes from no token; otherwise also b^O."""
     model, trace = any_trace[0].model, any_trace[1]
     module, site = norms.attention_module(model, trace, kind, layer)
     norm = norms.add_and_norm(model, site).norm
@@ -100,15 +100,15 @@ def test_through_all_layers_it_is_one_product_over_all_states(
     for layer in range(2):
         state[:n_src] = slowly(model, trace, "encoder", layer) @ state[:n_src]
         np.testing.assert_allclose(rolled[layer], state[:n_src, :n_src], atol=5e-5)
-    found = alti.joint(model, trace)
+    relevance = alti.joint(model, trace)
     for layer in range(2):
         state[n_src:] = slowly(model, trace, "decoder", layer) @ state[n_src:]
         across = slowly(model, trace, "cross", layer)
         state[n_src:] = across[:, :-1] @ state[:n_src] + across[:, -1:] * state[n_src:]
-        np.testing.assert_allclose(found.source[layer], state[n_src:, :n_src], atol=5e-5)
-        np.testing.assert_allclose(found.target[layer], state[n_src:, n_src:], atol=5e-5)
-    share = found.source_share
-    np.testing.assert_allclose(share + found.target.sum(axis=-1), 1, atol=1e-12)
+        np.testing.assert_allclose(relevance.source[layer], state[n_src:, :n_src], atol=5e-5)
+        np.testing.assert_allclose(relevance.target[layer], state[n_src:, n_src:], atol=5e-5)
+    share = relevance.source_share
+    np.testing.assert_allclose(share + relevance.target.sum(axis=-1), 1, atol=1e-12)
     assert share.shape == (2, n_tgt)
     assert share[-1].min() > 0
     assert share[-1].max() < 1
@@ -117,11 +117,11 @@ def test_through_all_layers_it_is_one_product_over_all_states(
 def test_a_source_that_says_nothing_has_no_share(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    """The values of every cross attention are 0: the decoder is a language model, all prefix."""
+    """With all cross-attention values at 0 the decoder is a language model, all prefix."""
     deaf = without_values(lively(tiny_model), "cross_attn")
-    found = alti.joint(deaf, Translator(deaf, vocabulary).trace(TEXT, TARGET))
-    assert not found.source.any()
-    np.testing.assert_allclose(found.target.sum(axis=-1), 1)
+    relevance = alti.joint(deaf, Translator(deaf, vocabulary).trace(TEXT, TARGET))
+    assert not relevance.source.any()
+    np.testing.assert_allclose(relevance.target.sum(axis=-1), 1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -131,11 +131,11 @@ def test_where_nothing_brings_the_output_nearer_a_position_is_itself(
     site = WEIGHTS[kind].format(0).removesuffix(".hook_weights")
     output = trace[f"{site}_norm.hook_output"].astype(float)
     inputs = len(trace.labels(kind)[1]) + (kind == "cross")
-    away = np.repeat(-output[:, None], inputs, axis=1)
-    monkeypatch.setattr(alti, "transformed", lambda *_: iter([away]))
-    found = alti.contributions(model, trace, kind, 0)
+    opposite = np.repeat(-output[:, None], inputs, axis=1)
+    monkeypatch.setattr(alti, "transformed", lambda *_: iter([opposite]))
+    contributions = alti.contributions(model, trace, kind, 0)
     expected = np.eye(inputs) if kind != "cross" else np.eye(inputs)[[-1] * len(output)]
-    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(contributions, expected)
 
 
 def test_a_trace_without_its_sites_is_refused(

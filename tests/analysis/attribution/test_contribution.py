@@ -1,4 +1,4 @@
-"""One head beside what it moves: cell by cell, and ranks as scipy has them."""
+"""One head's quantities cell by cell, and their rank correlations compared with scipy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from tests.analysis.made import KINDS
+from tests.analysis.handmade import KINDS
 from transformer.analysis.attribution import norms
 from transformer.analysis.attribution.contribution import (
     QUANTITIES,
@@ -26,10 +26,10 @@ def test_a_line_is_a_cell_and_the_future_has_none(
 ) -> None:
     table = contribution(model, trace, kind, 1, 2, slopes).to_frame()
     rows, columns = trace.labels(kind)
-    seen, moved = set(), norms.contributions(model, trace, kind, 1)[2]
+    recorded, moved = set(), norms.contributions(model, trace, kind, 1)[2]
     for line in table.to_dict("records"):
         at = query, key = line["query_position"], line["key_position"]
-        seen.add(at)
+        recorded.add(at)
         assert (line["query_token"], line["key_token"]) == (rows[query], columns[key])
         assert line["weight"] == trace.weights(kind, 1)[2][at]
         assert line["norm"] == moved[at]
@@ -41,8 +41,8 @@ def test_a_line_is_a_cell_and_the_future_has_none(
             assert line["writes_token"] == trace.predicted_tokens[query]
     every = {(i, j) for i in range(len(rows)) for j in range(len(columns))}
     future = {(i, j) for i, j in every if j > i} if kind == "decoder" else set()
-    assert len(table) == len(seen)
-    assert seen == every - future
+    assert len(table) == len(recorded)
+    assert recorded == every - future
     assert ("writes_token" in table) == (kind != "encoder")
 
 
@@ -50,21 +50,21 @@ def test_a_line_is_a_cell_and_the_future_has_none(
 def test_ranks_are_those_of_the_sizes_of_open_cells(
     model: Transformer, trace: Trace, slopes: Gradients, kind: str
 ) -> None:
-    found = contribution(model, trace, kind, 0, 1, slopes)
-    table = found.to_frame()
-    pairs = found.correlations()
+    quantities = contribution(model, trace, kind, 0, 1, slopes)
+    table = quantities.to_frame()
+    pairs = quantities.correlations()
     assert len(pairs) == 6
-    for (one, other), rank in pairs.items():
-        assert rank == pytest.approx(spearmanr(table[one].abs(), table[other].abs()).statistic)
+    for (first, second), rank in pairs.items():
+        assert rank == pytest.approx(spearmanr(table[first].abs(), table[second].abs()).statistic)
     assert table["gradient"].min() < 0
     signed = spearmanr(table["weight"], table["gradient"]).statistic
     assert abs(pairs["weight", "gradient"] - signed) > 0.01
 
 
 def test_without_gradients_there_are_two(model: Transformer, trace: Trace) -> None:
-    found = contribution(model, trace, "cross", 0, 0)
-    assert list(found.values) == list(QUANTITIES[:2])
-    assert list(found.correlations()) == [("weight", "norm")]
+    quantities = contribution(model, trace, "cross", 0, 0)
+    assert list(quantities.values) == list(QUANTITIES[:2])
+    assert list(quantities.correlations()) == [("weight", "norm")]
 
 
 def test_they_are_furthest_apart_where_their_shares_of_the_greatest_are() -> None:
@@ -73,11 +73,11 @@ def test_they_are_furthest_apart_where_their_shares_of_the_greatest_are() -> Non
     gradient = np.array([[2.0, 90.0, 90.0], [4.0, 4.0, 90.0], [1.6, -8.0, 3.2]])
     tokens = ("<s>", "a", "b")
     values = {"weight": weight, "gradient": gradient}
-    found = Contribution(("decoder", 0, 0), tokens, tokens, tokens, values)
-    assert found.largest_disagreement("weight", "gradient") == (0, 0)
+    quantities = Contribution(("decoder", 0, 0), tokens, tokens, tokens, values)
+    assert quantities.largest_disagreement("weight", "gradient") == (0, 0)
     weight[0, 0] = 0.4
     weight[1, 0] = 1.0
-    assert found.largest_disagreement("weight", "gradient") == (2, 1)
+    assert quantities.largest_disagreement("weight", "gradient") == (2, 1)
 
 
 def test_the_heads_that_agree_least_come_first(model: Transformer, trace: Trace) -> None:
@@ -91,10 +91,10 @@ def test_the_heads_that_agree_least_come_first(model: Transformer, trace: Trace)
 
 def test_a_head_that_weighs_all_alike_has_no_rank() -> None:
     even = np.full((1, 2), 0.5)
-    found = Contribution(
+    quantities = Contribution(
         ("cross", 0, 0), ("<s>",), ("a", "b"), ("c",), {"weight": even, "norm": even}
     )
-    assert np.isnan(found.correlations()["weight", "norm"])
+    assert np.isnan(quantities.correlations()["weight", "norm"])
 
 
 def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
@@ -107,7 +107,7 @@ def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
 def test_rank_correlations_are_scipys() -> None:
     generator = np.random.default_rng(1)
     a, b = generator.integers(0, 4, (2, 3, 7)).astype(float), generator.random((3, 7))
-    found = rank_correlations(a, b)
-    for i, j in np.ndindex(found.shape):
-        assert found[i, j] == pytest.approx(spearmanr(a[i, j], b[j]).statistic)
+    correlations = rank_correlations(a, b)
+    for i, j in np.ndindex(correlations.shape):
+        assert correlations[i, j] == pytest.approx(spearmanr(a[i, j], b[j]).statistic)
     assert np.isnan(rank_correlations(np.ones((1, 1, 4)), b[:1, :4])).all()

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import TARGET, TEXT, lively, passed
+from tests.analysis.handmade import TARGET, TEXT, lively, passed
 from transformer.analysis.attribution.direct_logits import KINDS, direct_logits
 from transformer.hooks import HookFn
 from transformer.inference.trace import Trace
@@ -34,14 +34,14 @@ def logits(model: Transformer, trace: Trace, hooks: dict[str, HookFn] | None = N
 def test_all_parts_are_the_logit(model: Transformer, trace: Trace, position: int) -> None:
     every, chosen = logits(model, trace)[position], trace.predicted_ids[position]
     size = float(every.abs().max())
-    found = direct_logits(model, trace, position)
+    attribution = direct_logits(model, trace, position)
     # The trace's numbers are float32's, each rounded at its own size.
-    assert found.value == pytest.approx(float(every[chosen] - every.mean()), abs=1e-5 * size)
-    assert found.table["adds"].sum() == pytest.approx(found.value)
+    assert attribution.value == pytest.approx(float(every[chosen] - every.mean()), abs=1e-5 * size)
+    assert attribution.table["adds"].sum() == pytest.approx(attribution.value)
     rival = (chosen + 1) % len(every)
     lead = direct_logits(model, trace, position, against=rival)
     assert lead.value == pytest.approx(float(every[chosen] - every[rival]), abs=1e-5 * size)
-    assert (found.table["part"] == "cross").sum() == found.heads("cross").size
+    assert (attribution.table["part"] == "cross").sum() == attribution.heads("cross").size
 
 
 def test_a_heads_way_is_the_slope_with_all_deviations_held(
@@ -59,12 +59,12 @@ def test_a_heads_way_is_the_slope_with_all_deviations_held(
         for n in exact.hook_names
         if n.startswith("decoder.layers") and n.endswith(("attn.hook_output", "ffn.hook_output"))
     ]
-    kept: dict[str, Tensor] = {}
-    logits(exact, trace, {n: lambda x, n: kept.update({n: x}) for n in [*names, *writes]})
+    clean: dict[str, Tensor] = {}
+    logits(exact, trace, {n: lambda x, n: clean.update({n: x}) for n in [*names, *writes]})
 
     def value(kind: str, layer: int, head: int, by: float) -> float:
         own = f"decoder.layers.{layer}.{KINDS[kind]}"
-        hooks = {n: lambda x, n: kept[n] for n in writes if n != f"{own}.hook_output"}
+        hooks = {n: lambda x, n: clean[n] for n in writes if n != f"{own}.hook_output"}
         hooks |= {n.replace("hook_sum", "hook_output"): frozen(n) for n in names}
         hooks[f"{own}.hook_heads"] = turned(head, by)
         every = logits(exact, trace, {**hooks, **{n: last(n) for n in names}})[position]
@@ -72,18 +72,18 @@ def test_a_heads_way_is_the_slope_with_all_deviations_held(
 
     def last(name: str):  # type: ignore[no-untyped-def]
         def keep(x: Tensor, _: str) -> None:
-            now[name] = x
+            current_sums[name] = x
 
         return keep
 
-    now: dict[str, Tensor] = {}
+    current_sums: dict[str, Tensor] = {}
 
     def frozen(name: str):  # type: ignore[no-untyped-def]
         norm = exact.get_submodule(name.removesuffix(".hook_sum")).norm
 
         def normed(_: Tensor, __: str) -> Tensor:
-            deviation = (kept[name].var(-1, keepdim=True, correction=0) + norm.eps).sqrt()
-            centred = now[name] - now[name].mean(-1, keepdim=True)
+            deviation = (clean[name].var(-1, keepdim=True, correction=0) + norm.eps).sqrt()
+            centred = current_sums[name] - current_sums[name].mean(-1, keepdim=True)
             return norm.weight * centred / deviation + norm.bias
 
         return normed
@@ -96,12 +96,12 @@ def test_a_heads_way_is_the_slope_with_all_deviations_held(
 
         return turn
 
-    found = direct_logits(model, trace, position)
+    attribution = direct_logits(model, trace, position)
     sizes = []
     for kind in KINDS:
         for layer in range(model.config.n_layers):
             slope = (value(kind, layer, 1, step) - value(kind, layer, 1, -step)) / (2 * step)
-            assert found.heads(kind)[layer, 1] == pytest.approx(slope, rel=1e-3, abs=1e-5)
+            assert attribution.heads(kind)[layer, 1] == pytest.approx(slope, rel=1e-3, abs=1e-5)
             sizes.append(abs(slope))
     assert max(sizes) > 1e-3, "slopes of nothing would prove nothing"
 
@@ -116,14 +116,16 @@ def test_what_goes_without_a_head_is_what_a_pass_without_it_says(
         x[:, head, position] = 0
         return x
 
-    found = direct_logits(model, trace, position)
+    attribution = direct_logits(model, trace, position)
     for kind, module in KINDS.items():
         name = f"decoder.layers.{layer}.{module}.hook_heads"
         every = logits(model, trace, {name: off})[position]
         without = float(every[trace.predicted_ids[position]] - every.mean())
-        assert found.without[kind][layer, head] == pytest.approx(without, abs=1e-4)
-        assert found.removed(kind)[layer, head] == pytest.approx(found.value - without, abs=1e-4)
-    assert -1 <= found.agreement <= 1
+        assert attribution.without[kind][layer, head] == pytest.approx(without, abs=1e-4)
+        assert attribution.removed(kind)[layer, head] == pytest.approx(
+            attribution.value - without, abs=1e-4
+        )
+    assert -1 <= attribution.agreement <= 1
 
 
 def test_heads_that_write_nothing_add_nothing_and_agree_with_nothing(
@@ -134,10 +136,10 @@ def test_heads_that_write_nothing_add_nothing_and_agree_with_nothing(
         for layer in model.decoder.layers:
             layer.self_attn.w_o.zero_()  # type: ignore[union-attr, operator]
             layer.cross_attn.w_o.zero_()  # type: ignore[union-attr, operator]
-    found = direct_logits(model, Translator(model, vocabulary).trace(TEXT, TARGET), 1)
+    attribution = direct_logits(model, Translator(model, vocabulary).trace(TEXT, TARGET), 1)
     for kind in KINDS:
-        np.testing.assert_array_equal(found.heads(kind), 0)
-    assert np.isnan(found.agreement)
+        np.testing.assert_array_equal(attribution.heads(kind), 0)
+    assert np.isnan(attribution.agreement)
 
 
 def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:

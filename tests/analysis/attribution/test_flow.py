@@ -1,4 +1,4 @@
-"""Flow: by hand, and equal to the narrowest of all cuts, each of them tried."""
+"""Flow by hand, and equal to the narrowest of all cuts, each of them tried."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tests.analysis.made import painted, random_rows
+from tests.analysis.handmade import painted, random_rows
 from transformer.analysis.attribution import flow, rollout
 from transformer.inference.trace import Trace
 
@@ -43,10 +43,10 @@ def test_flow_is_the_narrowest_cut(seed: int, residual: float) -> None:
     weights = random_rows(seed, 3, 2, 3, 3)
     trace = painted(weights, np.tril(weights) / np.tril(weights).sum(axis=-1, keepdims=True))
     pipes = stack("encoder", mixed(weights, residual))
-    found = flow.encoder(trace, residual=residual)
+    rolled = flow.encoder(trace, residual=residual)
     for i, j in np.ndindex(3, 3):
         cut = narrowest_cut(pipes, ("encoder", 3, i), ("encoder", 0, j))
-        assert found[i, j] == pytest.approx(cut, abs=1e-7)
+        assert rolled[i, j] == pytest.approx(cut, abs=1e-7)
     alone = flow.decoder(trace, [1], residual=residual)
     lower = mixed(np.stack([trace.weights("decoder", k) for k in range(3)]), residual)
     cut = narrowest_cut(stack("decoder", lower), ("decoder", 3, 1), ("decoder", 0, 0))
@@ -70,13 +70,13 @@ def test_joint_flow_is_the_narrowest_cut(seed: int, depth: int) -> None:
     trace = Trace.from_weights(
         ["a", "b"], ["c", "d"], encoder=[*encoder], decoder=[*decoder], cross=[*cross]
     )
-    found = flow.joint(trace, residual=r)
+    relevance = flow.joint(trace, residual=r)
     for i, j in np.ndindex(2, 2):
         output = ("decoder", 4, i)
-        assert found.source[i, j] == pytest.approx(
+        assert relevance.source[i, j] == pytest.approx(
             narrowest_cut(pipes, output, ("encoder", 0, j)), abs=1e-7
         )
-        assert found.target[i, j] == pytest.approx(
+        assert relevance.target[i, j] == pytest.approx(
             narrowest_cut(pipes, output, ("decoder", 0, j)), abs=1e-7
         )
 
@@ -91,13 +91,13 @@ def test_by_hand() -> None:
 
 
 def test_at_least_what_rollout_brings_and_at_most_one() -> None:
-    """What rollout sends down every edge is a flow of its own, so the greatest is no less."""
+    """Rollout's products are a valid flow, so the maximum flow is at least as large."""
     encoder, cross = random_rows(1, 4, 2, 7, 7), random_rows(2, 4, 2, 6, 7)
     trace = painted(encoder, random_rows(3, 4, 2, 6, 6, causal=True), cross)
     flows, rolled = flow.joint(trace), rollout.joint(trace)
-    for most, brought in ((flows.source, rolled.source), (flows.target, rolled.target)):
-        assert (most >= brought[-1] - 1e-7).all()
-        assert (most <= 1).all()
+    for flow_values, brought in ((flows.source, rolled.source), (flows.target, rolled.target)):
+        assert (flow_values >= brought[-1] - 1e-7).all()
+        assert (flow_values <= 1).all()
     assert (flow.encoder(trace) >= rollout.encoder(trace)[-1] - 1e-7).all()
 
 
@@ -110,15 +110,15 @@ def test_rows_of_floats_that_come_to_more_than_one_let_no_more_than_one_through(
     trace = painted(even, np.full((6, 1, 5, 5), (1 + over) / 5), np.full((6, 1, 5, 7), 1 / 7))
     for residual in (0.0, 0.1, 0.5):
         flows = flow.joint(trace, [0, 4], residual=residual)
-        for found in (flows.source, flows.target, flow.encoder(trace, residual=residual)):
-            assert (found <= 1).all()
+        for values in (flows.source, flows.target, flow.encoder(trace, residual=residual)):
+            assert (values <= 1).all()
 
 
 def test_only_the_positions_asked_for(trace: Trace) -> None:
-    whole = flow.joint(trace)
+    all_flows = flow.joint(trace)
     some = flow.joint(trace, [2, 0])
-    np.testing.assert_array_equal(some.source, whole.source[[2, 0]])
-    np.testing.assert_array_equal(some.target, whole.target[[2, 0]])
+    np.testing.assert_array_equal(some.source, all_flows.source[[2, 0]])
+    np.testing.assert_array_equal(some.target, all_flows.target[[2, 0]])
     assert flow.encoder(trace, []).shape == (0, 4)
     with pytest.raises(ValueError, match="no position 3; the positions are 0 to 2"):
         flow.joint(trace, [3])

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively, passed
+from tests.analysis.handmade import KINDS, TARGET, TEXT, lively, passed
 from transformer.analysis.attribution.gradients import EMBEDDINGS, Gradients, gradients
 from transformer.hooks import HookFn, Hooks
 from transformer.inference.trace import WEIGHTS, Trace
@@ -44,29 +44,31 @@ def slope(model: Transformer, trace: Trace, position: int | None, name: str, by:
 @pytest.mark.parametrize("position", [None, 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_by_the_weights(model: Transformer, trace: Trace, kind: str, position: int | None) -> None:
-    found = gradients(model, trace, position)
-    assert found.log_probability == pytest.approx(log_probability(model, trace, position, {}))
+    gradient = gradients(model, trace, position)
+    assert gradient.log_probability == pytest.approx(log_probability(model, trace, position, {}))
     for layer, head, query, key in ((0, 0, 3, 1), (0, 3, 2, 2), (1, 1, 3, 0), (1, 2, 3, 3)):
         cell = torch.zeros(1, *trace.weights(kind, layer).shape, dtype=torch.double)
         cell[0, head, query, key] = 1
         expected = slope(model, trace, position, WEIGHTS[kind].format(layer), cell)
-        assert found.weights[kind][layer, head, query, key] == pytest.approx(expected, rel=1e-5)
+        assert gradient.weights[kind][layer, head, query, key] == pytest.approx(expected, rel=1e-5)
         assert abs(expected) > 1e-6, "a slope of nothing would prove nothing"
     for layer in range(2):
-        product = found.weights[kind][layer] * trace.weights(kind, layer)
-        np.testing.assert_allclose(found.times_weight[kind][layer], product, atol=1e-5)
+        product = gradient.weights[kind][layer] * trace.weights(kind, layer)
+        np.testing.assert_allclose(gradient.times_weight[kind][layer], product, atol=1e-5)
 
 
 @pytest.mark.parametrize("position", [None, 3])
 def test_by_the_embeddings(model: Transformer, trace: Trace, position: int | None) -> None:
     """Gradient × embedding is the slope when a token's embedding grows by its own length."""
-    found = gradients(model, trace, position)
-    for name, saliency in zip(EMBEDDINGS, (found.source, found.target), strict=True):
-        seen: dict[str, Tensor] = {}
-        log_probability(model, trace, None, {name: lambda x, n, seen=seen: seen.update({n: x})})
+    gradient = gradients(model, trace, position)
+    for name, saliency in zip(EMBEDDINGS, (gradient.source, gradient.target), strict=True):
+        recorded: dict[str, Tensor] = {}
+        log_probability(
+            model, trace, None, {name: lambda x, n, recorded=recorded: recorded.update({n: x})}
+        )
         for token in (0, 2, len(saliency) - 1):
-            own = torch.zeros_like(seen[name])
-            own[0, token] = seen[name][0, token]
+            own = torch.zeros_like(recorded[name])
+            own[0, token] = recorded[name][0, token]
             expected = slope(model, trace, position, name, own)
             assert saliency[token] == pytest.approx(expected, rel=1e-4, abs=1e-8)
 
@@ -95,10 +97,10 @@ def test_of_an_altered_model(
 ) -> None:
     """With the trace's hooks it is the altered model's; a weight put there counts as the weight."""
     altered = Translator(lively(tiny_model), vocabulary).trace(TEXT, TARGET, hooks=Hooks(OFF))
-    found = gradients(model, altered, hooks=Hooks(OFF))
-    assert found.log_probability == pytest.approx(altered.translation.log_probability, abs=1e-3)
-    assert found.log_probability != pytest.approx(trace.translation.log_probability, abs=1e-3)
-    assert not found.weights["decoder"][0].any()
+    gradient = gradients(model, altered, hooks=Hooks(OFF))
+    assert gradient.log_probability == pytest.approx(altered.translation.log_probability, abs=1e-3)
+    assert gradient.log_probability != pytest.approx(trace.translation.log_probability, abs=1e-3)
+    assert not gradient.weights["decoder"][0].any()
     name = WEIGHTS["cross"].format(1)
     even = gradients(model, trace, hooks=Hooks({name: lambda w, _: torch.full_like(w, 0.1)}))
     weight = even.weights["cross"][1]
@@ -115,6 +117,6 @@ def test_what_does_not_fit_is_said(
         gradients(model, trace, hooks=Hooks({"hook_logit": lambda x, _: x}))
     # In float32 and without gradients around it, the shared model stays as it was.
     with torch.no_grad():
-        again = gradients(tiny_model, trace)
-    assert again.source.dtype == np.float32
+        repeated = gradients(tiny_model, trace)
+    assert repeated.source.dtype == np.float32
     assert all(parameter.grad is None for parameter in tiny_model.parameters())

@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import TARGET, TEXT, fresh, lively, passed
+from tests.analysis.handmade import TARGET, TEXT, fresh, lively, passed
 from transformer.analysis.attribution.gradients import EMBEDDINGS, gradients, rival
 from transformer.analysis.attribution.integrated import integrated_gradients
 from transformer.hooks import Hooks
@@ -16,11 +16,14 @@ from transformer.inference.translator import Translator
 from transformer.model import Transformer
 from transformer.text.vocabulary import Vocabulary
 
-OTHERS = [{}, {"biases": True, "activation": "gelu", "output_bias": True, "scale_embedding": False}]
+ARCHITECTURES = [
+    {},
+    {"biases": True, "activation": "gelu", "output_bias": True, "scale_embedding": False},
+]
 POSITION = 3
 
 
-@pytest.fixture(scope="module", params=OTHERS, ids=["ours", "others"])
+@pytest.fixture(scope="module", params=ARCHITECTURES, ids=["ours", "others"])
 def single(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transformer:
     return fresh(vocabulary, seed=1, **request.param).model
 
@@ -55,25 +58,25 @@ def test_all_tokens_together_sum_to_the_difference(
     model: Transformer, trace: Trace, contrastive: bool
 ) -> None:
     against = other_of(trace) if contrastive else None
-    found = integrated_gradients(model, trace, POSITION, against, steps=256)
-    assert found.value == pytest.approx(at(model, trace, 1.0, against), abs=1e-9)
-    assert found.baseline == pytest.approx(at(model, trace, 0.0, against), abs=1e-9)
-    difference = found.value - found.baseline
-    total = found.source.sum() + found.target.sum()
-    assert found.gap == pytest.approx(total - difference, abs=1e-12)
+    integrated = integrated_gradients(model, trace, POSITION, against, steps=256)
+    assert integrated.value == pytest.approx(at(model, trace, 1.0, against), abs=1e-9)
+    assert integrated.baseline == pytest.approx(at(model, trace, 0.0, against), abs=1e-9)
+    difference = integrated.value - integrated.baseline
+    total = integrated.source.sum() + integrated.target.sum()
+    assert integrated.gap == pytest.approx(total - difference, abs=1e-12)
     # ReLU has corners, so points of a smooth rule near the integral as 1 / steps at worst.
-    size = np.abs(found.source).sum() + np.abs(found.target).sum()
-    assert abs(found.gap) < 0.01 * size
+    size = np.abs(integrated.source).sum() + np.abs(integrated.target).sum()
+    assert abs(integrated.gap) < 0.01 * size
     assert size > 0.1, "an integral of nothing would prove nothing"
     few = integrated_gradients(model, trace, POSITION, against, steps=2)
-    assert abs(found.gap) < abs(few.gap)
+    assert abs(integrated.gap) < abs(few.gap)
 
 
 def test_each_side_is_the_integral_of_finite_differences(model: Transformer, trace: Trace) -> None:
     """∫ ∂f/∂s of one side's scale along the line, by midpoints and central differences."""
     n, step = 100, 1e-5
-    found = integrated_gradients(model, trace, POSITION, steps=256)
-    for side, parts in enumerate((found.source, found.target)):
+    integrated = integrated_gradients(model, trace, POSITION, steps=256)
+    for side, parts in enumerate((integrated.source, integrated.target)):
         total = 0.0
         for point in (np.arange(n) + 0.5) / n:
             up, down = ([point, point] for _ in range(2))
@@ -81,7 +84,7 @@ def test_each_side_is_the_integral_of_finite_differences(model: Transformer, tra
             down[side] -= step
             ends = (at(model, trace, ends, None) for ends in (up, down))
             total += (next(ends) - next(ends)) / (2 * step) / n
-        size = np.abs(found.source).sum() + np.abs(found.target).sum()
+        size = np.abs(integrated.source).sum() + np.abs(integrated.target).sum()
         assert parts.sum() == pytest.approx(total, abs=0.01 * size)
 
 
@@ -100,40 +103,40 @@ def test_of_a_straight_line_they_are_the_gradient(
         return (memory.sum(1, keepdim=True) + words.sum(1, keepdim=True)) * weights
 
     monkeypatch.setattr(model, "decode", decode)
-    other = other_of(trace)
-    found = integrated_gradients(model, trace, POSITION, other, steps=1)
+    rival_id = other_of(trace)
+    integrated = integrated_gradients(model, trace, POSITION, rival_id, steps=1)
     rows = model.embedding.weight.detach()
-    along = weights * (rows[trace.predicted_ids[POSITION]] - rows[other])
+    along = weights * (rows[trace.predicted_ids[POSITION]] - rows[rival_id])
     scale = model.config.embedding_scale
     for parts, ids in (
-        (found.source, trace.src_ids),
-        (found.target, trace.tgt_ids[: POSITION + 1]),
+        (integrated.source, trace.src_ids),
+        (integrated.target, trace.tgt_ids[: POSITION + 1]),
     ):
-        wanted = (rows[list(ids)] * scale * along).sum(-1).numpy()
-        np.testing.assert_allclose(parts, wanted, atol=1e-12)
-    assert found.gap == pytest.approx(0, abs=1e-10)
+        expected = (rows[list(ids)] * scale * along).sum(-1).numpy()
+        np.testing.assert_allclose(parts, expected, atol=1e-12)
+    assert integrated.gap == pytest.approx(0, abs=1e-10)
 
 
 def test_the_difference_of_two_gradients_is_that_of_the_logits(
     model: Transformer, trace: Trace
 ) -> None:
-    other, step = other_of(trace), 1e-5
-    found = gradients(model, trace, POSITION, against=other)
-    assert found.log_probability == pytest.approx(at(model, trace, 1.0, other))
-    for side, parts in enumerate((found.source, found.target)):
+    rival_id, step = other_of(trace), 1e-5
+    gradient = gradients(model, trace, POSITION, against=rival_id)
+    assert gradient.log_probability == pytest.approx(at(model, trace, 1.0, rival_id))
+    for side, parts in enumerate((gradient.source, gradient.target)):
         ends = []
         for sign in (step, -step):
             scales = [1.0, 1.0]
             scales[side] += sign
-            ends.append(at(model, trace, scales, other))
+            ends.append(at(model, trace, scales, rival_id))
         assert parts.sum() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-7)
 
 
 def test_a_rival_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> None:
     candidates = trace.translation.steps[POSITION].candidates
-    own, other = trace.predicted_ids[POSITION], other_of(trace)
-    piece = next(one.token for one in candidates if one.id == other)
-    assert rival(trace, POSITION, piece) == rival(trace, POSITION, other) == other
+    own, rival_id = trace.predicted_ids[POSITION], other_of(trace)
+    piece = next(candidate.token for candidate in candidates if candidate.id == rival_id)
+    assert rival(trace, POSITION, piece) == rival(trace, POSITION, rival_id) == rival_id
     with pytest.raises(ValueError, match="is not one of the candidates"):
         rival(trace, POSITION, "▁nowhere")
     with pytest.raises(ValueError, match="there is no token 99999; the ids are 0 to"):
@@ -145,4 +148,4 @@ def test_a_rival_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> No
     with pytest.raises(ValueError, match="steps must be at least 1, not 0"):
         integrated_gradients(model, trace, POSITION, steps=0)
     with pytest.raises(ValueError, match="pass its position too"):
-        gradients(model, trace, against=other)
+        gradients(model, trace, against=rival_id)

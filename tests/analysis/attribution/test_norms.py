@@ -1,4 +1,4 @@
-"""What a weight moves: against the matrices themselves, and against what blanking it takes away."""
+"""Norms compared with the matrices themselves, and with the effect of blanking a weight."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import KINDS, TARGET, TEXT
+from tests.analysis.handmade import KINDS, TARGET, TEXT
 from transformer.analysis.attribution import norms
 from transformer.config import ModelConfig
 from transformer.hooks import Hooks
@@ -88,8 +88,8 @@ def test_a_norm_is_how_far_the_output_moves_without_the_weight(
     translator: Translator, trace: Trace, kind: str, layer: int
 ) -> None:
     site = WEIGHTS[kind].format(layer).removesuffix(".hook_weights")
-    found = norms.contributions(translator.model, trace, kind, layer)
-    assert found.shape == trace.weights(kind, layer).shape
+    contributions = norms.contributions(translator.model, trace, kind, layer)
+    assert contributions.shape == trace.weights(kind, layer).shape
     for head, query, key in ((0, 3, 1), (2, 5, 5), (3, 6, 0)):
 
         def blank(weights: torch.Tensor, _: str, at: tuple = (0, head, query, key)) -> torch.Tensor:
@@ -101,8 +101,8 @@ def test_a_norm_is_how_far_the_output_moves_without_the_weight(
         hooks = Hooks({f"{site}.hook_weights": blank})
         without = translator.trace(TEXT, TARGET, hooks=hooks, names=[name])
         change = np.linalg.norm(without[name] - trace[name], axis=-1)
-        assert change[query] == pytest.approx(found[head, query, key], abs=1e-5)
-        assert found[head, query, key] > 1e-3
+        assert change[query] == pytest.approx(contributions[head, query, key], abs=1e-5)
+        assert contributions[head, query, key] > 1e-3
         np.testing.assert_allclose(np.delete(change, query), 0, atol=1e-5)
 
 
@@ -112,13 +112,15 @@ def test_heads_are_added_before_they_are_measured(
 ) -> None:
     weights, sent = trace.weights(kind, layer), norms.vectors(model, trace, kind, layer)
     expected = np.linalg.norm(np.einsum("hqk,hkd->qkd", weights, sent), axis=-1)
-    found = norms.summed_contributions(model, trace, kind, layer)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
-    assert (found <= norms.contributions(model, trace, kind, layer).sum(axis=0) + 1e-6).all()
+    norms_of_sums = norms.summed_contributions(model, trace, kind, layer)
+    np.testing.assert_allclose(norms_of_sums, expected, atol=1e-5)
+    assert (
+        norms_of_sums <= norms.contributions(model, trace, kind, layer).sum(axis=0) + 1e-6
+    ).all()
     monkeypatch.setattr(norms, "MAX_BLOCK_NUMBERS", 3 * sent.shape[1] * sent.shape[2])
     assert [len(part) for part in norms.summed_vectors(model, trace, kind, layer)][:2] == [3, 3]
     np.testing.assert_allclose(
-        norms.summed_contributions(model, trace, kind, layer), found, atol=1e-6
+        norms.summed_contributions(model, trace, kind, layer), norms_of_sums, atol=1e-6
     )
 
 
@@ -133,10 +135,10 @@ def test_a_head_that_is_turned_down_moves_less(translator: Translator, trace: Tr
     expected = before * np.abs(factors.numpy())
     np.testing.assert_allclose(norms.contributions(model, down, "cross", 0), expected, atol=1e-5)
     strange = Hooks({f"{site}.hook_heads": lambda heads, _: heads.roll(1, dims=2)})
-    other = translator.trace(TEXT, TARGET, hooks=strange)
+    rolled = translator.trace(TEXT, TARGET, hooks=strange)
     with pytest.raises(ValueError, match=rf"the output of head 0 of {site} does not follow"):
-        norms.contributions(model, other, "cross", 0)
-    assert norms.contributions(model, other, "cross", 1).any()
+        norms.contributions(model, rolled, "cross", 0)
+    assert norms.contributions(model, rolled, "cross", 1).any()
 
 
 def test_what_does_not_fit_is_said(translator: Translator, trace: Trace) -> None:
@@ -146,9 +148,9 @@ def test_what_does_not_fit_is_said(translator: Translator, trace: Trace) -> None
         norms.contributions(translator.model, trace, "cross", 2)
     last = norms.contributions(translator.model, trace, "cross", -1)
     assert (last == norms.contributions(translator.model, trace, "cross", 1)).all()
-    other = Transformer(ModelConfig(vocab_size=320, d_model=32, n_layers=2, n_heads=4))
+    other_model = Transformer(ModelConfig(vocab_size=320, d_model=32, n_layers=2, n_heads=4))
     with pytest.raises(ValueError, match=r"d_model 64, n_layers 2.* given has d_model 32"):
-        norms.contributions(other, trace, "cross", 0)
+        norms.contributions(other_model, trace, "cross", 0)
     few = translator.trace(TEXT, TARGET, names=[WEIGHTS["cross"].format(0)])
     with pytest.raises(KeyError, match=r"no 'decoder\.layers\.0\.cross_attn\.hook_value'"):
         norms.contributions(translator.model, few, "cross", 0)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import pearsonr
 
-from tests.analysis.made import lively
+from tests.analysis.handmade import lively
 from transformer import Translator
 from transformer.analysis.attribution.relevance import (
     PERTURBED,
@@ -40,12 +40,12 @@ def log_probabilities(translator: Translator, trace: Trace, hidden: int | None) 
 
 
 def test_hiding_a_position_equals_removing_it(model_translator: Translator, trace: Trace) -> None:
-    found = relevance(model_translator, trace, "memory")
-    whole = log_probabilities(model_translator, trace, None)
+    effects = relevance(model_translator, trace, "memory")
+    unperturbed = log_probabilities(model_translator, trace, None)
     for position in range(len(trace.src_ids) - 1):
-        change = np.abs(log_probabilities(model_translator, trace, position) - whole)
-        np.testing.assert_allclose(found[:, position], change, atol=1e-5)
-    assert found.max() > 1e-3
+        change = np.abs(log_probabilities(model_translator, trace, position) - unperturbed)
+        np.testing.assert_allclose(effects[:, position], change, atol=1e-5)
+    assert effects.max() > 1e-3
 
 
 def test_correlations_are_scipys(model_translator: Translator, trace: Trace) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.analysis.made import painted, random_rows
+from tests.analysis.handmade import painted, random_rows
 from transformer.analysis.attribution import rollout
 from transformer.inference.trace import Trace
 
@@ -23,9 +23,9 @@ def trace() -> Trace:
 def test_by_hand() -> None:
     """Two layers of one head over two tokens: (½I + ½A₂)(½I + ½A₁), worked out on paper."""
     weights = np.array([[[1, 0], [0.5, 0.5]], [[0.5, 0.5], [0, 1]]])[:, None]
-    found = rollout.encoder(painted(weights))
-    np.testing.assert_allclose(found[0], [[1, 0], [0.25, 0.75]])
-    np.testing.assert_allclose(found[1], [[0.8125, 0.1875], [0.25, 0.75]])
+    rolled = rollout.encoder(painted(weights))
+    np.testing.assert_allclose(rolled[0], [[1, 0], [0.25, 0.75]])
+    np.testing.assert_allclose(rolled[1], [[0.8125, 0.1875], [0.25, 0.75]])
     raw = rollout.encoder(painted(weights), residual=0)
     np.testing.assert_allclose(raw[1], [[0.75, 0.25], [0.5, 0.5]])
 
@@ -35,23 +35,23 @@ def test_a_head_that_looks_one_back_looks_as_far_back_as_there_are_layers() -> N
     shift[0, 0] = 1
     even = np.full((6, 6), 1 / 6)
     weights = np.tile(np.stack([even, shift]), (4, 1, 1, 1))
-    found = rollout.decoder(painted(weights, weights), heads=1, residual=0)
+    rolled = rollout.decoder(painted(weights, weights), heads=1, residual=0)
     for layer in range(4):
-        assert found[layer].argmax(axis=-1).tolist() == [max(0, i - layer - 1) for i in range(6)]
-        np.testing.assert_array_equal(found[layer].max(axis=-1), 1)
+        assert rolled[layer].argmax(axis=-1).tolist() == [max(0, i - layer - 1) for i in range(6)]
+        np.testing.assert_array_equal(rolled[layer].max(axis=-1), 1)
 
 
 @pytest.mark.parametrize("heads", ["mean", "max", 1])
 @pytest.mark.parametrize("residual", [0.0, 0.5, 0.9])
 def test_rows_sum_to_one(trace: Trace, heads: rollout.Heads, residual: float) -> None:
-    for way in (rollout.encoder, rollout.decoder):
-        found = way(trace, heads, residual)
-        np.testing.assert_allclose(found.sum(axis=-1), 1, atol=1e-12)
-        assert (found >= 0).all()
+    for method in (rollout.encoder, rollout.decoder):
+        rolled = method(trace, heads, residual)
+        np.testing.assert_allclose(rolled.sum(axis=-1), 1, atol=1e-12)
+        assert (rolled >= 0).all()
     joint = rollout.joint(trace, heads, residual)
-    whole = np.concatenate([joint.source, joint.target], axis=-1)
-    np.testing.assert_allclose(whole.sum(axis=-1), 1, atol=1e-12)
-    assert (whole >= 0).all()
+    both_sides = np.concatenate([joint.source, joint.target], axis=-1)
+    np.testing.assert_allclose(both_sides.sum(axis=-1), 1, atol=1e-12)
+    assert (both_sides >= 0).all()
 
 
 @pytest.mark.parametrize("heads", ["mean", "max", 0])
@@ -61,7 +61,7 @@ def test_joint_is_one_product_over_source_and_target_states(
     """All states side by side, source first; every sublayer is one matrix on them."""
     r, n_src, n_tgt = 0.3, 5, 4
 
-    def one(kind: str, layer: int) -> np.ndarray:
+    def combined(kind: str, layer: int) -> np.ndarray:
         weights = trace.weights(kind, layer)
         if heads == "mean":
             return weights.mean(axis=0)
@@ -72,19 +72,19 @@ def test_joint_is_one_product_over_source_and_target_states(
     state = np.eye(n_src + n_tgt)
     for layer in range(3):
         step = np.eye(n_src + n_tgt)
-        step[:n_src, :n_src] = r * np.eye(n_src) + (1 - r) * one("encoder", layer)
+        step[:n_src, :n_src] = r * np.eye(n_src) + (1 - r) * combined("encoder", layer)
         state = step @ state
-    found = rollout.joint(trace, heads, r)
+    relevance = rollout.joint(trace, heads, r)
     for layer in range(3):
         within, across = np.eye(n_src + n_tgt), np.eye(n_src + n_tgt)
-        within[n_src:, n_src:] = r * np.eye(n_tgt) + (1 - r) * one("decoder", layer)
+        within[n_src:, n_src:] = r * np.eye(n_tgt) + (1 - r) * combined("decoder", layer)
         across[n_src:, n_src:] *= r
-        across[n_src:, :n_src] = (1 - r) * one("cross", layer)
+        across[n_src:, :n_src] = (1 - r) * combined("cross", layer)
         state = across @ within @ state
-        np.testing.assert_allclose(found.source[layer], state[n_src:, :n_src], atol=1e-6)
-        np.testing.assert_allclose(found.target[layer], state[n_src:, n_src:], atol=1e-6)
-        np.testing.assert_allclose(found.source_share[layer], 1 - r ** (layer + 1))
-    assert not np.triu(found.target, 1).any(), "no position has read a later one"
+        np.testing.assert_allclose(relevance.source[layer], state[n_src:, :n_src], atol=1e-6)
+        np.testing.assert_allclose(relevance.target[layer], state[n_src:, n_src:], atol=1e-6)
+        np.testing.assert_allclose(relevance.source_share[layer], 1 - r ** (layer + 1))
+    assert not np.triu(relevance.target, 1).any(), "no position has read a later one"
 
 
 def test_what_is_not_there_is_said(trace: Trace) -> None:

@@ -1,4 +1,4 @@
-"""Six answers over the same tokens: whole, in their place, and each the one of its own method."""
+"""Six methods over the same tokens: complete, in order, and each equal to its own function."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_the_lines_are_the_source_and_what_was_read_by_then(
     assert tuple(source["token"]) == trace.src_tokens
     assert tuple(target["token"]) == trace.tgt_tokens[: position + 1]
     assert list(target["position"]) == list(range(position + 1))
-    # What a position made of tokens is made of is all there: nothing was cut off with the future.
+    # A position is completely attributed: removing future tokens removes no share.
     np.testing.assert_allclose(table[["rollout", "alti", "zeroing"]].sum(), 1, atol=1e-6)
     assert table["flow"].between(0, 1).all()
 
@@ -49,8 +49,10 @@ def test_every_answer_is_its_methods(model: Transformer, trace: Trace) -> None:
     np.testing.assert_allclose(
         table["gradient"], [*slopes.source, *slopes.target[:3]], rtol=1e-4, atol=1e-7
     )
-    whole = integrated_gradients(model, trace, 2)
-    np.testing.assert_allclose(table["integrated"], [*whole.source, *whole.target], atol=1e-6)
+    integrated = integrated_gradients(model, trace, 2)
+    np.testing.assert_allclose(
+        table["integrated"], [*integrated.source, *integrated.target], atol=1e-6
+    )
     assert list(token_attribution(model, trace, 2, ["alti"]).columns[3:]) == ["alti"]
 
 
@@ -58,32 +60,32 @@ def test_against_a_rival_only_those_answer_that_know_of_one(
     model: Transformer, trace: Trace
 ) -> None:
     chosen = trace.predicted_ids[2]
-    other = next(c for c in trace.translation.steps[2].candidates if c.id != chosen)
-    table = token_attribution(model, trace, 2, against=other.id)
+    rival = next(c for c in trace.translation.steps[2].candidates if c.id != chosen)
+    table = token_attribution(model, trace, 2, against=rival.id)
     assert list(table.columns[3:]) == ["gradient", "integrated"]
     np.testing.assert_allclose(
         table["gradient"].sum(),
-        sum(gradients(model, trace, 2, against=other.token).source)
-        + sum(gradients(model, trace, 2, against=other.token).target[:3]),
+        sum(gradients(model, trace, 2, against=rival.token).source)
+        + sum(gradients(model, trace, 2, against=rival.token).target[:3]),
         rtol=1e-4,
     )
     sums = table.attrs["integrated"]
     logits = trace["hook_logits"][2]
-    assert sums["value"] == pytest.approx(logits[chosen] - logits[other.id], abs=1e-4)
+    assert sums["value"] == pytest.approx(logits[chosen] - logits[rival.id], abs=1e-4)
     total = table["integrated"].sum()
     assert total == pytest.approx(sums["value"] - sums["baseline"] + sums["gap"], abs=1e-5)
     for method in VECTOR_METHODS:
         with pytest.raises(ValueError, match=f"{method} does not depend on the written token"):
-            token_attribution(model, trace, 2, ["gradient", method], against=other.id)
+            token_attribution(model, trace, 2, ["gradient", method], against=rival.id)
 
 
 def test_as_shares_they_keep_their_signs_and_sum_to_one(model: Transformer, trace: Trace) -> None:
     table = token_attribution(model, trace, 2)
-    found = shares(table)
+    normalized = shares(table)
     for method in METHODS:
-        np.testing.assert_allclose(found[method].abs().sum(), 1)
-        np.testing.assert_allclose(np.sign(found[method]), np.sign(table[method]))
-    assert (found["gradient"] < 0).any()
+        np.testing.assert_allclose(normalized[method].abs().sum(), 1)
+        np.testing.assert_allclose(np.sign(normalized[method]), np.sign(table[method]))
+    assert (normalized["gradient"] < 0).any()
     table["flow"] = 0.0
     assert (shares(table)["flow"] == 0).all()
 

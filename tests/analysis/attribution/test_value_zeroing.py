@@ -1,4 +1,4 @@
-"""Value zeroing, held against passes through hooks in which one token's values really are zero."""
+"""Value zeroing compared with passes in which hooks set one token's values to zero."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.analysis.made import KINDS, TARGET, TEXT, lively, passed, without_values
+from tests.analysis.handmade import KINDS, TARGET, TEXT, lively, passed, without_values
 from transformer import Translator
 from transformer.analysis.attribution import norms, value_zeroing
 from transformer.inference.trace import WEIGHTS, Trace
@@ -18,39 +18,41 @@ from transformer.text import Vocabulary
 
 
 def outputs(model: Transformer, trace: Trace, kind: str, layer: int, off: int | None) -> Tensor:
-    """What the layer puts out with the values of token `off` at zero, in a pass of its own."""
+    """Return the layer's output with the values of token `off` set to zero, in a separate pass."""
     stack = "encoder" if kind == "encoder" else "decoder"
-    found: list[Tensor] = []
+    layer_outputs: list[Tensor] = []
 
     def silence(values: Tensor, name: str) -> Tensor:
         values = values.clone()
         values[:, :, off] = 0
         return values
 
-    hooks = {f"{stack}.layers.{layer}.ffn_norm.hook_output": lambda x, _: found.append(x[0])}
+    hooks = {
+        f"{stack}.layers.{layer}.ffn_norm.hook_output": lambda x, _: layer_outputs.append(x[0])
+    }
     if off is not None:
         hooks[WEIGHTS[kind].format(layer).replace("weights", "value")] = silence
     passed(model, trace, hooks)
-    return found[0].double()
+    return layer_outputs[0].double()
 
 
 @pytest.mark.parametrize(("kind", "layer"), list(itertools.product(KINDS, range(2))))
 def test_scores_are_those_of_passes_without_the_token(
     model: Transformer, trace: Trace, kind: str, layer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = value_zeroing.scores(model, trace, kind, layer)
-    whole = outputs(model, trace, kind, layer, None)
-    wanted = [
-        1 - torch.cosine_similarity(whole, outputs(model, trace, kind, layer, off), dim=-1)
-        for off in range(found.shape[1])
+    changes = value_zeroing.scores(model, trace, kind, layer)
+    unchanged = outputs(model, trace, kind, layer, None)
+    expected = [
+        1 - torch.cosine_similarity(unchanged, outputs(model, trace, kind, layer, off), dim=-1)
+        for off in range(changes.shape[1])
     ]
-    np.testing.assert_allclose(found, torch.stack(wanted, dim=1).numpy(), rtol=2e-3, atol=2e-7)
-    assert found.max() > 1e-4, "a layer in which nothing changes would prove nothing"
+    np.testing.assert_allclose(changes, torch.stack(expected, dim=1).numpy(), rtol=2e-3, atol=2e-7)
+    assert changes.max() > 1e-4, "a layer in which nothing changes would prove nothing"
     if kind == "decoder":
-        assert not np.triu(found, 1).any()
+        assert not np.triu(changes, 1).any()
     monkeypatch.setattr(norms, "MAX_BLOCK_NUMBERS", 1)
     one_by_one = value_zeroing.scores(model, trace, kind, layer)
-    np.testing.assert_allclose(one_by_one, found, rtol=2e-3, atol=2e-7)
+    np.testing.assert_allclose(one_by_one, changes, rtol=2e-3, atol=2e-7)
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
@@ -58,40 +60,40 @@ def test_the_residual_connection_is_missed_as_a_token_is(
     model: Transformer, trace: Trace, kind: str
 ) -> None:
     """Against a pass in which the sum before the LayerNorm is what attention wrote alone."""
-    found = value_zeroing._mixing(model, trace, kind, 1).astype(float)
+    mixed = value_zeroing._mixing(model, trace, kind, 1).astype(float)
     site = f"{kind}.layers.1.self_attn"
-    seen: list[Tensor] = []
+    recorded: list[Tensor] = []
     wrote = torch.from_numpy(trace[f"{site}.hook_output"].copy())[None]
     hooks = {
         f"{site}_norm.hook_sum": lambda x, _: wrote,
-        f"{kind}.layers.1.ffn_norm.hook_output": lambda x, _: seen.append(x[0]),
+        f"{kind}.layers.1.ffn_norm.hook_output": lambda x, _: recorded.append(x[0]),
     }
     passed(model, trace, hooks)
-    whole = outputs(model, trace, kind, 1, None)
-    wanted = 1 - torch.cosine_similarity(whole, seen[0].double(), dim=-1)
-    left = found - value_zeroing.scores(model, trace, kind, 1)
-    np.testing.assert_allclose(left, np.diag(wanted.numpy()), rtol=2e-3, atol=2e-6)
+    unchanged = outputs(model, trace, kind, 1, None)
+    expected = 1 - torch.cosine_similarity(unchanged, recorded[0].double(), dim=-1)
+    residual = mixed - value_zeroing.scores(model, trace, kind, 1)
+    np.testing.assert_allclose(residual, np.diag(expected.numpy()), rtol=2e-3, atol=2e-6)
 
 
 def test_layers_multiplied_divide_everything_between_source_and_prefix(
     model: Transformer, trace: Trace
 ) -> None:
-    found = value_zeroing.joint(model, trace)
-    np.testing.assert_allclose(found.source.sum(-1) + found.target.sum(-1), 1, atol=1e-12)
-    assert not np.triu(found.target[-1], 1).any()
-    # The first layer by hand: what it takes from the memory is made of source tokens, the rest is
-    # the prefix's; a row sums to 1 over both.
+    relevance = value_zeroing.joint(model, trace)
+    np.testing.assert_allclose(relevance.source.sum(-1) + relevance.target.sum(-1), 1, atol=1e-12)
+    assert not np.triu(relevance.target[-1], 1).any()
+    # The first layer by hand: its part from the memory is the source's, the rest the prefix's; a
+    # row sums to 1 over both.
     own = value_zeroing._mixing(model, trace, "decoder", 0)
     across = value_zeroing.scores(model, trace, "cross", 0).sum(axis=-1)
     share = across / (across + own.sum(axis=-1))
-    np.testing.assert_allclose(found.source_share[0], share, rtol=1e-6)
+    np.testing.assert_allclose(relevance.source_share[0], share, rtol=1e-6)
     assert share.min() > 1e-3, "nothing of the source would prove nothing"
 
 
 def test_where_nothing_is_said_nothing_is_missed(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    """The values of every attention are 0."""
+    """All values of every attention are 0."""
     deaf = without_values(lively(tiny_model), "_attn")
     trace = Translator(deaf, vocabulary).trace(TEXT, TARGET)
     for kind in KINDS:

@@ -40,11 +40,13 @@ def test_symbols_are_the_tasks_own() -> None:
 
 
 def test_the_hash_is_of_the_content_alone() -> None:
-    one = Corpus.of_lines(["a\tb\t0-0", "c\td"], "one")
-    assert Corpus.of_lines(["a\tb\t0-0", "c\td"], "another").hash == one.hash
-    assert Corpus.from_dict(json.loads(json.dumps(one.to_dict()))) == one
-    others = (["a\tb", "c\td"], ["a\tb\t0?0", "c\td"], ["c\td", "a\tb\t0-0"], ["a", "c"])
-    assert len({Corpus.of_lines(lines, "one").hash for lines in others} | {one.hash}) == 5
+    corpus = Corpus.of_lines(["a\tb\t0-0", "c\td"], "one")
+    assert Corpus.of_lines(["a\tb\t0-0", "c\td"], "another").hash == corpus.hash
+    assert Corpus.from_dict(json.loads(json.dumps(corpus.to_dict()))) == corpus
+    other_contents = (["a\tb", "c\td"], ["a\tb\t0?0", "c\td"], ["c\td", "a\tb\t0-0"], ["a", "c"])
+    assert (
+        len({Corpus.of_lines(lines, "one").hash for lines in other_contents} | {corpus.hash}) == 5
+    )
 
 
 def test_lines_pairs_and_links() -> None:
@@ -58,9 +60,9 @@ def test_lines_pairs_and_links() -> None:
         ("a", "b"), ("c", "d", "e"), frozenset({(0, 0)}), frozenset({(0, 0), (1, 2), (1, 1)})
     )
     assert pair[1].gold is None
-    apart = Corpus.of_lines(["a b\tc d"], "text", ["1-0 0-1"]).sentences[0]
-    assert apart.gold is not None
-    assert apart.gold.sure == {(1, 0), (0, 1)}
+    separate_links = Corpus.of_lines(["a b\tc d"], "text", ["1-0 0-1"]).sentences[0]
+    assert separate_links.gold is not None
+    assert separate_links.gold.sure == {(1, 0), (0, 1)}
 
 
 @pytest.mark.parametrize(
@@ -118,8 +120,8 @@ def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
     (run / "config.json").write_text(json.dumps(make_run_config().to_dict()))
     vocabulary.save(run / "vocabulary.model")
     TokenStore.build(run / "valid.arrow", pairs[:5], vocabulary)
-    found = corpus_for(checkpoint, vocabulary)
-    assert [(s.source, s.target) for s in found.sentences] == pairs[:5]
+    corpus = corpus_for(checkpoint, vocabulary)
+    assert [(s.source, s.target) for s in corpus.sentences] == pairs[:5]
     assert corpus_for(tmp_path, vocabulary).sentences == Corpus.bundled().sentences
     symbols = Vocabulary.from_symbols(TASKS["french"].symbols)
     assert corpus_for(tmp_path, symbols) == Corpus.bundled(symbols=True)
@@ -128,15 +130,15 @@ def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
 def test_a_checkpoint_is_measured_in_the_language_that_it_writes(
     tmp_path: Path, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
-    for code, wanted in {"de": Corpus.bundled(target="de"), "fr": Corpus.bundled()}.items():
+    for code, expected in {"de": Corpus.bundled(target="de"), "fr": Corpus.bundled()}.items():
         card = front_matter(("en", code))
         save_checkpoint(tmp_path / code, tiny_model, vocabulary, card)
-        assert corpus_for(tmp_path / code, vocabulary) == wanted
-    # In a language that we have nothing in, the sentences stand alone.
+        assert corpus_for(tmp_path / code, vocabulary) == expected
+    # For a language without translations, the sentences have no targets.
     save_checkpoint(tmp_path / "it", tiny_model, vocabulary, front_matter(("en", "it")))
-    found = corpus_for(tmp_path / "it", vocabulary)
-    assert [s.source for s in found.sentences] == [s.source for s in Corpus.bundled().sentences]
-    assert not any(s.target or s.gold for s in found.sentences)
+    corpus = corpus_for(tmp_path / "it", vocabulary)
+    assert [s.source for s in corpus.sentences] == [s.source for s in Corpus.bundled().sentences]
+    assert not any(s.target or s.gold for s in corpus.sentences)
 
 
 @pytest.mark.parametrize(

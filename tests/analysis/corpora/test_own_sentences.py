@@ -1,4 +1,4 @@
-"""Sentences of our own: every line of the files is whole, and the linked ones are no diagonal."""
+"""Our own sentences: every line of the files is complete, and the links are not the diagonal."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_signs_are_linked_to_signs(target: str) -> None:
     for gold in golds(target):
         for i, j in gold.possible:
             sign = [not re.search(r"\w", w) for w in (gold.source_words[i], gold.target_words[j])]
-            # The "'" of "neighbours'" is said as a word.
+            # The "'" of "neighbours'" has a word as its translation.
             assert sign[0] == sign[1] or gold.source_words[i] == "'", gold
         assert (len(gold.source_words) - 1, len(gold.target_words) - 1) in gold.sure
 
@@ -79,8 +79,8 @@ def test_signs_are_linked_to_signs(target: str) -> None:
 def test_the_links_are_no_diagonal(target: str) -> None:
     """Crossing links, which a grammar of short statements has few of."""
 
-    def crossing(found: list[Gold]) -> float:
-        links = [gold.possible for gold in found]
+    def crossing(all_gold: list[Gold]) -> float:
+        links = [gold.possible for gold in all_gold]
         crossed = [any((i - k) * (j - n) < 0 for k, n in each) for each in links for i, j in each]
         return sum(crossed) / len(crossed)
 

@@ -1,4 +1,4 @@
-"""A dataset holds what `translator.trace` gives for each sentence by itself, or is not there."""
+"""A dataset holds what `translator.trace` returns for each sentence alone, or does not exist."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def traces(translator: Translator) -> list[Trace]:
 
 
 @pytest.fixture(scope="module")
-def made(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dataset(translator: Translator, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("datasets") / "sub" / "one"
     write_dataset(translator, CORPUS, out, heads=HEADS, options={"max_len": 12})
     return out
@@ -46,16 +46,18 @@ def table(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_parquet(folder / f"{name}.parquet")
 
 
-def test_the_folder_has_these_files_and_nothing_lies_beside_it(made: Path) -> None:
-    assert sorted(path.name for path in made.iterdir()) == FILES
-    assert [path.name for path in made.parent.iterdir()] == ["one"]
+def test_the_folder_has_these_files_and_nothing_lies_beside_it(dataset: Path) -> None:
+    assert sorted(path.name for path in dataset.iterdir()) == FILES
+    assert [path.name for path in dataset.parent.iterdir()] == ["one"]
 
 
-def test_translations_and_steps_are_those_of_each_sentence(made: Path, traces: list[Trace]) -> None:
-    said, steps = table(made, "translations"), table(made, "steps")
-    assert said["sentence"].tolist() == [0, 1, 2]
+def test_translations_and_steps_are_those_of_each_sentence(
+    dataset: Path, traces: list[Trace]
+) -> None:
+    translations, steps = table(dataset, "translations"), table(dataset, "steps")
+    assert translations["sentence"].tolist() == [0, 1, 2]
     for number, trace in enumerate(traces):
-        done, line = trace.translation, said.iloc[number]
+        done, line = trace.translation, translations.iloc[number]
         for name in ("source", "text", "method", "finished"):
             assert line[name] == getattr(done, name)
         for name in ("src_tokens", "src_ids", "tokens", "ids"):
@@ -68,39 +70,39 @@ def test_translations_and_steps_are_those_of_each_sentence(made: Path, traces: l
         assert tuple(own["id"]) == done.ids
         for (_, row), step in zip(own.iterrows(), done.steps, strict=True):
             assert row["probability"] == pytest.approx(step.probability, rel=1e-5)
-            wanted = {
-                "candidate_tokens": [one.token for one in step.candidates],
-                "candidate_ids": [one.id for one in step.candidates],
+            expected = {
+                "candidate_tokens": [candidate.token for candidate in step.candidates],
+                "candidate_ids": [candidate.id for candidate in step.candidates],
             }
-            assert {name: list(row[name]) for name in wanted} == wanted
-            shares = [one.probability for one in step.candidates]
+            assert {name: list(row[name]) for name in expected} == expected
+            shares = [candidate.probability for candidate in step.candidates]
             assert list(row["candidate_probabilities"]) == pytest.approx(shares, rel=1e-5)
 
 
-def test_measures_are_a_line_a_head_of_each_sentence(made: Path, traces: list[Trace]) -> None:
-    found = table(made, "measures")
-    assert list(found.columns[:4]) == ["sentence", "kind", "layer", "head"]
+def test_measures_are_a_line_a_head_of_each_sentence(dataset: Path, traces: list[Trace]) -> None:
+    vectors = table(dataset, "measures")
+    assert list(vectors.columns[:4]) == ["sentence", "kind", "layer", "head"]
     config = traces[0].config
-    assert len(found) == len(LINES) * 3 * config["n_layers"] * config["n_heads"]
+    assert len(vectors) == len(LINES) * 3 * config["n_layers"] * config["n_heads"]
     for number, trace in enumerate(traces):
         for kind in WEIGHTS:
             for layer in range(trace.n_layers):
-                here = (found["kind"] == kind) & (found["layer"] == layer)
-                rows = found[here & (found["sentence"] == number)]
+                same_layer = (vectors["kind"] == kind) & (vectors["layer"] == layer)
+                rows = vectors[same_layer & (vectors["sentence"] == number)]
                 assert rows["head"].tolist() == list(range(trace.n_heads))
-                wanted = measure_heads(trace, kind, layer)
+                expected = measure_heads(trace, kind, layer)
                 for name in files.MEASURE_COLUMNS:
-                    if name in wanted:
-                        assert rows[name].to_numpy() == pytest.approx(wanted[name], abs=1e-6)
+                    if name in expected:
+                        assert rows[name].to_numpy() == pytest.approx(expected[name], abs=1e-6)
                     else:
                         assert rows[name].isna().all()
 
 
 def test_weights_of_different_lengths_lie_end_to_end_without_padding(
-    made: Path, traces: list[Trace]
+    dataset: Path, traces: list[Trace]
 ) -> None:
     assert len({len(trace.src_tokens) for trace in traces}) == 3
-    with np.load(made / "weights.npz", allow_pickle=False) as stored:
+    with np.load(dataset / "weights.npz", allow_pickle=False) as stored:
         kinds = {kind for kind, _, _ in HEADS}
         assert set(stored.files) == {files.head_code(head) for head in HEADS} | {
             f"{kind}.{part}" for kind in kinds for part in ("offsets", "shapes")
@@ -144,19 +146,21 @@ def test_targets_are_forced_and_a_zip_holds_the_same(
         assert packed.testzip() is None
         assert packed.namelist() == FILES
         packed.extractall(tmp_path / "out")
-    said = table(tmp_path / "out", "translations")
-    assert said["text"].tolist() == ["Elle peint.", "Des livres ici."]
-    wanted = [translator.trace(s.source, s.target).translation for s in pairs.sentences]
-    assert said["log_probability"].tolist() == pytest.approx([w.log_probability for w in wanted])
+    translations = table(tmp_path / "out", "translations")
+    assert translations["text"].tolist() == ["Elle peint.", "Des livres ici."]
+    expected = [translator.trace(s.source, s.target).translation for s in pairs.sentences]
+    assert translations["log_probability"].tolist() == pytest.approx(
+        [w.log_probability for w in expected]
+    )
 
 
 def test_tables_are_written_in_pieces(
-    translator: Translator, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    translator: Translator, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "BUFFERED_ROWS", 1)
     write_dataset(translator, CORPUS, tmp_path / "two", options={"max_len": 12})
     for name in files.SCHEMAS:
-        pd.testing.assert_frame_equal(table(tmp_path / "two", name), table(made, name))
+        pd.testing.assert_frame_equal(table(tmp_path / "two", name), table(dataset, name))
 
 
 class Stop(Exception):
@@ -168,14 +172,14 @@ class Stop(Exception):
 def test_what_is_cancelled_leaves_nothing(
     translator: Translator, tmp_path: Path, name: str, stage: str
 ) -> None:
-    now: list[Any] = ["", 0]
+    state: list[Any] = ["", 0]
 
     def check() -> None:
-        if now[0] == stage and now[1] > 0:
+        if state[0] == stage and state[1] > 0:
             raise Stop
 
     def progress(share: float, doing: str) -> None:
-        now[:] = [doing, now[1] + (doing == stage)]
+        state[:] = [doing, state[1] + (doing == stage)]
 
     with cancelled_by(check), pytest.raises(Stop):
         write_dataset(
@@ -186,7 +190,7 @@ def test_what_is_cancelled_leaves_nothing(
             options={"max_len": 4},
             progress=progress,
         )
-    assert now[0] == stage
+    assert state[0] == stage
     assert not [*tmp_path.iterdir()]
 
 

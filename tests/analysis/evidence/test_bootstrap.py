@@ -1,4 +1,4 @@
-"""Drawn corpora, held against drawing sentence by sentence; BLEU against sacrebleu's own."""
+"""Resampled corpora compared with written-out resamples; BLEU compared with sacrebleu."""
 
 from __future__ import annotations
 
@@ -14,8 +14,18 @@ from transformer.analysis.evidence.bootstrap import (
     resampled_counts,
 )
 
-WRITTEN = ["Elle peint un bateau.", "Ma tante cache la lampe.", "Un pilote", "Elle vend du pain."]
-WANTED = ["Elle peint un bateau bleu.", "Ma tante cache la lampe.", "Un pilote vend.", "Du pain."]
+HYPOTHESES = [
+    "Elle peint un bateau.",
+    "Ma tante cache la lampe.",
+    "Un pilote",
+    "Elle vend du pain.",
+]
+REFERENCES = [
+    "Elle peint un bateau bleu.",
+    "Ma tante cache la lampe.",
+    "Un pilote vend.",
+    "Du pain.",
+]
 
 
 def test_every_draw_has_as_many_sentences() -> None:
@@ -29,30 +39,32 @@ def test_every_draw_has_as_many_sentences() -> None:
 
 def test_a_drawn_corpus_is_its_sentences_written_out() -> None:
     losses, tokens = np.array([3.0, 8.0, 1.0, 4.0]), np.array([2.0, 5.0, 1.0, 9.0])
-    found, bleu = BleuCounts(WRITTEN, WANTED), BLEU()
+    bleu_counts, bleu = BleuCounts(HYPOTHESES, REFERENCES), BLEU()
     drawn = resampled_counts(4, count=20)
     for counts, loss, score in zip(
-        drawn, mean_loss(losses, tokens, drawn), found.resampled_scores(drawn), strict=True
+        drawn, mean_loss(losses, tokens, drawn), bleu_counts.resampled_scores(drawn), strict=True
     ):
         chosen = np.repeat(np.arange(4), counts.astype(int))
         assert loss == pytest.approx(losses[chosen].sum() / tokens[chosen].sum())
-        texts = [WRITTEN[n] for n in chosen], [[WANTED[n] for n in chosen]]
+        texts = [HYPOTHESES[n] for n in chosen], [[REFERENCES[n] for n in chosen]]
         assert score == pytest.approx(bleu.corpus_score(*texts).score)
-    assert found.score == pytest.approx(bleu.corpus_score(WRITTEN, [WANTED]).score)
+    assert bleu_counts.score == pytest.approx(bleu.corpus_score(HYPOTHESES, [REFERENCES]).score)
 
 
 def test_the_interval_of_a_mean_is_about_two_standard_errors() -> None:
     values = np.random.default_rng(3).normal(1.0, 2.0, size=400)
-    ones = np.ones_like(values)
-    found = percentile_interval(values.mean(), mean_loss(values, ones, resampled_counts(400)))
+    unit_tokens = np.ones_like(values)
+    interval = percentile_interval(
+        values.mean(), mean_loss(values, unit_tokens, resampled_counts(400))
+    )
     error = values.std() / 20
-    assert found.low == pytest.approx(values.mean() - 1.96 * error, abs=0.25 * error)
-    assert found.high == pytest.approx(values.mean() + 1.96 * error, abs=0.25 * error)
-    assert found.excludes_zero
+    assert interval.low == pytest.approx(values.mean() - 1.96 * error, abs=0.25 * error)
+    assert interval.high == pytest.approx(values.mean() + 1.96 * error, abs=0.25 * error)
+    assert interval.excludes_zero
     assert not Interval(0.1, -0.1, 0.3).excludes_zero
     assert Interval(-0.2, -0.3, -0.1).excludes_zero
 
 
 def test_as_many_of_both() -> None:
     with pytest.raises(ValueError, match="4 translations for 3 references"):
-        BleuCounts(WRITTEN, WANTED[1:])
+        BleuCounts(HYPOTHESES, REFERENCES[1:])

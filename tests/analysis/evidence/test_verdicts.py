@@ -1,4 +1,4 @@
-"""Verdicts over data whose truth is known: they grow out of "not shown", and do not turn."""
+"""Verdicts over data with a known truth: they develop from "not shown", and do not flip."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ def test_every_finding_has_a_truth() -> None:
 def test_verdicts_converge_with_the_number_of_sentences(
     translator: Translator, name: str, word: VerdictWord
 ) -> None:
-    """Where the truth is clear no number of sentences brings the other verdict, and many bring
-    this one."""
+    """For a clear truth no number of sentences gives the opposite verdict, and many give the right
+    one."""
     truth = TRUTHS[name]
     upwards = (word == "holds") != (name == "single")  # its effect is a harm
     off = truth.far if upwards else -truth.far
     if name == "single" and not upwards:
         off = -0.8  # 0.2 % of the loss: over 800 sentences surely more than nothing
     for seed in (1, 2):
-        told = [truth.verdict_of(name, off, n, seed, translator) for n in SENTENCES]
-        words = [found.verdict for found in told]
-        assert {*words} <= {word, "not shown"}, [found.reason for found in told]
-        assert words[-1] == word, told[-1].reason
-        effects = [found.effect for found in told]
-        widths = [one.interval.high - one.interval.low for one in effects if one]
+        findings = [truth.verdict_of(name, off, n, seed, translator) for n in SENTENCES]
+        words = [finding.verdict for finding in findings]
+        assert {*words} <= {word, "not shown"}, [finding.reason for finding in findings]
+        assert words[-1] == word, findings[-1].reason
+        effects = [finding.effect for finding in findings]
+        widths = [effect.interval.high - effect.interval.low for effect in effects if effect]
         assert widths[-1] < widths[0]
 
 
@@ -75,14 +75,14 @@ def test_intervals_together_hold_every_truth_in_95_of_100_corpora(n: int) -> Non
         each = truth[:, None] + spread[:, None] * (
             rng.normal(size=(20, n)) + rng.normal(size=(1, n))
         )
-        found = BootstrapSamples.from_sentence_values(each)
+        samples = BootstrapSamples.from_sentence_values(each)
         together += all(
-            one.low <= wanted <= one.high
-            for one, wanted in zip(found.simultaneous_intervals(), truth, strict=True)
+            interval.low <= expected <= interval.high
+            for interval, expected in zip(samples.simultaneous_intervals(), truth, strict=True)
         )
-        drawn = np.percentile(found.samples, [2.5, 97.5], axis=1)
+        drawn = np.percentile(samples.samples, [2.5, 97.5], axis=1)
         alone += bool(((drawn[0] <= truth) & (truth <= drawn[1])).all())
-        gap = max_difference_interval(found[:10], found[10:])
+        gap = max_difference_interval(samples[:10], samples[10:])
         leads += gap.low <= truth[:10].max() - truth[10:].max() <= gap.high
     assert together >= 0.92 * 200  # three standard errors below 95 %, rounded down
     assert leads >= 0.92 * 200
@@ -92,28 +92,28 @@ def test_intervals_together_hold_every_truth_in_95_of_100_corpora(n: int) -> Non
 def test_a_lead_of_one_over_one_is_their_difference() -> None:
     rng = np.random.default_rng(2)
     each = rng.normal(size=(2, 400)) + rng.normal(size=400) + np.array([[0.3], [0.0]])
-    found = BootstrapSamples.from_sentence_values(each)
-    gap, gaps = max_difference_interval(found[:1], found[1:]), each[0] - each[1]
+    samples = BootstrapSamples.from_sentence_values(each)
+    gap, gaps = max_difference_interval(samples[:1], samples[1:]), each[0] - each[1]
     error = gaps.std() / 20
     assert gap.value == pytest.approx(gaps.mean())
     assert gap.low == pytest.approx(gaps.mean() - 1.96 * error, abs=0.25 * error)
     assert gap.high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.25 * error)
-    assert max_difference_interval(found[:1], found[:1]) == Interval(0, 0, 0)
+    assert max_difference_interval(samples[:1], samples[:1]) == Interval(0, 0, 0)
     # The best of several: max over ours of the min over theirs.
-    many = BootstrapSamples.from_sentence_values(rng.normal(size=(5, 30)))
-    best = many.values[:2].max() - many.values[2:].max()
-    assert max_difference_interval(many[:2], many[2:]).value == pytest.approx(best)
-    assert max_difference_interval(many[:2]).value == pytest.approx(many.values[:2].max())
+    several = BootstrapSamples.from_sentence_values(rng.normal(size=(5, 30)))
+    best = several.values[:2].max() - several.values[2:].max()
+    assert max_difference_interval(several[:2], several[2:]).value == pytest.approx(best)
+    assert max_difference_interval(several[:2]).value == pytest.approx(several.values[:2].max())
 
 
 def test_rates_of_a_drawn_corpus_are_those_of_its_sentences() -> None:
     rng = np.random.default_rng(3)
     above, below = rng.random((2, 3, 7)), rng.random((2, 3, 7)) + 1
-    found = BootstrapSamples.from_ratios(above[0], below[0])
-    np.testing.assert_allclose(found.values, above[0].sum(1) / below[0].sum(1))
+    samples = BootstrapSamples.from_ratios(above[0], below[0])
+    np.testing.assert_allclose(samples.values, above[0].sum(1) / below[0].sum(1))
     counts = resampled_counts(7)[5].astype(int)
     chosen = np.repeat(np.arange(7), counts)
-    wanted = above[0][:, chosen].sum(1) / below[0][:, chosen].sum(1)
-    np.testing.assert_allclose(found.samples[:, 5], wanted)
+    expected = above[0][:, chosen].sum(1) / below[0][:, chosen].sum(1)
+    np.testing.assert_allclose(samples.samples[:, 5], expected)
     shared = BootstrapSamples.from_ratios(above[0], below[0, 0])
     np.testing.assert_allclose(shared.values, above[0].sum(1) / below[0, 0].sum())

@@ -1,7 +1,7 @@
-"""Data for every finding, drawn from a truth that is known: what its measuring would have found.
+"""Synthetic measurements for every finding, drawn from a known truth.
 
-Each of `TRUTHS` puts made measurements of `n` sentences in the place of the real ones. How far
-the truth lies from the finding's floor is given in the effect's own unit.
+Each of `TRUTHS` replaces the measurements of `n` sentences by synthetic ones. The distance of the
+truth from the finding's floor is given in the effect's own unit.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.evidence.bootstrap import BleuCounts
 from transformer.analysis.findings import FINDINGS, Finding, pruning_over_training
-from transformer.analysis.findings import by_measure as by_measure_room
-from transformer.analysis.findings import faithful as faithful_room
-from transformer.analysis.findings import half_explanation as half_explanation_room
-from transformer.analysis.findings import over_training as training_room
-from transformer.analysis.findings import removal as removal_room
-from transformer.analysis.findings import word_alignment as words_room
+from transformer.analysis.findings import by_measure as by_measure_module
+from transformer.analysis.findings import faithful as faithful_module
+from transformer.analysis.findings import half_explanation as half_explanation_module
+from transformer.analysis.findings import over_training as training_module
+from transformer.analysis.findings import removal as removal_module
+from transformer.analysis.findings import word_alignment as words_module
 from transformer.analysis.importance.by_gradient import Importance
 from transformer.analysis.interventions.switching import Head
 from transformer.analysis.roles.head_measures import StrongestKeys
@@ -41,28 +41,28 @@ def positional(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     """Sentences of 12 tokens; the better of two heads looks one ahead in 90 + `off` % of rows."""
     length = 12
     share = 0.9 + off / 100 + rng.uniform(-0.02, 0.02, n)
-    place = np.tile(np.arange(length), n)
+    position = np.tile(np.arange(length), n)
     best = []
     for less in (0.0, 0.2):
         ahead = rng.random((n, length)) < (share - less)[:, None]
         ahead[:, -1] = False
-        best.append(place + ahead.ravel())
+        best.append(position + ahead.ravel())
     size = np.full(n * length, length)
-    places = StrongestKeys(
-        np.array(best, dtype=np.int16)[None], place, size, size, np.repeat(np.arange(n), length)
+    positions = StrongestKeys(
+        np.array(best, dtype=np.int16)[None], position, size, size, np.repeat(np.arange(n), length)
     )
-    found = SimpleNamespace(strongest_keys={"encoder": places})
-    patch.setattr(by_measure_room, "measure_heads", lambda *_: found)
+    measured = SimpleNamespace(strongest_keys={"encoder": positions})
+    patch.setattr(by_measure_module, "measure_heads", lambda *_: measured)
 
 
 def rare(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     """Sentences of 12 tokens; one head looks at the rarest one in 50 + `off` % of rows."""
     rates = np.array([[0.5 + off / 100, 0.1], [0.9, 0.9]])[..., None] + rng.normal(0, 0.02, n)
     values = rng.binomial(12, np.clip(rates, 0, 1)) / 12
-    found = SimpleNamespace(
+    measured = SimpleNamespace(
         values={"encoder": {"rare": values}}, rows={"encoder": {"rare": np.full(n, 12.0)}}
     )
-    patch.setattr(by_measure_room, "measure_heads", lambda *_: found)
+    patch.setattr(by_measure_module, "measure_heads", lambda *_: measured)
 
 
 def _without(
@@ -73,19 +73,21 @@ def _without(
     def losses(
         translator: Translator, corpus: Corpus, groups: list[list[Head]], progress: object
     ) -> tuple[np.ndarray, np.ndarray]:
-        whole = rng.gamma(8.0, 2.0, n)
+        baseline = rng.gamma(8.0, 2.0, n)
         noise = rng.normal(0, 0.08, (len(groups), n))
-        return whole, whole * (1 + np.array([cost(group) for group in groups])[:, None] + noise)
+        return baseline, baseline * (
+            1 + np.array([cost(group) for group in groups])[:, None] + noise
+        )
 
     even = {kind: np.ones((LAYERS, HEADS)) for kind in ("encoder", "decoder", "cross")}
-    patch.setattr(removal_room, "losses", losses)
-    patch.setattr(removal_room, "gradient_importance", lambda *_, **__: Importance(even))
+    patch.setattr(removal_module, "losses", losses)
+    patch.setattr(removal_module, "gradient_importance", lambda *_, **__: Importance(even))
 
 
 def single(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     """Of every kind 7 of 8 heads cost 1 + `off` % of the loss, the eighth ten times as much."""
-    many = 0.01 + off / 100
-    _without(patch, n, rng, lambda group: 0.1 if group[0][1:] == (1, 3) else many)
+    usual_cost = 0.01 + off / 100
+    _without(patch, n, rng, lambda group: 0.1 if group[0][1:] == (1, 3) else usual_cost)
 
 
 def fragile(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
@@ -120,34 +122,36 @@ def _board(patch: pytest.MonkeyPatch, n: int, rng: Rng, right: Callable[..., flo
         for to in ("output", "input")
     }
     rivals = {name: counts(name) for name in ("diagonal", "chance", "statistical")}
-    found = Leaderboard(
+    board = Leaderboard(
         pd.DataFrame(),
         AlignmentCounts(heads, rivals, np.full(n, float(LINKS))),
         n,
         (),
         n_training_pairs=1000,
     )
-    patch.setattr(words_room, "leaderboard", lambda *_, **__: found)
+    patch.setattr(words_module, "leaderboard", lambda *_, **__: board)
 
 
 def _aligners(best: Callable[[str, str, int, int], bool]) -> Patch:
     """All aligners and rivals find 50%, those chosen 51 + `off` %."""
 
-    def made(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    def apply(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
         _board(patch, n, rng, lambda *key: 51 + off if len(key) > 1 and best(*key) else 50)
 
-    return made
+    return apply
 
 
 def _agreement(rank: Callable[[int, int], float]) -> Patch:
     """Correlations of 0.3, and `off` more than the floor where `rank` (method, layer) says."""
 
-    def made(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
+    def apply(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
         truth = [[0.3 + (0.05 + off) * rank(m, layer) for layer in range(2)] for m in range(4)]
-        made = np.array(truth) + rng.normal(0, 0.15, (n, 4, 2)) + rng.normal(0, 0.1, (n, 1, 1))
-        patch.setattr(faithful_room, "agreement", lambda *_: made)
+        correlations = (
+            np.array(truth) + rng.normal(0, 0.15, (n, 4, 2)) + rng.normal(0, 0.1, (n, 1, 1))
+        )
+        patch.setattr(faithful_module, "agreement", lambda *_: correlations)
 
-    return made
+    return apply
 
 
 def _last(method: int) -> Patch:
@@ -161,7 +165,7 @@ def half_explanation(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) ->
     """Correlations of 0.75 − `off` in every layer."""
     each = 0.75 - off + rng.normal(0, 0.05, (2, n, LAYERS + 1))
     table = pd.DataFrame({"perturbed": ["memory"], "layer": [0], "correlation": [0.75 - off]})
-    patch.setattr(half_explanation_room, "explained_over_corpus", lambda *_: (each, table))
+    patch.setattr(half_explanation_module, "explained_over_corpus", lambda *_: (each, table))
 
 
 def tolerance(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
@@ -170,33 +174,34 @@ def tolerance(patch: pytest.MonkeyPatch, off: float, n: int, rng: Rng) -> None:
     shares = iter((1.0, 0.5, 1.0, 0.51 + off / 100))
 
     def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
-        left = rng.random(n) < next(shares)
-        gone = "w x y z q v"
+        unharmed = rng.random(n) < next(shares)
+        lost = "w x y z q v"
         return BleuCounts(
-            [r if keep else gone for r, keep in zip(references, left, strict=True)], references
+            [r if keep else lost for r, keep in zip(references, unharmed, strict=True)],
+            references,
         )
 
     order = Importance({kind: np.ones((LAYERS, HEADS)) for kind in ("encoder", "decoder", "cross")})
-    patch.setattr(training_room, "corpus_bleu", bleu)
-    patch.setattr(training_room, "reference_texts", lambda *_: ["a b c d e f"] * n)
-    patch.setattr(training_room, "gradient_importance", lambda *_, **__: order)
+    patch.setattr(training_module, "corpus_bleu", bleu)
+    patch.setattr(training_module, "reference_texts", lambda *_: ["a b c d e f"] * n)
+    patch.setattr(training_module, "gradient_importance", lambda *_, **__: order)
 
 
 @dataclass(frozen=True)
 class Truth:
-    """How a finding's data are drawn, and how far from the floor its truth can clearly lie."""
+    """How a finding's data are drawn, and which distances from the floor are clear or small."""
 
-    made: Patch
+    apply: Patch
     far: float
     near: float
 
     def verdict_of(
         self, name: str, off: float, n: int, seed: int, translator: Translator
     ) -> Finding:
-        """The finding, measured over `n` sentences that the truth gives."""
+        """Return the finding measured over `n` synthetic sentences."""
         with pytest.MonkeyPatch.context() as patch:
-            self.made(patch, off, n, np.random.default_rng([seed, n]))
-            corpus = Corpus("made", (Sentence("a b", "c d", GOLD),) * n)
+            self.apply(patch, off, n, np.random.default_rng([seed, n]))
+            corpus = Corpus("synthetic", (Sentence("a b", "c d", GOLD),) * n)
             if name == "tolerance":
                 return pruning_over_training([(1, translator), (2, translator)], corpus)
             return FINDINGS[name].test(translator, corpus, no_progress)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy.stats import spearmanr
 
-from tests.analysis.made import shift_model, without_output
+from tests.analysis.handmade import shift_model, without_output
 from transformer import Translator
 from transformer.analysis.alignment.error_rate import AlignmentCounts
 from transformer.analysis.alignment.leaderboard import ALIGNMENT_METHODS, Leaderboard, leaderboard
@@ -18,8 +18,8 @@ from transformer.analysis.attribution.rollout import encoder, joint
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.passes import no_progress
 from transformer.analysis.findings import FINDINGS, blank_out
-from transformer.analysis.findings import removal as removal_room
-from transformer.analysis.findings import word_alignment as words_room
+from transformer.analysis.findings import removal as removal_module
+from transformer.analysis.findings import word_alignment as words_module
 from transformer.analysis.findings.by_measure import published
 from transformer.analysis.findings.faithful import agreement, blank_out_memory
 from transformer.analysis.findings.finding import Finding, Untestable, evenly_spaced
@@ -33,12 +33,12 @@ def test_a_shift_head_is_positional_and_a_random_one_is_not(
     translator: Translator, vocabulary: Vocabulary, corpus: Corpus
 ) -> None:
     built = shift_model(vocabulary, (1, -2, 0))
-    found = FINDINGS["positional"].run(built, corpus)
-    assert found.verdict == "holds"
-    assert found.figures["positional"].tolist() == [True, True, False]  # itself does not count
-    assert found.figures["share"].tolist() == [1, 1, 1]
+    finding = FINDINGS["positional"].run(built, corpus)
+    assert finding.verdict == "holds"
+    assert finding.figures["positional"].tolist() == [True, True, False]  # itself does not count
+    assert finding.figures["share"].tolist() == [1, 1, 1]
     assert (
-        found.reason == "2 of 3 encoder heads are positional: L0·H0 (+1, 100%), L0·H1 (−2, 100%)."
+        finding.reason == "2 of 3 encoder heads are positional: L0·H0 (+1, 100%), L0·H1 (−2, 100%)."
     )
     random = FINDINGS["positional"].run(translator, corpus)
     assert random.verdict == "refuted"
@@ -47,24 +47,26 @@ def test_a_shift_head_is_positional_and_a_random_one_is_not(
 
 @pytest.mark.parametrize("name", FINDINGS)
 def test_a_few_sentences_test_nothing(translator: Translator, corpus: Corpus, name: str) -> None:
-    found = FINDINGS[name].run(translator, corpus.first(3))
-    assert found.verdict == "can't be tested here"
-    assert found.effect is None
-    assert found.reason.endswith(".")
-    assert found.figures.empty
+    finding = FINDINGS[name].run(translator, corpus.first(3))
+    assert finding.verdict == "can't be tested here"
+    assert finding.effect is None
+    assert finding.reason.endswith(".")
+    assert finding.figures.empty
 
 
 def test_a_measures_claim_is_put_to_its_heads(translator: Translator, corpus: Corpus) -> None:
     """The figures are the measure's own, over the rows of all sentences that have one."""
-    known = MEASURES["itself"]
+    measure = MEASURES["itself"]
     claim = PublishedClaim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
-    found = published(known, claim).run(translator, corpus)
+    finding = published(measure, claim).run(translator, corpus)
     table = measure_heads(translator, corpus).table().query("kind == 'encoder' and layer == 1")
-    assert found.figures["share"].to_numpy() == pytest.approx(table["itself"].to_numpy(), abs=1e-6)
-    assert found.verdict == "refuted"
-    assert found.effect is not None
-    assert found.effect.interval.value == pytest.approx(100 * table["itself"].max(), abs=1e-4)
-    every = published(known, replace(claim, layer=None, floor=0.0)).run(translator, corpus)
+    assert finding.figures["share"].to_numpy() == pytest.approx(
+        table["itself"].to_numpy(), abs=1e-6
+    )
+    assert finding.verdict == "refuted"
+    assert finding.effect is not None
+    assert finding.effect.interval.value == pytest.approx(100 * table["itself"].max(), abs=1e-4)
+    every = published(measure, replace(claim, layer=None, floor=0.0)).run(translator, corpus)
     assert every.verdict == "holds"
     assert len(every.figures) == 8
     lacking = FINDINGS["rare"].run(translator, corpus)  # of 320 pieces none is beyond 500
@@ -87,27 +89,27 @@ def test_a_sample_of_the_corpus_is_named(translator: Translator, corpus: Corpus)
 
 
 def test_heads_that_write_nothing_are_not_missed(translator: Translator, corpus: Corpus) -> None:
-    found = FINDINGS["single"].run(without_output(translator), corpus)
-    assert found.verdict == "holds"
-    assert (found.figures["growth"] == 0).all()
-    assert len(found.figures) == 24
-    assert (found.figures["missed"] == "no").all()
+    finding = FINDINGS["single"].run(without_output(translator), corpus)
+    assert finding.verdict == "holds"
+    assert (finding.figures["growth"] == 0).all()
+    assert len(finding.figures) == 24
+    assert (finding.figures["missed"] == "no").all()
     last = FINDINGS["last-cross"].run(without_output(translator), corpus)
     assert last.verdict == "refuted"
 
 
 def test_what_a_head_costs_is_a_share_of_the_loss(translator: Translator, corpus: Corpus) -> None:
     """A long sentence counts more than a short one."""
-    found = FINDINGS["single"].run(translator, corpus)
-    one = found.figures.iloc[-1]
-    kind = {"encoder–decoder": "cross"}.get(one["kind"], one["kind"])
-    whole, each = removal_room.losses(
-        translator, corpus, [[(kind, int(one["layer"]), int(one["head"]))]], no_progress
+    finding = FINDINGS["single"].run(translator, corpus)
+    worst = finding.figures.iloc[-1]
+    kind = {"encoder–decoder": "cross"}.get(worst["kind"], worst["kind"])
+    baseline, each = removal_module.losses(
+        translator, corpus, [[(kind, int(worst["layer"]), int(worst["head"]))]], no_progress
     )
-    assert one["growth"] == pytest.approx(each.sum() / whole.sum() - 1, rel=1e-6)
-    assert found.effect is not None
-    assert found.effect.interval.value == pytest.approx(100 * found.figures["growth"].median())
-    assert (found.figures["low"] <= found.figures["growth"]).all()
+    assert worst["growth"] == pytest.approx(each.sum() / baseline.sum() - 1, rel=1e-6)
+    assert finding.effect is not None
+    assert finding.effect.interval.value == pytest.approx(100 * finding.figures["growth"].median())
+    assert (finding.figures["low"] <= finding.figures["growth"]).all()
 
 
 def test_the_best_of_each_side_is_named_with_its_errors(
@@ -115,34 +117,34 @@ def test_the_best_of_each_side_is_named_with_its_errors(
 ) -> None:
     """Two layers whose aligners find one of four links a sentence, but for one that finds three."""
     n = 40
-    heads = {way: np.ones((3, 2, 3, n)) for way in ALIGNMENT_METHODS}
-    for way in heads:
-        heads[way][2] = 4
+    heads = {method: np.ones((3, 2, 3, n)) for method in ALIGNMENT_METHODS}
+    for method in heads:
+        heads[method][2] = 4
     heads["norms", "input"][:2, 1] = 3
     rival = np.stack([np.ones(n), np.ones(n), np.full(n, 4.0)])
     names = ("diagonal", "chance", "statistical")
     hits = AlignmentCounts(heads, dict.fromkeys(names, rival), np.full(n, 4.0))
     board = Leaderboard(pd.DataFrame(), hits, n, (), n_training_pairs=99)
-    asked: list[object] = []
+    ends_arguments: list[object] = []
 
-    def made(*_: object, ends: bool = False) -> Leaderboard:
-        asked.append(ends)
+    def fake_leaderboard(*_: object, ends: bool = False) -> Leaderboard:
+        ends_arguments.append(ends)
         return board
 
-    monkeypatch.setattr(words_room, "leaderboard", made)
+    monkeypatch.setattr(words_module, "leaderboard", fake_leaderboard)
     lines = Corpus.of_lines(["a b\tc d\t0-0"] * n, "x")
-    found = FINDINGS["norms-input"].run(translator, lines)
-    assert asked == [True], "Kobayashi's words that look at </s> have no link"
-    assert found.verdict == "holds"
+    finding = FINDINGS["norms-input"].run(translator, lines)
+    assert ends_arguments == [True], "Kobayashi's words that look at </s> have no link"
+    assert finding.verdict == "holds"
     # 3 of 4 found and 4 wanted are right: 1 - 2 · 3 / 8.
-    assert "norms of layer 1 (input) with an error rate of 25.0%, against 75.0%" in found.reason
-    line = found.figures.set_index(["by", "layer"]).loc[("norms, input", 1)]
+    assert "norms of layer 1 (input) with an error rate of 25.0%, against 75.0%" in finding.reason
+    line = finding.figures.set_index(["by", "layer"]).loc[("norms, input", 1)]
     assert line["aer"] == pytest.approx(0.25)
-    other = FINDINGS["norms-output"].run(translator, lines)
-    assert other.verdict == "refuted"
-    assert asked == [True, True]
+    at_output = FINDINGS["norms-output"].run(translator, lines)
+    assert at_output.verdict == "refuted"
+    assert ends_arguments == [True, True]
     assert FINDINGS["input-heads"].run(translator, lines).verdict == "holds"
-    assert asked[-1] is False
+    assert ends_arguments[-1] is False
     assert FINDINGS["input-layers"].run(translator, lines).verdict == "refuted"
     few = FINDINGS["alignment-statistical"].run(translator, lines)
     assert few.verdict == "can't be tested here"
@@ -154,12 +156,12 @@ def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(translator: Transla
         "She paints a boat.\tElle peint un bateau.\t0-0 1-1 2-2 3-3",
         "A pilot hides bread.\tUn pilote cache du pain.\t0-0 1-1 2-2 3-4 3?3",
     ]
-    both = leaderboard(translator, Corpus.of_lines(lines, "x"))
+    combined = leaderboard(translator, Corpus.of_lines(lines, "x"))
     twice = leaderboard(translator, Corpus.of_lines([lines[0], lines[1], lines[1]], "x"))
-    counts = both.counts.heads["norms", "input"][:, 1, 2]
+    counts = combined.counts.heads["norms", "input"][:, 1, 2]
     row = twice.table.query("by == 'norms' and to == 'input' and layer == 1 and head == 2")
     drawn = counts @ np.array([1.0, 2.0])
-    error = 1 - drawn[:2].sum() / (drawn[2] + both.counts.n_sure @ np.array([1.0, 2.0]))
+    error = 1 - drawn[:2].sum() / (drawn[2] + combined.counts.n_sure @ np.array([1.0, 2.0]))
     assert error == pytest.approx(row["aer"].item())
     right = twice.counts.bootstrap_samples([twice.counts.heads["norms", "input"][:, 1, 2]])
     assert 1 - right.values[0] == pytest.approx(row["aer"].item())
@@ -167,8 +169,8 @@ def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(translator: Transla
 
 def test_blank_out_is_a_token_replaced(translator: Translator, corpus: Corpus) -> None:
     trace = translator.trace(corpus.sentences[0].source, corpus.sentences[0].target)
-    found = blank_out(translator, trace)
-    assert found.shape == (len(trace.predicted_ids), len(trace.src_ids) - 1)
+    effects = blank_out(translator, trace)
+    assert effects.shape == (len(trace.predicted_ids), len(trace.src_ids) - 1)
     column, tgt = 2, torch.tensor([trace.tgt_ids])
     logs = []
     with torch.no_grad():
@@ -178,37 +180,39 @@ def test_blank_out_is_a_token_replaced(translator: Translator, corpus: Corpus) -
                 ids[column] = translator.model.config.unk_id
             logs.append(translator.model(torch.tensor([ids]), tgt)[0].log_softmax(-1))
     rows = range(len(trace.predicted_ids))
-    wanted = (logs[1] - logs[0])[rows, list(trace.predicted_ids)]
-    np.testing.assert_allclose(found[:, column], wanted, atol=1e-5)
+    expected = (logs[1] - logs[0])[rows, list(trace.predicted_ids)]
+    np.testing.assert_allclose(effects[:, column], expected, atol=1e-5)
 
 
 def test_agreement_of_one_sentence_is_the_mean_over_its_tokens(
     translator: Translator, corpus: Corpus
 ) -> None:
-    one = corpus.first(1)
-    trace = translator.trace(one.sentences[0].source, one.sentences[0].target)
+    single = corpus.first(1)
+    trace = translator.trace(single.sentences[0].source, single.sentences[0].target)
     effect = np.abs(blank_out(translator, trace))
-    ways = (
+    methods = (
         trace.weights("cross", 1).mean(axis=0),
         joint(trace).source[1],
         alti.joint(translator.model, trace).source[1],
         value_zeroing.scores(translator.model, trace, "cross", 1),
     )
-    wanted = [
-        np.mean([spearmanr(a[:-1], b).statistic for a, b in zip(way, effect, strict=True)])
-        for way in ways
+    expected = [
+        np.mean([spearmanr(a[:-1], b).statistic for a, b in zip(method, effect, strict=True)])
+        for method in methods
     ]
-    np.testing.assert_allclose(agreement(translator, one, no_progress)[0, :, 1], wanted, atol=1e-6)
+    np.testing.assert_allclose(
+        agreement(translator, single, no_progress)[0, :, 1], expected, atol=1e-6
+    )
 
 
 def test_in_the_encoder_a_place_is_turned_by_the_others(
     translator: Translator, corpus: Corpus
 ) -> None:
-    one = corpus.first(1)
-    trace = translator.trace(one.sentences[0].source, one.sentences[0].target)
-    found = blank_out_memory(translator, trace)
+    single = corpus.first(1)
+    trace = translator.trace(single.sentences[0].source, single.sentences[0].target)
+    effects = blank_out_memory(translator, trace)
     n = len(trace.src_ids) - 1
-    assert found.shape == (n, n)
+    assert effects.shape == (n, n)
     ids = list(trace.src_ids)
     ids[2] = translator.model.config.unk_id
     with torch.no_grad():
@@ -217,52 +221,59 @@ def test_in_the_encoder_a_place_is_turned_by_the_others(
             for row in (ids, list(trace.src_ids))
         ]
     turned = 1 - torch.cosine_similarity(*states, dim=-1).numpy()
-    np.testing.assert_allclose(found[:, 2], turned[:-1], rtol=1e-3, atol=1e-6)
-    ways = (
+    np.testing.assert_allclose(effects[:, 2], turned[:-1], rtol=1e-3, atol=1e-6)
+    methods = (
         trace.weights("encoder", 1).mean(axis=0),
         encoder(trace)[1],
         alti.encoder(translator.model, trace)[1],
         value_zeroing.scores(translator.model, trace, "encoder", 1),
     )
-    others = [[m for m in range(n) if m != row] for row in range(n)]
-    wanted = [
-        np.mean([spearmanr(way[row, o], found[row, o]).statistic for row, o in enumerate(others)])
-        for way in ways
+    other_positions = [[m for m in range(n) if m != row] for row in range(n)]
+    expected = [
+        np.mean(
+            [
+                spearmanr(method[row, o], effects[row, o]).statistic
+                for row, o in enumerate(other_positions)
+            ]
+        )
+        for method in methods
     ]
-    ranks = agreement(translator, one, no_progress, "encoder")[0, :, 1]
-    np.testing.assert_allclose(ranks, wanted, atol=1e-6)
+    ranks = agreement(translator, single, no_progress, "encoder")[0, :, 1]
+    np.testing.assert_allclose(ranks, expected, atol=1e-6)
 
 
 def test_a_report_holds_all_of_it(translator: Translator, corpus: Corpus) -> None:
-    found = report(translator, corpus, "finding-positional").to_dict()
-    assert found["verdict"] == "refuted"
-    assert found["unit"] == "% of the rows"
-    assert found["low"] <= found["value"] <= found["high"] < found["floor"] == 90
-    assert found["needs"] == "above"
-    assert "simultaneous" in found["correction"]
-    assert found["rule"] == FINDINGS["positional"].rule
-    assert len(found["table"]) == 8
-    assert found["measured"] == 12
-    json.dumps(found, allow_nan=False)
+    result = report(translator, corpus, "finding-positional").to_dict()
+    assert result["verdict"] == "refuted"
+    assert result["unit"] == "% of the rows"
+    assert result["low"] <= result["value"] <= result["high"] < result["floor"] == 90
+    assert result["needs"] == "above"
+    assert "simultaneous" in result["correction"]
+    assert result["rule"] == FINDINGS["positional"].rule
+    assert len(result["table"]) == 8
+    assert result["measured"] == 12
+    json.dumps(result, allow_nan=False)
 
 
 def test_a_statistical_aligner_may_learn_from_few_pairs_and_it_is_said(
     translator: Translator,
 ) -> None:
     grammar = Corpus.bundled(120, symbols=True)
-    few = Corpus("few", tuple(one for one in grammar.sentences if one.gold is not None))
-    board = words_room.gold_leaderboard(translator, few, no_progress)
+    few = Corpus(
+        "few", tuple(sentence for sentence in grammar.sentences if sentence.gold is not None)
+    )
+    board = words_module.gold_leaderboard(translator, few, no_progress)
     for taught, verdict in ((99, False), (118, True), (600, True)):
-        found = _statistical_of(translator, few, replace(board, n_training_pairs=taught))
-        assert (found is not None) == verdict
-        if found is not None:
-            assert ("which are few" in found.reason) == (taught < 500)
+        finding = _statistical_of(translator, few, replace(board, n_training_pairs=taught))
+        assert (finding is not None) == verdict
+        if finding is not None:
+            assert ("which are few" in finding.reason) == (taught < 500)
 
 
 def _statistical_of(translator: Translator, corpus: Corpus, board: Leaderboard) -> Finding | None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words_room, "gold_leaderboard", lambda *_: board)
+        patch.setattr(words_module, "gold_leaderboard", lambda *_: board)
         try:
-            return words_room.STATISTICAL.test(translator, corpus, no_progress)
+            return words_module.STATISTICAL.test(translator, corpus, no_progress)
         except Untestable:
             return None

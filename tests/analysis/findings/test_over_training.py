@@ -1,4 +1,4 @@
-"""What a training keeps of its saves for the findings about learning."""
+"""The saves of a training run that are stored for the findings about learning."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.made import without_output
+from tests.analysis.handmade import without_output
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.bootstrap import BleuCounts
 from transformer.analysis.findings import FINDINGS, Untestable, load_saves, pruning_over_training
-from transformer.analysis.findings import over_training as training_room
+from transformer.analysis.findings import over_training as training_module
 from transformer.analysis.findings.over_training import SCORES, SavedScores, write_scores
 from transformer.checkpoint import save_checkpoint
 from transformer.training.run import RunFolder
@@ -23,29 +23,29 @@ from transformer.training.saving import WeightAverager
 def test_tolerance_compares_the_first_and_the_last_checkpoint(
     monkeypatch: pytest.MonkeyPatch, translator: Translator, corpus: Corpus
 ) -> None:
-    """One model translates as well without the heads; with the other half of the sentences are
-    lost. They are told apart by how many weights are 0."""
+    """One model translates as well without the heads; with the other, half of the sentences are
+    lost. They are distinguished by the number of zero weights."""
     calm = without_output(translator)
-    asked: list[int] = []
+    zero_counts: list[int] = []
 
     def bleu(translator: Translator, corpus: Corpus, references: list[str]) -> BleuCounts:
         zeros = sum(
             int((p == 0).sum()) for n, p in translator.model.named_parameters() if "w_o" in n
         )
-        asked.append(zeros)
+        zero_counts.append(zeros)
         weights = translator.model.encoder.layers[0].self_attn.w_o.numel()
         # Of 24 heads 10 are gone: their columns of 24 / 4 attentions' W^O.
         pruned = zeros == 10 * weights // translator.model.config.n_heads
-        made = [*references[:6], *["x"] * 6] if pruned else references
-        return BleuCounts(made, references)
+        hypotheses = [*references[:6], *["x"] * 6] if pruned else references
+        return BleuCounts(hypotheses, references)
 
-    monkeypatch.setattr(training_room, "corpus_bleu", bleu)
-    found = pruning_over_training([(20, calm), (10, translator)], corpus)
-    assert len(set(asked)) == 3  # none, 10 heads, all
-    assert found.verdict == "holds", found.reason
-    assert found.figures["step"].tolist() == [10, 20]
-    assert found.figures["kept"].iloc[1] == 1
-    assert found.figures["kept"].iloc[0] < 0.7
+    monkeypatch.setattr(training_module, "corpus_bleu", bleu)
+    finding = pruning_over_training([(20, calm), (10, translator)], corpus)
+    assert len(set(zero_counts)) == 3  # none, 10 heads, all
+    assert finding.verdict == "holds", finding.reason
+    assert finding.figures["step"].tolist() == [10, 20]
+    assert finding.figures["kept"].iloc[1] == 1
+    assert finding.figures["kept"].iloc[0] < 0.7
     assert pruning_over_training([(10, calm), (20, translator)], corpus).verdict == "refuted"
     with pytest.raises(Untestable, match="two are needed"):
         pruning_over_training([(10, translator)], corpus)
@@ -62,9 +62,9 @@ def test_a_run_keeps_its_last_saves_and_early_ones(translator: Translator, tmp_p
         last.add(model, step)
     assert len(last) == 2
     last.save_mean(translator.model.config, translator.vocabulary, "# A run\n")
-    found = load_saves(run.path)
-    assert [step for step, _ in found] == [10, 20, 40, 60, 70]
-    for step, translator in found:
+    saves = load_saves(run.path)
+    assert [step for step, _ in saves] == [10, 20, 40, 60, 70]
+    for step, translator in saves:
         torch.testing.assert_close(translator.model.embedding.weight, models[step].embedding.weight)
     mean = (models[60].embedding.weight + models[70].embedding.weight) / 2
     averaged = Translator.load(run.path / "checkpoint").model.embedding.weight
@@ -77,9 +77,9 @@ def test_a_checkpoint_brings_what_its_early_saves_scored(
     folder = tmp_path / "model"
     save_checkpoint(folder, translator.model, translator.vocabulary, "# Mine\n")
     tolerance = FINDINGS["tolerance"]
-    found = tolerance.run(Translator.load(folder), corpus)
-    assert found.verdict == "can't be tested here"
-    assert "several steps" in found.reason
+    finding = tolerance.run(Translator.load(folder), corpus)
+    assert finding.verdict == "can't be tested here"
+    assert "several steps" in finding.reason
     good = ["a b c d e f"] * 12
     half = [*good[:6], *["x y z"] * 6]
     saved = [
@@ -87,11 +87,11 @@ def test_a_checkpoint_brings_what_its_early_saves_scored(
         SavedScores(400, BleuCounts(good, good), BleuCounts(good, good)),
     ]
     write_scores(folder / SCORES, saved)
-    found = tolerance.run(Translator.load(folder), corpus)
-    assert found.verdict == "holds"
-    assert found.figures["step"].tolist() == [100, 400]
-    assert found.figures["kept"].iloc[1] == 1
-    assert found.figures["bleu_pruned"].iloc[0] == pytest.approx(saved[0].pruned.score)
+    finding = tolerance.run(Translator.load(folder), corpus)
+    assert finding.verdict == "holds"
+    assert finding.figures["step"].tolist() == [100, 400]
+    assert finding.figures["kept"].iloc[1] == 1
+    assert finding.figures["bleu_pruned"].iloc[0] == pytest.approx(saved[0].pruned.score)
     for broken in (
         "[",
         "{}",
@@ -101,7 +101,7 @@ def test_a_checkpoint_brings_what_its_early_saves_scored(
         "",
     ):
         (folder / SCORES).write_text(broken)
-        found = tolerance.run(Translator.load(folder), corpus)
-        assert found.effect is None
-        assert "cannot be used" in found.reason
-        assert str(tmp_path) not in found.reason
+        finding = tolerance.run(Translator.load(folder), corpus)
+        assert finding.effect is None
+        assert "cannot be used" in finding.reason
+        assert str(tmp_path) not in finding.reason

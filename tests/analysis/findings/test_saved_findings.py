@@ -1,4 +1,4 @@
-"""Findings kept beside their checkpoint: written by measuring, and read for these weights alone."""
+"""Findings saved with their checkpoint: written by measuring, and loaded for these weights only."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ CORPUS = {"name": "our own", "hash": "0", "sentences": 12}
 
 
 @pytest.fixture(scope="module")
-def found(checkpoints: Path) -> list[dict[str, Any]]:
+def summaries(checkpoints: Path) -> list[dict[str, Any]]:
     """One that has an effect and one that cannot be tested, as the report over all has them."""
     translator, corpus = Translator.load(checkpoints / "tiny", "cpu"), Corpus.bundled(12)
-    some = [FINDINGS[name] for name in ("positional", "tolerance")]
-    return [{**one.about(), **one.run(translator, corpus).to_dict()} for one in some]
+    findings = [FINDINGS[name] for name in ("positional", "tolerance")]
+    return [
+        {**finding.about(), **finding.run(translator, corpus).to_dict()} for finding in findings
+    ]
 
 
 @pytest.fixture
@@ -39,26 +41,28 @@ def folder(checkpoints: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoints / "tiny", tmp_path / "tiny"))
 
 
-def test_what_is_written_is_read_back(folder: Path, found: list[dict[str, Any]]) -> None:
-    path = save_findings(folder, CORPUS, found, FINDINGS)
+def test_what_is_written_is_read_back(folder: Path, summaries: list[dict[str, Any]]) -> None:
+    path = save_findings(folder, CORPUS, summaries, FINDINGS)
     assert path.name == FINDINGS_FILE
     assert path.stat().st_size < MAX_BYTES / 10
-    read = load_findings(folder, checkpoint_hash(folder), FINDINGS)
-    assert [*read] == ["positional", "tolerance"]
-    for one in found:
-        back = read[one["finding"]]
+    loaded = load_findings(folder, checkpoint_hash(folder), FINDINGS)
+    assert [*loaded] == ["positional", "tolerance"]
+    for summary in summaries:
+        back = loaded[summary["finding"]]
         assert abs(back.when - time.time()) < 60
         for name in ("verdict", "reason", "value", "low", "high", "floor", "claim", "source"):
-            assert back.result[name] == one[name]
-        assert back.result["measured"] == one["sentences"]
+            assert back.result[name] == summary[name]
+        assert back.result["measured"] == summary["sentences"]
         assert back.result["corpus"] == {"name": "our own", "sentences": 12}
 
 
-def test_other_weights_and_other_rules_have_none(folder: Path, found: list[dict[str, Any]]) -> None:
-    path = save_findings(folder, CORPUS, found, FINDINGS)
+def test_other_weights_and_other_rules_have_none(
+    folder: Path, summaries: list[dict[str, Any]]
+) -> None:
+    path = save_findings(folder, CORPUS, summaries, FINDINGS)
     digest = checkpoint_hash(folder)
-    other = {**FINDINGS, "positional": replace(FINDINGS["positional"], rule="another rule")}
-    assert [*load_findings(folder, digest, other)] == ["tolerance"]
+    changed_rules = {**FINDINGS, "positional": replace(FINDINGS["positional"], rule="another rule")}
+    assert [*load_findings(folder, digest, changed_rules)] == ["tolerance"]
     card = folder / "README.md"
     card.write_text(card.read_text() + "a word more\n")
     assert len(load_findings(folder, checkpoint_hash(folder), FINDINGS)) == 2
@@ -82,12 +86,12 @@ def test_other_weights_and_other_rules_have_none(folder: Path, found: list[dict[
     ],
 )
 def test_what_nobody_can_have_written_is_not_read(
-    folder: Path, found: list[dict[str, Any]], name: str, value: Any
+    folder: Path, summaries: list[dict[str, Any]], name: str, value: Any
 ) -> None:
-    path = save_findings(folder, CORPUS, found, FINDINGS)
-    read = json.loads(path.read_text())
-    read["findings"]["positional"][name] = value
-    path.write_text(json.dumps(read))
+    path = save_findings(folder, CORPUS, summaries, FINDINGS)
+    loaded = json.loads(path.read_text())
+    loaded["findings"]["positional"][name] = value
+    path.write_text(json.dumps(loaded))
     assert not load_findings(folder, checkpoint_hash(folder), FINDINGS)
 
 

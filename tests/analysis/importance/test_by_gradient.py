@@ -1,4 +1,4 @@
-"""The gradient of the gates, held against finite differences in double precision."""
+"""Gradients of the gates, compared with finite differences in double precision."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import THREE, progress_is_told
+from tests.analysis.handmade import THREE, check_progress
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.corpora.passes import batch_list, encode_corpus, losses
@@ -38,10 +38,10 @@ def test_slopes_are_finite_differences(translator: Translator) -> None:
                 losses(model, batch, gated(model.config, {(kind, layer, head): 1 + step}))
                 for step in (STEP, -STEP)
             )
-        wanted = (up - down) / (2 * STEP)
-        found = slopes[site(kind, layer, "heads")][:, head].sum(dim=-1)
-        torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-8)
-        biggest = max(biggest, float(found.abs().max()))
+        expected = (up - down) / (2 * STEP)
+        result = slopes[site(kind, layer, "heads")][:, head].sum(dim=-1)
+        torch.testing.assert_close(result, expected, rtol=1e-5, atol=1e-8)
+        biggest = max(biggest, float(result.abs().max()))
     assert biggest > 1e-3
 
 
@@ -64,8 +64,8 @@ def test_slopes_of_positions_are_finite_differences(translator: Translator) -> N
                 with torch.no_grad():
                     return losses(model, batch, Hooks({name: gate}))
 
-            wanted = (once(STEP) - once(-STEP)) / (2 * STEP)
-            torch.testing.assert_close(slopes[name][:, head, at], wanted, rtol=1e-5, atol=1e-8)
+            expected = (once(STEP) - once(-STEP)) / (2 * STEP)
+            torch.testing.assert_close(slopes[name][:, head, at], expected, rtol=1e-5, atol=1e-8)
             assert (slopes[name][lengths <= at, head, at] == 0).all()
 
 
@@ -73,34 +73,34 @@ def test_importance_is_the_mean_size_over_sentences_or_positions(translator: Tra
     """Both from the slopes of each sentence alone."""
     alone, n_tgt = [], []
     for sentence in THREE.sentences:
-        one = Corpus("one", (sentence,))
-        (batch,) = batch_list(translator, encode_corpus(translator, one))
+        single = Corpus("one", (sentence,))
+        (batch,) = batch_list(translator, encode_corpus(translator, single))
         alone.append({n: s[0] for n, s in position_slopes(translator.model, batch).items()})
         n_tgt.append(int(batch.n_tgt[0]))
-    found = gradient_importances(translator, THREE)
-    for kind, values in found["sentence"].values.items():
+    importances = gradient_importances(translator, THREE)
+    for kind, values in importances["sentence"].values.items():
         for layer, row in enumerate(values):
             name = site(kind, layer, "heads")
             each = [s[name].sum(-1).abs() / n for s, n in zip(alone, n_tgt, strict=True)]
             np.testing.assert_allclose(row, torch.stack(each).mean(0), rtol=1e-3, atol=1e-7)
             every = torch.cat([slopes[name].abs() for slopes in alone], dim=-1)
-            row = found["position"].values[kind][layer]
+            row = importances["position"].values[kind][layer]
             np.testing.assert_allclose(row, every.mean(-1), rtol=1e-3, atol=1e-7)
     for by in GATE_UNITS:
-        again = gradient_importance(translator, THREE, by=by)
-        assert again.order() == found[by].order()
-    assert found["sentence"].order() != found["position"].order()
+        single_unit = gradient_importance(translator, THREE, by=by)
+        assert single_unit.order() == importances[by].order()
+    assert importances["sentence"].order() != importances["position"].order()
 
 
 def test_layers_of_length_1_and_the_order() -> None:
     values = {"encoder": np.array([[3.0, 4.0], [0.0, 0.0]]), "cross": np.array([[0.5, 0.0]])}
-    found = Importance(values).normalised()
-    np.testing.assert_allclose(found.values["encoder"], [[0.6, 0.8], [0, 0]])
-    np.testing.assert_allclose(found.values["cross"], [[1, 0]])
-    order = found.order()
+    normalized = Importance(values).normalised()
+    np.testing.assert_allclose(normalized.values["encoder"], [[0.6, 0.8], [0, 0]])
+    np.testing.assert_allclose(normalized.values["cross"], [[1, 0]])
+    order = normalized.order()
     assert order[-3:] == [("encoder", 0, 0), ("encoder", 0, 1), ("cross", 0, 0)]
     assert len(order) == 6
-    assert list(found.to_frame()) == ["kind", "layer", "head", "importance"]
+    assert list(normalized.to_frame()) == ["kind", "layer", "head", "importance"]
 
 
 def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator) -> None:
@@ -108,9 +108,9 @@ def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator)
     corpus = Corpus("own", (Sentence("She paints."),))
     (batch,) = batch_list(translator, encode_corpus(translator, corpus))
     loss = float(losses(translator.model, batch).detach())
-    wanted = translator.translate("She paints.")
-    assert loss == pytest.approx(-wanted.log_probability, rel=1e-4)
+    expected = translator.translate("She paints.")
+    assert loss == pytest.approx(-expected.log_probability, rel=1e-4)
 
 
 def test_it_can_be_ended(translator: Translator) -> None:
-    progress_is_told(partial(gradient_importance, translator, THREE))
+    check_progress(partial(gradient_importance, translator, THREE))

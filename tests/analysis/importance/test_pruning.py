@@ -1,4 +1,4 @@
-"""A corpus without heads: by hooks and by weights, one alone and many in an order."""
+"""A corpus without heads, by hooks and by weights: single heads, and many in an order."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sacrebleu.metrics.bleu import BLEU
 
-from tests.analysis.made import THREE, logits, with_gates
+from tests.analysis.handmade import THREE, logits, with_gates
 from transformer import Translator
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.importance.ablation import leave_one_out, measure_without, without_heads
@@ -28,7 +28,7 @@ HEADS: list[Head] = [("encoder", 0, 1), ("decoder", 1, 0), ("cross", 1, 3)]
 def loss_by_hand(translator: Translator) -> float:
     """Nats a target token, sentence by sentence, without padding."""
     total = tokens = 0.0
-    for source, target in ((one.source, one.target) for one in THREE.sentences):
+    for source, target in ((sentence.source, sentence.target) for sentence in THREE.sentences):
         ids = translator.vocabulary.encode(target)
         shares = logits(translator, source, ids).log_softmax(-1)
         total -= float(shares[range(len(ids)), ids].sum())
@@ -37,24 +37,24 @@ def loss_by_hand(translator: Translator) -> float:
 
 
 def test_each_head_alone(translator: Translator) -> None:
-    found = leave_one_out(translator, THREE, HEADS)
-    assert found.loss == pytest.approx(loss_by_hand(translator), rel=1e-5)
-    assert found.groups == tuple((head,) for head in HEADS)
-    table = found.to_frame()
+    ablation = leave_one_out(translator, THREE, HEADS)
+    assert ablation.loss == pytest.approx(loss_by_hand(translator), rel=1e-5)
+    assert ablation.groups == tuple((head,) for head in HEADS)
+    table = ablation.to_frame()
     for head, row in zip(HEADS, table.itertuples(), strict=True):
         model = with_gates(translator.model, {head: 0.0})
-        wanted = loss_by_hand(Translator(model, translator.vocabulary))
+        expected = loss_by_hand(Translator(model, translator.vocabulary))
         assert (row.kind, row.layer, row.head) == head
-        assert row.loss == pytest.approx(wanted, rel=1e-5)
-        assert row.loss_change == pytest.approx(wanted - found.loss, abs=1e-5)
+        assert row.loss == pytest.approx(expected, rel=1e-5)
+        assert row.loss_change == pytest.approx(expected - ablation.loss, abs=1e-5)
         assert row.loss_low <= row.loss_change <= row.loss_high
         assert row.loss_sure == (row.loss_low > 0 or row.loss_high < 0)
     assert "bleu" not in table
 
 
 def test_all_heads_if_none_are_named(translator: Translator) -> None:
-    found = leave_one_out(translator, THREE)
-    assert found.groups == tuple((head,) for head in all_heads(translator.model.config))
+    ablation = leave_one_out(translator, THREE)
+    assert ablation.groups == tuple((head,) for head in all_heads(translator.model.config))
 
 
 def test_bleu_without_heads() -> None:
@@ -63,20 +63,20 @@ def test_bleu_without_heads() -> None:
     sources = ["My brother reads a long book.", "The house is very old and cold."]
     own = Corpus("own", tuple(map(Sentence, sources)))  # its own translations are the targets
     crowd = all_heads(translator.model.config, ["cross"])[-16:]
-    found = measure_without(translator, own, [[], crowd], bleu=True)
-    assert found.bleu == pytest.approx(100)
-    unchanged, changed = found.bleu_changes or ()
+    ablation = measure_without(translator, own, [[], crowd], bleu=True)
+    assert ablation.bleu == pytest.approx(100)
+    unchanged, changed = ablation.bleu_changes or ()
     assert (unchanged.low, unchanged.value, unchanged.high) == (0, 0, 0)
     by_hand = Translator(
         with_gates(translator.model, dict.fromkeys(crowd, 0.0)), translator.vocabulary, "fp32"
     )
     written = [by_hand.translate(source).text for source in sources]
-    wanted = [translator.translate(source).text for source in sources]
-    score = BLEU().corpus_score(written, [wanted]).score
+    expected = [translator.translate(source).text for source in sources]
+    score = BLEU().corpus_score(written, [expected]).score
     assert 0 < score < 100
     assert 100 + changed.value == pytest.approx(score)
     assert changed.low <= changed.value <= changed.high
-    table = found.to_frame()
+    table = ablation.to_frame()
     assert table.off.tolist() == [0, len(crowd)]
     assert table.bleu.tolist() == pytest.approx([100, score])
 
@@ -97,8 +97,8 @@ def test_a_curve_takes_away_more_and_more(translator: Translator) -> None:
     assert curve.off.tolist() == [0, 1, 2, 3]
     for row in curve.itertuples():
         model = with_gates(translator.model, dict.fromkeys(order[: row.off], 0.0))
-        wanted = loss_by_hand(Translator(model, translator.vocabulary))
-        assert row.loss == pytest.approx(wanted, rel=1e-5)
+        expected = loss_by_hand(Translator(model, translator.vocabulary))
+        assert row.loss == pytest.approx(expected, rel=1e-5)
 
     shares: list[float] = []
     scored = pruning_curve(
@@ -135,11 +135,11 @@ def test_budgets_of_the_three_kinds() -> None:
 
 def test_random_orders() -> None:
     heads: list[Head] = [("cross", 0, n) for n in range(40)]
-    one = random_order(heads, seed=1)
-    assert sorted(one) == heads
-    assert one == random_order(heads, seed=1)
-    assert one != random_order(heads, seed=2)
-    assert one != heads
+    order = random_order(heads, seed=1)
+    assert sorted(order) == heads
+    assert order == random_order(heads, seed=1)
+    assert order != random_order(heads, seed=2)
+    assert order != heads
 
 
 def test_kinds_are_pruned_alone_in_order_and_by_chance(translator: Translator) -> None:
@@ -152,8 +152,8 @@ def test_kinds_are_pruned_alone_in_order_and_by_chance(translator: Translator) -
     }
     own = [head for head in order if head[0] == "cross"]
     groups = [own[:4], own[::-1][:4], random_order(own, 4)[:4], random_order(own, 5)[:4]]
-    found = measure_without(translator, THREE, groups)
-    losses = [found.loss + change.value for change in found.loss_changes]
+    ablation = measure_without(translator, THREE, groups)
+    losses = [ablation.loss + change.value for change in ablation.loss_changes]
     at = table.query("kind == 'cross' and off == 4").set_index("order")
     assert at.loc["one", "loss"] == pytest.approx(losses[0])
     assert at.loc["other", "loss"] == pytest.approx(losses[1])
@@ -161,24 +161,24 @@ def test_kinds_are_pruned_alone_in_order_and_by_chance(translator: Translator) -
     assert at.loc["random", ["low", "high"]].tolist() == pytest.approx(sorted(losses[2:]))
     assert at.loc["one", "low"] <= losses[0] <= at.loc["one", "high"]
     none = table.query("off == 0")
-    assert none[["loss"]].to_numpy() == pytest.approx(found.loss)
+    assert none[["loss"]].to_numpy() == pytest.approx(ablation.loss)
 
 
 @pytest.mark.parametrize("at", range(1, 22))
 def test_the_first_change_is_found_by_halves(at: int) -> None:
-    asked: list[int] = []
+    tried: list[int] = []
 
-    def said(gone: int) -> str:
-        asked.append(gone)
-        return "else" if gone >= at else "so"
+    def output_with(removed: int) -> str:
+        tried.append(removed)
+        return "else" if removed >= at else "so"
 
-    assert first_change(said, 20, 8) == (at if at <= 20 else None)
-    assert len(asked) <= 1 + 3 + 3  # none, three steps, and three halves of eight
+    assert first_change(output_with, 20, 8) == (at if at <= 20 else None)
+    assert len(tried) <= 1 + 3 + 3  # none, three steps, and three halves of eight
 
 
 def test_a_change_that_goes_again_is_still_a_change() -> None:
-    said = "aabaaabb".__getitem__
-    found = first_change(said, 7, 7)
-    assert found is not None
-    assert said(found) != said(0)
-    assert said(found - 1) == said(0)
+    output_with = "aabaaabb".__getitem__
+    count = first_change(output_with, 7, 7)
+    assert count is not None
+    assert output_with(count) != output_with(0)
+    assert output_with(count - 1) == output_with(0)

@@ -19,13 +19,16 @@ TEXTS = WORDS.map(" ".join)
 
 @given(TEXTS, TEXTS)
 def test_it_is_sacrebleus_sentence_figure(output: str, reference: str) -> None:
-    mine, theirs = bleu(output, reference), sacrebleu.sentence_bleu(output, [reference])
-    assert mine.score == pytest.approx(theirs.score, abs=1e-9)
-    assert [order.matched for order in mine.orders] == theirs.counts
-    assert [order.total for order in mine.orders] == theirs.totals
-    assert mine.brevity == pytest.approx(theirs.bp)
-    if theirs.score:
-        for order, precision in zip(mine.counted, theirs.precisions, strict=False):
+    computed, reference_score = (
+        bleu(output, reference),
+        sacrebleu.sentence_bleu(output, [reference]),
+    )
+    assert computed.score == pytest.approx(reference_score.score, abs=1e-9)
+    assert [order.matched for order in computed.orders] == reference_score.counts
+    assert [order.total for order in computed.orders] == reference_score.totals
+    assert computed.brevity == pytest.approx(reference_score.bp)
+    if reference_score.score:
+        for order, precision in zip(computed.counted, reference_score.precisions, strict=False):
             assert 100 * order.precision == pytest.approx(precision)
 
 
@@ -38,17 +41,17 @@ def test_any_text_is_cut_as_sacrebleu_cuts_it(output: str, reference: str) -> No
 
 def test_a_word_said_often_counts_as_often_as_the_reference_has_it() -> None:
     """The example of Papineni et al.: seven times "the", of which the reference has two."""
-    found = bleu("the the the the the the the", "the cat is on the mat")
-    assert found.orders[0].grams == ((("the",), 7, 2),)
-    assert found.orders[0].precision == pytest.approx(2 / 7)
+    result = bleu("the the the the the the the", "the cat is on the mat")
+    assert result.orders[0].grams == ((("the",), 7, 2),)
+    assert result.orders[0].precision == pytest.approx(2 / 7)
 
 
 def test_on_paper() -> None:
-    found = bleu("a b c d e", "a b c x e f")
-    counts = [(order.matched, order.total) for order in found.orders]
+    result = bleu("a b c d e", "a b c x e f")
+    counts = [(order.matched, order.total) for order in result.orders]
     assert counts == [(4, 5), (2, 4), (1, 3), (0, 2)]
     mean = (4 / 5 * 2 / 4 * 1 / 3 * 1 / 4) ** 0.25  # (1/2) / 2 for the n that matches nothing
-    assert found.score == pytest.approx(100 * math.exp(1 - 6 / 5) * mean)
+    assert result.score == pytest.approx(100 * math.exp(1 - 6 / 5) * mean)
 
 
 def test_the_same_text_has_100_and_nothing_has_0() -> None:
@@ -60,7 +63,7 @@ def test_the_same_text_has_100_and_nothing_has_0() -> None:
 
 @given(WORDS, st.integers(1, ORDERS))
 def test_grams_are_the_windows_of_a_text(tokens: list[str], n: int) -> None:
-    found = grams(tokens, n)
-    assert sum(found.values()) == max(0, len(tokens) - n + 1)
+    counts = grams(tokens, n)
+    assert sum(counts.values()) == max(0, len(tokens) - n + 1)
     windows = zip(*(tokens[at:] for at in range(n)), strict=False)
-    assert found == Counter(windows)
+    assert counts == Counter(windows)

@@ -1,4 +1,4 @@
-"""Every box opened: against torch's own functions, and worked out line by line."""
+"""Every box opened: compared with torch's functions, and evaluated line by line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from tests.analysis.inside.opened import KINDS, Looked, evaluated, look
+from tests.analysis.inside.traced_models import KINDS, TracedModel, evaluated, trace_model
 from transformer.analysis.inside import Opened, Panel, boxes, opened, worked
 from transformer.config import ModelConfig
 from transformer.model import Transformer
@@ -19,14 +19,16 @@ from transformer.text import Vocabulary
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def looked(request: pytest.FixtureRequest, vocabulary: Vocabulary, tmp_path_factory: Any) -> Looked:
-    return look(request.param, vocabulary, tmp_path_factory.mktemp("inside") / request.param)
+def traced_model(
+    request: pytest.FixtureRequest, vocabulary: Vocabulary, tmp_path_factory: Any
+) -> TracedModel:
+    return trace_model(request.param, vocabulary, tmp_path_factory.mktemp("inside") / request.param)
 
 
 @pytest.fixture(scope="module")
-def every(looked: Looked) -> list[Opened]:
+def all_boxes(traced_model: TracedModel) -> list[Opened]:
     """All boxes, opened for head 3."""
-    trace, translator = looked.trace, looked.translator
+    trace, translator = traced_model.trace, traced_model.translator
     walk = boxes(translator.model.config)
     return [opened(trace, translator, box.name, 3) for box in walk]
 
@@ -68,20 +70,20 @@ def test_every_box_says_something_of_its_own_model() -> None:
     assert "learned" in additive["encoder.embed.positions"].words
 
 
-def test_a_result_is_what_the_hook_saw(looked: Looked, every: list[Opened]) -> None:
-    for found in every:
-        assert found.result.role == "result"
-        if found.box.site and found.box.step != "logits":
-            seen = looked.trace[found.box.site]
-            seen = seen[3] if seen.ndim == 3 else seen
-            np.testing.assert_array_equal(found.result.values, seen.astype(np.float64))
+def test_a_result_is_what_the_hook_saw(traced_model: TracedModel, all_boxes: list[Opened]) -> None:
+    for box in all_boxes:
+        assert box.result.role == "result"
+        if box.box.site and box.box.step != "logits":
+            recorded = traced_model.trace[box.box.site]
+            recorded = recorded[3] if recorded.ndim == 3 else recorded
+            np.testing.assert_array_equal(box.result.values, recorded.astype(np.float64))
 
 
-def test_panels_have_a_label_for_every_row_and_column(every: list[Opened]) -> None:
-    for found in every:
-        names = [panel.name for panel in found.panels]
+def test_panels_have_a_label_for_every_row_and_column(all_boxes: list[Opened]) -> None:
+    for box in all_boxes:
+        names = [panel.name for panel in box.panels]
         assert len(set(names)) == len(names)
-        for panel in found.panels:
+        for panel in box.panels:
             assert panel.values.shape == (len(panel.rows), len(panel.columns))
             assert panel.origin or panel.role in ("step", "result"), panel.name
             assert not np.isnan(panel.values).any()
@@ -92,32 +94,34 @@ def test_panels_have_a_label_for_every_row_and_column(every: list[Opened]) -> No
                 assert np.shape(panel.cells) == panel.values.shape
 
 
-def test_an_input_is_the_result_of_the_box_it_names(every: list[Opened]) -> None:
-    found = {one.box.name: one for one in every}
-    inputs = [p for one in found.values() for p in one.panels if p.role == "input"]
-    assert len(inputs) > len(found) / 2
+def test_an_input_is_the_result_of_the_box_it_names(all_boxes: list[Opened]) -> None:
+    by_name = {box.box.name: box for box in all_boxes}
+    inputs = [p for box in by_name.values() for p in box.panels if p.role == "input"]
+    assert len(inputs) > len(by_name) / 2
     for panel in inputs:
-        np.testing.assert_allclose(panel.values, found[panel.origin].result.values, atol=1e-12)
+        np.testing.assert_allclose(panel.values, by_name[panel.origin].result.values, atol=1e-12)
 
 
-def test_weights_have_the_names_they_have_in_the_model(looked: Looked, every: list[Opened]) -> None:
-    origins = {p.origin for one in every for p in one.panels if p.role == "weight"}
+def test_weights_have_the_names_they_have_in_the_model(
+    traced_model: TracedModel, all_boxes: list[Opened]
+) -> None:
+    origins = {p.origin for box in all_boxes for p in box.panels if p.role == "weight"}
     assert len(origins) > 10
     for origin in origins:
         module, _, name = origin.rpartition(".")
-        assert hasattr(looked.translator.model.get_submodule(module), name)
+        assert hasattr(traced_model.translator.model.get_submodule(module), name)
 
 
-def test_softmax_and_values_are_torchs(looked: Looked) -> None:
+def test_softmax_and_values_are_torchs(traced_model: TracedModel) -> None:
     for stack, block in (("encoder", "self"), ("decoder", "self"), ("decoder", "cross")):
-        place = f"{stack}.0.{block}_attn"
+        attention = f"{stack}.0.{block}_attn"
         q, k, v, scores, weights, heads = (
-            opened(looked.trace, looked.translator, f"{place}.{step}", 2).result
+            opened(traced_model.trace, traced_model.translator, f"{attention}.{step}", 2).result
             for step in ("query", "key", "value", "scores", "softmax", "heads")
         )
         query, key, value = map(tensor, (q, k, v))
         causal = (stack, block) == ("decoder", "self")
-        config = looked.translator.model.config
+        config = traced_model.translator.model.config
         if config.score == "additive":
             allowed = torch.ones(len(query), len(key)).tril() if causal else torch.tensor(1.0)
             masked = tensor(scores).masked_fill(allowed == 0, -torch.inf)
@@ -133,52 +137,52 @@ def test_softmax_and_values_are_torchs(looked: Looked) -> None:
             assert np.all(weights.values[np.triu_indices(len(query), 1)] == 0)
 
 
-def test_the_mask_hides_the_future_and_nothing_else(looked: Looked) -> None:
-    future = opened(looked.trace, looked.translator, "decoder.0.self_attn.mask", 0)
+def test_the_mask_hides_the_future_and_nothing_else(traced_model: TracedModel) -> None:
+    future = opened(traced_model.trace, traced_model.translator, "decoder.0.self_attn.mask", 0)
     above = np.triu(np.ones(future.result.values.shape, bool), 1)
     np.testing.assert_array_equal(np.isinf(future.result.values), above)
     np.testing.assert_array_equal(future.panel("may").values, ~above)
-    for place in ("encoder.0.self_attn", "decoder.0.cross_attn"):
-        found = opened(looked.trace, looked.translator, f"{place}.mask", 0)
-        np.testing.assert_array_equal(found.result.values, found.panel("scaled").values)
+    for attention in ("encoder.0.self_attn", "decoder.0.cross_attn"):
+        box = opened(traced_model.trace, traced_model.translator, f"{attention}.mask", 0)
+        np.testing.assert_array_equal(box.result.values, box.panel("scaled").values)
 
 
-def test_layernorm_by_hand_is_torchs(looked: Looked) -> None:
-    place = "decoder.0.cross_attn"
-    found = opened(looked.trace, looked.translator, f"{place}.norm")
-    norm: Any = looked.translator.model.get_submodule("decoder.layers.0.cross_attn_norm.norm")
-    r = tensor(found.panel("r"))
-    gain, shift = tensor(found.panel("gain"))[0], tensor(found.panel("shift"))[0]
+def test_layernorm_by_hand_is_torchs(traced_model: TracedModel) -> None:
+    block = "decoder.0.cross_attn"
+    box = opened(traced_model.trace, traced_model.translator, f"{block}.norm")
+    norm: Any = traced_model.translator.model.get_submodule("decoder.layers.0.cross_attn_norm.norm")
+    r = tensor(box.panel("r"))
+    gain, shift = tensor(box.panel("gain"))[0], tensor(box.panel("shift"))[0]
     np.testing.assert_allclose(gain, norm.weight.double())
     expected = functional.layer_norm(r, r.shape[1:], gain, shift, norm.eps)
-    torch.testing.assert_close(tensor(found.panel("y")), expected, atol=1e-5, rtol=1e-5)
-    hat = tensor(found.panel("hat"))
+    torch.testing.assert_close(tensor(box.panel("y")), expected, atol=1e-5, rtol=1e-5)
+    hat = tensor(box.panel("hat"))
     torch.testing.assert_close(hat, functional.layer_norm(r, r.shape[1:], eps=norm.eps))
     variance = r.var(dim=1, correction=0, keepdim=True)
-    torch.testing.assert_close(tensor(found.panel("variance")), variance)
+    torch.testing.assert_close(tensor(box.panel("variance")), variance)
 
 
-def test_what_the_heads_write_adds_up(looked: Looked) -> None:
-    place = "encoder.0.self_attn.output"
-    alone = [opened(looked.trace, looked.translator, place, head) for head in range(4)]
-    total = sum(one.panel("u").values for one in alone)
-    bias = looked.translator.model.encoder.layers[0].self_attn.b_o  # type: ignore[union-attr]
+def test_what_the_heads_write_adds_up(traced_model: TracedModel) -> None:
+    name = "encoder.0.self_attn.output"
+    alone = [opened(traced_model.trace, traced_model.translator, name, head) for head in range(4)]
+    total = sum(box.panel("u").values for box in alone)
+    bias = traced_model.translator.model.encoder.layers[0].self_attn.b_o  # type: ignore[union-attr]
     total = total if bias is None else total + bias.numpy()  # type: ignore[operator]
     np.testing.assert_allclose(total, alone[0].result.values, atol=1e-5)
 
 
-def test_live_and_strongest_units_are_those_above_0(looked: Looked) -> None:
-    found = opened(looked.trace, looked.translator, "encoder.0.ffn.hidden")
-    a = found.result.values
-    np.testing.assert_allclose(found.panel("live").values[:, 0], np.mean(a > 0, axis=1))
-    strongest = found.panel("strongest")
+def test_live_and_strongest_units_are_those_above_0(traced_model: TracedModel) -> None:
+    box = opened(traced_model.trace, traced_model.translator, "encoder.0.ffn.hidden")
+    a = box.result.values
+    np.testing.assert_allclose(box.panel("live").values[:, 0], np.mean(a > 0, axis=1))
+    strongest = box.panel("strongest")
     np.testing.assert_array_equal(strongest.values, np.sort(a, axis=1)[:, ::-1][:, :16])
     units = [[int(cell.removeprefix("unit ")) for cell in row] for row in strongest.cells]
     np.testing.assert_array_equal(np.take_along_axis(a, np.array(units), 1), strongest.values)
 
 
-def test_the_top_shows_the_highest_tokens_and_the_one_taken(looked: Looked) -> None:
-    trace, translator = looked.trace, looked.translator
+def test_the_top_shows_the_highest_tokens_and_the_one_taken(traced_model: TracedModel) -> None:
+    trace, translator = traced_model.trace, traced_model.translator
     logits = torch.tensor(trace["hook_logits"]).double()
     shares = opened(trace, translator, "output.softmax").result
     expected, ids = logits.softmax(-1).topk(10)
@@ -194,10 +198,10 @@ def test_the_top_shows_the_highest_tokens_and_the_one_taken(looked: Looked) -> N
     )
 
 
-def test_every_line_of_a_working_is_the_number(every: list[Opened]) -> None:
+def test_every_line_of_a_working_is_the_number(all_boxes: list[Opened]) -> None:
     lines = 0
-    for found in every:
-        for panel in found.panels:
+    for box in all_boxes:
+        for panel in box.panels:
             rows, columns = panel.values.shape
             for row, column in {(0, columns - 1), (rows - 1, 0), (rows // 2, columns // 2)}:
                 value = panel.values[row, column]
@@ -213,47 +217,50 @@ def test_every_line_of_a_working_is_the_number(every: list[Opened]) -> None:
     assert lines > 500
 
 
-def test_no_symbol_has_two_lower_indices(every: list[Opened]) -> None:
-    for found in every:
-        for panel in found.panels:
+def test_no_symbol_has_two_lower_indices(all_boxes: list[Opened]) -> None:
+    for box in all_boxes:
+        for panel in box.panels:
             for line in worked(panel, 0, 0):
                 assert not re.search(r"_(\{[^{}]*\}|\w)\s*_", line), line
 
 
-def test_a_trace_with_an_intervention_is_refused(looked: Looked) -> None:
+def test_a_trace_with_an_intervention_is_refused(traced_model: TracedModel) -> None:
     site = "encoder.layers.0.self_attn.hook_heads"
-    tensors = dict(looked.trace.tensors)
+    tensors = dict(traced_model.trace.tensors)
     tensors[site] = torch.as_tensor(tensors[site]) * 0
-    changed = replace(looked.trace, tensors=tensors)
+    changed = replace(traced_model.trace, tensors=tensors)
     with pytest.raises(ValueError, match=f"{site} of this trace does not follow"):
-        opened(changed, looked.translator, "encoder.0.self_attn.heads")
-    opened(changed, looked.translator, "encoder.0.self_attn.softmax")
+        opened(changed, traced_model.translator, "encoder.0.self_attn.heads")
+    opened(changed, traced_model.translator, "encoder.0.self_attn.softmax")
 
 
-def test_what_is_not_there_is_named(looked: Looked) -> None:
-    trace, translator = looked.trace, looked.translator
+def test_what_is_not_there_is_named(traced_model: TracedModel) -> None:
+    trace, translator = traced_model.trace, traced_model.translator
     with pytest.raises(ValueError, match=r"no box 'encoder.0.self_attn.querry'; did you mean"):
         opened(trace, translator, "encoder.0.self_attn.querry")
     with pytest.raises(ValueError, match="no head 4; the heads are 0 to 3"):
         opened(trace, translator, "encoder.0.self_attn.query", 4)
-    found = opened(trace, translator, "encoder.0.self_attn.query")
-    assert found.head == 0
+    box = opened(trace, translator, "encoder.0.self_attn.query")
+    assert box.head == 0
     assert opened(trace, translator, "encoder.0.ffn.hidden").head is None
     with pytest.raises(ValueError, match="has no panel 'z'; it has x, w, q"):
-        found.panel("z")
+        box.panel("z")
     with pytest.raises(ValueError, match=r"columns 0 to 5; there is no cell 0, 6\."):
-        worked(found.result, 0, 6)
+        worked(box.result, 0, 6)
     some = translator.trace("She finds bread.", "Oui.", names=["hook_logits"])
     with pytest.raises(KeyError, match=r"the trace has no .*self_attn_norm"):
         opened(some, translator, "encoder.0.ffn.add")
-    other = replace(trace, config={**trace.config, "n_heads": 2})
+    other_config = replace(trace, config={**trace.config, "n_heads": 2})
     with pytest.raises(ValueError, match="another shape"):
-        opened(other, translator, "encoder.0.self_attn.query")
+        opened(other_config, translator, "encoder.0.self_attn.query")
 
 
-def test_a_file_of_a_trace_opens_too(looked: Looked, tmp_path: Any) -> None:
-    looked.trace.save_npz(tmp_path / "trace.npz")
-    kept = type(looked.trace).load_npz(tmp_path / "trace.npz")
+def test_a_file_of_a_trace_opens_too(traced_model: TracedModel, tmp_path: Any) -> None:
+    traced_model.trace.save_npz(tmp_path / "trace.npz")
+    cached = type(traced_model.trace).load_npz(tmp_path / "trace.npz")
     name = "decoder.0.self_attn.output"
-    one, other = (opened(trace, looked.translator, name).result for trace in (kept, looked.trace))
-    np.testing.assert_array_equal(one.values, other.values)
+    reopened, original = (
+        opened(trace, traced_model.translator, name).result
+        for trace in (cached, traced_model.trace)
+    )
+    np.testing.assert_array_equal(reopened.values, original.values)

@@ -1,4 +1,4 @@
-"""Dropout of one row, a smoothed target, training's table: against the layers and torch's loss."""
+"""Dropout, label smoothing and the training table, compared with torch's layers and losses."""
 
 from __future__ import annotations
 
@@ -29,58 +29,58 @@ def test_it_is_what_the_layer_does_in_training(
     tiny_model: Transformer, trace: Trace, p: float
 ) -> None:
     """Of this mask; that it is dropout of this p is tested below."""
-    found = dropped(tiny_model, trace, BLOCK, 2, p=p, seed=7)
+    drop = dropped(tiny_model, trace, BLOCK, 2, p=p, seed=7)
     norm = tiny_model.get_submodule(f"{BLOCK}_norm.norm")
     assert isinstance(norm, torch.nn.LayerNorm)
-    total = torch.tensor(found.stream + found.sublayer_output * found.mask, dtype=torch.float32)
+    total = torch.tensor(drop.stream + drop.sublayer_output * drop.mask, dtype=torch.float32)
     with torch.no_grad():
-        wanted = norm(total).numpy()
-    np.testing.assert_allclose(found.normed_dropped, wanted, atol=1e-5)
-    assert {*np.unique(found.mask)} <= {0.0, np.float32(1 / (1 - p))}
+        expected = norm(total).numpy()
+    np.testing.assert_allclose(drop.normed_dropped, expected, atol=1e-5)
+    assert {*np.unique(drop.mask)} <= {0.0, np.float32(1 / (1 - p))}
     handed_on = trace[f"{BLOCK}_norm.hook_output"][2]
-    np.testing.assert_allclose(found.normed, handed_on, atol=1e-5)
+    np.testing.assert_allclose(drop.normed, handed_on, atol=1e-5)
 
 
 def test_what_is_kept_is_louder_by_what_is_lost(tiny_model: Transformer, trace: Trace) -> None:
-    found = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
-    assert set(found.mask) == {0.0, 2.0}
-    assert found.probability == 0.5
-    assert found.count == (found.dropped == 0).sum() > 0
+    drop = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
+    assert set(drop.mask) == {0.0, 2.0}
+    assert drop.probability == 0.5
+    assert drop.count == (drop.dropped == 0).sum() > 0
     # The mean of n masks is off by √(p / (1 − p) / n) of the row, here 1/16; it varies by less
     # than a third of that with as many numbers as there are.
-    assert 0.04 < found.mean_difference < 0.09
-    assert found.cosine < 1
-    again = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
-    assert (again.mask == found.mask).all()
-    assert (dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=4).mask != found.mask).any()
+    assert 0.04 < drop.mean_difference < 0.09
+    assert drop.cosine < 1
+    same_seed = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
+    assert (same_seed.mask == drop.mask).all()
+    assert (dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=4).mask != drop.mask).any()
 
 
 def test_without_dropout_nothing_happens(tiny_model: Transformer, trace: Trace) -> None:
-    found = dropped(tiny_model, trace, BLOCK, 0, p=0.0, seed=1)
-    assert (found.mask == 1).all()
-    assert found.cosine == pytest.approx(1)
-    assert found.mean_difference == 0
+    drop = dropped(tiny_model, trace, BLOCK, 0, p=0.0, seed=1)
+    assert (drop.mask == 1).all()
+    assert drop.cosine == pytest.approx(1)
+    assert drop.mean_difference == 0
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
 def test_the_smoothed_loss_is_torchs(trace: Trace, smoothing: float) -> None:
     logits = torch.tensor(trace["hook_logits"]).double()
     for row, gold in enumerate(trace.predicted_ids):
-        found = smoothed(trace, row, smoothing=smoothing)
-        wanted = torch.nn.functional.cross_entropy(
+        target = smoothed(trace, row, smoothing=smoothing)
+        expected = torch.nn.functional.cross_entropy(
             logits[row], torch.tensor(gold), label_smoothing=smoothing
         )
-        assert found.loss == pytest.approx(wanted.item(), rel=1e-9)
-        assert found.target.sum() == pytest.approx(1)
-        assert found.probabilities.sum() == pytest.approx(1)
+        assert target.loss == pytest.approx(expected.item(), rel=1e-9)
+        assert target.target.sum() == pytest.approx(1)
+        assert target.probabilities.sum() == pytest.approx(1)
         plain = torch.nn.functional.cross_entropy(logits[row], torch.tensor(gold))
-        assert found.plain_loss == pytest.approx(plain.item(), rel=1e-9)
+        assert target.plain_loss == pytest.approx(plain.item(), rel=1e-9)
 
 
 def test_the_target_itself_costs_least_and_being_sure_costs_more(trace: Trace) -> None:
-    found = smoothed(trace, 1, smoothing=0.1)
-    assert found.min_loss <= found.loss
-    assert found.min_loss < found.confident_loss
+    target = smoothed(trace, 1, smoothing=0.1)
+    assert target.min_loss <= target.loss
+    assert target.min_loss < target.confident_loss
     plain = smoothed(trace, 1, smoothing=0.0)
     assert plain.min_loss == 0
     assert plain.loss == pytest.approx(plain.plain_loss)
@@ -106,39 +106,39 @@ def translator(vocabulary: Vocabulary) -> Translator:
 
 
 def test_losses_are_torchs_cross_entropy(translator: Translator) -> None:
-    found = shifted(translator, TEXT, TARGET)
+    steps = shifted(translator, TEXT, TARGET)
     encode, config = translator.vocabulary.encode, translator.model.config
     src, gold = torch.tensor([encode(TEXT)]), torch.tensor(encode(TARGET))
     tgt = torch.cat([torch.tensor([config.bos_id]), gold[:-1]])
     logits = translator.model(src, tgt[None])[0]
     losses = functional.cross_entropy(logits, gold, reduction="none").detach()
-    np.testing.assert_allclose(found.table["loss"], losses, rtol=1e-4)
-    assert found.mean == pytest.approx(functional.cross_entropy(logits, gold).item(), rel=1e-5)
-    assert found.total == pytest.approx(losses.sum().item(), rel=1e-5)
-    np.testing.assert_allclose(found.table["probability"], losses.neg().exp(), rtol=1e-4)
+    np.testing.assert_allclose(steps.table["loss"], losses, rtol=1e-4)
+    assert steps.mean == pytest.approx(functional.cross_entropy(logits, gold).item(), rel=1e-5)
+    assert steps.total == pytest.approx(losses.sum().item(), rel=1e-5)
+    np.testing.assert_allclose(steps.table["probability"], losses.neg().exp(), rtol=1e-4)
     guesses = logits.softmax(-1).max(-1)
-    np.testing.assert_allclose(found.table["guess_probability"], guesses.values.detach(), rtol=1e-4)
-    assert list(found.table["guess"]) == translator.vocabulary.tokens(guesses.indices)
+    np.testing.assert_allclose(steps.table["guess_probability"], guesses.values.detach(), rtol=1e-4)
+    assert list(steps.table["guess"]) == translator.vocabulary.tokens(guesses.indices)
 
 
 def test_a_step_reads_what_stands_before_its_target(translator: Translator) -> None:
-    found = shifted(translator, TEXT, TARGET)
+    steps = shifted(translator, TEXT, TARGET)
     tokens = translator.vocabulary.tokens(translator.vocabulary.encode(TARGET))
-    assert list(found.table["target"]) == tokens
+    assert list(steps.table["target"]) == tokens
     assert tokens[-1] == "</s>"
-    assert list(found.table.index) == list(range(1, len(tokens) + 1))
-    for t, reads in zip(found.table.index, found.table["reads"], strict=True):
+    assert list(steps.table.index) == list(range(1, len(tokens) + 1))
+    for t, reads in zip(steps.table.index, steps.table["reads"], strict=True):
         assert reads == ("<s>", *tokens[: t - 1])
-    assert found.source[-1] == "</s>"
+    assert steps.source[-1] == "</s>"
 
 
 def test_all_steps_at_once_are_the_steps_one_by_one(translator: Translator) -> None:
     """The mask on the future is what lets training ask every step in one pass."""
-    found = shifted(translator, TEXT, TARGET)
+    steps = shifted(translator, TEXT, TARGET)
     model, config = translator.model, translator.model.config
     src = torch.tensor([translator.vocabulary.encode(TEXT)])
     gold = translator.vocabulary.encode(TARGET)
-    for t, loss in zip(found.table.index, found.table["loss"], strict=True):
+    for t, loss in zip(steps.table.index, steps.table["loss"], strict=True):
         tgt = torch.tensor([[config.bos_id, *gold[: t - 1]]])
         with torch.no_grad():
             alone = model(src, tgt)[0, -1].log_softmax(-1)[gold[t - 1]]

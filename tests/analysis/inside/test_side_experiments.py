@@ -1,4 +1,4 @@
-"""Beside the boxes: the network as convolutions, an attention over a batch, K W^Q for K W^K."""
+"""The FFN as convolutions, one attention over a batch, and keys computed with W^Q."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def translator(vocabulary: Vocabulary, request: pytest.FixtureRequest) -> Transl
 
 @pytest.mark.parametrize("block", ["encoder.layers.1.ffn", "decoder.layers.0.ffn"])
 def test_both_forms_are_one_function(translator: Translator, block: str) -> None:
-    found = convolved(translator.model, translator.trace(TEXT, TARGET), block)
-    size = abs(found.linear).max()
+    result = convolved(translator.model, translator.trace(TEXT, TARGET), block)
+    size = abs(result.linear).max()
     assert size > 0
     # Sums of d_ff products in another order.
-    assert found.max_difference < 1e-5 * (1 + size)
-    assert found.alone < 1e-5 * (1 + size)
+    assert result.max_difference < 1e-5 * (1 + size)
+    assert result.alone < 1e-5 * (1 + size)
     config = translator.model.config
-    assert found.kernels == ((config.d_ff, config.d_model, 1), (config.d_model, config.d_ff, 1))
+    assert result.kernels == ((config.d_ff, config.d_model, 1), (config.d_model, config.d_ff, 1))
 
 
 def test_the_convolution_is_torchs_own_module(translator: Translator) -> None:
@@ -63,10 +63,10 @@ def test_the_convolution_is_torchs_own_module(translator: Translator) -> None:
             conv.weight.copy_(linear.weight[:, :, None])
             conv.bias.copy_(linear.bias)  # type: ignore[union-attr]
         x = torch.randn(5, config.d_model)
-        mine = by_convolution(ffn, x)
+        computed = by_convolution(ffn, x)
         bent = {"relu": torch.relu, "swish": nn.functional.silu}[config.activation]
-        torch.testing.assert_close(mine, second(bent(first(x.T[None])))[0].T)
-        torch.testing.assert_close(mine, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(computed, second(bent(first(x.T[None])))[0].T)
+        torch.testing.assert_close(computed, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
 
 
 def test_only_a_feed_forward_network_can_be_asked(translator: Translator) -> None:
@@ -77,7 +77,7 @@ def test_only_a_feed_forward_network_can_be_asked(translator: Translator) -> Non
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_shapes_are_those_of_the_symbols(translator: Translator, attention: str) -> None:
-    found = batched(translator, SOURCES, TARGETS, attention)
+    batch = batched(translator, SOURCES, TARGETS, attention)
     config, encode = translator.model.config, translator.vocabulary.encode
     src, tgt = (max(len(encode(text)) for text in side) for side in (SOURCES, TARGETS))
     sizes = {
@@ -91,26 +91,26 @@ def test_shapes_are_those_of_the_symbols(translator: Translator, attention: str)
         "L": tgt if attention.startswith("decoder") else src,
         "S": src if "cross" in attention or attention.startswith("encoder") else tgt,
     }
-    for step in found.steps:
+    for step in batch.steps:
         for axis, size in zip(step.axes, step.shape, strict=True):
             assert size in ((1, sizes["L"]) if axis == "1 or L" else (sizes[axis],)), step.text
-    assert [len(line) for line in found.tokens] == [sizes["S"]] * 3
+    assert [len(line) for line in batch.tokens] == [sizes["S"]] * 3
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
 def test_neither_padding_nor_another_sentence_gets_in(
     translator: Translator, attention: str
 ) -> None:
-    found = batched(translator, SOURCES, TARGETS, attention)
-    assert found.on_padding == 0
-    assert 0 < found.padding < 1
-    assert found.max_difference < 1e-5
+    batch = batched(translator, SOURCES, TARGETS, attention)
+    assert batch.on_padding == 0
+    assert 0 < batch.padding < 1
+    assert batch.max_difference < 1e-5
 
 
 def test_a_sentence_alone_has_no_padding(translator: Translator) -> None:
-    one = batched(translator, SOURCES[:1], TARGETS[:1], ATTENTIONS[0])
-    assert one.padding == 0
-    assert one.max_difference == 0
+    single = batched(translator, SOURCES[:1], TARGETS[:1], ATTENTIONS[0])
+    assert single.padding == 0
+    assert single.max_difference == 0
 
 
 def test_pairs_are_needed(translator: Translator) -> None:
@@ -135,14 +135,14 @@ def test_it_is_what_a_model_with_that_matrix_for_both_does(
     config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score=score)
     model = Transformer(config).eval()
     trace = Translator(model, vocabulary).trace(TEXT, "Elle cache.")
-    found = keys_by_the_query_matrix(model, trace, layer)
-    other = Translator(with_one_matrix(model, layer), vocabulary).trace(TEXT, "Elle cache.")
-    np.testing.assert_allclose(found.wrong, other.weights("encoder", layer), atol=1e-5)
-    np.testing.assert_allclose(found.right, trace.weights("encoder", layer), atol=1e-5)
-    scores = other[f"encoder.layers.{layer}.self_attn.hook_scores"]
+    variant = keys_by_the_query_matrix(model, trace, layer)
+    altered_trace = Translator(with_one_matrix(model, layer), vocabulary).trace(TEXT, "Elle cache.")
+    np.testing.assert_allclose(variant.wrong, altered_trace.weights("encoder", layer), atol=1e-5)
+    np.testing.assert_allclose(variant.right, trace.weights("encoder", layer), atol=1e-5)
+    scores = altered_trace[f"encoder.layers.{layer}.self_attn.hook_scores"]
     assert np.abs(scores - scores.swapaxes(1, 2)).max() < 1e-4
-    assert found.wrong_asymmetry < 1e-4 < found.right_asymmetry
-    assert 0 < found.moved < 1
+    assert variant.wrong_asymmetry < 1e-4 < variant.right_asymmetry
+    assert 0 < variant.moved < 1
 
 
 def test_where_the_matrices_are_the_same_nothing_is_moved(
@@ -150,6 +150,6 @@ def test_where_the_matrices_are_the_same_nothing_is_moved(
 ) -> None:
     shared = with_one_matrix(tiny_model, 0)
     trace = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
-    found = keys_by_the_query_matrix(shared, trace, 0)
-    assert found.moved < 1e-5
-    assert found.own_place[0] == pytest.approx(found.own_place[1], abs=1e-5)
+    variant = keys_by_the_query_matrix(shared, trace, 0)
+    assert variant.moved < 1e-5
+    assert variant.own_place[0] == pytest.approx(variant.own_place[1], abs=1e-5)

@@ -1,4 +1,4 @@
-"""Blanked cells: many variants at once held against one after the other."""
+"""Blanked cells: many variants in one batch compared with one after the other."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.made import logits, progress_is_told
+from tests.analysis.handmade import check_progress, logits
 from transformer import Translator
 from transformer.analysis.interventions import blanking as module
 from transformer.analysis.interventions.blanking import Cells, blank_cells
@@ -38,40 +38,40 @@ def test_all_at_once_is_one_after_the_other(
     # Passes of three variants: the cells of a row are spread over several.
     per_variant = LENGTH * translator.model.config.vocab_size
     monkeypatch.setattr(module, "MAX_LOGITS", 4 * per_variant)
-    found = blank_cells(translator, trace, head, [1, 4], renormalise=renormalise)
+    cells = blank_cells(translator, trace, head, [1, 4], renormalise=renormalise)
     n_src = len(trace.src_ids)
     keys = {1: 2, 4: 5} if head[0] == "decoder" else {1: n_src, 4: n_src}
-    assert found.cells == tuple((i, j) for i, n in keys.items() for j in range(n))
+    assert cells.cells == tuple((i, j) for i, n in keys.items() for j in range(n))
     ids = list(trace.predicted_ids)
     plain = scored(translator, ids)
-    for n, (query, key) in enumerate(found.cells):
+    for n, (query, key) in enumerate(cells.cells):
         hooks = blanked(trace, head, query, key, renormalise=renormalise)
         change = scored(translator, ids, hooks=hooks) - plain
-        np.testing.assert_allclose(found.effects[n], change, atol=2e-6)
-        assert found.weights[n] == trace.weights(*head[:2])[head[2], query, key]
-    assert np.abs(found.effects).max() > 1e-4
+        np.testing.assert_allclose(cells.effects[n], change, atol=2e-6)
+        assert cells.weights[n] == trace.weights(*head[:2])[head[2], query, key]
+    assert np.abs(cells.effects).max() > 1e-4
 
 
 def test_the_norm_is_of_the_vector_that_is_taken_away(translator: Translator, trace: Trace) -> None:
     """Blanking changes the module's output by exactly α·f(x)."""
     head, name = HEADS[0], "encoder.layers.0.self_attn.hook_output"
-    found = blank_cells(translator, trace, head, [2])
-    for n, (query, key) in enumerate(found.cells):
+    cells = blank_cells(translator, trace, head, [2])
+    for n, (query, key) in enumerate(cells.cells):
         after = translator.trace(
             TEXT, trace.predicted_ids, hooks=blanked(trace, head, query, key), names=[name]
         )
-        gone = np.linalg.norm(trace[name] - after[name], axis=-1)
-        assert gone[query] == pytest.approx(found.norms[n], rel=1e-3, abs=1e-6)
+        change = np.linalg.norm(trace[name] - after[name], axis=-1)
+        assert change[query] == pytest.approx(cells.norms[n], rel=1e-3, abs=1e-6)
 
 
 def test_the_token_predicted_there_and_the_rest(translator: Translator, trace: Trace) -> None:
-    found = blank_cells(translator, trace, ("cross", 1, 2))
-    assert len(found.cells) == LENGTH * len(trace.src_ids)
-    for n, (query, _) in enumerate(found.cells):
-        np.testing.assert_allclose(found.effects[n, :query], 0, atol=1e-6)
-        assert found.own_effect[n] == found.effects[n, query]
-    np.testing.assert_allclose(found.own_effect + found.other_effects, found.total, atol=1e-6)
-    table = found.to_frame()
+    cells = blank_cells(translator, trace, ("cross", 1, 2))
+    assert len(cells.cells) == LENGTH * len(trace.src_ids)
+    for n, (query, _) in enumerate(cells.cells):
+        np.testing.assert_allclose(cells.effects[n, :query], 0, atol=1e-6)
+        assert cells.own_effect[n] == cells.effects[n, query]
+    np.testing.assert_allclose(cells.own_effect + cells.other_effects, cells.total, atol=1e-6)
+    table = cells.to_frame()
     assert list(table) == ["query", "key", "weight", "norm", "there", "rest", "total"]
 
     encoder = blank_cells(translator, trace, ("encoder", 0, 1), [0])
@@ -83,19 +83,19 @@ def test_rank_correlations_by_hand() -> None:
     """Spearman 1904: 1 − 6 Σd² / (n (n² − 1)) where no two values are equal."""
     weights, norms = np.array([0.1, 0.2, 0.3, 0.4]), np.array([5.0, 9.0, 8.0, 7.0])
     effects = np.array([[-3.0, -1.0], [1.0, 1.0], [-3.0, 0.0], [0.5, 0.5]])  # sizes 4 2 3 1
-    places = ((0, 0), (0, 1), (1, 0), (1, 1))
-    cells = Cells(("cross", 0, 0), places, weights, norms, effects, ("a", "b"))
-    found = cells.correlations()
-    assert found["weight_norm"] == pytest.approx(1 - 6 * (0 + 4 + 0 + 4) / 60)
-    assert found["weight_effect"] == pytest.approx(1 - 6 * (9 + 0 + 0 + 9) / 60)
-    assert found["norm_effect"] == pytest.approx(1 - 6 * (9 + 4 + 0 + 1) / 60)
-    still = Cells(("cross", 0, 0), places, weights, np.ones(4), effects, ("a", "b"))
+    query_keys = ((0, 0), (0, 1), (1, 0), (1, 1))
+    cells = Cells(("cross", 0, 0), query_keys, weights, norms, effects, ("a", "b"))
+    result = cells.correlations()
+    assert result["weight_norm"] == pytest.approx(1 - 6 * (0 + 4 + 0 + 4) / 60)
+    assert result["weight_effect"] == pytest.approx(1 - 6 * (9 + 0 + 0 + 9) / 60)
+    assert result["norm_effect"] == pytest.approx(1 - 6 * (9 + 4 + 0 + 1) / 60)
+    still = Cells(("cross", 0, 0), query_keys, weights, np.ones(4), effects, ("a", "b"))
     assert np.isnan(still.correlations()["weight_norm"])
 
 
 def test_progress_and_what_is_refused(translator: Translator, trace: Trace) -> None:
-    told = progress_is_told(partial(blank_cells, translator, trace, HEADS[2], [0]))
-    assert told == [0.0, 1.0]
+    shares = check_progress(partial(blank_cells, translator, trace, HEADS[2], [0]))
+    assert shares == [0.0, 1.0]
     for head, queries, message in (
         (("cross", 0, 7), [0], "no head 7"),
         (("cross", 0, 0), [LENGTH], f"no position {LENGTH}"),

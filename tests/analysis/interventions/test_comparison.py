@@ -1,4 +1,4 @@
-"""What an intervention changes, held against a model whose weights were changed by hand."""
+"""The effect of an intervention, compared with a model whose weights were changed by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import logits, with_gates
+from tests.analysis.handmade import logits, with_gates
 from tests.inference import models
 from transformer import Hooks, Translator
 from transformer.analysis.interventions.comparison import compare
@@ -33,25 +33,25 @@ def test_before_and_after_are_of_the_originals_tokens(translator: Translator) ->
         with_gates(translator.model, dict.fromkeys(HEADS, 0.0)), translator.vocabulary
     )
     hooks = switched_off(translator.model.config, HEADS)
-    found = compare(translator, TEXT, hooks, max_len=8, candidates=3)
-    ids = list(found.original.predicted_ids)
+    comparison = compare(translator, TEXT, hooks, max_len=8, candidates=3)
+    ids = list(comparison.original.predicted_ids)
     rows = torch.arange(len(ids))
     for whose, column in ((translator, "before"), (by_hand, "after")):
-        wanted = logits(whose, TEXT, ids).softmax(-1)[rows, ids]
-        np.testing.assert_allclose(found.probabilities[column], wanted, rtol=1e-4)
-    change = np.log(found.probabilities.after / found.probabilities.before)
-    np.testing.assert_allclose(found.probabilities.log_change, change, rtol=1e-6)
-    assert found.translation.ids == by_hand.translate(TEXT, max_len=8).ids
-    assert found.changed == (found.translation.ids != tuple(ids))
+        expected = logits(whose, TEXT, ids).softmax(-1)[rows, ids]
+        np.testing.assert_allclose(comparison.probabilities[column], expected, rtol=1e-4)
+    change = np.log(comparison.probabilities.after / comparison.probabilities.before)
+    np.testing.assert_allclose(comparison.probabilities.log_change, change, rtol=1e-6)
+    assert comparison.translation.ids == by_hand.translate(TEXT, max_len=8).ids
+    assert comparison.changed == (comparison.translation.ids != tuple(ids))
 
-    assert len(found.candidates) == 3 * len(ids)
+    assert len(comparison.candidates) == 3 * len(ids)
     after = logits(by_hand, TEXT, ids)
     after[:, [0, 1, 3]] = -torch.inf  # <pad>, <s> and <unk> are never written
     best = translator.vocabulary.tokens(after.argmax(-1).tolist())
-    first = found.candidates[found.candidates["rank"] == 0]
+    first = comparison.candidates[comparison.candidates["rank"] == 0]
     assert first.token_after.tolist() == best
     moved = [n for n, (a, b) in enumerate(zip(first.token_before, best, strict=True)) if a != b]
-    assert found.overturned == tuple(moved)
+    assert comparison.overturned == tuple(moved)
 
 
 def test_what_is_written_freely_is_searched_for_only_if_it_may_differ() -> None:
@@ -60,60 +60,60 @@ def test_what_is_written_freely_is_searched_for_only_if_it_may_differ() -> None:
         translator = models.copying(source)
         for head in range(4):
             off = switched_off(translator.model.config, [("encoder", 1, head)])
-            found = compare(translator, "a", off)
-            wanted = translator.translate("a", hooks=off)
-            assert found.translation.ids == wanted.ids
-            assert found.translation.method == "greedy"
-            assert found.translation.score == pytest.approx(wanted.score, abs=1e-4)
-            assert found.translation.finished == wanted.finished
-            assert [step.candidates[1].id for step in found.translation.steps] == [
-                step.candidates[1].id for step in wanted.steps
+            comparison = compare(translator, "a", off)
+            expected = translator.translate("a", hooks=off)
+            assert comparison.translation.ids == expected.ids
+            assert comparison.translation.method == "greedy"
+            assert comparison.translation.score == pytest.approx(expected.score, abs=1e-4)
+            assert comparison.translation.finished == expected.finished
+            assert [step.candidates[1].id for step in comparison.translation.steps] == [
+                step.candidates[1].id for step in expected.steps
             ]
-            changed.add(found.changed)
+            changed.add(comparison.changed)
     assert changed == {True, False}
 
 
 def test_a_shorter_text_may_have_a_shorter_limit(translator: Translator) -> None:
     shorter = without_pieces(translator, TEXT, [0, 1, 2])
-    found = compare(translator, TEXT, altered=shorter)
-    assert not found.original.translation.finished  # as long as it may be
-    assert found.translation.ids == translator.translate(shorter).ids
+    comparison = compare(translator, TEXT, altered=shorter)
+    assert not comparison.original.translation.finished  # as long as it may be
+    assert comparison.translation.ids == translator.translate(shorter).ids
 
 
 def test_how_far_attention_moved(translator: Translator) -> None:
-    found = compare(
+    comparison = compare(
         translator, TEXT, uniform(translator.model.config, [("cross", 0, 1)]), max_len=6
     )
-    before = found.original.weights("cross", 0)[1].astype(float)
+    before = comparison.original.weights("cross", 0)[1].astype(float)
     even = np.full_like(before, 1 / before.shape[1])
-    wanted = np.maximum(even - before, 0).sum(axis=-1)  # what was added is what was taken
-    np.testing.assert_allclose(found.attention_rows("cross")[0, 1], wanted, atol=1e-5)
-    assert found.attention("cross")[0, 1] == pytest.approx(wanted.mean(), abs=1e-5)
-    np.testing.assert_allclose(found.attention_rows("encoder"), 0, atol=1e-6)
-    np.testing.assert_allclose(found.attention_rows("decoder")[0], 0, atol=1e-6)
-    assert found.attention("decoder")[1].min() > 0  # later than the change
+    expected = np.maximum(even - before, 0).sum(axis=-1)  # what was added is what was taken
+    np.testing.assert_allclose(comparison.attention_rows("cross")[0, 1], expected, atol=1e-5)
+    assert comparison.attention("cross")[0, 1] == pytest.approx(expected.mean(), abs=1e-5)
+    np.testing.assert_allclose(comparison.attention_rows("encoder"), 0, atol=1e-6)
+    np.testing.assert_allclose(comparison.attention_rows("decoder")[0], 0, atol=1e-6)
+    assert comparison.attention("decoder")[1].min() > 0  # later than the change
 
 
 def test_hidden_tokens_give_up_their_share(translator: Translator) -> None:
     original = translator.trace(TEXT, max_len=5)
-    found = compare(translator, TEXT, hidden(original, [2]), original=original, max_len=5)
-    assert found.original is original
+    comparison = compare(translator, TEXT, hidden(original, [2]), original=original, max_len=5)
+    assert comparison.original is original
     share = original.weights("encoder", 0)[..., 2]
-    np.testing.assert_allclose(found.attention_rows("encoder")[0], share, atol=1e-5)
+    np.testing.assert_allclose(comparison.attention_rows("encoder")[0], share, atol=1e-5)
 
 
 def test_a_word_really_taken_out(translator: Translator) -> None:
     shorter = without_pieces(translator, TEXT, [0, 1])  # "A"
     assert shorter == TEXT.removeprefix("A ")
-    found = compare(translator, TEXT, altered=shorter, max_len=5)
-    ids = list(found.original.predicted_ids)
-    wanted = logits(translator, shorter, ids).softmax(-1)[range(len(ids)), ids]
-    np.testing.assert_allclose(found.probabilities.after, wanted, rtol=1e-4)
-    assert found.translation.ids == translator.translate(shorter, max_len=5).ids
-    assert found.attention("decoder").max() > 0
+    comparison = compare(translator, TEXT, altered=shorter, max_len=5)
+    ids = list(comparison.original.predicted_ids)
+    expected = logits(translator, shorter, ids).softmax(-1)[range(len(ids)), ids]
+    np.testing.assert_allclose(comparison.probabilities.after, expected, rtol=1e-4)
+    assert comparison.translation.ids == translator.translate(shorter, max_len=5).ids
+    assert comparison.attention("decoder").max() > 0
     for kind in ("encoder", "cross"):
         with pytest.raises(ValueError, match="the decoder's own can be compared"):
-            found.attention(kind)
+            comparison.attention(kind)
 
 
 def test_what_cannot_be_compared(translator: Translator) -> None:

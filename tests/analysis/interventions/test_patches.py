@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import logits
+from tests.analysis.handmade import logits
 from transformer import Hooks, Translator
 from transformer.analysis.interventions.patches import (
     blanked,
@@ -18,7 +18,7 @@ from transformer.analysis.interventions.patches import (
 from transformer.analysis.interventions.switching import together
 from transformer.inference import Trace
 
-TEXT, OTHER = "My aunt hides the lamp today.", "The baker finds books again."
+TEXT, SECOND_TEXT = "My aunt hides the lamp today.", "The baker finds books again."
 LENGTH = 7
 
 
@@ -28,8 +28,8 @@ def trace(translator: Translator) -> Trace:
 
 
 @pytest.fixture(scope="module")
-def other(translator: Translator) -> Trace:
-    return translator.trace(OTHER, max_len=LENGTH)
+def second(translator: Translator) -> Trace:
+    return translator.trace(SECOND_TEXT, max_len=LENGTH)
 
 
 @pytest.mark.parametrize(("kind", "layer", "query"), [("encoder", 0, 2), ("cross", 1, 3)])
@@ -45,7 +45,7 @@ def test_a_painted_row(translator: Translator, trace: Trace, kind, layer, query)
     np.testing.assert_allclose(after[untouched], before[untouched], atol=1e-6)
 
 
-def interventions(trace: Trace, other: Trace) -> dict[str, Hooks]:
+def interventions(trace: Trace, second: Trace) -> dict[str, Hooks]:
     """One of each that tells rows apart, in the decoder."""
     stream = "decoder.layers.0.ffn_norm.hook_output"
     own = "decoder.layers.1.self_attn.hook_weights"
@@ -53,8 +53,8 @@ def interventions(trace: Trace, other: Trace) -> dict[str, Hooks]:
         "painted": painted(trace, ("decoder", 1, 2), 3, [0, 5, 0, 1]),
         "painted cross": painted(trace, ("cross", 0, 0), 2, [1] + [0] * (len(trace.src_ids) - 1)),
         "blanked": blanked(trace, ("decoder", 0, 0), 4, 2),
-        "stream": patched(trace, other, stream, [2, 5], donor_positions=[4, 1]),
-        "weights": patched(trace, other, own, [3], heads=[1], donor_positions=[2]),
+        "stream": patched(trace, second, stream, [2, 5], donor_positions=[4, 1]),
+        "weights": patched(trace, second, own, [3], heads=[1], donor_positions=[2]),
         "hidden": hidden(trace, [0, 3]),
     }
 
@@ -64,12 +64,12 @@ NAMES = ["painted", "painted cross", "blanked", "stream", "weights", "hidden"]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_decoding_step_by_step_is_one_pass_over_the_output(
-    translator: Translator, trace: Trace, other: Trace, name: str
+    translator: Translator, trace: Trace, second: Trace, name: str
 ) -> None:
     """A row is changed when the decoder gets there, and it alone: else the two would differ."""
-    hooks = interventions(trace, other)[name]
+    hooks = interventions(trace, second)[name]
     assert hooks.causal
-    hooks = Hooks({**hooks})  # at each step anew, as of anybody
+    hooks = Hooks({**hooks})  # not marked causal, so decoding recomputes every step
     free = translator.translate(TEXT, hooks=hooks, max_len=LENGTH)
     scored = translator.translate(TEXT, target=free.ids, hooks=hooks)
     steps = [step.probability for step in free.steps]
@@ -79,12 +79,12 @@ def test_decoding_step_by_step_is_one_pass_over_the_output(
 
 
 def test_nothing_before_the_changed_row_changes(
-    translator: Translator, trace: Trace, other: Trace
+    translator: Translator, trace: Trace, second: Trace
 ) -> None:
     ids = list(trace.predicted_ids)
     plain = logits(translator, TEXT, ids)
     for name, first in (("painted", 3), ("painted cross", 2), ("blanked", 4), ("stream", 2)):
-        changed = logits(translator, TEXT, ids, hooks=interventions(trace, other)[name])
+        changed = logits(translator, TEXT, ids, hooks=interventions(trace, second)[name])
         torch.testing.assert_close(changed[:first], plain[:first])
         assert not torch.allclose(changed[first], plain[first])
 
@@ -96,9 +96,9 @@ def test_a_blanked_weight_is_gone_and_the_rest_is_as_it_was(
     for renormalise in (False, True):
         hooks = blanked(trace, ("cross", 0, 1), 2, 3, renormalise=renormalise)
         after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks).weights("cross", 0)[1, 2]
-        wanted = np.where(np.arange(len(before)) == 3, 0, before)
-        wanted = wanted / wanted.sum() if renormalise else wanted
-        np.testing.assert_allclose(after, wanted, atol=1e-6)
+        expected = np.where(np.arange(len(before)) == 3, 0, before)
+        expected = expected / expected.sum() if renormalise else expected
+        np.testing.assert_allclose(after, expected, atol=1e-6)
 
 
 def test_the_only_weight_of_a_row_leaves_nothing(translator: Translator, trace: Trace) -> None:
@@ -111,25 +111,25 @@ def test_the_only_weight_of_a_row_leaves_nothing(translator: Translator, trace: 
 def test_the_memory_of_another_sentence_gives_its_translation(
     translator: Translator, trace: Trace
 ) -> None:
-    other = translator.trace("My lamp hides the aunt today.", max_len=LENGTH)
-    assert len(other.src_ids) == len(trace.src_ids)
-    assert np.abs(other["hook_logits"] - trace["hook_logits"]).max() > 1e-3
+    second = translator.trace("My lamp hides the aunt today.", max_len=LENGTH)
+    assert len(second.src_ids) == len(trace.src_ids)
+    assert np.abs(second["hook_logits"] - trace["hook_logits"]).max() > 1e-3
     everywhere = range(len(trace.src_ids))
-    hooks = patched(trace, other, "encoder.hook_memory", everywhere)
-    found = translator.trace(TEXT, hooks=hooks, max_len=LENGTH)
-    assert found.predicted_ids == other.predicted_ids
-    np.testing.assert_allclose(found["hook_logits"], other["hook_logits"], atol=1e-5)
+    hooks = patched(trace, second, "encoder.hook_memory", everywhere)
+    result = translator.trace(TEXT, hooks=hooks, max_len=LENGTH)
+    assert result.predicted_ids == second.predicted_ids
+    np.testing.assert_allclose(result["hook_logits"], second["hook_logits"], atol=1e-5)
 
 
 def test_a_patch_lands_where_it_was_sent(
-    translator: Translator, trace: Trace, other: Trace
+    translator: Translator, trace: Trace, second: Trace
 ) -> None:
     name = "decoder.layers.0.cross_attn.hook_heads"
-    hooks = patched(trace, other, name, [1, 4], heads=[3, 0], donor_positions=[2, 0])
+    hooks = patched(trace, second, name, [1, 4], heads=[3, 0], donor_positions=[2, 0])
     after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks)[name]
-    wanted = trace[name].copy()
-    wanted[[3, 0], 1], wanted[[3, 0], 4] = other[name][[3, 0], 2], other[name][[3, 0], 0]
-    np.testing.assert_allclose(after, wanted, atol=1e-6)
+    expected = trace[name].copy()
+    expected[[3, 0], 1], expected[[3, 0], 4] = second[name][[3, 0], 2], second[name][[3, 0], 0]
+    np.testing.assert_allclose(after, expected, atol=1e-6)
 
 
 def test_patches_of_its_own_change_nothing(translator: Translator, trace: Trace) -> None:
@@ -162,7 +162,7 @@ def test_pieces_taken_out_of_the_text(translator: Translator) -> None:
         without_pieces(translator, TEXT, [len(pieces) - 1])
 
 
-def test_what_does_not_fit_is_refused(translator: Translator, trace: Trace, other: Trace) -> None:
+def test_what_does_not_fit_is_refused(translator: Translator, trace: Trace, second: Trace) -> None:
     n = len(trace.src_tokens)
     even = [1.0] * n
     for call, message in (
@@ -177,15 +177,15 @@ def test_what_does_not_fit_is_refused(translator: Translator, trace: Trace, othe
         (lambda: blanked(trace, ("encoder", 0, 0), 0, n), f"keys are 0 to {n - 1}"),
         (lambda: hidden(trace, [n]), f"no position {n}"),
         (lambda: hidden(trace, range(n)), "keep one"),
-        (lambda: patched(trace, other, "nowhere", [0]), "recorded without 'nowhere'"),
-        (lambda: patched(trace, other, "encoder.hook_memory", []), "at least one"),
-        (lambda: patched(trace, other, "encoder.hook_memory", [0], heads=[0]), "has no heads"),
+        (lambda: patched(trace, second, "nowhere", [0]), "recorded without 'nowhere'"),
+        (lambda: patched(trace, second, "encoder.hook_memory", []), "at least one"),
+        (lambda: patched(trace, second, "encoder.hook_memory", [0], heads=[0]), "has no heads"),
         (
-            lambda: patched(trace, other, "encoder.hook_memory", [0], donor_positions=[0, 1]),
+            lambda: patched(trace, second, "encoder.hook_memory", [0], donor_positions=[0, 1]),
             "1 positions but 2 donor positions",
         ),
         (
-            lambda: patched(trace, other, "decoder.layers.0.cross_attn.hook_key", [0], heads=[4]),
+            lambda: patched(trace, second, "decoder.layers.0.cross_attn.hook_key", [0], heads=[4]),
             "no head 4",
         ),
     ):

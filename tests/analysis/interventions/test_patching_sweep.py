@@ -1,4 +1,4 @@
-"""Every patch at once, held against one after the other by hand, and against what must be."""
+"""All patches in one sweep, compared with single patches by hand and with exact expectations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
-from tests.analysis.made import MARIAN, fresh, logits
+from tests.analysis.handmade import MARIAN, fresh, logits
 from transformer import Hooks, Translator
 from transformer.analysis.interventions import patching_sweep as module
 from transformer.analysis.interventions.patches import patched
@@ -33,12 +33,13 @@ def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transl
 
 
 @pytest.fixture(scope="module")
-def found(translator: Translator) -> PatchingSweep:
+def sweep(translator: Translator) -> PatchingSweep:
     return patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
 
 
 def difference(translator: Translator, text: str, hooks: Hooks | None = None) -> float:
-    """The two answers' logits from one whole forward pass; the outputs part after "Elle "."""
+    """Return the difference of the two answers' logits, which follow "Elle ", from one forward
+    pass."""
     encode = translator.vocabulary.encode
     ids = [encode(target, target=True) for target in TARGETS]
     same = next(n for n, (a, b) in enumerate(zip(*ids, strict=False)) if a != b)
@@ -46,41 +47,42 @@ def difference(translator: Translator, text: str, hooks: Hooks | None = None) ->
     return float(last[ids[0][same]] - last[ids[1][same]])
 
 
-def test_it_is_each_patch_by_hand(translator: Translator, found: PatchingSweep) -> None:
+def test_it_is_each_patch_by_hand(translator: Translator, sweep: PatchingSweep) -> None:
     clean = difference(translator, CLEAN)
     corrupted = difference(translator, CORRUPTED)
-    assert found.clean == pytest.approx(clean, abs=1e-5)
-    assert found.corrupted == pytest.approx(corrupted, abs=1e-5)
+    assert sweep.clean == pytest.approx(clean, abs=1e-5)
+    assert sweep.corrupted == pytest.approx(corrupted, abs=1e-5)
     # The whole first translation as the target, of which the patched positions are a beginning.
-    here = translator.trace(CORRUPTED, TARGETS[0])
+    own_trace = translator.trace(CORRUPTED, TARGETS[0])
     donor = translator.trace(CLEAN, TARGETS[0])
-    n_tgt = len(found.prefix_tokens)
-    lines = found.table.to_dict("records")
-    some = (
-        random.Random(1).sample(lines, 40) + [one for one in lines if one["part"] == "heads"][::5]
+    n_tgt = len(sweep.prefix_tokens)
+    lines = sweep.table.to_dict("records")
+    sample = (
+        random.Random(1).sample(lines, 40)
+        + [patch for patch in lines if patch["part"] == "heads"][::5]
     )
-    assert {one["part"] for one in some} == {"stream", "attention", "ffn", "heads"}
-    for one in some:
-        if one["part"] == "heads":
-            everywhere = range(len(here.src_tokens) if one["stack"] == "encoder" else n_tgt)
-            hooks = patched(here, donor, one["site"], everywhere, heads=[one["head"]])
+    assert {patch["part"] for patch in sample} == {"stream", "attention", "ffn", "heads"}
+    for patch in sample:
+        if patch["part"] == "heads":
+            everywhere = range(len(own_trace.src_tokens) if patch["stack"] == "encoder" else n_tgt)
+            hooks = patched(own_trace, donor, patch["site"], everywhere, heads=[patch["head"]])
         else:
-            hooks = patched(here, donor, one["site"], [one["position"]])
+            hooks = patched(own_trace, donor, patch["site"], [patch["position"]])
         by_hand = difference(translator, CORRUPTED, hooks)
-        assert one["logit_difference"] == pytest.approx(by_hand, abs=1e-5), one
+        assert patch["logit_difference"] == pytest.approx(by_hand, abs=1e-5), patch
         share = (by_hand - corrupted) / (clean - corrupted)
-        assert one["restored"] == pytest.approx(share, abs=2e-5 / abs(clean - corrupted)), one
+        assert patch["restored"] == pytest.approx(share, abs=2e-5 / abs(clean - corrupted)), patch
 
 
-def test_what_must_be_0_and_what_must_be_1(translator: Translator, found: PatchingSweep) -> None:
-    rounding = 2e-5 / abs(found.clean - found.corrupted)
-    sites, encoder = found.map("stream", "encoder")
+def test_what_must_be_0_and_what_must_be_1(translator: Translator, sweep: PatchingSweep) -> None:
+    rounding = 2e-5 / abs(sweep.clean - sweep.corrupted)
+    sites, encoder = sweep.map("stream", "encoder")
     assert sites[0] == "encoder.embed.hook_output"
-    assert encoder.shape == (1 + 2 * 2, len(found.clean_tokens))
-    # The sentences differ in one piece: its embedding is all that the encoder is told.
+    assert encoder.shape == (1 + 2 * 2, len(sweep.clean_tokens))
+    # The sentences differ in one piece: its embedding is all that the encoder is shares.
     np.testing.assert_allclose(encoder[0], np.eye(len(encoder[0]))[AT], atol=rounding)
-    sites, decoder = found.map("stream", "decoder")
-    assert decoder.shape == (1 + 3 * 2, len(found.prefix_tokens))
+    sites, decoder = sweep.map("stream", "decoder")
+    assert decoder.shape == (1 + 3 * 2, len(sweep.prefix_tokens))
     # Nothing has come across before the first attention to the source, nothing can after the last
     # layer but at the position that the answer is read from.
     before = sites.index("decoder.layers.0.cross_attn_norm.hook_output")
@@ -89,17 +91,17 @@ def test_what_must_be_0_and_what_must_be_1(translator: Translator, found: Patchi
     np.testing.assert_allclose(decoder[-1], last, atol=rounding)
     # A decoder's position tells those after it only: its own stream at the last one is all there is
     # of the last layer, its feed-forward network included.
-    np.testing.assert_allclose(found.map("ffn", "decoder")[1][-1, :-1], 0, atol=rounding)
-    np.testing.assert_allclose(found.heads("decoder")[0], 0, atol=rounding)
-    assert np.abs(found.heads("cross")).max() > 100 * rounding
-    assert np.abs(found.heads("encoder")).max() > 100 * rounding
+    np.testing.assert_allclose(sweep.map("ffn", "decoder")[1][-1, :-1], 0, atol=rounding)
+    np.testing.assert_allclose(sweep.heads("decoder")[0], 0, atol=rounding)
+    assert np.abs(sweep.heads("cross")).max() > 100 * rounding
+    assert np.abs(sweep.heads("encoder")).max() > 100 * rounding
 
 
-def test_every_site_has_its_lines(translator: Translator, found: PatchingSweep) -> None:
-    config, table = translator.model.config, found.table
-    assert found.prefix_tokens == ("<s>", "▁", "E", "ll", "e", "▁")
-    assert found.answers == ("c", "ve")
-    n_src, n_tgt = len(found.clean_tokens), len(found.prefix_tokens)
+def test_every_site_has_its_lines(translator: Translator, sweep: PatchingSweep) -> None:
+    config, table = translator.model.config, sweep.table
+    assert sweep.prefix_tokens == ("<s>", "▁", "E", "ll", "e", "▁")
+    assert sweep.answers == ("c", "ve")
+    n_src, n_tgt = len(sweep.clean_tokens), len(sweep.prefix_tokens)
     n, heads = config.n_layers, 3 * config.n_layers * config.n_heads
     sites = {"stream": (1 + 2 * n, 1 + 3 * n), "attention": (n, 2 * n), "ffn": (n, n)}
     for part, (encoder, decoder) in sites.items():
@@ -114,38 +116,43 @@ def test_small_batches_progress_and_an_end(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = fresh(vocabulary)
-    whole = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
-    monkeypatch.setattr(module, "MAX_POSITIONS", 7 * len(whole.clean_tokens))
-    told: list[float] = []
+    full = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
+    monkeypatch.setattr(module, "MAX_POSITIONS", 7 * len(full.clean_tokens))
+    shares: list[float] = []
 
     def progress(share: float, stage: str) -> None:
-        told.append(share)
+        shares.append(share)
         if share > 0.5 and stop:
             raise InterruptedError
 
     stop = False
-    again = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)
-    rounding = 2e-5 / abs(whole.clean - whole.corrupted)
-    np.testing.assert_allclose(again.table["restored"], whole.table["restored"], atol=rounding)
-    assert told == sorted(told)
-    assert told[-1] == 1
-    assert len(told) > len(whole.table) / 7
+    repeated = patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)
+    rounding = 2e-5 / abs(full.clean - full.corrupted)
+    np.testing.assert_allclose(repeated.table["restored"], full.table["restored"], atol=rounding)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    assert len(shares) > len(full.table) / 7
     stop = True
     with pytest.raises(InterruptedError):
         patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)
 
 
-def test_it_goes_through_json(found: PatchingSweep) -> None:
-    again = PatchingSweep.from_dict(json.loads(json.dumps(found.to_dict())))
-    pd.testing.assert_frame_equal(again.table, found.table)
+def test_it_goes_through_json(sweep: PatchingSweep) -> None:
+    repeated = PatchingSweep.from_dict(json.loads(json.dumps(sweep.to_dict())))
+    pd.testing.assert_frame_equal(repeated.table, sweep.table)
     for name in ("clean_tokens", "corrupted_tokens", "prefix_tokens", "answers", "clean"):
-        assert getattr(again, name) == getattr(found, name)
+        assert getattr(repeated, name) == getattr(sweep, name)
 
 
 @pytest.mark.parametrize(
-    ("clean", "corrupted", "targets", "said"),
+    ("clean", "corrupted", "targets", "message"),
     [
-        (CLEAN, "She hides a boat again.", TARGETS, r"has \d+ pieces and the corrupted one \d+;"),
+        (
+            CLEAN,
+            "She hides a boat again.",
+            TARGETS,
+            r"has \d+ pieces and the corrupted one \d+;",
+        ),
         (CLEAN, CLEAN, TARGETS, "both sentences are the same; replace a word"),
         (CLEAN, CORRUPTED, (TARGETS[0],) * 2, "do not differ: 'Elle cache.'; replace a word that"),
         (CLEAN, " ", TARGETS, "There is no text to translate; write a sentence first."),
@@ -153,16 +160,16 @@ def test_it_goes_through_json(found: PatchingSweep) -> None:
     ],
 )
 def test_what_is_refused(
-    vocabulary: Vocabulary, clean: str, corrupted: str, targets: tuple[str, str], said: str
+    vocabulary: Vocabulary, clean: str, corrupted: str, targets: tuple[str, str], message: str
 ) -> None:
     translator = fresh(vocabulary)
-    with pytest.raises(ValueError, match=said) as caught:
+    with pytest.raises(ValueError, match=message) as caught:
         patching_sweep(translator, clean, corrupted, targets=targets)
     assert "\n" not in str(caught.value)
 
 
 def test_a_difference_that_is_none_is_refused(vocabulary: Vocabulary) -> None:
-    """A model whose decoder reads nothing of the source has nothing to bring back."""
+    """In a model whose decoder reads nothing of the source there is nothing to restore."""
     translator = fresh(vocabulary)
     with torch.no_grad():
         for layer in translator.model.decoder.layers:
@@ -172,15 +179,15 @@ def test_a_difference_that_is_none_is_refused(vocabulary: Vocabulary) -> None:
 
 
 def test_the_models_own_translations_are_taken(translator: Translator) -> None:
-    """The answers are where the greedy outputs part, or it is said that they do not."""
-    ours = [translator.translate(text, candidates=1).ids for text in (CLEAN, CORRUPTED)]
-    parts = next((n for n, (a, b) in enumerate(zip(*ours, strict=False)) if a != b), None)
+    """The answers are where the greedy outputs first differ; identical outputs are refused."""
+    outputs = [translator.translate(text, candidates=1).ids for text in (CLEAN, CORRUPTED)]
+    parts = next((n for n, (a, b) in enumerate(zip(*outputs, strict=False)) if a != b), None)
     if parts is None:
         with pytest.raises(ValueError, match="do not differ"):
             patching_sweep(translator, CLEAN, CORRUPTED)
         return
-    found = patching_sweep(translator, CLEAN, CORRUPTED)
+    sweep = patching_sweep(translator, CLEAN, CORRUPTED)
     pieces = translator.vocabulary.tokens
-    assert found.answers == tuple(pieces([one[parts]])[0] for one in ours)
-    assert found.prefix_tokens == ("<s>", *pieces(ours[0][:parts]))
-    assert found.clean > 0 > found.corrupted  # each is the most probable after its own
+    assert sweep.answers == tuple(pieces([ids[parts]])[0] for ids in outputs)
+    assert sweep.prefix_tokens == ("<s>", *pieces(outputs[0][:parts]))
+    assert sweep.clean > 0 > sweep.corrupted  # each is the most probable after its own

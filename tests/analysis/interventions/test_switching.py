@@ -1,4 +1,4 @@
-"""Heads switched off, evened out and turned down, held against weights changed by hand."""
+"""Heads switched off, made uniform and scaled, compared with weights changed by hand."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import logits, with_gates
+from tests.analysis.handmade import logits, with_gates
 from transformer import Hooks, Translator
 from transformer.analysis.interventions import switching
 from transformer.analysis.interventions.patches import hidden
@@ -50,10 +50,10 @@ def test_a_head_is_off_while_decoding_too(translator: Translator, beam_size: int
     )
     off = switching.switched_off(translator.model.config, SOME)
     options = {"max_len": 12, "beam_size": beam_size}
-    found = translator.translate(TEXT, hooks=off, **options)
-    wanted = by_hand.translate(TEXT, **options)
-    assert found.ids == wanted.ids
-    assert found.log_probability == pytest.approx(wanted.log_probability, abs=1e-4)
+    result = translator.translate(TEXT, hooks=off, **options)
+    expected = by_hand.translate(TEXT, **options)
+    assert result.ids == expected.ids
+    assert result.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
 
 
 def test_uniform_looks_alike_at_all_it_may_look_at(translator: Translator) -> None:
@@ -75,22 +75,22 @@ def test_uniform_looks_alike_at_all_it_may_look_at(translator: Translator) -> No
 
 
 def test_uniform_leaves_padding_and_hidden_tokens_alone(translator: Translator) -> None:
-    config, seen = translator.model.config, {}
+    config, recorded = translator.model.config, {}
     name = "encoder.layers.0.self_attn.hook_weights"
     even = switching.uniform(config, [("encoder", 0, 1)])
-    keep = Hooks({name: lambda x, name: seen.update({name: x.clone()})})
+    keep = Hooks({name: lambda x, name: recorded.update({name: x.clone()})})
     short, long = (translator.vocabulary.encode(text) for text in ("She sells bread.", TEXT))
     padded = torch.tensor([short + [config.pad_id] * (len(long) - len(short)), long])
     with torch.no_grad():
         translator.model.encode(padded, hooks=switching.together(even, keep))
-    wanted = torch.zeros(len(long))
-    wanted[: len(short)] = 1 / len(short)
-    torch.testing.assert_close(seen[name][0, 1], wanted.expand(len(long), -1))
+    expected = torch.zeros(len(long))
+    expected[: len(short)] = 1 / len(short)
+    torch.testing.assert_close(recorded[name][0, 1], expected.expand(len(long), -1))
 
     trace = translator.trace(TEXT, max_len=3)
-    away = hidden(trace, [1, 2])
-    for both in (switching.together(even, away), switching.together(away, even)):
-        row = translator.trace(TEXT, hooks=both, max_len=3).weights("encoder", 0)[1, 0]
+    masked = hidden(trace, [1, 2])
+    for combined in (switching.together(even, masked), switching.together(masked, even)):
+        row = translator.trace(TEXT, hooks=combined, max_len=3).weights("encoder", 0)[1, 0]
         assert row[1] == row[2] == 0
         np.testing.assert_allclose(np.delete(row, [1, 2]), 1 / (len(row) - 2), atol=1e-6)
 
@@ -112,12 +112,12 @@ def test_together_runs_all_in_the_order_given() -> None:
     def doubles(x: torch.Tensor, name: str) -> torch.Tensor:
         return x * 2
 
-    seen: list[float] = []
-    looks = Hooks({"a": lambda x, name: seen.append(float(x))})
-    both = switching.together(Hooks({"a": adds, "b": adds}), None, looks, Hooks({"a": doubles}))
-    assert set(both) == {"a", "b"}
-    assert float(both["a"](torch.tensor(3.0), "a")) == 8
-    assert seen == [4.0]
+    recorded: list[float] = []
+    looks = Hooks({"a": lambda x, name: recorded.append(float(x))})
+    combined = switching.together(Hooks({"a": adds, "b": adds}), None, looks, Hooks({"a": doubles}))
+    assert set(combined) == {"a", "b"}
+    assert float(combined["a"](torch.tensor(3.0), "a")) == 8
+    assert recorded == [4.0]
     assert len(switching.together()) == 0
 
 

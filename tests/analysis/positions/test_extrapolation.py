@@ -1,4 +1,4 @@
-"""Places that training never met: moved and joined texts, and sequences that are too long."""
+"""Positions beyond training: shifted and joined texts, and sequences that are too long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.analysis.made import TARGETS, TEXTS, small
+from tests.analysis.handmade import TARGETS, TEXTS, small
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.analysis.positions import (
@@ -33,13 +33,13 @@ def letters() -> Vocabulary:
 
 def test_moved_to_the_beginning_is_not_moved(translator: Translator) -> None:
     plain = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
-    pieces = sum(len(one.ids) for one in plain)
-    wanted = sum(one.log_probability for one in plain) / pieces
+    pieces = sum(len(translation.ids) for translation in plain)
+    expected = sum(translation.log_probability for translation in plain) / pieces
     assert positions.shifted_log_probability(translator, PAIRS, 0) == pytest.approx(
-        wanted, rel=1e-4
+        expected, rel=1e-4
     )
     assert positions.shifted_log_probability(translator, PAIRS, 30) != pytest.approx(
-        wanted, rel=1e-3
+        expected, rel=1e-3
     )
 
 
@@ -65,10 +65,10 @@ def test_without_positions_no_place_is_far(vocabulary: Vocabulary) -> None:
 
 
 def test_joined_texts_are_one_text(translator: Translator) -> None:
-    pieces, found = positions.joined_log_probability(translator, PAIRS[:2])
-    whole = translator.translate(" ".join(TEXTS[:2]), target=" ".join(TARGETS[:2]))
-    assert pieces == len(whole.src_ids)
-    assert found == pytest.approx(whole.log_probability / len(whole.ids))
+    pieces, result = positions.joined_log_probability(translator, PAIRS[:2])
+    joined = translator.translate(" ".join(TEXTS[:2]), target=" ".join(TARGETS[:2]))
+    assert pieces == len(joined.src_ids)
+    assert result == pytest.approx(joined.log_probability / len(joined.ids))
     with pytest.raises(ValueError, match="at most 512"):
         positions.joined_log_probability(translator, PAIRS[:1] * 200)
 
@@ -139,33 +139,35 @@ def test_our_sentences_are_written_as_people_write() -> None:
             assert " ." not in text
             assert " '" not in text
             assert "' " not in text
-    asked = [pair for pair in pairs if pair[0].endswith("?")]
-    assert asked
-    assert all(target.endswith(" ?") and not source.endswith(" ?") for source, target in asked)
+    questions = [pair for pair in pairs if pair[0].endswith("?")]
+    assert questions
+    assert all(target.endswith(" ?") and not source.endswith(" ?") for source, target in questions)
 
 
 def test_texts_of_their_own_are_counted_from_the_first(translator: Translator) -> None:
-    found = positions.separate_log_probabilities(translator, PAIRS, (1, 3))
+    log_probabilities = positions.separate_log_probabilities(translator, PAIRS, (1, 3))
     each = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
-    assert found[0] == pytest.approx(each[0].log_probability / len(each[0].ids), rel=1e-4)
-    assert found[1] == pytest.approx(
+    assert log_probabilities[0] == pytest.approx(
+        each[0].log_probability / len(each[0].ids), rel=1e-4
+    )
+    assert log_probabilities[1] == pytest.approx(
         positions.shifted_log_probability(translator, PAIRS, 0), rel=1e-4
     )
 
 
 def test_places_are_those_that_python_gives(checkpoints: Path) -> None:
     folder, counts, shares = checkpoints / "tiny", [1, 2, 400], list[float]()
-    given = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "french": True}
-    given |= {"starts": [0, 7], "moved": 3, "counts": counts}
-    found = places(given, lambda share, stage: shares.append(share))
+    request = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "french": True}
+    request |= {"starts": [0, 7], "moved": 3, "counts": counts}
+    result = places(request, lambda share, stage: shares.append(share))
     translator, pairs = Translator.load(folder), sentences(400)
-    assert found["moved"] == pytest.approx(
+    assert result["moved"] == pytest.approx(
         [shifted_log_probability(translator, pairs[:3], at) for at in (0, 7)]
     )
-    for count, one in zip(counts[:2], found["joined"], strict=False):
-        assert one == pytest.approx(joined_log_probability(translator, pairs[:count]))
-    assert "at most 512 can be translated at once" in found["joined"][2]
-    assert found["apart"] == pytest.approx(separate_log_probabilities(translator, pairs, counts))
+    for count, value in zip(counts[:2], result["joined"], strict=False):
+        assert value == pytest.approx(joined_log_probability(translator, pairs[:count]))
+    assert "at most 512 can be translated at once" in result["joined"][2]
+    assert result["apart"] == pytest.approx(separate_log_probabilities(translator, pairs, counts))
     assert shares == sorted(shares)
     assert max(shares) < 1
 
@@ -173,8 +175,8 @@ def test_places_are_those_that_python_gives(checkpoints: Path) -> None:
 @pytest.mark.parametrize("measure", [lengths, places])
 def test_another_checkpoint_by_now_is_refused(measure: object, checkpoints: Path) -> None:
     folder = str(checkpoints / "tiny")
-    given = {"checkpoint": folder, "hash": "0", "models": [[folder, "0"]], "most": 1}
-    given |= {"starts": [0], "counts": [1]}
+    request = {"checkpoint": folder, "hash": "0", "models": [[folder, "0"]], "most": 1}
+    request |= {"starts": [0], "counts": [1]}
     assert callable(measure)
     with pytest.raises(ValueError, match="tiny has changed since"):
-        measure(given, lambda share, stage: None)
+        measure(request, lambda share, stage: None)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import TEXTS, small
+from tests.analysis.handmade import TEXTS, small
 from transformer import Translator
 from transformer.analysis import positions
 from transformer.model import Transformer
@@ -17,11 +17,11 @@ from transformer.text import Vocabulary
 
 
 def test_wavelengths_go_from_two_pi_to_just_below_ten_thousand_times_that() -> None:
-    found = positions.wavelengths(512)
-    assert found[0] == pytest.approx(2 * math.pi)
-    assert found[-1] == pytest.approx(2 * math.pi * 10_000 ** (510 / 512))
+    lengths = positions.wavelengths(512)
+    assert lengths[0] == pytest.approx(2 * math.pi)
+    assert lengths[-1] == pytest.approx(2 * math.pi * 10_000 ** (510 / 512))
     # A geometric progression (section 3.5): each a fixed factor longer than the one before.
-    np.testing.assert_allclose(found[1:] / found[:-1], 10_000 ** (2 / 512))
+    np.testing.assert_allclose(lengths[1:] / lengths[:-1], 10_000 ** (2 / 512))
 
 
 def test_a_wave_repeats_after_its_wavelength() -> None:
@@ -60,8 +60,8 @@ def test_the_dot_product_depends_on_the_distance_alone() -> None:
     rows = positions.sinusoidal(200, 32)
     for p in (0, 5, 61, 150):
         for k in (0, 1, 7, 49):
-            found = float(positions.by_distance(32, k))
-            assert found == pytest.approx(
+            result = float(positions.by_distance(32, k))
+            assert result == pytest.approx(
                 sum(a * b for a, b in zip(rows[p], rows[p + k], strict=True))
             )
     assert float(positions.by_distance(32, 0)) == 16
@@ -72,11 +72,13 @@ def test_the_dot_product_depends_on_the_distance_alone() -> None:
 
 def test_distances_are_those_of_all_pairs() -> None:
     rows = np.random.default_rng(0).normal(size=(9, 5))
-    found = positions.distances(rows, 8)
+    statistics = positions.distances(rows, 8)
     for k in range(9):
         each = [rows[p] @ rows[p + k] for p in range(9 - k)]
-        wanted = [k, np.mean(each), min(each), max(each)]
-        np.testing.assert_allclose(found.loc[k, ["k", "mean", "least", "most"]].to_list(), wanted)
+        expected = [k, np.mean(each), min(each), max(each)]
+        np.testing.assert_allclose(
+            statistics.loc[k, ["k", "mean", "least", "most"]].to_list(), expected
+        )
     with pytest.raises(ValueError, match="the distance must be 0 to 8 for 9 rows, not 9"):
         positions.distances(rows, 9)
 
@@ -105,9 +107,9 @@ def test_a_table_that_is_no_sinusoid_does_not_shift() -> None:
 
 
 def test_an_odd_width_has_a_sine_without_its_cosine() -> None:
-    for asked in (lambda: positions.shift_matrix(1, 7), lambda: positions.by_distance(7, 1)):
+    for call in (lambda: positions.shift_matrix(1, 7), lambda: positions.by_distance(7, 1)):
         with pytest.raises(ValueError, match="a cosine, not 7"):
-            asked()
+            call()
 
 
 def test_the_papers_pairs_lie_on_a_circle_and_the_slips_do_not() -> None:
@@ -126,21 +128,21 @@ def test_no_matrix_moves_the_slip_along() -> None:
     for k in (1, 7, -7):
         assert positions.pair_residuals(paper, k).max() < 1e-12
         assert positions.map_residual(paper, k) < 1e-12
-        left = positions.pair_residuals(slipped, k)
-        assert left[:3].min() > 0.1
+        residual = positions.pair_residuals(slipped, k)
+        assert residual[:3].min() > 0.1
         # The slowest pairs hardly turn in 400 positions: there almost any matrix will do.
-        assert left[-1] < 1e-3
+        assert residual[-1] < 1e-3
         assert positions.map_residual(slipped, k) > 0.1
     # Against torch's own least squares, pair by pair.
-    here, there = torch.tensor(slipped[:-7]), torch.tensor(slipped[7:])
-    for i, found in enumerate(positions.pair_residuals(slipped, 7)):
-        a, b = here[:, 2 * i : 2 * i + 2], there[:, 2 * i : 2 * i + 2]
-        left = a @ torch.linalg.lstsq(a, b).solution - b
-        assert found == pytest.approx(left.abs().max().item(), rel=1e-6)
+    before_shift, after_shift = torch.tensor(slipped[:-7]), torch.tensor(slipped[7:])
+    for i, result in enumerate(positions.pair_residuals(slipped, 7)):
+        a, b = before_shift[:, 2 * i : 2 * i + 2], after_shift[:, 2 * i : 2 * i + 2]
+        residual = a @ torch.linalg.lstsq(a, b).solution - b
+        assert result == pytest.approx(residual.abs().max().item(), rel=1e-6)
 
 
 def test_what_the_slip_does_not_break() -> None:
-    """Half the dot product is still of the distance alone, and positions can be told apart."""
+    """Half of the dot product still depends only on the distance, and positions stay distinct."""
     width, k = 16, 5
     sines = 10_000.0 ** (-np.arange(0, width, 2) / width)
     cosines = 10_000.0 ** (-(np.arange(0, width, 2) + 1) / width)
@@ -149,8 +151,8 @@ def test_what_the_slip_does_not_break() -> None:
         constant = 0.5 * (np.cos(sines * k) + np.cos(cosines * k)).sum()
         moving = 0.5 * (np.cos(cosines * (2 * p + k)) - np.cos(sines * (2 * p + k))).sum()
         assert rows[p] @ rows[p + k] == pytest.approx(constant + moving)
-    apart = np.linalg.norm(rows[:, None] - rows[None], axis=-1) + 9 * np.eye(300)
-    assert apart.min() > 0.1
+    distances = np.linalg.norm(rows[:, None] - rows[None], axis=-1) + 9 * np.eye(300)
+    assert distances.min() > 0.1
     assert np.abs(rows).max() <= 1
 
 
@@ -169,22 +171,22 @@ def test_what_is_added_is_what_the_first_layer_reads(
 ) -> None:
     trace = Translator(tiny_model, vocabulary).trace(TEXTS[0])
     for side, stack in positions.STACKS.items():
-        found = positions.embedding_norms(trace, side)
+        norms_table = positions.embedding_norms(trace, side)
         own = tiny_model.embedding.weight[
             list(getattr(trace, f"{side[:1]}{'rc' if side == 'source' else 'gt'}_ids"))
         ]
         own = own.detach() * math.sqrt(tiny_model.config.d_model)
-        places = models_own(len(own), tiny_model.config.d_model)
-        np.testing.assert_allclose(found["embedding"], own.norm(dim=1), rtol=1e-5)
-        np.testing.assert_allclose(found["encoding"], math.sqrt(64 / 2), rtol=1e-6)
-        cosine = torch.cosine_similarity(own, places, dim=1)
-        np.testing.assert_allclose(found["cosine"], cosine, atol=1e-5)
+        encodings = models_own(len(own), tiny_model.config.d_model)
+        np.testing.assert_allclose(norms_table["embedding"], own.norm(dim=1), rtol=1e-5)
+        np.testing.assert_allclose(norms_table["encoding"], math.sqrt(64 / 2), rtol=1e-6)
+        cosine = torch.cosine_similarity(own, encodings, dim=1)
+        np.testing.assert_allclose(norms_table["cosine"], cosine, atol=1e-5)
         read = np.linalg.norm(trace[f"{stack}.embed.hook_output"], axis=1)
-        np.testing.assert_allclose(found["sum"], read, rtol=1e-5)
+        np.testing.assert_allclose(norms_table["sum"], read, rtol=1e-5)
         # The law of cosines, which ties the four.
-        square = found["embedding"] ** 2 + found["encoding"] ** 2
-        square += 2 * found["embedding"] * found["encoding"] * found["cosine"]
-        np.testing.assert_allclose(found["sum"] ** 2, square, rtol=1e-5)
+        square = norms_table["embedding"] ** 2 + norms_table["encoding"] ** 2
+        square += 2 * norms_table["embedding"] * norms_table["encoding"] * norms_table["cosine"]
+        np.testing.assert_allclose(norms_table["sum"] ** 2, square, rtol=1e-5)
     assert tuple(positions.embedding_norms(trace, "target")["token"]) == trace.tgt_tokens
     with pytest.raises(ValueError, match="side must be 'source' or 'target', not 'encoder'"):
         positions.embedding_norms(trace, "encoder")
@@ -192,10 +194,10 @@ def test_what_is_added_is_what_the_first_layer_reads(
 
 def test_a_model_without_positions_adds_nothing(vocabulary: Vocabulary) -> None:
     translator = small(vocabulary, positions="none")
-    found = positions.embedding_norms(translator.trace(TEXTS[0]), "source")
-    assert not found["encoding"].any()
-    assert not found["cosine"].any()
-    np.testing.assert_allclose(found["sum"], found["embedding"])
+    norms_table = positions.embedding_norms(translator.trace(TEXTS[0]), "source")
+    assert not norms_table["encoding"].any()
+    assert not norms_table["cosine"].any()
+    np.testing.assert_allclose(norms_table["sum"], norms_table["embedding"])
     assert not positions.table(translator.model, "source", 5).any()
 
 
@@ -203,9 +205,9 @@ def test_the_table_of_a_model_is_its_own_and_a_copy(vocabulary: Vocabulary) -> N
     model = small(vocabulary, positions="learned", max_len=12).model
     for side, stack in positions.STACKS.items():
         weight = getattr(model, stack).embed.positions.weight
-        found = positions.table(model, side, 4, start=8)
-        np.testing.assert_array_equal(found, weight[8:].detach().numpy())
-        found[:] = 0
+        vectors = positions.table(model, side, 4, start=8)
+        np.testing.assert_array_equal(vectors, weight[8:].detach().numpy())
+        vectors[:] = 0
         assert weight[8:].any()
     with pytest.raises(
         ValueError, match="learned 12 positions; a sequence of 13 tokens needs more"
@@ -214,9 +216,9 @@ def test_the_table_of_a_model_is_its_own_and_a_copy(vocabulary: Vocabulary) -> N
 
 
 def test_a_sinusoid_is_found_again_and_noise_is_not_taken_for_one() -> None:
-    places = np.arange(40)[:, None]
+    steps = np.arange(40)[:, None]
     lengths = np.array([7.3, 12.0, 31.0])
-    waves = 3 * np.sin(2 * np.pi * places / lengths + [0.1, 1.0, 2.0]) + [5, -5, 0]
+    waves = 3 * np.sin(2 * np.pi * steps / lengths + [0.1, 1.0, 2.0]) + [5, -5, 0]
     fit = positions.sinusoid_fit(waves)
     np.testing.assert_allclose(fit.wavelength, lengths, rtol=0.03)
     assert fit.r2.min() > 0.98
@@ -234,9 +236,9 @@ def test_the_fit_is_that_of_least_squares() -> None:
     for wavelength in np.geomspace(2, 60, 50):
         angle = 2 * np.pi * np.arange(15) / wavelength
         design = np.stack([np.sin(angle), np.cos(angle), np.ones(15)], axis=1)
-        left = rows - design @ np.linalg.lstsq(design, rows, rcond=1e-9)[0]
+        residual = rows - design @ np.linalg.lstsq(design, rows, rcond=1e-9)[0]
         best = np.maximum(
-            best, 1 - (left**2).sum(axis=0) / (rows - rows.mean(axis=0)).__pow__(2).sum(axis=0)
+            best, 1 - (residual**2).sum(axis=0) / (rows - rows.mean(axis=0)).__pow__(2).sum(axis=0)
         )
     np.testing.assert_allclose(fit.r2, best, atol=1e-6)
 

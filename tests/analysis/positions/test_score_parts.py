@@ -1,4 +1,4 @@
-"""The four parts of a score: against the model's own scores, and by removing word or place."""
+"""The parts of a score, compared with the model's scores and with content or position removed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.made import fresh
+from tests.analysis.handmade import fresh
 from transformer import Hooks, Translator
 from transformer.analysis.positions.score_parts import (
     PARTS,
@@ -21,7 +21,7 @@ TEXT = "The baker paints a boat."
 KINDS = ("encoder", "decoder")
 
 
-def made(parts: list[list[list[float]]], kind: str = "encoder") -> ScoreParts:
+def hand_made_parts(parts: list[list[list[float]]], kind: str = "encoder") -> ScoreParts:
     """One head with these four tables."""
     tables = np.array(parts)[:, None]
     tokens = tuple("abc"[: tables.shape[-1]])
@@ -44,19 +44,19 @@ def test_the_parts_sum_to_the_models_scores(
     vocabulary: Vocabulary, kind: str, more: dict[str, object]
 ) -> None:
     translator = fresh(vocabulary, **more)
-    found = score_parts(translator.model, translator.trace(TEXT), kind)
-    total = found.parts.sum(axis=0) + found.level
-    np.testing.assert_allclose(total, found.scores, atol=1e-5, rtol=1e-5)
+    parts = score_parts(translator.model, translator.trace(TEXT), kind)
+    total = parts.parts.sum(axis=0) + parts.level
+    np.testing.assert_allclose(total, parts.scores, atol=1e-5, rtol=1e-5)
     biased = bool(more.get("biases"))
-    assert found.names == (PARTS_WITH_BIAS if biased else PARTS)
+    assert parts.names == (PARTS_WITH_BIAS if biased else PARTS)
     if biased:
-        assert np.ptp(found.parts[4:], axis=-1).max() > 0.1
-        frame = found.to_frame()
+        assert np.ptp(parts.parts[4:], axis=-1).max() > 0.1
+        frame = parts.to_frame()
         np.testing.assert_allclose(frame["place"] + frame["word"], 1)
-    assert found.error < 1e-4
-    assert np.abs(found.scores).max() > 0.1
+    assert parts.error < 1e-4
+    assert np.abs(parts.scores).max() > 0.1
     if more.get("positions") == "none":
-        assert not found.parts[1:].any()
+        assert not parts.parts[1:].any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -66,13 +66,13 @@ def test_a_part_is_what_is_left_when_the_others_are_taken_away(
     """With one half set to zero on its way in, the scores are the other half's alone."""
     translator = Translator(tiny_model, vocabulary)
     trace = translator.trace(TEXT)
-    found = score_parts(tiny_model, trace, kind)
+    parts = score_parts(tiny_model, trace, kind)
     ids = trace.translation.ids
     for half, part in (("positions", 0), ("tokens", 3)):
         off = Hooks({f"{kind}.embed.hook_{half}": lambda x, name: x * 0})
-        left = translator.trace(TEXT, target=ids, hooks=off)
+        ablated = translator.trace(TEXT, target=ids, hooks=off)
         np.testing.assert_allclose(
-            found.parts[part], left[f"{kind}.layers.0.self_attn.hook_scores"], atol=1e-4
+            parts.parts[part], ablated[f"{kind}.layers.0.self_attn.hook_scores"], atol=1e-4
         )
     # A word's query with a place's key, by hand, for one head and one cell.
     attention = getattr(tiny_model, kind).layers[0].self_attn
@@ -80,8 +80,10 @@ def test_a_part_is_what_is_left_when_the_others_are_taken_away(
     rows = slice(head * width, (head + 1) * width)
     with torch.no_grad():
         word = torch.tensor(trace[f"{kind}.embed.hook_tokens"][3]) @ attention.w_q[rows].T
-        place = torch.tensor(trace[f"{kind}.embed.hook_positions"][1]) @ attention.w_k[rows].T
-    assert found.parts[1, head, 3, 1] == pytest.approx(float(word @ place) / width**0.5, abs=1e-4)
+        position = torch.tensor(trace[f"{kind}.embed.hook_positions"][1]) @ attention.w_k[rows].T
+    assert parts.parts[1, head, 3, 1] == pytest.approx(
+        float(word @ position) / width**0.5, abs=1e-4
+    )
 
 
 def test_place_to_place_is_the_same_for_every_sentence(
@@ -100,12 +102,12 @@ def test_shares_do_not_see_what_softmax_does_not_see() -> None:
     flat = [[1.0, 1.0, 1.0], [5.0, 5.0, 5.0], [-2.0, -2.0, -2.0]]
     tilted = [[0.0, 1.0, 2.0], [3.0, 1.0, 2.0], [7.0, 7.0, 7.0]]
     nothing = [[0.0] * 3] * 3
-    assert made([flat, tilted, nothing, nothing]).shares().tolist() == [[0, 1, 0, 0]]
-    assert made([flat, flat, flat, nothing]).shares().tolist() == [[0, 0, 0, 0]]
+    assert hand_made_parts([flat, tilted, nothing, nothing]).shares().tolist() == [[0, 1, 0, 0]]
+    assert hand_made_parts([flat, flat, flat, nothing]).shares().tolist() == [[0, 0, 0, 0]]
     doubled = (2 * np.array(tilted)).tolist()
     # Twice as large varies four times as much.
     np.testing.assert_allclose(
-        made([tilted, nothing, nothing, doubled]).shares(), [[0.2, 0, 0, 0.8]]
+        hand_made_parts([tilted, nothing, nothing, doubled]).shares(), [[0.2, 0, 0, 0.8]]
     )
 
 
@@ -113,11 +115,13 @@ def test_in_the_decoder_only_what_may_be_seen_counts() -> None:
     future = [[0.0, 9.0, 9.0], [0.0, 0.0, 9.0], [0.0, 0.0, 0.0]]
     past = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     nothing = [[0.0] * 3] * 3
-    assert made([future, past, nothing, nothing], "decoder").shares().tolist() == [[0, 1, 0, 0]]
-    assert made([future, past, nothing, nothing]).shares()[0, 0] > 0.9
-    centred = made([past, nothing, nothing, nothing], "decoder").centred()[0, 0]
+    assert hand_made_parts([future, past, nothing, nothing], "decoder").shares().tolist() == [
+        [0, 1, 0, 0]
+    ]
+    assert hand_made_parts([future, past, nothing, nothing]).shares()[0, 0] > 0.9
+    centred = hand_made_parts([past, nothing, nothing, nothing], "decoder").centred()[0, 0]
     np.testing.assert_allclose(centred[1], [0.5, -0.5, np.nan])
-    alone = made([future, past, nothing, nothing], "decoder").alone()[:, 0]
+    alone = hand_made_parts([future, past, nothing, nothing], "decoder").alone()[:, 0]
     np.testing.assert_allclose(alone[0], [[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3])
     np.testing.assert_allclose(alone[1, 1, :2], [np.e / (1 + np.e), 1 / (1 + np.e)])
 
@@ -128,22 +132,22 @@ def test_all_four_together_look_where_the_head_looks(
     translator = Translator(tiny_model, vocabulary)
     trace = translator.trace(TEXT)
     for kind in KINDS:
-        found = score_parts(tiny_model, trace, kind)
-        whole = ScoreParts(
-            kind, found.tokens, found.parts.sum(axis=0)[None].repeat(4, 0), found.scores
+        parts = score_parts(tiny_model, trace, kind)
+        summed = ScoreParts(
+            kind, parts.tokens, parts.parts.sum(axis=0)[None].repeat(4, 0), parts.scores
         )
-        np.testing.assert_allclose(whole.alone()[0], trace.weights(kind, 0), atol=1e-5)
+        np.testing.assert_allclose(summed.alone()[0], trace.weights(kind, 0), atol=1e-5)
 
 
 def test_the_table_says_who_looks_at_what(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
     translator = Translator(tiny_model, vocabulary)
-    found = score_parts(tiny_model, translator.trace(TEXT)).to_frame()
-    assert list(found.columns) == ["head", *PARTS, "place", "word"]
-    assert found["head"].tolist() == [0, 1, 2, 3]
-    np.testing.assert_allclose(found[list(PARTS)].sum(axis=1), 1)
-    np.testing.assert_allclose(found["place"] + found["word"], 1)
+    result = score_parts(tiny_model, translator.trace(TEXT)).to_frame()
+    assert list(result.columns) == ["head", *PARTS, "place", "word"]
+    assert result["head"].tolist() == [0, 1, 2, 3]
+    np.testing.assert_allclose(result[list(PARTS)].sum(axis=1), 1)
+    np.testing.assert_allclose(result["place"] + result["word"], 1)
     np.testing.assert_allclose(
-        found["place"], found["content-position"] + found["position-position"]
+        result["place"], result["content-position"] + result["position-position"]
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.analysis.made import shift_model
+from tests.analysis.handmade import shift_model
 from transformer import Translator
 from transformer.analysis.corpora import Corpus
 from transformer.analysis.corpora.gold import Gold, words_of
@@ -33,8 +33,8 @@ def cells(table: np.ndarray) -> set[tuple[int, int]]:
 
 
 def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
-    found = corpus_tokens.relation_tables(PIECES, GOLD)
-    assert {name: cells(table) for name, table in found.items()} == {
+    tables = corpus_tokens.relation_tables(PIECES, GOLD)
+    assert {name: cells(table) for name, table in tables.items()} == {
         "verb_subject": {(1, 0), (2, 0)},
         "subject_verb": {(0, 1), (0, 2)},
         "verb_object": {(1, 4), (1, 5), (2, 4), (2, 5)},
@@ -50,12 +50,12 @@ def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
 
 
 def test_the_best_offset_is_the_commonest() -> None:
-    found = corpus_tokens.relation_tables(PIECES, GOLD)
+    tables = corpus_tokens.relation_tables(PIECES, GOLD)
     # Of two rows both are hit at +3; of the pieces, either side hits two of four, −1 first.
-    assert corpus_tokens.best_offset([found], "verb_object") == (3, 1.0, 2)
-    assert corpus_tokens.best_offset([found, {}, found], "pieces") == (-1, 0.5, 8)
-    assert corpus_tokens.best_offset([found], "verb_subject") == (-1, 0.5, 2)
-    offset, share, rows = corpus_tokens.best_offset([found], "verb_adverb")
+    assert corpus_tokens.best_offset([tables], "verb_object") == (3, 1.0, 2)
+    assert corpus_tokens.best_offset([tables, {}, tables], "pieces") == (-1, 0.5, 8)
+    assert corpus_tokens.best_offset([tables], "verb_subject") == (-1, 0.5, 2)
+    offset, share, rows = corpus_tokens.best_offset([tables], "verb_adverb")
     assert (offset, rows) == (0, 0)
     assert np.isnan(share)
 
@@ -78,9 +78,9 @@ def test_heads_that_count_places_get_what_their_offset_gets(
                 assert sentence.gold is not None
                 word = words_of(vocabulary.tokens(pair.src[:-1]), sentence.gold.source_words)
                 assert word is not None
-                for told, governor, dependent in sentence.gold.dependencies:
+                for relation_name, governor, dependent in sentence.gold.dependencies:
                     start, end = (governor, dependent) if down else (dependent, governor)
-                    if told != relation:
+                    if relation_name != relation:
                         continue
                     for i in (i for i, each in enumerate(word) if each == start):
                         # The model looks at the nearest key there is, </s> aside.
@@ -107,17 +107,17 @@ def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: Hea
     """Heads painted a little below and a little above; too few rows never do."""
     name = "verb_subject"
     assert measured.rows["encoder"][name].sum() >= corpus_tokens.MIN_ROWS
-    least = measured.best_offsets[name][1] + corpus_tokens.MARGIN
-    for share, met in ((least - 0.005, False), (least, True), (1.0, True)):
+    threshold = measured.best_offsets[name][1] + corpus_tokens.MARGIN
+    for share, met in ((threshold - 0.005, False), (threshold, True), (1.0, True)):
         values = {kind: dict(named) for kind, named in measured.values.items()}
         painted = np.full_like(values["encoder"][name], np.nan)
         painted[:, :, measured.rows["encoder"][name] > 0] = share
         values["encoder"][name] = painted
         changed = replace(measured, values=values)
         first = next(card for card in head_roles(changed) if card.kind == "encoder")
-        found = [role for role in first.met if role.group == "syntactic"]
-        assert bool(found) == met
-        for role in found:
+        roles = [role for role in first.met if role.group == "syntactic"]
+        assert bool(roles) == met
+        for role in roles:
             assert (role.short, role.text) == RELATION_TEXTS[name]
             assert role.share == pytest.approx(share)
         few = {kind: dict(named) for kind, named in measured.rows.items()}
@@ -130,14 +130,14 @@ def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: Hea
 def test_every_relation_is_a_measure_of_the_grammar() -> None:
     assert {*corpus_tokens.SOURCE_RELATIONS} == RELATION_TEXTS.keys()
     assert {*corpus_tokens.SOURCE_RELATIONS} <= MEASURES.keys()
-    said = {name for e in TASKS["french"].pairs(300, 3) for name, _, _ in e.dependencies}
-    assert {relation for relation, _ in corpus_tokens.RELATIONS.values()} == said
+    names = {name for e in TASKS["french"].pairs(300, 3) for name, _, _ in e.dependencies}
+    assert {relation for relation, _ in corpus_tokens.RELATIONS.values()} == names
     assert corpus_tokens.RELATIONS.keys() == grammar.RELATIONS.keys()
 
 
 def test_an_untrained_model_is_measured_too(translator: Translator) -> None:
-    found = measure_heads(translator, Corpus.bundled(60))
-    table = found.table()
+    measured_heads = measure_heads(translator, Corpus.bundled(60))
+    table = measured_heads.table()
     assert (
         table.query("kind != 'encoder'")[list(corpus_tokens.SOURCE_RELATIONS)].isna().all(axis=None)
     )

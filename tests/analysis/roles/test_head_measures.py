@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from tests.analysis.made import progress_is_told, shift_model
+from tests.analysis.handmade import check_progress, shift_model
 from transformer import Translator, measures
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.roles import corpus_tokens as tokens
@@ -52,8 +52,8 @@ def test_sentence_by_sentence_the_numbers_are_those_of_measures(
     for number, trace in enumerate(traces):
         for layer in range(trace.n_layers):
             for name, measure in same.items():
-                found = measured.values[kind][name][layer, :, number]
-                np.testing.assert_allclose(found, measure(trace.weights(kind, layer)), atol=2e-5)
+                values = measured.values[kind][name][layer, :, number]
+                np.testing.assert_allclose(values, measure(trace.weights(kind, layer)), atol=2e-5)
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
@@ -82,32 +82,32 @@ def alone(row: Sequence[str], at: int) -> bool:
 
 
 def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[float]:
-    """The rows of a measure that needs the tokens, one after the other."""
+    """Return the rows of a measure that needs the tokens, one after the other."""
     w = trace.weights(kind, layer)[head]
     rows, columns = trace.labels(kind)
-    told = trace.predicted_tokens if kind == "cross" else rows
-    found = []
+    words = trace.predicted_tokens if kind == "cross" else rows
+    values = []
     for i, row in enumerate(w):
-        seen = columns[: i + 1] if kind == "decoder" else columns
+        visible = columns[: i + 1] if kind == "decoder" else columns
         if name == "punctuation":
-            found.append(sum(x for x, token in zip(row, columns, strict=True) if token in ",.;"))
+            values.append(sum(x for x, token in zip(row, columns, strict=True) if token in ",.;"))
         elif name == "duplicate":
             twins = [
                 j
-                for j, token in enumerate(seen)
-                if token == told[i]
-                and alone(told, i)
+                for j, token in enumerate(visible)
+                if token == words[i]
+                and alone(words, i)
                 and alone(columns, j)
                 and (kind == "cross" or j != i)
             ]
-            found += [row[twins].sum()] if twins else []
+            values += [row[twins].sum()] if twins else []
         elif name == "delimiters":
             ends = [j for j, token in enumerate(columns) if token in ("<s>", "</s>", *",.;")]
-            found += [row[ends].sum()] if i > 0 or kind != "decoder" else []
+            values += [row[ends].sum()] if i > 0 or kind != "decoder" else []
         elif name in ("previous", "itself", "next"):
             j = i + {"previous": -1, "itself": 0, "next": 1}[name]
-            found += [row[j]] if 0 <= j < len(columns) else []
-    return found
+            values += [row[j]] if 0 <= j < len(columns) else []
+    return values
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
@@ -127,8 +127,10 @@ def test_measures_of_tokens_by_hand_and_over_the_corpus_each_row_counts_the_same
         rows = [by_hand(trace, kind, name, layer, head) for trace in traces]
         assert measured.rows[kind][name].tolist() == [len(each) for each in rows]
         for number, each in enumerate(rows):
-            found = measured.values[kind][name][layer, head, number]
-            assert np.isnan(found) if not each else found == pytest.approx(np.mean(each), abs=1e-5)
+            result = measured.values[kind][name][layer, head, number]
+            assert (
+                np.isnan(result) if not each else result == pytest.approx(np.mean(each), abs=1e-5)
+            )
         together = np.mean([value for each in rows for value in each])
         assert table.loc[(kind, layer, head), name] == pytest.approx(together, abs=1e-5)
 
@@ -147,11 +149,11 @@ def test_rare_tokens(
     assert not measured.rows["encoder"]["rare"].any()  # of 320 pieces none is beyond 500
     rare = rarity(pieces, measured.pairs)
     highest = [max(rare[id] for id in trace.src_ids[:-1]) for trace in traces]
-    least = sorted(highest)[3]
-    frequent = sum(rare[id] < least and p not in CONTROL for id, p in enumerate(pieces))
+    threshold = sorted(highest)[3]
+    frequent = sum(rare[id] < threshold and p not in CONTROL for id, p in enumerate(pieces))
     monkeypatch.setattr(tokens, "FREQUENT", frequent)
     measured = measure_heads(translator, corpus)
-    rows = [len(t.src_ids) * (top >= least) for t, top in zip(traces, highest, strict=True)]
+    rows = [len(t.src_ids) * (top >= threshold) for t, top in zip(traces, highest, strict=True)]
     assert measured.rows["encoder"]["rare"].tolist() == rows
     assert 0 in rows
     ids = sorted(range(len(pieces)), key=lambda id: rare[id])
@@ -185,8 +187,8 @@ def test_a_hand_built_shift_head_is_positional_through_and_through(vocabulary: V
     table = measured.table().query("kind == 'encoder'")
     assert table["offset"].tolist() == [-1, 1, 0, -2]
     assert table["positional"].tolist() == [1.0] * 4
-    found = [card.role for card in head_roles(measured) if card.kind == "encoder"]
-    assert [role.text for role in found] == [
+    roles = [card.role for card in head_roles(measured) if card.kind == "encoder"]
+    assert [role.text for role in roles] == [
         "looks one back",
         "looks one ahead",
         "looks at itself",
@@ -198,11 +200,11 @@ def test_a_hand_built_shift_head_is_positional_through_and_through(vocabulary: V
 
 
 def test_strongest_sentences_come_first(measured: HeadMeasures) -> None:
-    found = measured.strongest("encoder", 1, 2, "entropy", n=3)
+    strongest = measured.strongest("encoder", 1, 2, "entropy", n=3)
     values = measured.values["encoder"]["entropy"][1, 2]
-    assert [number for number, _ in found] == np.argsort(-values)[:3].tolist()
-    assert [value for _, value in found] == [values[number] for number, _ in found]
-    # Only two sentences have a word that stands twice.
+    assert [number for number, _ in strongest] == np.argsort(-values)[:3].tolist()
+    assert [value for _, value in strongest] == [values[number] for number, _ in strongest]
+    # Only two sentences have a repeated word.
     rows = measured.rows["encoder"]["duplicate"]
     twice = measured.strongest("encoder", 0, 0, "duplicate")
     assert {number for number, _ in twice} == set(np.flatnonzero(rows))
@@ -222,7 +224,7 @@ def test_progress_rises_to_the_end_and_an_error_in_it_ends_the_pass(
     translator: Translator, corpus: Corpus
 ) -> None:
     bare = Corpus("x", tuple(Sentence(s.source, s.target) for s in corpus.sentences[:3]))
-    assert progress_is_told(partial(measure_heads, translator, bare))[0] == 0.0
+    assert check_progress(partial(measure_heads, translator, bare))[0] == 0.0
 
 
 def test_a_sentence_that_is_too_long_is_named(translator: Translator) -> None:
@@ -246,10 +248,10 @@ def test_many_long_sentences_are_measured_as_alone(translator: Translator) -> No
 
 
 def test_cards_name_rules_and_come_back_from_a_file(measured: HeadMeasures) -> None:
-    found = head_roles(measured, n_strongest=2)
+    cards = head_roles(measured, n_strongest=2)
     config = measured.values["encoder"]["entropy"].shape
-    assert len(found) == 3 * config[0] * config[1]
-    for card in found:
+    assert len(cards) == 3 * config[0] * config[1]
+    for card in cards:
         assert card.rule == RULES[card.role.group]
         assert card.role == (card.met[0] if card.met else card.role)
         assert set(card.measures) >= set(MEASURES)
@@ -266,9 +268,9 @@ def test_cards_name_rules_and_come_back_from_a_file(measured: HeadMeasures) -> N
 
 
 def test_far_offsets_are_counted_at_the_edge(measured: HeadMeasures) -> None:
-    places = measured.strongest_keys["encoder"]
-    whole, near = places.offsets(1, 0), places.offsets(1, 0, 2)
-    assert near.sum() == whole.sum()
-    assert abs(whole.index).max() > 2
-    assert near[2] == whole[whole.index >= 2].sum()
-    assert near[1] == whole.get(1, 0)
+    strongest_keys = measured.strongest_keys["encoder"]
+    counts, near = strongest_keys.offsets(1, 0), strongest_keys.offsets(1, 0, 2)
+    assert near.sum() == counts.sum()
+    assert abs(counts.index).max() > 2
+    assert near[2] == counts[counts.index >= 2].sum()
+    assert near[1] == counts.get(1, 0)

@@ -1,4 +1,4 @@
-"""The map's vectors: what was done to them changes no weight, and its plane is that of the SVD."""
+"""The map's scaled vectors keep all weights, and its plane equals that of the SVD."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.made import MARIAN, THREE, fresh
+from tests.analysis.handmade import MARIAN, THREE, fresh
 from transformer import Translator
 from transformer.analysis.interventions.switching import site
 from transformer.analysis.roles import query_key_map as module
@@ -27,39 +27,43 @@ def translator(request: pytest.FixtureRequest, vocabulary: Vocabulary) -> Transl
 
 @pytest.fixture(scope="module")
 def traces(translator: Translator) -> list[Trace]:
-    return [translator.trace(one.source, one.target) for one in THREE.sentences]
+    return [translator.trace(sentence.source, sentence.target) for sentence in THREE.sentences]
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_the_weights_are_those_of_the_trace(
     translator: Translator, traces: list[Trace], kind: str
 ) -> None:
-    found = query_key_map(translator, THREE, kind, 1, 2)
+    point_map = query_key_map(translator, THREE, kind, 1, 2)
     for number, trace in enumerate(traces):
         rows, columns = trace.labels(kind)
-        assert (found.query_tokens[number], found.key_tokens[number]) == (rows, columns)
-        np.testing.assert_allclose(found.weights(number), trace.weights(kind, 1)[2], atol=2e-6)
+        assert (point_map.query_tokens[number], point_map.key_tokens[number]) == (rows, columns)
+        np.testing.assert_allclose(point_map.weights(number), trace.weights(kind, 1)[2], atol=2e-6)
     # It was done: one centre, one spread, and the vectors are others than the head's own.
-    np.testing.assert_allclose(found.queries.mean(axis=0), found.keys.mean(axis=0), atol=1e-9)
-    assert found.queries.var(axis=0).sum() == pytest.approx(found.keys.var(axis=0).sum())
+    np.testing.assert_allclose(
+        point_map.queries.mean(axis=0), point_map.keys.mean(axis=0), atol=1e-9
+    )
+    assert point_map.queries.var(axis=0).sum() == pytest.approx(point_map.keys.var(axis=0).sum())
     name = site(kind, 1, "key")
     own = np.concatenate([trace[name][2] for trace in traces])
-    assert np.abs(own - found.keys).max() > 1e-3
+    assert np.abs(own - point_map.keys).max() > 1e-3
 
 
 def test_the_factor_is_the_best_there_is(translator: Translator) -> None:
     """Any other makes the part of the squared distances that is not q·k greater."""
-    found = query_key_map(translator, THREE, "encoder", 0, 1)
-    queries, keys = found.queries / found.factor, found.keys * found.factor
+    point_map = query_key_map(translator, THREE, "encoder", 0, 1)
+    queries, keys = point_map.queries / point_map.factor, point_map.keys * point_map.factor
 
     def rest(factor: float) -> float:
         return float(factor**2 * queries.var(axis=0).sum() + keys.var(axis=0).sum() / factor**2)
 
-    assert all(rest(found.factor) < rest(found.factor * by) for by in (0.9, 0.99, 1.01, 1.1))
+    assert all(
+        rest(point_map.factor) < rest(point_map.factor * by) for by in (0.9, 0.99, 1.01, 1.1)
+    )
 
 
 def test_agreement_by_hand(translator: Translator, traces: list[Trace]) -> None:
-    found = query_key_map(translator, THREE, "decoder", 0, 3)
+    point_map = query_key_map(translator, THREE, "decoder", 0, 3)
     scores, nearness = [], []
     start = 0
     for trace in traces:
@@ -67,14 +71,14 @@ def test_agreement_by_hand(translator: Translator, traces: list[Trace]) -> None:
         own = trace[site("decoder", 0, "scores")][3].astype(np.float64)
         for i in range(n):
             near = [
-                -float(np.sum((found.queries[start + i] - found.keys[start + j]) ** 2))
+                -float(np.sum((point_map.queries[start + i] - point_map.keys[start + j]) ** 2))
                 for j in range(i + 1)
             ]
             nearness += list(np.array(near) - np.mean(near))
             scores += list(own[i, : i + 1] - own[i, : i + 1].mean())
         start += n
-    assert found.agreement()[0] == pytest.approx(np.corrcoef(scores, nearness)[0, 1], abs=1e-5)
-    assert abs(found.agreement()[1]) <= 1
+    assert point_map.agreement()[0] == pytest.approx(np.corrcoef(scores, nearness)[0, 1], abs=1e-5)
+    assert abs(point_map.agreement()[1]) <= 1
 
 
 @given(
@@ -82,7 +86,7 @@ def test_agreement_by_hand(translator: Translator, traces: list[Trace]) -> None:
 )
 def test_the_plane_is_that_of_the_singular_values(seed: int, n: int, d: int, scale: float) -> None:
     generator = np.random.default_rng(seed)
-    # Axes of very different spread, so that each is told from the others.
+    # Axes of very different spread, so that they are distinguishable.
     vectors = generator.normal(size=(n, d)) * scale * 2.0 ** -np.arange(d) + 5
     points, explained = principal_plane(vectors)
     centred = vectors - vectors.mean(axis=0)
@@ -107,23 +111,23 @@ def test_whole_sentences_as_far_as_there_is_room(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = fresh(vocabulary)
-    whole = query_key_map(translator, THREE, "encoder", 0, 0)
-    monkeypatch.setattr(module, "MAX_POINTS", len(whole.points) - 1)
+    complete = query_key_map(translator, THREE, "encoder", 0, 0)
+    monkeypatch.setattr(module, "MAX_POINTS", len(complete.points) - 1)
     fewer = query_key_map(translator, THREE, "encoder", 0, 0)
-    assert fewer.query_tokens == whole.query_tokens[:2]
+    assert fewer.query_tokens == complete.query_tokens[:2]
     monkeypatch.setattr(module, "MAX_POINTS", 1)
     assert len(query_key_map(translator, THREE, "cross", 0, 0).query_tokens) == 1
 
 
 def test_it_goes_through_json(translator: Translator) -> None:
-    found: QueryKeyMap = query_key_map(translator, THREE, "cross", 0, 1)
-    told = json.loads(json.dumps(found.to_dict()))
-    assert len(told["points"]) == sum(
-        len(one[side]) for one in told["sentences"] for side in ("queries", "keys")
+    point_map: QueryKeyMap = query_key_map(translator, THREE, "cross", 0, 1)
+    loaded = json.loads(json.dumps(point_map.to_dict()))
+    assert len(loaded["points"]) == sum(
+        len(sentence[side]) for sentence in loaded["sentences"] for side in ("queries", "keys")
     )
-    np.testing.assert_allclose(told["points"], found.points, atol=1e-4)
-    for number, one in enumerate(told["sentences"]):
-        np.testing.assert_allclose(one["weights"], found.weights(number), atol=1e-4)
+    np.testing.assert_allclose(loaded["points"], point_map.points, atol=1e-4)
+    for number, sentence in enumerate(loaded["sentences"]):
+        np.testing.assert_allclose(sentence["weights"], point_map.weights(number), atol=1e-4)
 
 
 def test_what_is_refused(vocabulary: Vocabulary) -> None:

@@ -1,4 +1,4 @@
-"""What is said to stand out on a sentence: on weights made for it, and against the trace."""
+"""The salient heads of a sentence, on hand-made weights and on a real trace."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ Weights = npt.NDArray[np.float32]
 
 
 @dataclass
-class Given:
-    """A trace of evenly spread weights, but for those given."""
+class TraceWithWeights:
+    """A trace of uniform weights, except for `overrides`."""
 
-    given: dict[tuple[str, int, int], Weights]
+    overrides: dict[tuple[str, int, int], Weights]
     src_tokens: tuple[str, ...] = SRC
     tgt_tokens: tuple[str, ...] = TGT
 
@@ -50,14 +50,14 @@ class Given:
         even = np.ones((rows, columns), np.float32)
         even = np.tril(even) if kind == "decoder" else even
         even /= even.sum(axis=-1, keepdims=True)
-        return np.stack([self.given.get((kind, layer, head), even) for head in range(HEADS)])
+        return np.stack([self.overrides.get((kind, layer, head), even) for head in range(HEADS)])
 
 
 def pointing(columns: list[int], width: int, weight: float = 0.9) -> Weights:
-    """Every row looks at its column with `weight` and shares out the rest."""
-    found = np.full((len(columns), width), (1 - weight) / (width - 1), np.float32)
-    found[range(len(columns)), columns] = weight
-    return found
+    """Return rows that put `weight` on their column and spread the rest evenly."""
+    rows = np.full((len(columns), width), (1 - weight) / (width - 1), np.float32)
+    rows[range(len(columns)), columns] = weight
+    return rows
 
 
 ALIGNED = pointing([0, 2, 3, 1, 4, 5], 6)  # le the, para um, pluie brella, rouge red
@@ -65,8 +65,8 @@ BACK = pointing([5, 0, 1, 1, 5, 5], 6, 0.8)
 REST = pointing([5] * 6, 6, 0.97)
 
 
-def by_what(trace: Attended) -> dict[str, SalientHead]:
-    return {one.pattern: one for one in salient_heads(trace)}
+def by_pattern(trace: Attended) -> dict[str, SalientHead]:
+    return {head.pattern: head for head in salient_heads(trace)}
 
 
 def aligner(to: TargetRow, layer: int = 1, head: int = 2) -> AlignerHead:
@@ -74,54 +74,61 @@ def aligner(to: TargetRow, layer: int = 1, head: int = 2) -> AlignerHead:
 
 
 def test_a_measured_aligner_is_told_of_whatever_the_other_heads_do() -> None:
-    clear = Given({("cross", 0, 0): ALIGNED, ("cross", 1, 2): pointing([0, 1, 1, 3, 4, 5], 6, 0.6)})
-    found = {one.pattern: one for one in salient_heads(clear, aligner("output"))}["aligns"]
-    assert (found.layer, found.head, found.measured, found.to) == (1, 2, True, "output")
-    assert {one.pattern: one for one in salient_heads(clear)}["aligns"].head == 0
+    clear = TraceWithWeights(
+        {("cross", 0, 0): ALIGNED, ("cross", 1, 2): pointing([0, 1, 1, 3, 4, 5], 6, 0.6)}
+    )
+    aligns = {head.pattern: head for head in salient_heads(clear, aligner("output"))}["aligns"]
+    assert (aligns.layer, aligns.head, aligns.measured, aligns.to) == (1, 2, True, "output")
+    assert {head.pattern: head for head in salient_heads(clear)}["aligns"].head == 0
 
 
 def test_it_is_read_from_the_row_that_reads_the_word() -> None:
     """le, para, pluie, rouge are written by rows 0 to 3 and read by rows 1 to 4."""
     later = pointing([5, 0, 2, 3, 1, 4], 6)
-    found = {
-        one.pattern: one for one in salient_heads(Given({("cross", 1, 2): later}), aligner("input"))
+    aligns = {
+        head.pattern: head
+        for head in salient_heads(TraceWithWeights({("cross", 1, 2): later}), aligner("input"))
     }["aligns"]
-    assert (found.word, found.attended_word) == ("parapluie", "umbrella")
-    assert found.weight == pytest.approx(0.92)
-    assert found.rows == (2, 3)
-    assert (found.count, found.of) == (3, 3)
+    assert (aligns.word, aligns.attended_word) == ("parapluie", "umbrella")
+    assert aligns.weight == pytest.approx(0.92)
+    assert aligns.rows == (2, 3)
+    assert (aligns.count, aligns.of) == (3, 3)
     wrong = {
-        one.pattern: one
-        for one in salient_heads(Given({("cross", 1, 2): later}), aligner("output"))
+        head.pattern: head
+        for head in salient_heads(TraceWithWeights({("cross", 1, 2): later}), aligner("output"))
     }["aligns"]
     assert (wrong.word, wrong.attended_word) == ("rouge", "umbrella")
 
 
 def test_where_it_is_unsure_it_is_told_of_with_its_weight() -> None:
-    found = {one.pattern: one for one in salient_heads(Given({}), aligner("input"))}["aligns"]
-    assert found.count == 0
-    assert found.weight < sentence_heads.MIN_SHARE
+    aligns = {head.pattern: head for head in salient_heads(TraceWithWeights({}), aligner("input"))}[
+        "aligns"
+    ]
+    assert aligns.count == 0
+    assert aligns.weight < sentence_heads.MIN_SHARE
 
 
 def test_nothing_is_said_of_even_weights() -> None:
-    assert salient_heads(Given({})) == []
+    assert salient_heads(TraceWithWeights({})) == []
 
 
 def test_each_sort_is_found_where_it_was_put() -> None:
-    trace = Given({("cross", 1, 2): ALIGNED, ("encoder", 0, 1): BACK, ("encoder", 1, 0): REST})
-    found = by_what(trace)
-    aligns = found["aligns"]
+    trace = TraceWithWeights(
+        {("cross", 1, 2): ALIGNED, ("encoder", 0, 1): BACK, ("encoder", 1, 0): REST}
+    )
+    heads = by_pattern(trace)
+    aligns = heads["aligns"]
     assert (aligns.kind, aligns.layer, aligns.head) == ("cross", 1, 2)
     assert (aligns.word, aligns.attended_word, aligns.rows) == ("parapluie", "umbrella", (1, 2))
     # Two pieces at each end: 0.9 and the share of 0.02 for the other one.
     assert aligns.weight == pytest.approx(0.92, abs=1e-6)
     assert aligns.share == pytest.approx((0.9 + 0.92 + 0.9) / 3, abs=1e-6)
     assert (aligns.count, aligns.of) == (3, 3)
-    back = found["back"]
+    back = heads["back"]
     assert (back.kind, back.layer, back.head) == ("encoder", 0, 1)
     assert (back.word, back.attended_word, back.rows) == ("red", "the", (1,))
     assert (back.count, back.of, back.weight) == (2, 2, pytest.approx(0.8, abs=1e-6))
-    rests = found["rests"]
+    rests = heads["rests"]
     assert (rests.kind, rests.layer, rests.head, rests.attended_word) == ("encoder", 1, 0, "</s>")
     assert rests.share == pytest.approx(0.97, abs=1e-6)
     assert (rests.count, rests.of) == (1, 3 * LAYERS * HEADS)
@@ -131,31 +138,33 @@ def test_a_decided_head_that_does_not_align_is_not_taken_for_one_that_does() -> 
     # Decided, and one to one, but each word at its neighbour; the others agree on the translation.
     astray = pointing([1, 0, 1, 2, 4, 5], 6, 0.99)
     aligned = pointing([0, 2, 3, 1, 4, 5], 6, 0.7)
-    given = {("cross", 1, head): aligned for head in range(HEADS)}
-    given |= {("cross", 0, 0): astray, ("cross", 0, 1): aligned}
-    found = by_what(Given(given))["aligns"]
-    assert (found.layer, found.head) == (0, 1)
+    overrides = {("cross", 1, head): aligned for head in range(HEADS)}
+    overrides |= {("cross", 0, 0): astray, ("cross", 0, 1): aligned}
+    aligns = by_pattern(TraceWithWeights(overrides))["aligns"]
+    assert (aligns.layer, aligns.head) == (0, 1)
 
 
 def test_a_head_that_looks_at_one_word_always_does_not_align() -> None:
     same = pointing([2] * 6, 6)
-    assert "aligns" not in by_what(Given({("cross", 0, 0): same, ("cross", 1, 1): same}))
+    assert "aligns" not in by_pattern(
+        TraceWithWeights({("cross", 0, 0): same, ("cross", 1, 1): same})
+    )
 
 
 def test_the_decoders_first_row_has_no_choice_and_does_not_count() -> None:
     rest = np.tril(np.full((6, 6), 1e-3, np.float32))
     rest[:, 0] = [1, 0.4, 0.4, 0.4, 0.4, 0.4]
-    assert salient_heads(Given({("decoder", 0, 0): rest})) == []
+    assert salient_heads(TraceWithWeights({("decoder", 0, 0): rest})) == []
     rest[1:, 0] = 0.6
-    [one] = salient_heads(Given({("decoder", 0, 0): rest}))
-    assert (one.pattern, one.kind, one.attended_word) == ("rests", "decoder", "<s>")
-    assert one.share == pytest.approx(0.6, abs=1e-6)
+    [head] = salient_heads(TraceWithWeights({("decoder", 0, 0): rest}))
+    assert (head.pattern, head.kind, head.attended_word) == ("rests", "decoder", "<s>")
+    assert head.share == pytest.approx(0.6, abs=1e-6)
 
 
 @pytest.mark.parametrize("tokens", [("▁a", "</s>"), (".", "</s>"), ("▁a", ".", "▁b", "</s>")])
 def test_fewer_than_two_words_show_nothing(tokens: tuple[str, ...]) -> None:
-    trace = replace(Given({}), src_tokens=tokens, tgt_tokens=("<s>",))
-    assert {one.pattern for one in salient_heads(trace)} <= {"rests"}
+    trace = replace(TraceWithWeights({}), src_tokens=tokens, tgt_tokens=("<s>",))
+    assert {head.pattern for head in salient_heads(trace)} <= {"rests"}
 
 
 def test_of_equal_weights_a_word_has_one_pair() -> None:
@@ -169,21 +178,21 @@ def test_what_is_said_of_a_model_is_in_its_trace(
     trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sentence_heads, "MIN_SHARE", 0.0)
-    found = salient_heads(trace)
-    assert {one.pattern for one in found} == {"aligns", "back", "rests"}
-    for one in found:
-        weights = trace.weights(one.kind, one.layer)[one.head].astype(float)
-        if one.pattern == "rests":
-            rows = weights[1:] if one.kind == "decoder" else weights
-            column = 0 if one.kind == "decoder" else -1
-            assert one.weight == pytest.approx(rows[:, column].mean(), abs=1e-6)
+    heads = salient_heads(trace)
+    assert {head.pattern for head in heads} == {"aligns", "back", "rests"}
+    for item in heads:
+        weights = trace.weights(item.kind, item.layer)[item.head].astype(float)
+        if item.pattern == "rests":
+            rows = weights[1:] if item.kind == "decoder" else weights
+            column = 0 if item.kind == "decoder" else -1
+            assert item.weight == pytest.approx(rows[:, column].mean(), abs=1e-6)
             continue
-        keys = trace.tgt_tokens if one.kind == "decoder" else trace.src_tokens
+        keys = trace.tgt_tokens if item.kind == "decoder" else trace.src_tokens
         numbers, labels = plain_words(keys)
-        seen = [
-            sum(weights[row, i] for row in one.rows for i, n in enumerate(numbers) if n == number)
-            / len(one.rows)
+        candidates = [
+            sum(weights[row, i] for row in item.rows for i, n in enumerate(numbers) if n == number)
+            / len(item.rows)
             for number, label in enumerate(labels)
-            if label == one.attended_word
+            if label == item.attended_word
         ]
-        assert any(abs(weight - one.weight) < 1e-6 for weight in seen)
+        assert any(abs(weight - item.weight) < 1e-6 for weight in candidates)

@@ -17,19 +17,19 @@ from transformer.model.rivals import RIVALS, RivalConfig
 
 def test_table_1_at_round_sizes() -> None:
     """By hand: n = 100, d = 10, k = 5, r = 20."""
-    found = formulas(100, 10, 5, 20)
-    assert list(found.index) == list(RIVALS) == list(TABLE_1)
-    assert found["cost"].tolist() == [100_000, 10_000, 50_000, 20_000]
-    assert found["steps"].tolist() == [1, 100, 1, 1]
-    assert found["path"].tolist() == pytest.approx([1, 100, math.log(100, 5), 5])
+    table = formulas(100, 10, 5, 20)
+    assert list(table.index) == list(RIVALS) == list(TABLE_1)
+    assert table["cost"].tolist() == [100_000, 10_000, 50_000, 20_000]
+    assert table["steps"].tolist() == [1, 100, 1, 1]
+    assert table["path"].tolist() == pytest.approx([1, 100, math.log(100, 5), 5])
     assert separable(100, 10, 5) == 5 * 100 * 10 + 100 * 100
 
 
 def test_limits_of_the_formulas() -> None:
-    found = formulas(6, 8, 1, 15)
-    assert found["path"]["convolutional"] == math.inf  # a kernel of one position sees no other
-    assert found["cost"]["restricted"] == found["cost"]["self-attention"]
-    assert found["path"]["restricted"] == 1
+    table = formulas(6, 8, 1, 15)
+    assert table["path"]["convolutional"] == math.inf  # a kernel of one position sees no other
+    assert table["cost"]["restricted"] == table["cost"]["self-attention"]
+    assert table["path"]["restricted"] == 1
 
 
 def test_separable_with_k_equal_to_n_is_attention_and_a_feed_forward_layer() -> None:
@@ -38,18 +38,21 @@ def test_separable_with_k_equal_to_n_is_attention_and_a_feed_forward_layer() -> 
     assert separable(50, 16, k=50) == costs["self-attention"] + costs["recurrent"]
 
 
-@pytest.mark.parametrize("one", TABLE_1)
-@pytest.mark.parametrize("other", TABLE_1)
-def test_curves_cross_where_a_walk_over_all_lengths_sees_them_cross(one: str, other: str) -> None:
+@pytest.mark.parametrize("layer", TABLE_1)
+@pytest.mark.parametrize("other_layer", TABLE_1)
+def test_curves_cross_where_a_walk_over_all_lengths_sees_them_cross(
+    layer: str, other_layer: str
+) -> None:
     d, k, r = 40, 5, 7
     lengths = np.arange(r, 2000)
     first, second = (
-        np.array([TABLE_1[name].cost(n, d, k, r) for n in lengths], float) for name in (one, other)
+        np.array([TABLE_1[name].cost(n, d, k, r) for n in lengths], float)
+        for name in (layer, other_layer)
     )
     signs = np.sign(first - second)
     met = lengths[1:][np.diff(signs) != 0]
-    where = crossing(one, other, d, k, r)
-    if one == other or not met.size:
+    where = crossing(layer, other_layer, d, k, r)
+    if layer == other_layer or not met.size:
         assert math.isnan(where)
     else:
         assert met[0] - 1 <= where <= met[0]
@@ -64,8 +67,8 @@ def test_self_attention_is_cheaper_than_recurrence_below_d() -> None:
 def test_counts_have_a_closed_form_and_pytorchs_own_total(
     name: str, n: int, d: int, k: int, r: int
 ) -> None:
-    found = count(name, n, d, k, r)
-    wanted = {
+    counts = count(name, n, d, k, r)
+    expected = {
         "self-attention": {"attention.w_qkv": 3 * n * d**2, "attention.w_o": n * d**2}
         | {"": 2 * n**2 * d},
         "recurrent": {"w": n * d**2, "u": n * d**2},
@@ -73,11 +76,11 @@ def test_counts_have_a_closed_form_and_pytorchs_own_total(
         "restricted": {"attention.w_qkv": 3 * n * d**2, "attention.w_o": n * d**2}
         | {"": 2 * r * n * d},
     }
-    assert dict(found.by) == wanted[name]
+    assert dict(counts.by) == expected[name]
     layer = RIVALS[name](RivalConfig(d, k=k, r=r))
     with FlopCounterMode(display=False) as flops:
         layer(torch.zeros(1, n, d))
-    assert 2 * found.total == flops.get_total_flops()
+    assert 2 * counts.total == flops.get_total_flops()
 
 
 @pytest.mark.parametrize(

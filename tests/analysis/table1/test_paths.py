@@ -1,4 +1,4 @@
-"""How far signals get, against perturbed inputs and walks over offsets."""
+"""Path lengths, compared with perturbed inputs and with walks over offsets."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from transformer.model.rivals import RIVALS, RivalConfig, stack
 
 
 def by_walking(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int]]:
-    """The inputs that the last position hears of, by offsets alone: no weights, no gradients."""
+    """Return the inputs that reach the last position, by offsets only: no weights, no gradients."""
 
     def before(at: int, layer: int) -> set[int]:
         if name == "self-attention":
             return set(range(n))
         if name == "recurrent":
             return set(range(at + 1))
-        half, apart = (r // 2, 1) if name == "restricted" else (k // 2, 1)
+        half, step = (r // 2, 1) if name == "restricted" else (k // 2, 1)
         if name == "dilated":
-            apart = (k // 2 + 1) ** layer
-        return {at + o * apart for o in range(-half, half + 1)} & set(range(n))
+            step = (k // 2 + 1) ** layer
+        return {at + o * step for o in range(-half, half + 1)} & set(range(n))
 
-    found = [{n - 1}]
+    connected = [{n - 1}]
     for depth in range(1, n_layers + 1):
-        heard = {n - 1}
+        reached = {n - 1}
         for layer in reversed(range(depth)):  # the bottom layer, number 0, comes last
-            heard = set().union(*(before(at, layer) for at in heard))
-        found.append(heard)
-    return found
+            reached = set().union(*(before(at, layer) for at in reached))
+        connected.append(reached)
+    return connected
 
 
 @pytest.mark.parametrize("name", paths.STACKS)
@@ -39,8 +39,8 @@ def by_walking(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int
 def test_gradients_reach_what_a_walk_over_offsets_reaches(
     name: str, n: int, k: int, r: int
 ) -> None:
-    found = paths.receptive_field(name, n, 4, k, r)
-    assert [set(row.nonzero().flatten().tolist()) for row in found] == by_walking(name, n, 4, k, r)
+    field = paths.receptive_field(name, n, 4, k, r)
+    assert [set(row.nonzero().flatten().tolist()) for row in field] == by_walking(name, n, 4, k, r)
 
 
 @pytest.mark.parametrize("name", paths.STACKS)
@@ -52,12 +52,12 @@ def test_a_changed_first_input_changes_the_last_output_from_that_depth_on(
     needed = int(paths.layers_needed(name, n, k, r))
     for depth in (needed - 1, needed):
         layers = [layer.double() for layer in stack(name, RivalConfig(4, k=k, r=r), depth)]
-        one = torch.randn(1, n, 4, dtype=torch.float64)
-        other = one.clone()
-        other[0, 0] += 1
+        states = torch.randn(1, n, 4, dtype=torch.float64)
+        changed_states = states.clone()
+        changed_states[0, 0] += 1
         for layer in layers:
-            one, other = layer(one), layer(other)
-        assert bool((one[0, -1] != other[0, -1]).any()) == (depth == needed)
+            states, changed_states = layer(states), layer(changed_states)
+        assert bool((states[0, -1] != changed_states[0, -1]).any()) == (depth == needed)
 
 
 @pytest.mark.parametrize("name", paths.STACKS)
@@ -77,11 +77,11 @@ def test_a_kernel_of_one_position_never_gets_anywhere() -> None:
 
 
 def test_powers_of_k_would_not_reach_every_place() -> None:
-    """Why `stack` has (k+1)/2: with 1, 3, 9 … position 63 of 64 never hears of position 0."""
-    heard = {63}
+    """Why `stack` uses (k+1)/2: with 1, 3, 9 … position 0 never reaches position 63 of 64."""
+    reached = {63}
     for layer in reversed(range(8)):
-        heard = {at + o * 3**layer for at in heard for o in (-1, 0, 1)} & set(range(64))
-    assert 0 not in heard
+        reached = {at + o * 3**layer for at in reached for o in (-1, 0, 1)} & set(range(64))
+    assert 0 not in reached
     assert paths.path_length("dilated", 64, k=3) == 6
 
 
@@ -105,13 +105,13 @@ def test_only_the_recurrent_chain_grows_with_the_sequence() -> None:
 
 def test_the_steps_of_a_recurrent_layer_are_its_tanhs_but_one() -> None:
     out = RIVALS["recurrent"](RivalConfig(4))(torch.zeros(1, 9, 4, requires_grad=True))
-    seen, waiting = set(), [out.grad_fn]
+    recorded, waiting = set(), [out.grad_fn]
     while waiting:
         node = waiting.pop()
-        if node is not None and node not in seen:
-            seen.add(node)
+        if node is not None and node not in recorded:
+            recorded.add(node)
             waiting += [back for back, _ in node.next_functions]
-    assert paths.steps(9) == sum("Tanh" in type(node).__name__ for node in seen) - 1 == 8
+    assert paths.steps(9) == sum("Tanh" in type(node).__name__ for node in recorded) - 1 == 8
 
 
 def test_a_long_chain_needs_no_deep_stack_of_python() -> None:

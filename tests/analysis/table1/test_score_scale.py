@@ -74,9 +74,9 @@ def test_the_norm_of_the_jacobian_in_closed_form() -> None:
 def test_the_variance_is_that_of_the_closed_form(d_k: int) -> None:
     """Footnote 4: q·k has variance d_k. Within four standard errors over the rows."""
     for kind, drawn in draw(d_k, rows=400, seed=7).items():
-        found = drawn.scores.var(axis=-1, ddof=1)
-        error = found.std() / math.sqrt(len(found))
-        assert abs(found.mean() - variance(kind, d_k)) < 4 * error, kind
+        variances = drawn.scores.var(axis=-1, ddof=1)
+        error = variances.std() / math.sqrt(len(variances))
+        assert abs(variances.mean() - variance(kind, d_k)) < 4 * error, kind
 
 
 def test_the_variance_of_additive_scores_by_another_way() -> None:
@@ -104,9 +104,9 @@ def test_without_the_scale_the_softmax_stops_answering() -> None:
 
 
 def test_a_draw_is_the_same_for_the_same_seed_and_refuses_no_size() -> None:
-    one, same, other = (draw(4, keys=3, rows=2, seed=seed)["dot"] for seed in (1, 1, 2))
-    assert np.array_equal(one.scores, same.scores)
-    assert not np.array_equal(one.scores, other.scores)
+    first, same, other_seed = (draw(4, keys=3, rows=2, seed=seed)["dot"] for seed in (1, 1, 2))
+    assert np.array_equal(first.scores, same.scores)
+    assert not np.array_equal(first.scores, other_seed.scores)
     with pytest.raises(ValueError, match="must be at least 1, not 0, 32 and 256"):
         draw(0)
 
@@ -143,12 +143,12 @@ def test_a_mask_is_kept_and_a_model_without_a_scale_is_unscaled_as_it_is(
 ) -> None:
     """Two keys, by hand: scores 0 and 4 over d_k = 4."""
     scores = np.array([[[[0.0, 99.0], [0.0, 4.0]]]])  # the 99 is the future
-    made = replace(
+    trace = replace(
         Translator(tiny_model, vocabulary).trace("A pilot.", target="Un", names=[]),
         config={"d_model": 4, "n_layers": 1, "n_heads": 1, "score": "dot"},
         tensors={"decoder.layers.0.self_attn.hook_scores": scores},
     )
-    table = heads(made).set_index("version")
+    table = heads(trace).set_index("version")
     for version, gap in (("unscaled", 4.0), ("as it is", 2.0), ("scaled twice", 1.0)):
         assert table.loc[version, "largest"] == pytest.approx(1 / (1 + math.exp(-gap)))
         assert table.loc[version, "variance"] == pytest.approx(gap**2 / 2)

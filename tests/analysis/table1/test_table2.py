@@ -17,17 +17,17 @@ def test_its_costs_are_hours_times_gpus_times_speed(name: str, hours: float) -> 
 
 def test_what_the_paper_says_of_it_in_words() -> None:
     """Section 6.1: over 2 BLEU better than any other into German, ensembles too; base beats all."""
-    others = [row for row in TABLE_2 if row.kind != "ours"]
-    best = max(row.de for row in others if row.de is not None)
+    other_models = [row for row in TABLE_2 if row.kind != "ours"]
+    best = max(row.de for row in other_models if row.de is not None)
     big, base = ROWS["Transformer, big"], ROWS["Transformer, base"]
     assert big.de is not None
     assert big.de - best > 2.0
     assert base.de is not None
     assert base.de > best
-    for row in others:
+    for row in other_models:
         if row.cost_de is not None and base.cost_de is not None:
             assert base.cost_de < row.cost_de / 2
-    single = [row.fr for row in others if row.kind == "single" and row.fr is not None]
+    single = [row.fr for row in other_models if row.kind == "single" and row.fr is not None]
     assert big.fr is not None
     assert big.fr > max(single)
     # "at less than 1/4 the training cost of the previous state of the art": MoE's 1.2e20.

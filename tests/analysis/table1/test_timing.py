@@ -1,4 +1,4 @@
-"""Fitted slopes against scipy's, and what a measurement writes; never how fast it was."""
+"""Fitted slopes compared with scipy, and the results of a measurement; never its speed."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LONG = [n for n in timing.LENGTHS if n >= timing.FITTED]
 def test_a_slope_and_its_error_are_scipys() -> None:
     n = np.array(LONG, float)
     seconds = 1e-7 * n**1.7 * np.array([1.1, 0.9, 1.05, 0.97, 1.02])[: len(n)]
-    found, wanted = timing.slope(n, seconds), linregress(np.log(n), np.log(seconds))
-    assert found.slope == pytest.approx(wanted.slope)
-    assert found.error == pytest.approx(wanted.stderr)
-    assert found.lengths == len(n)
+    fit, expected = timing.slope(n, seconds), linregress(np.log(n), np.log(seconds))
+    assert fit.slope == pytest.approx(expected.slope)
+    assert fit.error == pytest.approx(expected.stderr)
+    assert fit.lengths == len(n)
 
 
 def test_few_points_have_no_error() -> None:
@@ -38,43 +38,50 @@ def test_slopes_leave_short_sequences_out() -> None:
         for power, name in enumerate(RIVALS)
         for n in timing.LENGTHS
     ]
-    found = timing.slopes(timings)
+    by_layer = timing.slopes(timings)
     for power, name in enumerate(RIVALS):
-        assert found[name]["forward"].slope == pytest.approx(power)
-        assert found[name]["backward"].slope == pytest.approx(1)
-        assert found[name]["forward"].lengths == len(LONG)
+        assert by_layer[name]["forward"].slope == pytest.approx(power)
+        assert by_layer[name]["backward"].slope == pytest.approx(1)
+        assert by_layer[name]["forward"].lengths == len(LONG)
     assert len(timing.frame(timings)) == len(timings)
 
 
 def test_a_small_budget_ends_early() -> None:
-    found = list(timing.measure(d=8, k=3, r=5, budget=0.05))
-    assert {one.layer for one in found} <= set(RIVALS)
-    assert found[0].layer == "self-attention"
-    assert found[0].n == timing.LENGTHS[0]
-    assert found[0].products == count("self-attention", timing.LENGTHS[0], 8).total
-    assert all(one.forward > 0 and one.backward > 0 and one.runs >= 3 for one in found)
-    assert len(found) < len(RIVALS) * len(timing.LENGTHS)
+    timings = list(timing.measure(d=8, k=3, r=5, budget=0.05))
+    assert {measured.layer for measured in timings} <= set(RIVALS)
+    assert timings[0].layer == "self-attention"
+    assert timings[0].n == timing.LENGTHS[0]
+    assert timings[0].products == count("self-attention", timing.LENGTHS[0], 8).total
+    assert all(
+        measured.forward > 0 and measured.backward > 0 and measured.runs >= 3
+        for measured in timings
+    )
+    assert len(timings) < len(RIVALS) * len(timing.LENGTHS)
 
 
 def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     config = RivalConfig(8, r=5)
-    room = timing.memory("self-attention", 128, config)
-    monkeypatch.setattr("transformer.analysis.table1.timing.MAX_MEMORY_BYTES", room)
-    longest = {one.layer: one.n for one in timing.measure(d=8, r=5, budget=4.0)}
+    limit = timing.memory("self-attention", 128, config)
+    monkeypatch.setattr("transformer.analysis.table1.timing.MAX_MEMORY_BYTES", limit)
+    longest = {measured.layer: measured.n for measured in timing.measure(d=8, r=5, budget=4.0)}
     assert longest["self-attention"] == 128 < longest["convolutional"]
 
 
 def test_what_there_is_already_is_told_with_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.set_num_threads", lambda count: None)
-    told: list[tuple[float, str, int]] = []
+    progress_calls: list[tuple[float, str, int]] = []
 
     def progress(share: float, stage: str, so_far: dict[str, list[object]]) -> None:
-        told.append((share, stage, len(so_far["timings"])))
+        progress_calls.append((share, stage, len(so_far["timings"])))
 
-    found = [
-        timing.Timing(**one)
-        for one in timing.compute({"d": 8, "budget": 0.001}, progress)["timings"]
+    timings = [
+        timing.Timing(**fields)
+        for fields in timing.compute({"d": 8, "budget": 0.001}, progress)["timings"]
     ]
-    assert found[0].layer == "self-attention"
-    assert told[0] == (1 / (len(timing.LENGTHS) * len(RIVALS)), "measuring self-attention", 1)
-    assert [count for *_, count in told] == [*range(1, len(found) + 1)]
+    assert timings[0].layer == "self-attention"
+    assert progress_calls[0] == (
+        1 / (len(timing.LENGTHS) * len(RIVALS)),
+        "measuring self-attention",
+        1,
+    )
+    assert [count for *_, count in progress_calls] == [*range(1, len(timings) + 1)]

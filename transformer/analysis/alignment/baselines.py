@@ -165,7 +165,7 @@ def normalizer(i: Ints, n_src: npt.ArrayLike, n_tgt: npt.ArrayLike, tension: flo
     j.
 
     On both sides of the diagonal the terms fall by the same factor e^{-λ/n} from word to word, so
-    each side is a geometric series (section 3.1 of their paper; the number is from memory).
+    each side is a geometric series (their section 3.1; the number is from memory).
     """
     position, n, m = (np.asarray(values, dtype=np.float64) for values in (i, n_src, n_tgt))
     if tension == 0:  # every term is 1, and the ratio of the series too
@@ -181,8 +181,8 @@ def normalizer(i: Ints, n_src: npt.ArrayLike, n_tgt: npt.ArrayLike, tension: flo
 
 
 class _Cells:
-    """Every pair of a target word with ∅ or a source word of its sentence, over the whole "
-    "corpus."""
+    """Every pair of a target word with ∅ or a source word of its sentence, over the whole
+    corpus."""
 
     def __init__(self, pairs: Pairs) -> None:
         source = {word: n for n, word in enumerate(dict.fromkeys(w for s, _ in pairs for w in s))}

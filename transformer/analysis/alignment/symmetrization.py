@@ -45,9 +45,9 @@ def symmetrize(
         ValueError: for an unknown method.
     """
     if method not in get_args(Symmetrization):
-        known = ", ".join(map(repr, get_args(Symmetrization)))
+        methods = ", ".join(map(repr, get_args(Symmetrization)))
         hint = did_you_mean(method, get_args(Symmetrization))
-        raise ValueError(f"method must be one of {known}, not {method!r}{hint}")
+        raise ValueError(f"method must be one of {methods}, not {method!r}{hint}")
     first, second = set(forward), set(backward)
     if method == "union":
         return first | second

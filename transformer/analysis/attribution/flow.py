@@ -82,8 +82,8 @@ def joint(
     heads: Heads = "mean",
     residual: float = 0.5,
 ) -> Flows:
-    """Return flows between the decoder's outputs and the source and target tokens; see "
-    "`encoder`."""
+    """Return flows between the decoder's outputs and the source and target tokens; see
+    `encoder`."""
     n_src, n_tgt = len(trace.src_tokens), len(trace.tgt_tokens)
     below, depth = trace.depth("encoder"), trace.depth("decoder")
     above = (below + 1) * n_src  # the nodes of the encoder come first

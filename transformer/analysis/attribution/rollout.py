@@ -64,8 +64,8 @@ def encoder(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Stack
 
 
 def decoder(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Stack:
-    """Return the rollout of the decoder's self-attention only, (layers, tgt, tgt); see "
-    "`encoder`."""
+    """Return the rollout of the decoder's self-attention only, (layers, tgt, tgt); see
+    `encoder`."""
     return roll(with_residual(matrices(trace, "decoder", heads), residual))
 
 
@@ -81,8 +81,8 @@ def joint(trace: Trace, heads: Heads = "mean", residual: float = 0.5) -> Relevan
 
 
 def matrices(trace: Trace, kind: str, heads: Heads = "mean") -> Stack:
-    """Return one matrix per layer whose rows sum to 1, in double precision; errors as of "
-    "`encoder`."""
+    """Return one matrix per layer whose rows sum to 1, in double precision; errors as of
+    `encoder`."""
     layers = np.stack([trace.weights(kind, layer) for layer in range(trace.depth(kind))])
     if heads == "mean":
         matrix = layers.mean(axis=1, dtype=np.float64)
@@ -98,8 +98,8 @@ def matrices(trace: Trace, kind: str, heads: Heads = "mean") -> Stack:
 
 
 def with_residual(layers: Stack, residual: float) -> Stack:
-    """Return r·I + (1 − r)·A of every layer of self-attention; raises ValueError for an invalid "
-    "r."""
+    """Return r·I + (1 − r)·A of every layer of self-attention; raises ValueError for an invalid
+    r."""
     if not 0 <= residual < 1:
         raise ValueError(f"residual must be at least 0 and below 1, not {residual}")
     return np.asarray(residual * np.eye(layers.shape[-1]) + (1 - residual) * layers)

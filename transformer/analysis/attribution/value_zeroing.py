@@ -54,8 +54,8 @@ def scores(
 def _output_changes(
     model: Transformer, trace: Trace, kind: str, layer: int, extra: np.ndarray | None = None
 ) -> Float[np.ndarray, "query keys"]:
-    """Return `scores`, with a last column for the removal of `extra`, (query, d_model), if "
-    "given."""
+    """Return `scores`, with a last column for the removal of `extra`, (query, d_model), if
+    given."""
     _, site = norms.attention_module(model, trace, kind, layer)
     norm, rest_of_layer = (
         norms.add_and_norm(model, site).norm,
@@ -97,8 +97,8 @@ def joint(model: Transformer, trace: Trace) -> Relevance:
 def _mixing(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> Float[np.ndarray, "query query"]:
-    """Return the scores of self-attention; the diagonal includes that of the residual "
-    "connection."""
+    """Return the scores of self-attention; the diagonal includes that of the residual
+    connection."""
     stream = trace[alti.query_stream_site(kind, layer)]
     changes = _output_changes(model, trace, kind, layer, stream).astype(np.float64)
     return np.asarray(changes[:, :-1] + np.diag(changes[:, -1]))

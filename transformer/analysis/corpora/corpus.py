@@ -104,15 +104,15 @@ class Corpus:
 
     @classmethod
     def linked(cls, target: str = "fr") -> Corpus:
-        """Return our sentences with hand-made links to "fr" or "de"; errors as of "
-        "`own_sentences`."""
+        """Return our sentences with hand-made links to "fr" or "de"; errors as of
+        `own_sentences`."""
         name = f"our sentences linked by hand, English to {LANGUAGES.get(target, target)}"
         return cls(name, tuple(Sentence(*pair) for pair in own_sentences.linked(target)), target)
 
     @classmethod
     def named(cls, name: str) -> Corpus | None:
-        """Return one of `NAMES`, or None: "linked-de" is `linked("de")`, "ours-fr" is "
-        "`bundled()`."""
+        """Return one of `NAMES`, or None: "linked-de" is `linked("de")`, "ours-fr" is
+        `bundled()`."""
         if name not in NAMES:
             return None
         kind, _, target = name.partition("-")
@@ -249,8 +249,8 @@ def corpus_for(checkpoint: str | os.PathLike[str], vocabulary: Vocabulary) -> Co
 
 
 def _sentence_from_columns(columns: list[str], paired: bool) -> Sentence:
-    """Raise ValueError for a line of another kind than the first; the caller adds the line "
-    "number."""
+    """Raise ValueError for a line of another kind than the first; the caller adds the line
+    number."""
     if is_blank(columns[0]):
         raise ValueError("the line has no sentence; every line needs one")
     if (len(columns) > 1) != paired:

@@ -63,8 +63,8 @@ def linked(target: str = "fr") -> tuple[Pair, ...]:
 
 
 def without_counterpart(target: str = "fr") -> list[tuple[frozenset[int], frozenset[int]]]:
-    """Return the source words and target words of each `linked` sentence that have no "
-    "counterpart."""
+    """Return the source words and target words of each `linked` sentence that have no
+    counterpart."""
     unlinked = []
     for _, _, links in _rows(f"linked-{target}"):
         bare = [part for part in links.split() if _BARE.fullmatch(part)]

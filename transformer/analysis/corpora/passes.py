@@ -62,8 +62,8 @@ class Pair:
 
 @dataclass(frozen=True)
 class NumberedBatch(Batch):
-    """A batch of a corpus: `numbers` identifies its pairs; `n_src` and `n_tgt` are their "
-    "lengths."""
+    """A batch of a corpus: `numbers` identifies its pairs; `n_src` and `n_tgt` are their
+    lengths."""
 
     numbers: list[int]
     n_src: Int[Tensor, "rows"]

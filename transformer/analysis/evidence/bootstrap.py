@@ -208,8 +208,8 @@ class BleuCounts:
 
     @classmethod
     def from_counts(cls, counts: Float[np.ndarray, "sentence 10"]) -> BleuCounts:
-        """Restore from `counts`: four of matching n-grams, four of all n-grams, and both "
-        "lengths."""
+        """Restore from `counts`: four of matching n-grams, four of all n-grams, and both
+        lengths."""
         bleu = cls.__new__(cls)
         bleu.counts = counts
         return bleu

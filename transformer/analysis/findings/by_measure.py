@@ -1,5 +1,5 @@
-"""Findings that some head does what a measure says: every `PublishedClaim`, and positional "
-"heads."""
+"""Findings that some head does what a measure says: every `PublishedClaim`, and positional
+heads."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _test_claim(
     samples = BootstrapSamples.from_ratios(head_values * rows[measurable], rows[measurable][None])
     n_heads = values.shape[1]
     heads = [(layer, head) for layer in layers for head in range(n_heads)]
-    lines = [(short_name(*place, exact=True), *place) for place in heads]
+    lines = [(short_name(*head, exact=True), *head) for head in heads]
     table = pd.DataFrame(lines, columns=["place", "layer", "head"])
     table["share"] = samples.values
     _add_bounds(table, samples)

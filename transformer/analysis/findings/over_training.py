@@ -69,8 +69,8 @@ def pruning_over_training(
 def score_saves(
     saves: Sequence[tuple[int, Translator]], corpus: Corpus, progress: Progress = no_progress
 ) -> list[SavedScores]:
-    """Return BLEU of each save, by its step, with all heads and without the least important "
-    "ones."""
+    """Return BLEU of each save, by its step, with all heads and without the least important
+    ones."""
     scores = []
     for number, (step, translator) in enumerate(sorted(saves, key=lambda save: save[0])):
         progress(number / len(saves), f"pruning the checkpoint of step {step}")

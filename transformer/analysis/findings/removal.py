@@ -111,12 +111,12 @@ def _kinds(translator: Translator, corpus: Corpus, progress: Progress) -> Findin
     growths = growth(*losses(translator, corpus, groups, scaled_progress(progress, 0.2, 0.8)))
     table = _table(pd.DataFrame(lines, columns=["kind", "share", "off"]), growths)
     table["kind"] = table["kind"].map(_NAMES)
-    others = growths[[index["encoder"], index["decoder"]]]
+    other_kinds = growths[[index["encoder"], index["decoder"]]]
     effect = Effect(
         f"growth without {COMPARED_SHARE:.0%} of the encoder–decoder heads, less that without so "
         "many of the worse of the other kinds",
         _OF_LOSS,
-        max_difference_interval(growths[[index["cross"]]], others).scaled(100),
+        max_difference_interval(growths[[index["cross"]]], other_kinds).scaled(100),
         100 * FLOOR,
         2,
     )

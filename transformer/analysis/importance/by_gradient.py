@@ -84,8 +84,8 @@ def gradient_importance(
     by: GateUnit = "sentence",
     progress: Progress = no_progress,
 ) -> Importance:
-    """Return one of `gradient_importances`: "sentence" (the equation) or "position" (the "
-    "program)."""
+    """Return one of `gradient_importances`: "sentence" (the equation) or "position" (the
+    program)."""
     return gradient_importances(translator, corpus, progress=progress)[by]
 
 

@@ -51,7 +51,7 @@ def projection(ctx: Context) -> list[Panel]:
     small, title = _LETTERS[step]
     large = small.upper()
     rows, source = (ctx.rows, ctx.before) if step == "query" else (ctx.keys, ctx.attended)
-    letter, read = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "What comes in")
+    letter, read = ("m", "Memory") if source[1] == "encoder.memory" else ("x", "Input")
     x = input_panel(ctx, letter, read, letter, source, rows, ctx.model_axis)
     cut = slice(ctx.head * ctx.d_k, (ctx.head + 1) * ctx.d_k)
     weight = array(getattr(ctx.block, f"w_{small}"))[cut].T

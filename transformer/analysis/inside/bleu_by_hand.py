@@ -96,8 +96,8 @@ def grams(tokens: Sequence[str], n: int) -> Counter[Gram]:
 
 
 def bleu(output: str, reference: str) -> BleuByHand:
-    """Compute BLEU of a sentence; an n without a match counts 1/2^k, or one miss would make it "
-    "0."""
+    """Compute BLEU of a sentence; an n without a match counts 1/2^k, or one miss would make it
+    0."""
     output_words, reference_words = words(output), words(reference)
     orders, missed = [], 0
     for n in range(1, ORDERS + 1):

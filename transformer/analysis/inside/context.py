@@ -252,8 +252,8 @@ def weight_panel(
     expression: str,
     origin: str,
 ) -> Panel:
-    """Return a panel of a model weight; `expression` is the weight in a snippet, in the same "
-    "shape."""
+    """Return a panel of a model weight; `expression` is the weight in a snippet, in the same
+    shape."""
     code = program([], [f"{name} = {expression}"], f"{name}[{{r}}, {{c}}]")
     work = plain(symbol, weight)
     return table(

@@ -75,10 +75,10 @@ def _erf(z: Array) -> Array:
 
 
 def hidden(ctx: Context) -> list[Panel]:
-    """Compute x W_1 + b_1 and the activation; also which units are active, and the strongest "
-    "ones."""
+    """Compute x W_1 + b_1 and the activation; also which units are active, and the strongest
+    ones."""
     config, source, formula = ctx.config, ctx.before[0], ACTIVATIONS[ctx.config.activation]
-    x = input_panel(ctx, "x", "What comes in", "x", ctx.before, ctx.rows, ctx.model_axis)
+    x = input_panel(ctx, "x", "Input", "x", ctx.before, ctx.rows, ctx.model_axis)
     w, b = ctx.block.w_1.weight, array(ctx.block.w_1.bias)
     z = through(x.values, w) + b
     activations = ctx.verified(formula.function(z), ctx.box.site)

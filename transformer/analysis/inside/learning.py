@@ -135,8 +135,8 @@ class Smoothed:
 
     @property
     def min_loss(self) -> float:
-        """The minimum of the loss, where the model predicts the target itself: its entropy, "
-        "nats."""
+        """The minimum of the loss, where the model predicts the target itself: its entropy,
+        nats."""
         positive = self.target[self.target > 0]
         return float(-(positive * np.log(positive)).sum())
 

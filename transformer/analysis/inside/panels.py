@@ -1,5 +1,5 @@
-"""The contents of an opened box: tables of numbers, with the computation and code of each "
-"number."""
+"""The contents of an opened box: tables of numbers, with the computation and code of each
+number."""
 
 from __future__ import annotations
 

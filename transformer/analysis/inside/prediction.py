@@ -1,5 +1,5 @@
-"""Panels of the output boxes: logits, softmax over the vocabulary, the chosen word (section "
-"3.4)."""
+"""Panels of the output boxes: logits, softmax over the vocabulary, the chosen word (section
+3.4)."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ def add(ctx: Context) -> list[Panel]:
     """Add the sublayer's output to its input."""
     source = f"{ctx.path}.hook_output", f"{ctx.name}.output"
     symbol = r"\mathrm{FFN}(x)" if ctx.box.block == "ffn" else "o"
-    x = input_panel(ctx, "x", "What came in", "x", ctx.before, ctx.rows, ctx.model_axis)
-    o = input_panel(ctx, "o", "What the sublayer says", symbol, source, ctx.rows, ctx.model_axis)
+    x = input_panel(ctx, "x", "Input", "x", ctx.before, ctx.rows, ctx.model_axis)
+    o = input_panel(ctx, "o", "Sublayer output", symbol, source, ctx.rows, ctx.model_axis)
     total = ctx.verified(x.values + o.values, ctx.box.site)
 
     def work(row: int, column: int) -> list[str]:
@@ -39,8 +39,8 @@ def add(ctx: Context) -> list[Panel]:
 
 
 def norm(ctx: Context) -> list[Panel]:
-    """Subtract the mean, divide by the standard deviation, apply γ and β (Ba et al. 2016, eq. "
-    "4)."""
+    """Subtract the mean, divide by the standard deviation, apply γ and β (Ba et al. 2016, eq.
+    4)."""
     path, rows = f"{ctx.path}_norm", ctx.rows
     layer = ctx.module(path).norm
     gain, shift, epsilon = array(layer.weight), array(layer.bias), float(layer.eps)

@@ -164,8 +164,8 @@ def _blank_each(head: int, cells: list[Cell], renormalise: bool) -> HookFn:
 def _log_probabilities(
     model: Transformer, trace: Trace, hooks: Hooks, copies: int, kind: str
 ) -> Float[Tensor, "copies token"]:
-    """Return log-probabilities of the trace's output tokens, in a batch of copies of the "
-    "sentence."""
+    """Return log-probabilities of the trace's output tokens, in a batch of copies of the
+    sentence."""
     device = model.embedding.weight.device
     src, tgt, target_ids = (
         torch.tensor([ids], device=device)

@@ -1,5 +1,5 @@
-"""The effect of an intervention: original and altered translation, compared by token and by "
-"head."""
+"""The effect of an intervention: original and altered translation, compared by token and by
+head."""
 
 from __future__ import annotations
 

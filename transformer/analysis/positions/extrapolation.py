@@ -91,8 +91,8 @@ def _examples_of_length(
 
 @lru_cache(maxsize=8)
 def sentences(n: int) -> tuple[Pair, ...]:
-    """Return `n` English sentences of our own grammar with their translations, in normal "
-    "spelling."""
+    """Return `n` English sentences of our own grammar with their translations, in normal
+    spelling."""
     return tuple((source, target) for source, target, _ in grammar_pairs(n))
 
 

@@ -143,8 +143,8 @@ def _max_residual(start: Ends, shifted: Ends) -> float:
 
 
 def _shift_pairs(table: Table, k: int) -> tuple[Ends, Ends]:
-    """Return rows with a partner at distance k in the table, and their partners; k may be "
-    "negative."""
+    """Return rows with a partner at distance k in the table, and their partners; k may be
+    negative."""
     if abs(k) >= len(table):
         raise ValueError(f"no rows of {len(table)} are {abs(k)} apart")
     ahead = table[k:] if k >= 0 else table[:k]

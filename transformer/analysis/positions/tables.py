@@ -1,5 +1,5 @@
-"""A model's position vectors, how close they are to sinusoids, and its sensitivity to word "
-"order."""
+"""A model's position vectors, how close they are to sinusoids, and its sensitivity to word
+order."""
 
 from __future__ import annotations
 
@@ -112,8 +112,8 @@ def sinusoid_fit(vectors: Float[np.ndarray, "length d_model"], steps: int = 200)
 def noise_like(
     vectors: Float[np.ndarray, "length d_model"], seed: int = 1
 ) -> Float[np.ndarray, "length d_model"]:
-    """Return independent normal numbers of the same shape, as a random baseline for "
-    "`sinusoid_fit`."""
+    """Return independent normal numbers of the same shape, as a random baseline for
+    `sinusoid_fit`."""
     return np.random.default_rng(seed).normal(size=vectors.shape)
 
 

@@ -177,11 +177,11 @@ def _roles(
         yield Role("punctuation", ".,", text, float(line["punctuation"]))
     ends = {"last": ("</s>, the last token", float(line["last"]))} if kind != "decoder" else {}
     first = "<s>, the first token" if kind == "decoder" else "the first token"
-    for name, (place, share) in (
+    for name, (token, share) in (
         ends | {"first": (first, _first_token_share(measured, line, kind))}
     ).items():
         if share >= SINK and measured.rows[kind][name].sum() >= MIN_SENTENCE_ROWS:
-            yield Role("sink", name, f"rests on {place}", share)
+            yield Role("sink", name, f"rests on {token}", share)
     if exceeds("delimiters"):
         text = "rests on punctuation and the ends of the sentence"
         yield Role("sink", "ends", text, float(line["delimiters"]))
@@ -203,8 +203,8 @@ def _relation_roles(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
 
 
 def _first_token_share(measured: HeadMeasures, line: pd.Series, kind: str) -> float:
-    """Return the weight on the first token, without the decoder's first rows, which have no "
-    "choice."""
+    """Return the weight on the first token, without the decoder's first rows, which have no
+    choice."""
     share, rows = float(line["first"]), measured.rows[kind]["first"]
     if kind != "decoder":
         return share

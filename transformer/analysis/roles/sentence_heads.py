@@ -235,8 +235,8 @@ def _rests(trace: Attended) -> SalientHead | None:
 def _layers(
     trace: Attended, kind: str
 ) -> Iterator[tuple[int, Float[np.ndarray, "heads row column"]]]:
-    """Yield nothing for a kind that the trace lacks: a file may hold only an encoder or a "
-    "decoder."""
+    """Yield nothing for a kind that the trace lacks: a file may hold only an encoder or a
+    decoder."""
     for layer in range(trace.depth(kind)):
         try:
             weights = trace.weights(kind, layer)

@@ -1,4 +1,4 @@
-"""Models in which no term of a sum is zero by chance, and traces with weights painted by hand."""
+"""Models in which no term of a sum is zero by chance, and traces with hand-made weights."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ THREE = Corpus(
     ),
 )
 MARIAN = {"biases": True, "activation": "swish", "output_bias": True, "scale_embedding": False}
-"""What the models of others have that the paper's has not."""
+"""The options of Marian models that the paper's model does not have."""
 
 
 def lively(model: Transformer) -> Transformer:
-    """A copy whose LayerNorms scale and shift, and whose biases are not zero, if it has any."""
+    """Return a copy whose LayerNorms scale and shift, and whose biases, if any, are not zero."""
     model = copy.deepcopy(model)
     generator = torch.Generator().manual_seed(5)
     with torch.no_grad():
@@ -50,7 +50,7 @@ def lively(model: Transformer) -> Transformer:
 
 
 def fresh(vocabulary: Vocabulary, seed: int = 3, **changes: object) -> Translator:
-    """A lively `tiny` model of its own, its weights seeded."""
+    """Return a new lively `tiny` model with seeded weights."""
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), **changes)
@@ -58,7 +58,7 @@ def fresh(vocabulary: Vocabulary, seed: int = 3, **changes: object) -> Translato
 
 
 def without_values(model: Transformer, attention: str) -> Transformer:
-    """The same model, in which the values of every attention of this name are 0."""
+    """Set the values of every attention of this name to 0, and return the model."""
     with torch.no_grad():
         for name, weight in model.named_parameters():
             if name.endswith(f"{attention}.w_qkv"):
@@ -69,7 +69,7 @@ def without_values(model: Transformer, attention: str) -> Transformer:
 def painted(
     encoder: np.ndarray, decoder: np.ndarray | None = None, cross: np.ndarray | None = None
 ) -> Trace:
-    """A trace that holds these weights alone, each (layers, heads, query, key)."""
+    """Return a trace with only these weights, each (layers, heads, query, key)."""
     n_layers, n_heads, n_src, _ = encoder.shape
     decoder = np.ones((n_layers, n_heads, 1, 1)) if decoder is None else decoder
     n_tgt = decoder.shape[-1]
@@ -90,7 +90,7 @@ def painted(
 
 
 def random_rows(seed: int, *shape: int, causal: bool = False) -> np.ndarray:
-    """Rows that sum to 1, with some weights of 0 among them."""
+    """Return rows that sum to 1, with some weights of 0."""
     drawn = np.random.default_rng(seed).random(shape)
     drawn[drawn < 0.25] = 0
     if causal:
@@ -101,7 +101,7 @@ def random_rows(seed: int, *shape: int, causal: bool = False) -> np.ndarray:
 
 
 def with_gates(model: Transformer, gates: Mapping[Head, float]) -> Transformer:
-    """A copy whose W^O takes each of these heads times its gate; nothing is hooked."""
+    """Return a copy whose W^O multiplies each of these heads by its gate, without hooks."""
     changed = copy.deepcopy(model)
     d_k = model.config.d_k
     for (kind, layer, head), gate in gates.items():
@@ -112,7 +112,7 @@ def with_gates(model: Transformer, gates: Mapping[Head, float]) -> Transformer:
 
 
 def logits(translator: Translator, text: str, target: list[int], **options: object) -> torch.Tensor:
-    """One pass of the bare model over a pair, (tgt, vocab)."""
+    """Return the logits of one pass of the bare model over a pair, (tgt, vocab)."""
     config = translator.model.config
     src = torch.tensor([translator.vocabulary.encode(text)])
     tgt = torch.tensor([[config.bos_id, *target[:-1]]])
@@ -121,14 +121,14 @@ def logits(translator: Translator, text: str, target: list[int], **options: obje
 
 
 def passed(model: Transformer, trace: Trace, hooks: Mapping[str, HookFn] | None = None) -> Tensor:
-    """Logits of one pass over the ids of a trace, (tgt, vocab)."""
+    """Return the logits of one pass over the ids of a trace, (tgt, vocab)."""
     src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
     with torch.no_grad():
         return model(src, tgt, hooks=Hooks(hooks or {}))[0]
 
 
 def without_output(translator: Translator) -> Translator:
-    """A copy whose heads write nothing at all."""
+    """Return a copy whose heads write nothing."""
     model = copy.deepcopy(translator.model).requires_grad_(False)
     for name, parameter in model.named_parameters():
         if name.endswith("w_o"):
@@ -136,21 +136,21 @@ def without_output(translator: Translator) -> Translator:
     return Translator(model, translator.vocabulary)
 
 
-def place(weights: Tensor, offset: int) -> Tensor:
-    """All weight of row i on key i + offset, or on the nearest key there is."""
+def shift_rows(weights: Tensor, offset: int) -> Tensor:
+    """Put all weight of row i on key i + offset, or on the nearest existing key."""
     queries, keys = weights.shape[-2:]
-    made = torch.zeros_like(weights)
+    shifted = torch.zeros_like(weights)
     for i in range(queries):
-        made[..., i, min(max(i + offset, 0), keys - 1)] = 1.0
-    return made
+        shifted[..., i, min(max(i + offset, 0), keys - 1)] = 1.0
+    return shifted
 
 
 def shift_model(vocabulary: Vocabulary, offsets: tuple[int, ...]) -> Translator:
-    """One encoder layer; head h looks `offsets[h]` places away, made of W^Q, W^K and positions.
+    """Return one encoder layer in which head h attends `offsets[h]` positions away.
 
-    A query asks for the position `offset` further on: the rotation of the sinusoids that the
-    paper's section 3.5 speaks of, PE(pos + k) = M_k PE(pos), times a large number. Token vectors
-    are all 0, so that a vector is its position alone.
+    A query points at the position `offset` further on, by the rotation of the sinusoids in section
+    3.5 of the paper, PE(pos + k) = M_k PE(pos), times a large number; W^Q and W^K are built from
+    it. Token embeddings are 0, so that a vector is its position only.
     """
     d_k = 32
     config = ModelConfig(
@@ -176,7 +176,7 @@ def shift_model(vocabulary: Vocabulary, offsets: tuple[int, ...]) -> Translator:
 
 
 def small(vocabulary: Vocabulary, **more: object) -> Translator:
-    """A model that has learned nothing; its weights are seeded."""
+    """Return an untrained model with seeded weights."""
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 16, "vocab_size": len(vocabulary)}
     with torch.random.fork_rng():
         torch.manual_seed(1)
@@ -184,16 +184,16 @@ def small(vocabulary: Vocabulary, **more: object) -> Translator:
     return Translator(model.eval(), vocabulary)
 
 
-def progress_is_told(measure: Callable[..., object]) -> list[float]:
-    """The shares that `measure` tells, rising to 1; what its progress raises ends it."""
-    told: list[float] = []
-    measure(progress=lambda share, stage: told.append(share))
-    assert told == sorted(told)
-    assert told[-1] == 1
+def check_progress(measure: Callable[..., object]) -> list[float]:
+    """Check that `measure` reports shares rising to 1, and stops when its callback raises."""
+    shares: list[float] = []
+    measure(progress=lambda share, stage: shares.append(share))
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
 
     def stop(share: float, stage: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         measure(progress=stop)
-    return told
+    return shares

@@ -1,4 +1,4 @@
-"""Small translators of every kind, and LaTeX read as arithmetic."""
+"""Small translators of every kind, and LaTeX evaluated as arithmetic."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from tests.analysis.made import MARIAN
+from tests.analysis.handmade import MARIAN
 from tests.model.small import make_model
 from transformer.checkpoint import save_checkpoint
 from transformer.inference.trace import Trace
@@ -28,50 +28,50 @@ SOURCE, TARGET = "She finds 'bread' \"today\".", "Elle trouve du pain."
 
 
 @dataclass(frozen=True)
-class Looked:
-    """A checkpoint, and a trace of it."""
+class TracedModel:
+    """A checkpoint and a trace of its model."""
 
     folder: Path
     translator: Translator
     trace: Trace
 
 
-def look(kind: str, vocabulary: Vocabulary, folder: Path) -> Looked:
-    """A model of this kind, saved, and a pass over `SOURCE` and `TARGET`."""
+def trace_model(kind: str, vocabulary: Vocabulary, folder: Path) -> TracedModel:
+    """Save a model of this kind, and trace it over `SOURCE` and `TARGET`."""
     model = make_model(dtype=torch.float32, vocab_size=len(vocabulary), max_len=64, **KINDS[kind])
     save_checkpoint(folder, model, vocabulary, "# A model for tests\n")
     translator = Translator.load(folder, device="cpu")
-    return Looked(folder, translator, translator.trace(SOURCE, TARGET))
+    return TracedModel(folder, translator, translator.trace(SOURCE, TARGET))
 
 
 def evaluated(line: str) -> float:
-    """The value of a line of a working: `= \\frac{e^{0.5}}{1.2} + \\underbrace{…}_{i=3}`."""
+    """Evaluate a line of a computation: `= \\frac{e^{0.5}}{1.2} + \\underbrace{…}_{i=3}`."""
     text = line.removeprefix("=")
     text = re.sub(r"\\left|\\right", "", text)
     text = text.replace(r"\mathrm{erf}", "erf").replace(r"\cdot", "*").replace(r"\infty", "inf")
     while match := re.search(r"\\underbrace{|\\frac{|\\sqrt{|\^{", text):
         first, rest = _braces(text[match.end() - 1 :])
         if match[0] == r"\underbrace{":
-            made, rest = f"({first})", _braces(rest.removeprefix("_"))[1]
+            value, rest = f"({first})", _braces(rest.removeprefix("_"))[1]
         elif match[0] == r"\frac{":
             second, rest = _braces(rest)
-            made = f"(({first})/({second}))"
+            value = f"(({first})/({second}))"
         else:
-            made = f"sqrt({first})" if match[0] == r"\sqrt{" else f"**({first})"
-        text = text[: match.start()] + made + rest
+            value = f"sqrt({first})" if match[0] == r"\sqrt{" else f"**({first})"
+        text = text[: match.start()] + value + rest
     text = re.sub(r"\\(tanh|sin|cos|max)", r"\1", text).replace("^2", "**2")
     text = re.sub(r"\)\s*\(", ")*(", text)
-    known = {
+    functions = {
         name: getattr(math, name) for name in ("sqrt", "tanh", "sin", "cos", "e", "inf", "erf")
     }
-    return float(eval(text, {"__builtins__": {}}, {**known, "max": max}))
+    return float(eval(text, {"__builtins__": {}}, {**functions, "max": max}))
 
 
 def _braces(text: str) -> tuple[str, str]:
-    """What stands in the braces that `text` begins with, and what follows them."""
+    """Return the contents of the braces that `text` begins with, and what follows them."""
     depth = 0
-    for place, letter in enumerate(text):
+    for index, letter in enumerate(text):
         depth += {"{": 1, "}": -1}.get(letter, 0)
         if depth == 0:
-            return text[1:place], text[place + 1 :]
+            return text[1:index], text[index + 1 :]
     raise ValueError(f"braces without an end: {text}")
