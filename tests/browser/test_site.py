@@ -179,7 +179,7 @@ def test_a_truncated_or_damaged_model_and_missing_web_workers_are_reported(
         expect(page.get_by_text("does not support module workers").first).to_be_visible()
 
 
-NOT_KEPT = "this browser does not keep it"
+NOT_KEPT = "this browser cannot store it"
 
 
 def _translates_without_keeping(page: Page, address: str, en_fr: Translator) -> None:
