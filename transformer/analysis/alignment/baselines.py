@@ -165,7 +165,7 @@ def normalizer(i: Ints, n_src: npt.ArrayLike, n_tgt: npt.ArrayLike, tension: flo
     j.
 
     On both sides of the diagonal the terms fall by the same factor e^{-λ/n} from word to word, so
-    each side is a geometric series (their section 3.1; the number is from memory).
+    each side is a geometric series (Dyer, Chahuneau and Smith 2013, section 3.1).
     """
     position, n, m = (np.asarray(values, dtype=np.float64) for values in (i, n_src, n_tgt))
     if tension == 0:  # every term is 1, and the ratio of the series too

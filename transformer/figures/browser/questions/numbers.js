@@ -119,7 +119,7 @@ export function memory({ trace }) {
     options: [
       option("The keys come from the decoder", "The keys are computed from the sentence that was read."),
       option("The queries come from the decoder alone"),
-      option("The queries come from the memory alone", "The position that is about to write asks; it belongs to the decoder."),
+      option("The queries come from the memory alone", "The query belongs to the position that writes, in the decoder."),
     ],
     correct: 1,
     answer: `The queries come from the decoder alone: the ${rows} rows of the picture are the tokens that were written. Keys and values come from the memory: ` +
