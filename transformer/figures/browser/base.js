@@ -70,11 +70,11 @@ export const bright = (pixel) => 0.299 * (pixel & 255) + 0.587 * ((pixel >> 8) &
 function rampOf(stops) {
   const bytes = new Uint8ClampedArray(256 * 4);
   for (let i = 0; i < 256; i++) {
-    const place = (i / 255) * (stops.length - 1);
-    const below = Math.min(Math.floor(place), stops.length - 2);
+    const position = (i / 255) * (stops.length - 1);
+    const below = Math.min(Math.floor(position), stops.length - 2);
     for (let c = 0; c < 3; c++) {
       const [a, b] = [stops[below][c], stops[below + 1][c]];
-      bytes[4 * i + c] = a + (b - a) * (place - below);
+      bytes[4 * i + c] = a + (b - a) * (position - below);
     }
     bytes[4 * i + 3] = 255;
   }
@@ -114,10 +114,10 @@ export function colours(node) {
 }
 
 // The colours for print, independent of the screen's theme.
-/** @param {HTMLElement} place @returns {Look} */
-export function printColours(place) {
+/** @param {HTMLElement} position @returns {Look} */
+export function printColours(position) {
   const paper = el("div", { class: "hu hu-print" });
-  place.append(paper);
+  position.append(paper);
   const found = colours(paper);
   paper.remove();
   return found;

@@ -66,32 +66,32 @@ export function unevenSums(m) {
   });
 }
 
-export function cellAt(place, x, y) {
-  const column = Math.floor((x - place.left) / place.cell);
-  const row = Math.floor((y - place.top) / place.high);
-  const { span } = place;
+export function cellAt(layout, x, y) {
+  const column = Math.floor((x - layout.left) / layout.cell);
+  const row = Math.floor((y - layout.top) / layout.high);
+  const { span } = layout;
   const inside = column >= 0 && row >= 0 && column < span.columns && row < span.rows;
   return inside ? { row: row + span.row, column: column + span.column } : null;
 }
 
 // The top left corner of a cell.
-export const cornerOf = (place, cell) => [
-  place.left + (cell.column - place.span.column) * place.cell,
-  place.top + (cell.row - place.span.row) * place.high,
+export const cornerOf = (layout, cell) => [
+  layout.left + (cell.column - layout.span.column) * layout.cell,
+  layout.top + (cell.row - layout.span.row) * layout.high,
 ];
 
 // `colour(row, column)` returns a level on the ramp, 0 to 255, or -1 for an empty cell.
-/** @param {Pen} pen @param {Matrix} m @param {any} place @param {Look} look @param {any} colour @param {any} [more] */
-export function drawTable(pen, m, place, look, colour, { ramp = look.ramp, css = look.css, cell = null, pinned = null } = {}) {
-  drawMask(pen, m, place, look);
-  drawSquares(pen, m, place, colour, ramp, css);
-  drawLabels(pen, m, place, look, cell || pinned);
+/** @param {Pen} pen @param {Matrix} m @param {any} layout @param {Look} look @param {any} colour @param {any} [more] */
+export function drawTable(pen, m, layout, look, colour, { ramp = look.ramp, css = look.css, cell = null, pinned = null } = {}) {
+  drawMask(pen, m, layout, look);
+  drawSquares(pen, m, layout, colour, ramp, css);
+  drawLabels(pen, m, layout, look, cell || pinned);
   for (const [marked, ink] of [[pinned, look.choice], [cell, look.text]]) {
-    if (!marked || !inSpan(place.span, marked)) continue;
-    const [x, y] = cornerOf(place, marked);
+    if (!marked || !inSpan(layout.span, marked)) continue;
+    const [x, y] = cornerOf(layout, marked);
     pen.lineWidth = 2;
     pen.strokeStyle = ink;
-    pen.strokeRect(x - 0.5, y - 0.5, Math.max(place.cell, 3), Math.max(place.high, 3));
+    pen.strokeRect(x - 0.5, y - 0.5, Math.max(layout.cell, 3), Math.max(layout.high, 3));
   }
 }
 
@@ -100,9 +100,9 @@ export const inSpan = (span, { row, column }) =>
   row >= span.row && row < span.row + span.rows && column >= span.column && column < span.column + span.columns;
 
 /** @param {Pen} pen @param {Matrix} m @param {Pixels} ramp */
-function drawSquares(pen, m, place, colour, ramp, css) {
-  const { span } = place;
-  const gap = Math.min(place.cell, place.high) >= 12 ? 1 : 0;
+function drawSquares(pen, m, layout, colour, ramp, css) {
+  const { span } = layout;
+  const gap = Math.min(layout.cell, layout.high) >= 12 ? 1 : 0;
   if (!gap) {
     // Too many cells for rectangles: draw one pixel per cell and enlarge without smoothing.
     const image = new ImageData(span.columns, span.rows);
@@ -119,7 +119,7 @@ function drawSquares(pen, m, place, colour, ramp, css) {
     [small.width, small.height] = [span.columns, span.rows];
     small.getContext("2d").putImageData(image, 0, 0);
     pen.imageSmoothingEnabled = false;
-    pen.drawImage(small, place.left, place.top, place.cell * span.columns, place.high * span.rows);
+    pen.drawImage(small, layout.left, layout.top, layout.cell * span.columns, layout.high * span.rows);
     return;
   }
   for (let row = span.row; row < span.row + span.rows; row++) {
@@ -128,8 +128,8 @@ function drawSquares(pen, m, place, colour, ramp, css) {
       if (level < 0) continue;
       pen.fillStyle = css(level);
       pen.globalAlpha = m.rows[row].dim || m.columns[column].dim ? DIMMED_OPACITY : 1;
-      const [x, y] = cornerOf(place, { row, column });
-      pen.fillRect(x, y, place.cell - gap, place.high - gap);
+      const [x, y] = cornerOf(layout, { row, column });
+      pen.fillRect(x, y, layout.cell - gap, layout.high - gap);
     }
   }
   pen.globalAlpha = 1;
@@ -137,9 +137,9 @@ function drawSquares(pen, m, place, colour, ramp, css) {
 
 // Later positions are hatched: they are masked, which is not a weight of zero.
 /** @param {Pen} pen @param {Matrix} m @param {Look} look */
-function drawMask(pen, m, place, look) {
+function drawMask(pen, m, layout, look) {
   if (m.kind !== "decoder") return;
-  const { span } = place;
+  const { span } = layout;
   pen.save();
   pen.beginPath();
   let any = false;
@@ -147,48 +147,48 @@ function drawMask(pen, m, place, look) {
     let from = span.column + span.columns;
     while (from > span.column && m.masked(row, from - 1)) from--;
     if (from === span.column + span.columns) continue;
-    const [x, y] = cornerOf(place, { row, column: from });
-    pen.rect(x, y, place.right - x, place.high);
+    const [x, y] = cornerOf(layout, { row, column: from });
+    pen.rect(x, y, layout.right - x, layout.high);
     any = true;
   }
-  if (any) drawHatching(pen, place, look);
+  if (any) drawHatching(pen, layout, look);
   pen.restore();
 }
 
 // Hatch the pen's path, which becomes its clip.
 /** @param {Pen} pen @param {Look} look */
-export function drawHatching(pen, place, look) {
+export function drawHatching(pen, layout, look) {
   pen.clip();
   pen.strokeStyle = look.line;
   pen.lineWidth = 1;
   pen.beginPath();
-  const [wide, high] = [place.right - place.left, place.bottom - place.top];
+  const [wide, high] = [layout.right - layout.left, layout.bottom - layout.top];
   for (let d = -high; d < wide; d += 7) {
-    pen.moveTo(place.left + d, place.top + high);
-    pen.lineTo(place.left + d + high, place.top);
+    pen.moveTo(layout.left + d, layout.top + high);
+    pen.lineTo(layout.left + d + high, layout.top);
   }
   pen.stroke();
 }
 
 /** @param {Pen} pen @param {Matrix} m @param {Look} look */
-function drawLabels(pen, m, place, look, cell) {
-  const { span } = place;
-  const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;
+function drawLabels(pen, m, layout, look, cell) {
+  const { span } = layout;
+  const font = (bold) => `${bold ? "600 " : ""}${layout.size}px ${look.font}`;
   pen.textBaseline = "middle";
   for (let r = 0; r < span.rows; r++) {
     const [row, chosen] = [r + span.row, cell && cell.row === r + span.row];
-    if (r % place.everyRow && !chosen) continue;
+    if (r % layout.everyRow && !chosen) continue;
     pen.font = font(chosen);
-    drawRowLabel(pen, rowParts(m.rows[row]), place.left - 8, place.top + (r + 0.5) * place.high, place.left - 12, look, chosen);
+    drawRowLabel(pen, rowParts(m.rows[row]), layout.left - 8, layout.top + (r + 0.5) * layout.high, layout.left - 12, look, chosen);
   }
   for (let c = 0; c < span.columns; c++) {
     const [column, chosen] = [c + span.column, cell && cell.column === c + span.column];
-    if (c % place.everyColumn && !chosen) continue;
+    if (c % layout.everyColumn && !chosen) continue;
     pen.font = font(chosen);
     pen.save();
-    pen.translate(place.left + (c + 0.5) * place.cell, place.top - 6);
-    const text = shorten(pen, m.columns[column].text, place.limit + 4);
-    if (place.slant) pen.rotate(-place.slant);
+    pen.translate(layout.left + (c + 0.5) * layout.cell, layout.top - 6);
+    const text = shorten(pen, m.columns[column].text, layout.limit + 4);
+    if (layout.slant) pen.rotate(-layout.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -6);
     drawToken(pen, text, 0, look, chosen, m.columns[column].dim);
     pen.restore();
@@ -196,8 +196,8 @@ function drawLabels(pen, m, place, look, cell) {
   pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
   pen.fillStyle = look.muted;
   pen.textAlign = "left";
-  pen.fillText(TO, place.left, 8);
+  pen.fillText(TO, layout.left, 8);
   pen.textAlign = "right";
-  pen.fillText(FROM, place.left - 8, place.top - 8);
+  pen.fillText(FROM, layout.left - 8, layout.top - 8);
   pen.textAlign = "left";
 }

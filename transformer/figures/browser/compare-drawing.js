@@ -7,11 +7,11 @@ import { makeBar, paintScale } from "./legend.js";
 import { LABEL_SIZE } from "./lettering.js";
 import { greatestOf, shade } from "./matrix.js";
 
-/** @param {Pen} pen @param {any} place @param {Matrix} m @param {Context} ctx @param {any} cell */
-export function paintSide(pen, place, m, { state, look }, cell) {
+/** @param {Pen} pen @param {any} layout @param {Matrix} m @param {Context} ctx @param {any} cell */
+export function paintSide(pen, layout, m, { state, look }, cell) {
   const greatest = m.rows.map((_, r) => greatestOf(m, r));
   const colour = (r, c) => shade(m.values[r * m.nColumns + c], state.scale, greatest[r]);
-  drawTable(pen, m, place, look, colour, { cell });
+  drawTable(pen, m, layout, look, colour, { cell });
 }
 
 // The greatest difference in the table and in each row.
@@ -25,26 +25,26 @@ function greatestDifferences(m) {
   return { rows, all: rows.reduce((most, one) => Math.max(most, one), LEAST) };
 }
 
-/** @param {Pen} pen @param {any} place @param {any} given @param {Context} ctx @param {any} cell */
-export function paintDifferences(pen, place, { m, rows, columns }, { state, look }, cell) {
+/** @param {Pen} pen @param {any} layout @param {any} given @param {Context} ctx @param {any} cell */
+export function paintDifferences(pen, layout, { m, rows, columns }, { state, look }, cell) {
   const greatest = greatestDifferences(m);
   const colour = (r, c) =>
     divergingLevel(m.values[r * m.nColumns + c], state.scale, state.scale === "row" ? greatest.rows[r] : greatest.all);
-  paintUnpaired(pen, place, rows, columns, look);
-  drawTable(pen, m, place, look, colour, { ramp: look.diverging, css: look.divergingCss, cell });
+  paintUnpaired(pen, layout, rows, columns, look);
+  drawTable(pen, m, layout, look, colour, { ramp: look.diverging, css: look.divergingCss, cell });
 }
 
 // Rows and columns that only one side has are hatched, to distinguish them from a difference of zero.
 /** @param {Pen} pen @param {Look} look */
-function paintUnpaired(pen, place, rows, columns, look) {
+function paintUnpaired(pen, layout, rows, columns, look) {
   const lone = (pair) => pair.includes(null);
   if (![...rows, ...columns].some(lone)) return;
-  const [wide, high] = [place.right - place.left, place.bottom - place.top];
+  const [wide, high] = [layout.right - layout.left, layout.bottom - layout.top];
   pen.save();
   pen.beginPath();
-  rows.forEach((pair, r) => lone(pair) && pen.rect(place.left, place.top + r * place.high, wide, place.high));
-  columns.forEach((pair, c) => lone(pair) && pen.rect(place.left + c * place.cell, place.top, place.cell, high));
-  drawHatching(pen, place, look);
+  rows.forEach((pair, r) => lone(pair) && pen.rect(layout.left, layout.top + r * layout.high, wide, layout.high));
+  columns.forEach((pair, c) => lone(pair) && pen.rect(layout.left + c * layout.cell, layout.top, layout.cell, high));
+  drawHatching(pen, layout, look);
   pen.restore();
 }
 
@@ -64,14 +64,14 @@ export function paintDifference(canvas, values, height, width, greatest, look) {
 
 // Ticks of the difference scale: [position from 0 to 1, text].
 function differenceTicks(scale, greatest) {
-  const place = (share) => 0.5 + 0.5 * Math.sign(share) * (scale === "sqrt" ? Math.sqrt(Math.abs(share)) : Math.abs(share));
+  const position = (share) => 0.5 + 0.5 * Math.sign(share) * (scale === "sqrt" ? Math.sqrt(Math.abs(share)) : Math.abs(share));
   const part = scale === "sqrt" ? 0.25 : 0.5;
   const digits = greatest < 0.1 ? 3 : 2;
   const shares = [-1, -part, 0, part, 1];
   return shares.map((share) => {
     const size = Math.abs(share);
     const number = scale === "row" ? `${size} × max` : (size * greatest).toFixed(digits);
-    return [place(share), share === 0 ? "0" : `${share < 0 ? "−" : "+"}${scale === "row" && size === 1 ? "max" : number}`];
+    return [position(share), share === 0 ? "0" : `${share < 0 ? "−" : "+"}${scale === "row" && size === 1 ? "max" : number}`];
   });
 }
 

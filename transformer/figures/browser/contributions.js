@@ -11,14 +11,14 @@ import { unpack } from "./store.js";
 
 const CONTRIBUTION_QUIET = 150; // ms without another key press, so that a held arrow key reports once
 
-export function contributionsView(place, report) {
+export function contributionsView(container, report) {
   let [header, parts, m, cell, over, look, shown] = [null, null, null, null, null, null, ""];
   let reporting = 0;
   const tables = [0, 1].map((which) => makeMoved(which));
   const told = el("div", { class: "hu-contribution-cell", role: "status" });
   const pair = el("div", { class: "hu-pair" }, ...tables.map(({ node }) => node));
   const frame = el("div", { class: "hu hu-explorer hu-contributions" }, pair, told);
-  place.append(frame);
+  container.append(frame);
 
   function show(bytes) {
     const found = unpack(bytes);

@@ -86,14 +86,14 @@ const fieldOf = (link) => el("input", { type: "text", readonly: "", value: link,
 
 // Copies `text`; returns whether it worked. Pages over plain http from another machine, as in a class, have no
 // `navigator.clipboard`, so a selection is copied instead.
-async function copied(text, place) {
+async function copied(text, container) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
     const field = fieldOf(text);
-    const before = place.getRootNode().activeElement;
-    place.append(field);
+    const before = container.getRootNode().activeElement;
+    container.append(field);
     field.select();
     const done = document.execCommand("copy");
     field.remove();

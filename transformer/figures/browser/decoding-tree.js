@@ -143,9 +143,9 @@ export function makeTree(ctx) {
       const button = el("button", { type: "button", class: "hu-end", "aria-pressed": String(i === now) },
         el("span", { class: "hu-number" }, fixed(tree.score[i])), el("bdi", {}, writtenOf(tree, i)));
       button.addEventListener("click", () => {
-        const place = ranked.indexOf(i);
+        const rank = ranked.indexOf(i);
         choose(i);
-        ends.children[place]?.firstChild.focus();
+        ends.children[rank]?.firstChild.focus();
       });
       return el("li", {}, button);
     }));

@@ -8,8 +8,8 @@ import { arrayOf } from "./store.js";
 
 export function mountExplorer(views) {
   // The size is the visitor's own setting and not part of links.
-  return mounted((place, _report, setState) => {
-    const view = explorerView(place, (state, { size: _, ...linked }) => {
+  return mounted((container, _report, setState) => {
+    const view = explorerView(container, (state, { size: _, ...linked }) => {
       writeAddress(state, linked);
       setState(state);
     }, views, true);

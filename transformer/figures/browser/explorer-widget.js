@@ -11,7 +11,7 @@ const payload = ({ buffer, byteOffset, byteLength }) => new Uint8Array(buffer, b
 /** @param {Record<string, Tab>} views */
 export function explorerWidget(views, makeView = explorerView) {
   /** @param {{ model: any, el: HTMLElement }} given */
-  function render({ model, el: place }) {
+  function render({ model, el: container }) {
     /** @type {any} */
     let shown = null; // the state drawn, as known to Python
     let reporting = false; // the model also notifies about traits that are set here
@@ -22,8 +22,8 @@ export function explorerWidget(views, makeView = explorerView) {
       reporting = false;
       model.save_changes();
     };
-    const view = makeView(place, report, views);
-    place.querySelector(".hu").classList.add("hu-file", "hu-widget"); // its own colours, light or dark
+    const view = makeView(container, report, views);
+    container.querySelector(".hu").classList.add("hu-file", "hu-widget"); // its own colours, light or dark
     const show = () => {
       view.show(payload(model.get("_data")));
       shown ||= { ...view.ctx.state };

@@ -51,11 +51,11 @@ export function explorerView(root, report, views, live = false, forces = live) {
   const title = el("h2", { class: "hu-title" });
   const code = el("code", { class: "hu-code" });
   const note = el("p", { class: "hu-note" });
-  const place = el("div", { class: "hu-view", role: "tabpanel" });
+  const panel = el("div", { class: "hu-view", role: "tabpanel" });
   const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "Loading the weights of this layer …");
   const sheet = makeSheet(() => view());
   const story = makeStory((changes) => set(changes));
-  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, place, sheet.node);
+  const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, panel, sheet.node);
   const frame = el(
     "div", { class: "hu hu-explorer" },
     el("div", { class: "hu-top" }, tabs, tools), el("div", { class: "hu-split" }, controls.node, aside, main), story.node,
@@ -171,7 +171,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
       tab.tabIndex = on ? 0 : -1;
     }
     const shown = view();
-    if (place.firstChild !== shown.node) place.replaceChildren(shown.node);
+    if (panel.firstChild !== shown.node) panel.replaceChildren(shown.node);
     const kinds = shown.kinds === false ? [] : side.kinds;
     controls.draw(state, shown.options || [], kinds, defaults);
     aside.hidden = !views[state.view].mosaic;

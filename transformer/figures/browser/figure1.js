@@ -9,11 +9,11 @@ import { unpack } from "./store.js";
 
 const TOWARDS = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }; // the figure is read upwards
 
-export function figure1View(place, report) {
+export function figure1View(container, report) {
   let [header, parts, drawing, step, arrived] = [null, null, null, null, null];
   const canvas = el("div", { class: "hu-figure1", role: "group" });
   const frame = el("div", { class: "hu hu-figure1-place" }, canvas);
-  place.append(frame);
+  container.append(frame);
 
   function show(bytes) {
     ({ header, parts } = unpack(bytes));
@@ -21,9 +21,9 @@ export function figure1View(place, report) {
     draw();
     if (arrived !== null && arrived !== header.opened) arrive();
     arrived = header.opened;
-    const [shown, place] = header.leads || [];
-    if (step && place && step !== place) bringIntoView(shown);
-    step = place;
+    const [shown, container] = header.leads || [];
+    if (step && container && step !== container) bringIntoView(shown);
+    step = container;
   }
 
   // Redraw everything; a focused button keeps the focus, on the open box.
@@ -39,8 +39,8 @@ export function figure1View(place, report) {
     canvas.style.aspectRatio = `${width} / ${height}`;
     canvas.replaceChildren(
       drawArrows(drawing),
-      ...drawing.frames.map((place) => drawFrame(place, header.layers)),
-      ...Object.entries(drawing.words || {}).map(([name, place]) => drawWord(header.words[name], place)),
+      ...drawing.frames.map((container) => drawFrame(container, header.layers)),
+      ...Object.entries(drawing.words || {}).map(([name, container]) => drawWord(header.words[name], container)),
       ...header.boxes.map(drawBox),
       ...(drawing.chooser && header.layers[0] > 1 ? [drawChooser(drawing.chooser, header.layers)] : []),
     );
@@ -100,7 +100,7 @@ export function figure1View(place, report) {
   }
 
   // The selector of the layer.
-  function drawChooser(place, [count, chosen]) {
+  function drawChooser(container, [count, chosen]) {
     const list = el("div", { class: "hu-layer-list" });
     for (let layer = 0; layer < count; layer++) {
       const button = el("button", { type: "button", class: "hu-layer", "aria-pressed": String(layer === chosen), "aria-label": `Layer ${counted(layer)}` }, counted(layer));
@@ -110,7 +110,7 @@ export function figure1View(place, report) {
       });
       list.append(button);
     }
-    return el("div", { class: "hu-layer-place", style: placed(place) }, el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; shown is`), list));
+    return el("div", { class: "hu-layer-place", style: placed(container) }, el("div", { role: "group", "aria-label": "Layer" }, el("span", {}, `N = ${count} layers; shown is`), list));
   }
 
   canvas.addEventListener("keydown", (event) => {
@@ -157,9 +157,9 @@ function formOf([, , wide, high]) {
   return wide < 110 ? "tall" : "wide";
 }
 
-function drawFrame(place, [count, chosen]) {
+function drawFrame(container, [count, chosen]) {
   const note = count > 1 ? `${count} ×, here ${layerName(chosen)}` : "1 ×";
-  return el("div", { class: "hu-layers", style: placed(place) }, el("span", {}, note));
+  return el("div", { class: "hu-layers", style: placed(container) }, el("span", {}, note));
 }
 
 function drawWord(text, [x, y, wide]) {

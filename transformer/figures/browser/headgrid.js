@@ -4,7 +4,7 @@
 import { ARROWS, bright, colours, el, within } from "./base.js";
 import { makeBar } from "./legend.js";
 
-export function headgridView(place, report) {
+export function headgridView(container, report) {
   let [data, built, sent] = [null, "", []];
   let grids = []; // { name, cells }
   const bar = makeBar();
@@ -12,7 +12,7 @@ export function headgridView(place, report) {
   const legend = el("figcaption", { class: "hu-legend" }, bar.node, words);
   const row = el("div", { class: "hu-kindrow" });
   const frame = el("div", { class: "hu hu-explorer hu-headgrid" }, row, legend);
-  place.append(frame);
+  container.append(frame);
 
   function show(given) {
     // Ignore a late echo of an earlier report: the user has moved on.

@@ -83,31 +83,31 @@ export function layoutLines(m, count, pen, width, look, large) {
   };
 }
 
-const middleOf = (place, index) => place.top + (index + 0.5) * place.step;
+const middleOf = (layout, index) => layout.top + (index + 0.5) * layout.step;
 
 // With many lines, weak ones are fainter, or nothing else would be visible.
 export const steepnessOf = (count) => 0.5 + 0.4 * Math.min(Math.max(count - 300, 0) / 2700, 1);
 
 // The token at a point: { side: "q" or "k", index }, or null.
 /** @param {Matrix} m @param {number} x @param {number} y */
-export function tokenAt(place, m, x, y) {
-  const index = Math.floor((y - place.top) / place.step);
-  const side = x < place.left + 8 ? "q" : x > place.right - 8 ? "k" : null;
+export function tokenAt(layout, m, x, y) {
+  const index = Math.floor((y - layout.top) / layout.step);
+  const side = x < layout.left + 8 ? "q" : x > layout.right - 8 ? "k" : null;
   const count = side === "q" ? m.nRows : m.nColumns;
   return side && index >= 0 && index < count ? { side, index } : null;
 }
 
 // The strength of a line is its weight to the power of `steep`, times `share`.
-/** @param {Pen} pen @param {Matrix} m @param {any} place @param {any} styles @param {any} lines @param {any} given @param {any} [more] */
-export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.5, share = 1 } = {}) {
+/** @param {Pen} pen @param {Matrix} m @param {any} layout @param {any} styles @param {any} lines @param {any} given @param {any} [more] */
+export function drawLines(pen, m, layout, styles, lines, [from, to], { steep = 0.5, share = 1 } = {}) {
   const middle = (from + to) / 2;
   pen.save();
   for (const { head, row, column, weight } of lines) {
     const strength = Math.sqrt(Math.min(weight, 1));
-    const shift = (head - (place.count - 1) / 2) * place.apart;
-    const [y, end] = [middleOf(place, row) + shift, middleOf(place, column) + shift];
+    const shift = (head - (layout.count - 1) / 2) * layout.apart;
+    const [y, end] = [middleOf(layout, row) + shift, middleOf(layout, column) + shift];
     pen.globalAlpha = Math.min(weight ** steep * share, 1) * (m.rows[row].dim || m.columns[column].dim ? DIMMED_OPACITY : 1);
-    pen.lineWidth = 0.6 + (place.thick - 0.6) * strength;
+    pen.lineWidth = 0.6 + (layout.thick - 0.6) * strength;
     pen.strokeStyle = styles[head].ink;
     pen.setLineDash(styles[head].dash);
     pen.beginPath();
@@ -120,25 +120,25 @@ export function drawLines(pen, m, place, styles, lines, [from, to], { steep = 0.
 
 // The x positions where lines begin and end, leaving space for the amounts on their side.
 /** @returns {[number, number]} */
-export const lineEnds = (place, focus) => [
-  place.left + (focus?.fromQueries ? place.zone + 6 : 0),
-  place.right - (focus?.toKeys ? place.zone + 6 : 0),
+export const lineEnds = (layout, focus) => [
+  layout.left + (focus?.fromQueries ? layout.zone + 6 : 0),
+  layout.right - (focus?.toKeys ? layout.zone + 6 : 0),
 ];
 
 // Draw the lines of the tokens of `focus`, and next to every token of the other side the weight that each head
 // gives it.
 /** @param {Pen} pen @param {Matrix[]} ms @param {Look} look */
-export function drawFocus(pen, ms, place, styles, focus, look) {
+export function drawFocus(pen, ms, layout, styles, focus, look) {
   pen.textBaseline = "middle";
-  drawLines(pen, ms[0], place, styles, linesOf(ms, focus), lineEnds(place, focus), { share: 1.25 });
+  drawLines(pen, ms[0], layout, styles, linesOf(ms, focus), lineEnds(layout, focus), { share: 1.25 });
   for (const [sums, side, parts] of [[focus.toKeys, "k", focus.queries.length], [focus.fromQueries, "q", focus.keys.length]]) {
     if (!sums) continue;
     sums[0].forEach((_, index) => {
       const unseen = side === "k" ? focus.queries.every((row) => ms[0].masked(row, index)) : focus.keys.every((column) => ms[0].masked(index, column));
       if (unseen) return; // masked, which is not a weight of zero
       const weights = sums.map((of) => of[index]);
-      if (place.count === 1) drawAmount(pen, place, side, index, weights[0], parts, styles[0], look);
-      else drawBlocks(pen, place, side, index, weights, parts, styles);
+      if (layout.count === 1) drawAmount(pen, layout, side, index, weights[0], parts, styles[0], look);
+      else drawBlocks(pen, layout, side, index, weights, parts, styles);
     });
   }
   pen.globalAlpha = 1;
@@ -160,31 +160,31 @@ function linesOf(ms, { queries, keys }) {
 }
 
 // One head: a bar that grows towards the token, with the number.
-/** @param {Pen} pen @param {any} place @param {any} side @param {any} index @param {number} weight @param {any} parts @param {any} given @param {Look} look */
-function drawAmount(pen, place, side, index, weight, parts, { ink }, look) {
-  const [y, high] = [middleOf(place, index), Math.min(place.step - 4, 13)];
-  const number = 10 + place.size * 2.1;
-  const longest = Math.max(place.zone - number, 6);
+/** @param {Pen} pen @param {any} layout @param {any} side @param {any} index @param {number} weight @param {any} parts @param {any} given @param {Look} look */
+function drawAmount(pen, layout, side, index, weight, parts, { ink }, look) {
+  const [y, high] = [middleOf(layout, index), Math.min(layout.step - 4, 13)];
+  const number = 10 + layout.size * 2.1;
+  const longest = Math.max(layout.zone - number, 6);
   const length = (longest * Math.min(weight, parts)) / parts;
   pen.fillStyle = ink;
   pen.globalAlpha = 0.9;
-  if (length >= 0.5) pen.fillRect(side === "k" ? place.right - place.zone : place.left + place.zone - length, y - high / 2, length, high);
+  if (length >= 0.5) pen.fillRect(side === "k" ? layout.right - layout.zone : layout.left + layout.zone - length, y - high / 2, length, high);
   if (weight < 0.005) return;
   pen.globalAlpha = 1;
-  pen.font = `${Math.min(place.size, 12)}px ${look.font}`;
+  pen.font = `${Math.min(layout.size, 12)}px ${look.font}`;
   pen.textAlign = side === "k" ? "right" : "left";
   pen.fillStyle = look.text;
-  pen.fillText(weight.toFixed(2), side === "k" ? place.right - 8 : place.left + 8, y);
+  pen.fillText(weight.toFixed(2), side === "k" ? layout.right - 8 : layout.left + 8, y);
   pen.textAlign = "left";
 }
 
 // Several heads: a block for each, in the order of the list, with an opacity by weight. Blocks of dashed heads
 // are cut into slices.
 /** @param {Pen} pen */
-function drawBlocks(pen, place, side, index, weights, parts, styles) {
-  const [y, high] = [middleOf(place, index), Math.min(place.step - 3, 16)];
-  const cell = place.zone / weights.length;
-  const start = side === "k" ? place.right - place.zone - 4 : place.left + 4;
+function drawBlocks(pen, layout, side, index, weights, parts, styles) {
+  const [y, high] = [middleOf(layout, index), Math.min(layout.step - 3, 16)];
+  const cell = layout.zone / weights.length;
+  const start = side === "k" ? layout.right - layout.zone - 4 : layout.left + 4;
   const gap = cell > 5 ? 1.5 : 0.5;
   weights.forEach((weight, i) => {
     const slices = styles[i].round + 1;
@@ -199,40 +199,40 @@ function drawBlocks(pen, place, side, index, weights, parts, styles) {
 
 // `marks` is { at, queries, keys }: the token under the pointer, and the pinned tokens.
 /** @param {Pen} pen @param {Matrix} m @param {Look} look */
-export function drawTokens(pen, m, place, look, marks) {
-  const font = (bold) => `${bold ? "600 " : ""}${place.size}px ${look.font}`;
+export function drawTokens(pen, m, layout, look, marks) {
+  const font = (bold) => `${bold ? "600 " : ""}${layout.size}px ${look.font}`;
   pen.textBaseline = "middle";
   const one = (side, entry, index, pinned) => {
     const at = marks.at?.side === side && marks.at.index === index;
-    const y = middleOf(place, index);
-    markToken(pen, place, look, side, y, at, pinned);
+    const y = middleOf(layout, index);
+    markToken(pen, layout, look, side, y, at, pinned);
     pen.font = font(at || pinned);
     pen.globalAlpha = entry.dim ? 0.5 : 1;
     if (side === "q") {
-      drawRowLabel(pen, place.rows[index], place.left - 7, y, Infinity, look, at || pinned);
+      drawRowLabel(pen, layout.rows[index], layout.left - 7, y, Infinity, look, at || pinned);
     } else {
       pen.save();
-      pen.translate(place.right + 7, y);
-      drawToken(pen, place.columns[index], 0, look, at || pinned);
+      pen.translate(layout.right + 7, y);
+      drawToken(pen, layout.columns[index], 0, look, at || pinned);
       pen.restore();
     }
     pen.globalAlpha = 1;
   };
   m.rows.forEach((entry, i) => one("q", entry, i, marks.queries.includes(i)));
   m.columns.forEach((entry, i) => one("k", entry, i, marks.keys.includes(i)));
-  pen.font = headingFont(place.size, look);
+  pen.font = headingFont(layout.size, look);
   pen.fillStyle = look.muted;
   pen.textAlign = "right";
-  pen.fillText(QUERY_HEADING, place.left - 7, place.top - 13);
+  pen.fillText(QUERY_HEADING, layout.left - 7, layout.top - 13);
   pen.textAlign = "left";
-  pen.fillText("attends to", place.right + 7, place.top - 13);
+  pen.fillText("attends to", layout.right + 7, layout.top - 13);
 }
 
 /** @param {Pen} pen @param {Look} look @param {number} y */
-function markToken(pen, place, look, side, y, at, pinned) {
+function markToken(pen, layout, look, side, y, at, pinned) {
   if (!at && !pinned) return;
-  const [x, wide] = side === "q" ? [1, place.left - 2] : [place.right + 1, place.width - place.right - 2];
-  const high = Math.min(place.step - 1, place.size + 11);
+  const [x, wide] = side === "q" ? [1, layout.left - 2] : [layout.right + 1, layout.width - layout.right - 2];
+  const high = Math.min(layout.step - 1, layout.size + 11);
   pen.globalAlpha = pinned ? 0.22 : 1;
   pen.fillStyle = pinned ? look.choice : look.soft;
   pen.fillRect(x, y - high / 2, wide, high);
@@ -242,7 +242,7 @@ function markToken(pen, place, look, side, y, at, pinned) {
   if (at) pen.strokeRect(x, y - high / 2, wide, high);
   if (!pinned) return;
   pen.fillStyle = look.choice;
-  pen.fillRect(side === "q" ? place.left - 4 : place.right + 1, y - high / 2, 3, high);
+  pen.fillRect(side === "q" ? layout.left - 4 : layout.right + 1, y - high / 2, 3, high);
 }
 
 // The legend of exported pictures: each head's line style.

@@ -96,10 +96,10 @@ function headsView(ctx) {
     return planned;
   }
 
-  function paintFront(pen, place) {
+  function paintFront(pen, layout) {
     const focus = focused();
-    if (focus) drawFocus(pen, ms, place, styles(), focus, ctx.look);
-    drawTokens(pen, ms[0], place, ctx.look, { at, ...pinned() });
+    if (focus) drawFocus(pen, ms, layout, styles(), focus, ctx.look);
+    drawTokens(pen, ms[0], layout, ctx.look, { at, ...pinned() });
   }
 
   function paintBack() {
@@ -116,8 +116,8 @@ function headsView(ctx) {
     drawRest(pen, placed);
   }
 
-  const drawRest = (pen, place, share = 1) =>
-    drawLines(pen, ms[0], place, styles(), drawn.lines, lineEnds(place, null), { steep: steepnessOf(drawn.lines.length), share });
+  const drawRest = (pen, layout, share = 1) =>
+    drawLines(pen, ms[0], layout, styles(), drawn.lines, lineEnds(layout, null), { steep: steepnessOf(drawn.lines.length), share });
 
   // The entries that the state pins, in this head or in all. Positions are those of pieces, so pins survive a
   // switch between words and pieces.

@@ -18,7 +18,7 @@ export function heatmapView(ctx) {
   let m = null;
   const stage = makeStage({
     plan: (pen, width) => layoutCells(m, spanOf(m, ctx.state), pen, width, ctx.look, true),
-    paint: (pen, place) => paintHeatmap(pen, place, m, ctx, cell),
+    paint: (pen, layout) => paintHeatmap(pen, layout, m, ctx, cell),
   });
   const legend = makeLegend();
   const node = el("figure", { class: "hu-head" }, stage.node, legend.node);
@@ -120,18 +120,18 @@ export function spanOf(m, state) {
 }
 
 /** @param {Pen} pen @param {Matrix} m @param {Context} ctx */
-function paintHeatmap(pen, place, m, ctx, cell) {
+function paintHeatmap(pen, layout, m, ctx, cell) {
   const greatest = m.rows.map((_, r) => greatestOf(m, r));
   const { scale } = ctx.state;
   const colour = (r, c) => shade(m.values[r * m.nColumns + c], scale, greatest[r]);
-  drawTable(pen, m, place, ctx.look, colour, { cell, pinned: pinnedOf(m, ctx.state) });
-  if (place.marginals) drawMarginals(pen, m, place, ctx.look);
+  drawTable(pen, m, layout, ctx.look, colour, { cell, pinned: pinnedOf(m, ctx.state) });
+  if (layout.marginals) drawMarginals(pen, m, layout, ctx.look);
 }
 
 // Beside each row its sum, where that is not always 1; below each column its mean: how much goes there, over all rows.
 /** @param {Pen} pen @param {Matrix} m @param {Look} look */
-function drawMarginals(pen, m, place, look) {
-  const { span } = place;
+function drawMarginals(pen, m, layout, look) {
+  const { span } = layout;
   const sums = new Float64Array(m.nRows);
   const means = new Float64Array(m.nColumns);
   m.values.forEach((weight, i) => {
@@ -141,19 +141,19 @@ function drawMarginals(pen, m, place, look) {
   const length = MARGINAL - 16;
   const [greatestSum, greatestMean] = [Math.max(1, ...sums), Math.max(...means) || 1];
   pen.fillStyle = look.muted;
-  for (let r = 0; place.sums && r < span.rows; r++) {
-    const y = place.top + r * place.high;
-    pen.fillRect(place.right + 6, y + place.high * 0.25, (length * sums[r + span.row]) / greatestSum, Math.max(place.high * 0.5, 0.5));
+  for (let r = 0; layout.sums && r < span.rows; r++) {
+    const y = layout.top + r * layout.high;
+    pen.fillRect(layout.right + 6, y + layout.high * 0.25, (length * sums[r + span.row]) / greatestSum, Math.max(layout.high * 0.5, 0.5));
   }
   for (let c = 0; c < span.columns; c++) {
-    const x = place.left + c * place.cell;
-    pen.fillRect(x + place.cell * 0.25, place.bottom + 5, Math.max(place.cell * 0.5, 0.5), (length * means[c + span.column]) / greatestMean);
+    const x = layout.left + c * layout.cell;
+    pen.fillRect(x + layout.cell * 0.25, layout.bottom + 5, Math.max(layout.cell * 0.5, 0.5), (length * means[c + span.column]) / greatestMean);
   }
   pen.font = `${SMALL_LABEL_SIZE * look.size}px ${look.font}`;
   pen.textBaseline = "middle";
-  if (place.sums) pen.fillText("sum", place.right + 6, place.top - 8);
+  if (layout.sums) pen.fillText("sum", layout.right + 6, layout.top - 8);
   pen.textAlign = "right";
-  pen.fillText(`mean, to ${greatestMean.toFixed(2)}`, place.left - 8, place.bottom + 12);
+  pen.fillText(`mean, to ${greatestMean.toFixed(2)}`, layout.left - 8, layout.bottom + 12);
   pen.textAlign = "left";
 }
 

@@ -8,9 +8,9 @@ const LEGEND_HEIGHT = 52; // of the exported scale
 // Text below the scale: ticks as [position from 0 to 1, text], and a line of words.
 export function legendOf(scale) {
   const stops = { sqrt: [0, 0.01, 0.1, 0.25, 0.5, 1], linear: [0, 0.25, 0.5, 0.75, 1], row: [0, 0.5, 1] }[scale];
-  const place = scale === "sqrt" ? Math.sqrt : (weight) => weight;
+  const position = scale === "sqrt" ? Math.sqrt : (weight) => weight;
   return {
-    ticks: stops.map((weight) => [place(weight), scale === "row" ? `${weight} × max` : String(weight)]),
+    ticks: stops.map((weight) => [position(weight), scale === "row" ? `${weight} × max` : String(weight)]),
     words: {
       sqrt: "attention weight; colour by square root, so that small weights are visible",
       linear: "attention weight",
@@ -40,7 +40,7 @@ export function makeBar() {
     scale.getContext("2d").putImageData(
       new ImageData(new Uint8ClampedArray(ramp.buffer.slice(0)), 256, 1), 0, 0,
     );
-    numbers.replaceChildren(...ticks.map(([place, text]) => el("span", { style: `left: ${100 * place}%` }, text)));
+    numbers.replaceChildren(...ticks.map(([position, text]) => el("span", { style: `left: ${100 * position}%` }, text)));
   }
   return { node, draw };
 }
@@ -61,7 +61,7 @@ export function withLegend(figure, look, scale) {
     pen.fillStyle = look.muted;
     pen.textBaseline = "middle";
     pen.textAlign = "center";
-    for (const [place, text] of ticks) pen.fillText(text, width * place, y + 20);
+    for (const [position, text] of ticks) pen.fillText(text, width * position, y + 20);
     pen.textAlign = "left";
     pen.fillText(words, 0, y + 34);
   };
@@ -80,6 +80,6 @@ export function paintScale(pen, look, css, ticks, x, y) {
   pen.fillStyle = look.muted;
   pen.textAlign = "center";
   pen.textBaseline = "middle";
-  for (const [place, text] of ticks) pen.fillText(text, x + place * width, y + height + 10 * look.size);
+  for (const [position, text] of ticks) pen.fillText(text, x + position * width, y + height + 10 * look.size);
   pen.textAlign = "left";
 }

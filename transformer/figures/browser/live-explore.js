@@ -9,14 +9,14 @@ const BEAM = 4; // beam size of the paper
 const WAIT = 250; // ms after the last key
 
 // `context.lesson`: the sentence and the state come from a lesson; `context.number` counts its requests.
-export function explorePage(place, context) {
+export function explorePage(container, context) {
   const field = liveField("Your sentence");
   const other = liveField("Compare with another sentence");
   const beam = el("input", { type: "checkbox" });
   const altered = el("p", { class: "hu-live-note" });
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const root = el("div", {});
-  place.append(
+  container.append(
     el("div", { class: "hu hu-file hu-live-form" },
       ...(context.lesson ? [] : [field.node, other.node, el("label", { class: "hu-live-check" }, beam, ` Beam search, beam size ${BEAM}`)]), altered, problem),
     root,

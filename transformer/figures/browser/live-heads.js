@@ -11,13 +11,13 @@ const OFF_METHODS = {
   mean: "their mean output over all positions",
 };
 
-export function headsPage(place, context) {
+export function headsPage(container, context) {
   const field = liveField("Your sentence");
   const how = el("select", {}, ...Object.entries(OFF_METHODS).map(([value, label]) => el("option", { value }, label)));
   const problem = el("p", { class: "hu-live-problem", role: "alert" });
   const results = el("div", { class: "hu-live-results", "aria-live": "polite" });
   const root = el("div", {});
-  place.append(
+  container.append(
     el("div", { class: "hu hu-file hu-live-form" }, ...(context.lesson ? [] : [field.node, el("label", { class: "hu-live-check" }, "Switched-off heads have ", how)]), problem),
     results, root,
   );

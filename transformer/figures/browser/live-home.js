@@ -3,9 +3,9 @@
 import { glanceView } from "./glance.js";
 import { problemOf } from "./live-client.js";
 
-export function homePage(place, context) {
-  const view = glanceView(place, answer);
-  place.firstElementChild.classList.add("hu-file"); // colours of its own, light or dark
+export function homePage(container, context) {
+  const view = glanceView(container, answer);
+  container.firstElementChild.classList.add("hu-file"); // colours of its own, light or dark
   let shown = ""; // model and text of the last request
   let calls = 0; // ignores answers to earlier requests
   let picture = {}; // the last translation, which stays visible while another text cannot be translated

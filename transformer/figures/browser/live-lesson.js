@@ -110,7 +110,7 @@ export function openLesson(tabs, site, lesson) {
   function makePanel() {
     const { model, text, question } = shown;
     const node = el("div", { class: "hu-lesson-panel" });
-    const place = el("div");
+    const container = el("div");
     const fields = new URLSearchParams();
     const set = (changes) => {
       for (const [name, value] of Object.entries(changes)) {
@@ -125,7 +125,7 @@ export function openLesson(tabs, site, lesson) {
       link: (state, linked) => set(Object.fromEntries(Object.keys(linked).map((name) => [name, state[name] === linked[name] ? null : state[name]]))),
       go: (page, more) => location.assign(`${ROOT}index.html?${new URLSearchParams({ page, model, text, ...more })}`),
     };
-    const page = PANELS[lesson.panel](place, context);
+    const page = PANELS[lesson.panel](container, context);
     const turn = (changes) => {
       for (const name of [...fields.keys()]) fields.delete(name);
       set({ ...lesson.fields, ...changes });
@@ -134,7 +134,7 @@ export function openLesson(tabs, site, lesson) {
     };
     set({ ...lesson.fields, ...(lesson.find ? question.startFields : question.answerFields) });
     const link = [el("p", {}, el("a", { href: alone() }, `“${text}”, on a page of its own`))];
-    node.append(place);
+    node.append(container);
     if (lesson.find) {
       node.append(checkParts(fields));
       page.draw();

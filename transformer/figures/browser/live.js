@@ -18,13 +18,13 @@ const SHARED = ["model", "text"]; // fields kept when the page changes
 
 /** @param {Record<string, Tab>} tabs the explorer's views @param {any} site what Python wrote */
 export function openLive(tabs, site) {
-  const place = document.getElementById("hu-live");
+  const container = document.getElementById("hu-live");
   const nav = el("nav", { class: "hu-live-nav", "aria-label": "Pages" });
   const models = el("select", { class: "hu-live-model", "aria-label": "Languages" },
     ...Object.entries(site.models).map(([name, { label }]) => el("option", { value: name }, label)));
   const progress = makeLoading();
   const body = el("div", { class: "hu-live-body" });
-  place.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, models)), progress.node, body);
+  container.append(el("div", { class: "hu-live-top" }, nav, el("label", { class: "hu-live-languages" }, models)), progress.node, body);
 
   const client = makeClient(site, loading);
   const made = new Map();

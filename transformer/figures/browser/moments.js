@@ -63,7 +63,7 @@ const MATRICES = [
 ];
 const EDGE = 16; // canvas pixels per cell
 
-export function momentsView(place) {
+export function momentsView(container) {
   let data = null;
   let entry = null; // { row, column }
   let shown = "";
@@ -87,7 +87,7 @@ export function momentsView(place) {
   const empty = el("p", { class: "hu-empty", role: "status" }, "No update yet: it appears after the first training step.");
   const body = el("div", {}, heading, grid, lines, note);
   const frame = el("div", { class: "hu hu-explorer hu-moments" }, empty, body);
-  place.append(frame);
+  container.append(frame);
 
   const under = (canvas, event) => {
     const box = canvas.getBoundingClientRect();

@@ -18,7 +18,7 @@ export function makeStrips(ctx, lines, point) {
   let shown = -1;
   const stage = makeStage({
     plan: (pen, width) => planStrips(ctx, pen, lines(), width),
-    paint: (pen, place) => paintStrips(ctx, pen, place, shown),
+    paint: (pen, layout) => paintStrips(ctx, pen, layout, shown),
   });
   const { canvas } = stage;
 
@@ -61,9 +61,9 @@ function planStrips(ctx, pen, lines, width) {
 }
 
 /** @param {Context} ctx @param {Pen} pen */
-function paintStrips(ctx, pen, place, dimension) {
+function paintStrips(ctx, pen, layout, dimension) {
   const { look } = ctx;
-  const { lines, left, top, high, pitch, count, cell } = place;
+  const { lines, left, top, high, pitch, count, cell } = layout;
   const right = left + cell * count;
   pen.textBaseline = "middle";
   pen.font = `${scaled(ctx, SMALL_LABEL_SIZE)}px ${look.font}`;
@@ -101,7 +101,7 @@ export function makeKeyBars(ctx, working, choose) {
   let over = -1;
   const stage = makeStage({
     plan: (pen, width) => planBars(ctx, pen, working(), width),
-    paint: (pen, place) => paintBars(ctx, pen, place, working(), over),
+    paint: (pen, layout) => paintBars(ctx, pen, layout, working(), over),
   });
   const { canvas } = stage;
   let said = "";
@@ -150,9 +150,9 @@ function planBars(ctx, pen, w, width) {
 }
 
 /** @param {Context} ctx @param {Pen} pen */
-function paintBars(ctx, pen, place, w, over) {
+function paintBars(ctx, pen, layout, w, over) {
   const { look } = ctx;
-  const { left, top, cell, band } = place;
+  const { left, top, cell, band } = layout;
   const seen = w.scores.subarray(0, w.seen);
   const [high, low] = [Math.max(0, ...seen), Math.min(0, ...seen)];
   const perScore = (band - 14) / (high - low || 1);
@@ -160,7 +160,7 @@ function paintBars(ctx, pen, place, w, over) {
   const floor = top + 2 * band + 26; // baseline of the weights' bars
   const most = Math.max(...w.shares);
   const gap = cell >= 8 ? 2 : 0;
-  drawKeyNames(ctx, pen, place, w, over);
+  drawKeyNames(ctx, pen, layout, w, over);
   pen.font = `${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
   pen.fillStyle = look.muted;
   pen.textAlign = "right";
@@ -193,17 +193,17 @@ function paintBars(ctx, pen, place, w, over) {
 }
 
 /** @param {Context} ctx @param {Pen} pen */
-function drawKeyNames(ctx, pen, place, w, over) {
+function drawKeyNames(ctx, pen, layout, w, over) {
   const { look } = ctx;
   pen.textBaseline = "middle";
   w.labels.columns.names.forEach((token, j) => {
     const chosen = j === w.column || j === over;
-    if (!chosen && (j % place.every || Math.abs(j - w.column) < place.every)) return;
+    if (!chosen && (j % layout.every || Math.abs(j - w.column) < layout.every)) return;
     pen.font = `${chosen ? "600 " : ""}${scaled(ctx, LABEL_SIZE)}px ${look.font}`;
     pen.save();
-    pen.translate(place.left + (j + 0.5) * place.cell, place.top - 10);
-    const text = shorten(pen, token, place.limit + 4);
-    if (place.slant) pen.rotate(-place.slant);
+    pen.translate(layout.left + (j + 0.5) * layout.cell, layout.top - 10);
+    const text = shorten(pen, token, layout.limit + 4);
+    if (layout.slant) pen.rotate(-layout.slant);
     else pen.translate(-tokenWidth(pen, text) / 2, -4);
     drawToken(pen, text, 0, look, chosen, j >= w.seen);
     pen.restore();

@@ -72,9 +72,9 @@ export function withView(views, view) {
 
 // The list with the view at index `place` moved by `step`.
 /** @param {SavedView[]} views */
-export function movedView(views, place, step) {
-  const others = views.filter((_, i) => i !== place);
-  return [...others.slice(0, place + step), views[place], ...others.slice(place + step)];
+export function movedView(views, index, step) {
+  const others = views.filter((_, i) => i !== index);
+  return [...others.slice(0, index + step), views[index], ...others.slice(index + step)];
 }
 
 const EMPTY = "There are no saved views yet. Save this view to find it here again in this browser.";
@@ -150,9 +150,9 @@ export function makeSavedViews(titled) {
     list.replaceChildren(...(views.length ? views.map(entry) : [el("li", { class: "hu-saved-empty" }, EMPTY)]));
   }
 
-  function entry(view, place) {
+  function entry(view, index) {
     const change = (name) => (event) => {
-      views = views.map((one, i) => (i === place ? { ...one, [name]: event.target.value } : one));
+      views = views.map((one, i) => (i === index ? { ...one, [name]: event.target.value } : one));
       if (!storeViews(storage, views)) tell("This browser does not allow storage for this page.");
     };
     const title = el("input", { type: "text", value: view.title, maxlength: 200, "aria-label": "Name of the view" });
@@ -161,12 +161,12 @@ export function makeSavedViews(titled) {
     title.addEventListener("input", change("title"));
     note.addEventListener("input", change("note"));
     const move = (label, step, name) => {
-      const one = act(label, () => keep(movedView(views, place, step)), name);
+      const one = act(label, () => keep(movedView(views, index, step)), name);
       one.setAttribute("aria-label", `${name}: ${view.title}`);
-      one.disabled = place + step < 0 || place + step >= views.length;
+      one.disabled = index + step < 0 || index + step >= views.length;
       return one;
     };
-    const remove = act("✕", () => keep(views.filter((_, i) => i !== place)), "Remove");
+    const remove = act("✕", () => keep(views.filter((_, i) => i !== index)), "Remove");
     remove.setAttribute("aria-label", `Remove: ${view.title}`);
     const { base } = partsOf(location.href, pages);
     const link = el("a", { class: "hu-saved-open", href: addressOf(base, view), "aria-label": `Open: ${view.title}` }, "Open");

@@ -10,8 +10,8 @@ const SETTLED = 120; // ms without a change until the table is updated
 
 // The table is created when opened, and updated while open.
 export function makeSheet(current) {
-  const place = el("div", { class: "hu-sheet-place", tabindex: "0", role: "region", "aria-label": "As a table" });
-  const node = el("details", { class: "hu-sheet" }, el("summary", {}, "As a table"), place);
+  const container = el("div", { class: "hu-sheet-place", tabindex: "0", role: "region", "aria-label": "As a table" });
+  const node = el("details", { class: "hu-sheet" }, el("summary", {}, "As a table"), container);
   let shown = null;
   let waiting = 0;
 
@@ -20,7 +20,7 @@ export function makeSheet(current) {
     const now = table && JSON.stringify(table);
     if (now === shown) return;
     shown = now;
-    place.replaceChildren(...(table ? sheetOf(table) : []));
+    container.replaceChildren(...(table ? sheetOf(table) : []));
   }
   node.addEventListener("toggle", fill);
 

@@ -10,7 +10,7 @@ import { unpack } from "./store.js";
 
 const KIND_KEYS = "Arrow keys move, Enter switches; the first cell is the whole kind, the edges are layers and columns.";
 
-export function switchboardView(place, report) {
+export function switchboardView(container, report) {
   let [header, parts, built] = [null, null, ""];
   let off = new Set(); // "e3.2"
   let sent = []; // reports that have not come back yet
@@ -22,7 +22,7 @@ export function switchboardView(place, report) {
   const top = el("div", { class: "hu-switchtop" }, said, allOn);
   const frame = el("div", { class: "hu hu-explorer hu-switchboard" }, top, boards, legend);
   let grids = []; // { kind, cells: rows of buttons; the first of each row and column switches all of it }
-  place.append(frame);
+  container.append(frame);
 
   function show(bytes) {
     const found = unpack(bytes);

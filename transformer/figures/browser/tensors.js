@@ -15,7 +15,7 @@ const TENSORS_QUIET = 150; // ms without another key press, so that a held arrow
 const FRAME_STARTS = new Map();
 const TENSORS_SHOWN = new Set();
 
-export function tensorsView(place, report) {
+export function tensorsView(container, report) {
   let [header, values, order, cell, over, look] = [null, null, null, null, null, null];
   let [reporting, dragged, shown, strongest, firstRow] = [0, false, "", false, 0];
   const stage = makeStage({
@@ -29,7 +29,7 @@ export function tensorsView(place, report) {
   const ranked = makeRanked((row, column) => choose(row, column));
   const node = el("figure", { class: "hu-head" }, stage.node, ranked.node, el("figcaption", { class: "hu-legend" }, bar.node, words, sorting));
   const frame = el("div", { class: "hu hu-explorer hu-tensors" }, node);
-  place.append(frame);
+  container.append(frame);
 
   const count = () => header.columns_count;
   const key = () => `${header.column_axis} ${count()}`;

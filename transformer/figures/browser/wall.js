@@ -15,7 +15,7 @@ const ORDERS = {
   loss: ["Lowest loss", (a, b) => lossOf(a) - lossOf(b)],
 };
 
-export function wallView(place, report) {
+export function wallView(container, report) {
   let [cards, heads, large, order] = [[], new Map(), [], "name"];
   const shown = new Map(); // the levels that each run's head shows now, by name
   const made = new Map(); // the elements of each card
@@ -33,7 +33,7 @@ export function wallView(place, report) {
   const front = el("div", { class: "hu-wall-front" });
   const rest = el("div", { class: "hu-wall-rest" });
   const frame = el("div", { class: "hu hu-wall" }, sorts, hint, front, rest);
-  place.append(frame);
+  container.append(frame);
   let [began, fading] = [0, 0];
 
   function show(bytes) {

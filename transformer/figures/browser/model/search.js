@@ -14,9 +14,9 @@ export function mostProbable(logs, k, { pad_id, bos_id, unk_id }) {
   for (let id = 0; id < logs.length; id++) {
     if (id === pad_id || id === bos_id || id === unk_id) continue;
     if (best.length === k && logs[id] <= logs[best[k - 1]]) continue;
-    let place = best.length;
-    while (place > 0 && logs[best[place - 1]] < logs[id]) place--;
-    best.splice(place, 0, id);
+    let position = best.length;
+    while (position > 0 && logs[best[position - 1]] < logs[id]) position--;
+    best.splice(position, 0, id);
     if (best.length > k) best.pop();
   }
   return best;
