@@ -65,7 +65,7 @@ def main() -> None:
         action="store_true",
         help="also what the model card says of heads, over the gold set and over our sentences",
     )
-    parser.add_argument("--keep", action="store_true", help="write aligner.json beside the weights")
+    parser.add_argument("--keep", action="store_true", help="write aligner.json to the checkpoint")
     options = parser.parse_args()
     if options.source and len(options.source) != len(options.gold):
         parser.error(

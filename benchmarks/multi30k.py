@@ -7,7 +7,7 @@ the Need for Visual Context in Multimodal Machine Translation", Transformer-Tiny
 4+4 layers, d_model 128, 4 heads, d_ff 256, one BPE of 10,000 pieces for both languages, dropout
 0.3, label smoothing 0.1, text lowercased and tokenised by sacremoses; beam 5, the mean of the last
 ten saves. BLEU is counted on those tokens, as multi-bleu does. FOLDER holds train, val and
-test_2016_flickr as .en.gz and .de.gz. Nothing of it is shipped. A run that was stopped goes on.
+test_2016_flickr as .en.gz and .de.gz. The data is not shipped. A stopped run resumes.
 """
 
 from __future__ import annotations

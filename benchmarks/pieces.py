@@ -1,4 +1,4 @@
-"""The browser's tokenizer beside SentencePiece: lines of text that it splits into other pieces.
+"""The browser's tokenizer and SentencePiece: lines of text that they split differently.
 
     python -m benchmarks.pieces CHECKPOINT FILE [FILE …]
 

@@ -87,7 +87,7 @@ class Session:
         return self.rerun(WidgetState(id=button.id, trigger_value=True), trigger=True)
 
     def slide(self, label: str, value: float) -> float:
-        """Move a slider; milliseconds until the page has run to its end."""
+        """Move a slider; return the milliseconds of the script run."""
         widget = WidgetState(id=self.elements["slider", label].id)
         widget.double_array_value.data.append(value)
         return self.rerun(widget)
@@ -103,7 +103,7 @@ class Session:
         return data
 
     def _receive(self) -> None:
-        """Take messages until the script has run to its end; the page is what they say. Raises
+        """Receive messages until the script run ends, and update the elements and the text. Raises
         RuntimeError if the script raised."""
         texts: list[str] = []
         while True:

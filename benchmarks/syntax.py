@@ -32,7 +32,7 @@ def main() -> None:
     parser.add_argument("target_trees", help="CoNLL-U file of the target language")
     parser.add_argument("--source", default=SOURCE, help="who made the trees")
     parser.add_argument("--sentences", type=int, help="read only the first N")
-    parser.add_argument("--keep", action="store_true", help="write syntax.json beside the weights")
+    parser.add_argument("--keep", action="store_true", help="write syntax.json to the checkpoint")
     options = parser.parse_args()
     try:
         run(options)

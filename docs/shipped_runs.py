@@ -1,21 +1,21 @@
-"""Make the runs that come with the app, in checkpoints/runs/: a trained toy for every task, and
-early saves of a checkpoint's own training.
+"""Create the shipped runs in checkpoints/runs/: a trained toy model for every task, and early saves
+of a checkpoint's training.
 
-    python docs/shipped_runs.py                          # all toys, some minutes
-    python docs/shipped_runs.py reverse sort             # these
+    python docs/shipped_runs.py                          # all toy models, some minutes
+    python docs/shipped_runs.py reverse sort             # these toy models
     python docs/shipped_runs.py reverse --positions learned    # checkpoints/runs/learned-reverse
-    python docs/shipped_runs.py --run RUN --name NAME    # a run that is there
-        [--checkpoint en-de --probes pairs.tsv]          # ... and the checkpoint that came of it
+    python docs/shipped_runs.py --run RUN --name NAME    # an existing run
+        [--checkpoint en-de --probes pairs.tsv]          # ... and the checkpoint made from it
     python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
         --checkpoint en-fr --probes pairs.tsv [--figures '{"valid_loss": 1.31, "bleu": 31.2}']
     python docs/shipped_runs.py --pruned RUN --checkpoint en-de
     python docs/shipped_runs.py --race layers            # checkpoints/races/layers.json
 
-The fourth adds one step to a film of real training: the attention of a few probes (source TAB
-target) by the checkpoint as it was at that step, what it writes for them, and its figures. The
-fifth prunes the saves that a run kept and writes their scores beside the checkpoint that came of
-it, for the finding `tolerance`. The last runs the race of layers with one seed and keeps how far
-each layer carried a letter.
+`--save` adds one step to a film of real training: the attention of a few probes (source TAB
+target) by the checkpoint at that step, its translations of them, and its figures. `--pruned` prunes
+heads of the saves of a run and writes their scores next to the checkpoint made from it, for the
+finding `tolerance`. `--race` runs the race of layers with one seed and stores the accuracy by
+distance of each layer.
 """
 
 from __future__ import annotations

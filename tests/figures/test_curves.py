@@ -91,7 +91,7 @@ def test_thinning_keeps_ends_and_extremes_in_order() -> None:
     np.testing.assert_array_equal(fewer_y, y[fewer_x.astype(int)])
     assert (fewer_x[0], fewer_x[-1]) == (0, 19_999)
     assert {12_345, 777} <= set(fewer_x.astype(int))
-    # Whatever stretch is looked at, its range is kept but for the edges of a bucket.
+    # In any section the range is kept, except for the edges of a bucket.
     wide = 20_000 * 2 // POINTS + 2
     for start in range(100, 19_000, 977):
         inside = (fewer_x >= start) & (fewer_x <= start + 3 * wide)

@@ -106,7 +106,7 @@ def test_arrays_are_aligned_and_at_the_offsets_in_the_header(
     arrays: list[npt.NDArray[np.float32]], title: str
 ) -> None:
     data = pack({"title": title}, [Part(str(i), block, i) for i, block in enumerate(arrays)])
-    # Read anew, as another language would.
+    # Parse the bytes independently, as another language would.
     body = 8 + int.from_bytes(data[4:8], "little")
     assert body % 8 == 0
     for meta, block in zip(json.loads(data[8:body])["parts"], arrays, strict=True):

@@ -1,4 +1,4 @@
-"""Terms of the field, each explained once: in tooltips wherever a term appears, and on a page."""
+"""Definitions of terms, shown in tooltips and on the glossary page."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ TERMS = (
     ),
     Term(
         "Positions",
-        "Vectors added to the embeddings that tell the model where each token stands; attention "
+        "Vectors added to the embeddings that tell the model where each token is; attention "
         "alone ignores order. The paper uses sines and cosines of different wavelengths.",
         "positions",
         ("Positional encoding",),

@@ -187,7 +187,7 @@ def _choice_details(choice: AnswerChoice) -> str:
 
 
 def _answer_details(step: CourseStep) -> str:
-    """What answers it, for whoever opens it."""
+    """Return the element that opens the answer and the view."""
     parts = [f"<p>{html_of(step.answer)}</p>"]
     if step.picture is not None:
         caption = f"<figcaption>{escape(step.picture.caption)}</figcaption>"
