@@ -253,7 +253,7 @@ def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
     right.locator("summary").click()
     expect(wrong).not_to_have_attribute("open", "")  # one guess at a time
     page.locator(".hu-lesson-panel").wait_for(state="attached")  # the model has answered
-    page.get_by_text("Look: the answer").click()
+    page.get_by_text("Show the answer").click()
     expect(page.get_by_role("tab", name="Heads", exact=True)).to_be_visible()
     expect(page.get_by_text("Pin a word").first).to_be_visible()
     page.get_by_role("navigation", name="Steps").get_by_role("link").last.click()

@@ -194,10 +194,10 @@ def _answer_details(step: CourseStep) -> str:
         parts.append(f"<figure>{weights_drawing(step.picture)}{caption}</figure>")
     if step.look is not None:
         file, title = f"../{escape(step.look.file)}", escape(step.look.title)
-        parts.append(f'<p><a href="{file}">{title}, on a page of its own</a></p>')
+        parts.append(f'<p><a href="{file}">{title}, in its own page</a></p>')
         if step.live is None:  # else the script shows the view in the page
             parts.append(f'<iframe loading="lazy" src="{file}" title="{title}"></iframe>')
-    return f'<details class="look"><summary>Look: the answer</summary>{"".join(parts)}</details>'
+    return f'<details class="look"><summary>Show the answer</summary>{"".join(parts)}</details>'
 
 
 def _step_link(before: str, step: CourseStep | None, after: str = "") -> str:

@@ -94,7 +94,7 @@ export function openLesson(tabs, site, lesson) {
 
   function lookDetails() {
     const { question } = shown;
-    const node = el("details", { class: "look" }, el("summary", {}, "Look: the answer"), el("p", {}, ...markdownNodes(question.answer)), ...panel.link);
+    const node = el("details", { class: "look" }, el("summary", {}, "Show the answer"), el("p", {}, ...markdownNodes(question.answer)), ...panel.link);
     if (panel.node && !lesson.find) {
       node.append(panel.node);
       node.addEventListener("toggle", () => node.open && panel.draw());
@@ -133,7 +133,7 @@ export function openLesson(tabs, site, lesson) {
       page.draw();
     };
     set({ ...lesson.fields, ...(lesson.find ? question.startFields : question.answerFields) });
-    const link = [el("p", {}, el("a", { href: alone() }, `“${text}”, on a page of its own`))];
+    const link = [el("p", {}, el("a", { href: alone() }, `Open “${text}” in its own page`))];
     node.append(container);
     if (lesson.find) {
       node.append(checkParts(fields));
