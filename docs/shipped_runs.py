@@ -3,7 +3,7 @@ of a checkpoint's training.
 
     python docs/shipped_runs.py                          # all toy models, some minutes
     python docs/shipped_runs.py reverse sort             # these toy models
-    python docs/shipped_runs.py reverse --positions learned    # checkpoints/runs/learned-reverse
+    python docs/shipped_runs.py reverse --positions learned   # runs/toy-reverse-learned
     python docs/shipped_runs.py --run RUN --name NAME    # an existing run
         [--checkpoint en-de --probes pairs.tsv]          # ... and the checkpoint made from it
     python docs/shipped_runs.py --save CHECKPOINT --step 500 --name training-en-fr
@@ -57,7 +57,7 @@ def toy(task: str, positions: str | None = None) -> Path:
     """Train a task as the Train page does, with the default settings except for `positions`."""
     title = TASKS[task].title + (f", {positions} positions" if positions else "")
     settings = {"positions": positions} if positions else {}
-    name = f"{positions or 'toy'}-{task}"
+    name = f"toy-{task}-{positions}" if positions else f"toy-{task}"
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(Path(folder) / "run")
         run.path.mkdir()

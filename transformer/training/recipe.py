@@ -27,6 +27,7 @@ _TASK_DEFAULTS: dict[str, Any] = {
     "cooldown": 0.6,
     "label_smoothing": 0.0,
     "average": 1,
+    "weight_decay": 0.0,
     "save_every": 500,
 }
 _PAIRS_DEFAULTS: dict[str, Any] = {"steps": 3000, "batch_tokens": 1536, "dropout": 0.1} | {
