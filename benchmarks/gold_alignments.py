@@ -1,4 +1,4 @@
-"""The alignment error rate of every cross-attention head, against word links made by people.
+"""The alignment error rate of every cross-attention head, against human-made word links.
 
     python -m benchmarks.gold_alignments checkpoints/en-fr links.tsv.gz [more.tsv.gz …] \
         [--source "AliBi, Xu and Yvon 2016" …] [--all] [--keep]

@@ -1,4 +1,4 @@
-"""Syntactic heads on dependency trees made by people, beside the best fixed offset.
+"""Syntactic heads on human-made dependency trees, compared with the best fixed offset.
 
     python -m benchmarks.syntax checkpoints/en-fr en_pud-ud-test.conllu fr_pud-ud-test.conllu \
         [--source "Universal Dependencies PUD, CC BY-SA 3.0"] [--sentences N] [--keep]

@@ -35,7 +35,7 @@ TOPICS_WITH_SENTENCE = ("clocks", "matrix", "added", "parts")
 
 
 def open_first_topic() -> None:
-    """Open the first topic of the chosen heading; for a callback."""
+    """Callback: open the first topic of the selected tab."""
     if (tab := st.session_state["positions-tab"]) is not None:
         state.change(topic=TABS[tab][0])
 

@@ -14,14 +14,14 @@ from tests.figures.deno import SENTENCES, run_deno
 from transformer.analysis.alignment.aligner_head import AlignerHead
 from transformer.app_folders import APP_FOLDER
 from transformer.figures import ExplorerData, explorer_data
-from transformer.figures.explorer_sides import fixed_header, vectors_of
+from transformer.figures.explorer_sides import fixed_header, query_key_vectors
 from transformer.figures.glance import glance_data
 from transformer.figures.packing import Part, unpack, weights_of
 from transformer.figures.state import state_of
 from transformer.inference.rivals import rival_words
 from transformer.inference.translator import Translator
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets.story import first_look, story
+from transformer.ui.widgets.story import initial_explorer_state, story
 
 ALIGNER = AlignerHead(1, 6, "weights", "input", "input", ())
 TEXTS = (
@@ -43,7 +43,7 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
         second = readings[(index + 1) % len(readings)]
         sides = [ExplorerData(side.trace, "", "m") for side in (reading, second)]
         expected = explorer_data(
-            sides, first_look(reading, state_of({})), [], visit=3, versus="other",
+            sides, initial_explorer_state(reading, state_of({})), [], visit=3, versus="other",
             story=story(reading),
         )  # fmt: skip
         expected_header, parts = unpack(expected)
@@ -56,7 +56,7 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
             del side["id"]
         _close(head, expected_header, f"{TEXTS[index]}")
         measured = unpack(base64.b64decode(got["measured"]))[0]
-        first_state = first_look(reading, state_of({}), ALIGNER)
+        first_state = initial_explorer_state(reading, state_of({}), ALIGNER)
         assert measured["start"] == first_state
         notices = [side.data() for side in story(reading, ALIGNER)]
         assert measured["story"] == json.loads(json.dumps(notices))
@@ -66,8 +66,8 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
         layers = [sides[0].layer("cross", 2), sides[1].layer("decoder", 0)]
         vectors = {
             part.name: part
-            for part in (*vectors_of(reading.trace, "encoder", 1, 3),
-                         *vectors_of(second.trace, "cross", 0, 1))
+            for part in (*query_key_vectors(reading.trace, "encoder", 1, 3),
+                         *query_key_vectors(second.trace, "cross", 0, 1))
         }  # fmt: skip
         expected_parts = [*layers, vectors["scores.encoder.1.3"], vectors["value.cross.0.1"]]
         for side, part in zip(got["later"], expected_parts, strict=True):

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 
 from tests.figures.fake_traces import HOSTILE, FakeTrace, fake_trace
 from transformer.figures import explorer_sides as module
-from transformer.figures.explorer_sides import ExplorerData, header, pool, prefixed, vectors_of
+from transformer.figures.explorer_sides import (
+    ExplorerData,
+    header,
+    pool,
+    prefixed,
+    query_key_vectors,
+)
 from transformer.figures.packing import COARSE, FINE, rounding_error, weights_of
 from transformer.figures.state import DEFAULTS
 from transformer.measures.registry import SITES, VECTORS
@@ -119,14 +125,14 @@ def test_long_sentences_are_sent_a_layer_at_a_time_and_with_a_byte_each(
 
 
 def test_vectors_of_a_head_are_unchanged(trace: FakeTrace) -> None:
-    parts = vectors_of(trace, "cross", 1, 2)
+    parts = query_key_vectors(trace, "cross", 1, 2)
     assert [part.name for part in parts] == [f"{name}.cross.1.2" for name in VECTORS]
     for part, name in zip(parts, VECTORS, strict=True):
         np.testing.assert_array_equal(
             part.array, trace[f"decoder.layers.1.cross_attn.hook_{name}"][2]
         )
         assert part.array.flags.c_contiguous
-    assert vectors_of(fake_trace(HOSTILE, TGT), "cross", 1, 2) == []
+    assert query_key_vectors(fake_trace(HOSTILE, TGT), "cross", 1, 2) == []
 
 
 def test_a_file_holds_all_layers_and_the_vectors_of_one(trace: FakeTrace) -> None:

@@ -6,7 +6,7 @@ import re
 import pandas as pd
 import pytest
 
-from transformer.figures.interval_chart import interval, measured, text
+from transformer.figures.interval_chart import interval, measurement_chart, text
 from transformer.measures.chart import Chart
 
 TABLE = pd.DataFrame(
@@ -22,7 +22,7 @@ CHART = Chart("name", "value", "names", "share of all", by="who", mark=(0.9, "90
 
 
 def test_values_and_intervals_are_those_of_the_table() -> None:
-    figure = measured(TABLE, CHART)
+    figure = measurement_chart(TABLE, CHART)
     first, second = figure.data
     assert (first.name, second.name) == ("one", "two")
     assert list(first.y) == [0.5, 0.25]
@@ -36,7 +36,7 @@ def test_values_and_intervals_are_those_of_the_table() -> None:
 
 def test_words_are_placed_in_order_and_escaped() -> None:
     """Repeated words share a position across groups."""
-    figure = measured(TABLE, CHART)
+    figure = measurement_chart(TABLE, CHART)
     assert list(figure.data[0].x) == [0, 1]
     assert list(figure.data[1].x) == [0, 0]
     assert list(figure.layout.xaxis.ticktext) == ["a", "&lt;b&gt;x&lt;/b&gt;"]
@@ -45,7 +45,7 @@ def test_words_are_placed_in_order_and_escaped() -> None:
 
 def test_numeric_axes_keep_distances_and_mark_a_value() -> None:
     table = pd.DataFrame({"n": [1, 10, 100], "loss": [1.0, 2.0, 3.0]})
-    figure = measured(table, Chart("n", "loss", "heads", "loss"), at=10)
+    figure = measurement_chart(table, Chart("n", "loss", "heads", "loss"), at=10)
     (line,) = figure.data
     assert list(line.x) == [1, 10, 100]
     assert line.error_y.array is None  # no interval is known

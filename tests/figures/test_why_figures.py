@@ -163,11 +163,11 @@ def test_a_line_for_each_score_function_with_its_band_and_closed_form() -> None:
 
 def test_a_row_in_three_stages_on_given_scales() -> None:
     stages = [np.array([-2.0, 1.0]), np.array([0.1, 0.9]), np.array([0.2, 0.3])]
-    figure = one_row(*stages, tops=(4.0, 1.0, 0.5))
+    figure = one_row(*stages, y_limits=(4.0, 1.0, 0.5))
     for bars, values in zip(figure.data, stages, strict=True):
         assert list(bars.y) == list(values)
         assert list(bars.x) == [0, 1]
-    counted = one_row(*stages, tops=(4.0, 1.0, 0.5), first=1)
+    counted = one_row(*stages, y_limits=(4.0, 1.0, 0.5), first=1)
     assert list(counted.data[0].x) == [1, 2]
     assert figure.layout.yaxis.range == (-4.2, 4.2)
     assert figure.layout.yaxis2.range == (0, 1.05)

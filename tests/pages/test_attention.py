@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from tests.pages.conftest import Visit, browser_views, component_data, messages, turn, view
 from transformer import Trace, Translator
-from transformer.analysis.attribution.relevance import explained_relevance
+from transformer.analysis.attribution.relevance import relevance_correlation
 from transformer.analysis.roles.sentence_heads import salient_heads
 from transformer.figures import ExplorerData
 from transformer.figures.packing import unpack
@@ -226,7 +226,7 @@ def test_cross_attention_says_how_much_relevance_it_accounts_for(
 ) -> None:
     text = "The baker paints a boat."
     app = visit("pages/attention.py", text=text, kind="cross", layer="1", head="2")
-    explained = explained_relevance(translator, translator.trace(text))
+    explained = relevance_correlation(translator, translator.trace(text))
     captions = [caption.value for caption in app.caption if "relevance" in caption.value]
     expected = f"{explained.heads[1, 2]:.2f}".replace("-", "−")
     assert f"{expected} for this head" in captions[0]

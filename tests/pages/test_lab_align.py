@@ -84,8 +84,9 @@ def test_real_sentences_linked_by_hand_are_a_corpus_too(
     store_result(tmp_path / "runs", result, key)
     app = opened(visit, corpus="linked", sentences="12", **HEAD)
     assert not messages(app)
-    assert "Our sentences linked by hand, English to French: 12 sentences, 12 with" in visible_text(
-        app
+    assert (
+        "Our sentences with human-made links, English to French: 12 sentences, 12 with"
+        in visible_text(app)
     )
     best = next(line for line in result["table"] if line["aligner"] == "head")
     assert app.metric[0].value == f"{100 * (1 - best['aer']):.1f} %"

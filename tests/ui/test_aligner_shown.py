@@ -13,7 +13,7 @@ from transformer.figures.state import state_of
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets.story import first_look, story
+from transformer.ui.widgets.story import initial_explorer_state, story
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [
@@ -79,7 +79,7 @@ def test_the_attention_page_and_its_story_open_the_same_head(
     assert aligner is not None
     for text in model.about.examples:
         reading = CachedTrace(model.translator.trace(text), name)
-        resolved = first_look(reading, state_of({}), aligner)
+        resolved = initial_explorer_state(reading, state_of({}), aligner)
         cell = (resolved["layer"], resolved["head"], resolved["word_row"])
         assert cell == (aligner.layer, aligner.head, aligner.weights_to)
         looks: list[Any] = [notice.look for notice in story(reading, aligner)]

@@ -171,7 +171,7 @@ class ExplorerData:
             for number in range(self.depths[each_kind]):
                 yield self.layer(each_kind, number)
         for head in range(int(self.traced.config["n_heads"])):
-            yield from vectors_of(self.traced, kind, layer, head)
+            yield from query_key_vectors(self.traced, kind, layer, head)
 
     def _thumbs(self, kind: str) -> Part:
         pooled = np.stack([pool(layer, THUMB) for layer in self.weights(kind)])
@@ -187,7 +187,7 @@ class ExplorerData:
         }
 
 
-def vectors_of(traced: Traced, kind: str, layer: int, head: int) -> list[Part]:
+def query_key_vectors(traced: Traced, kind: str, layer: int, head: int) -> list[Part]:
     """Return queries, keys, values, scores and output of one head; [] if not recorded."""
     site = SITES[kind].format(layer) + "hook_"
     if not all(site + name in traced for name in VECTORS):

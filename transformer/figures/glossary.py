@@ -238,7 +238,7 @@ TERMS = (
     ),
     Term(
         "Gold links",
-        "A word alignment made by people, used as the reference for measuring others.",
+        "A human-made word alignment, used as the reference for measuring others.",
         "lab?lab=align",
     ),
     Term(

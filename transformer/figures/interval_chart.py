@@ -15,7 +15,7 @@ MARGIN = 0.08
 """Free space at both ends of the line, as a share of its length."""
 
 
-def measured(
+def measurement_chart(
     table: pd.DataFrame, chart: Chart, *, at: float | None = None, dark: bool = False
 ) -> go.Figure:
     """Draw the columns of a table that `chart` names, with their intervals.

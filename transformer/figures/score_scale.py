@@ -85,33 +85,33 @@ def against_width(
 def one_row(
     scores: Numbers,
     weights: Numbers,
-    answers: Numbers,
+    query_gradients: Numbers,
     *,
     colour: int = 0,
-    tops: tuple[float, float, float],
+    y_limits: tuple[float, float, float],
     first: int = 0,
     dark: bool = False,
 ) -> go.Figure:
     """Draw one row of attention in three panels, a bar per key: score, weight, ‖∂weight/∂q‖.
 
     Args:
-        scores, weights, answers: one number per key; `answers` are the gradient norms.
+        scores, weights, query_gradients: one number per key; the last are norms, ‖∂weight/∂q‖.
         colour: index of the colour, to match the other figure.
-        tops: upper end of each y axis, so that figures next to each other can be compared; the
+        y_limits: upper end of each y axis, so that figures next to each other can be compared; the
             axis of the scores also extends to its negative.
         first: number of the first key.
     """
     figure = make_subplots(rows=3, cols=1, shared_xaxes=True, vertical_spacing=0.06)
     keys = first + np.arange(len(scores))
     for row, (stage, values) in enumerate(
-        zip(STAGES, (scores, weights, answers), strict=True), start=1
+        zip(STAGES, (scores, weights, query_gradients), strict=True), start=1
     ):
         figure.add_bar(
             x=keys, y=values, row=row, col=1,
             marker_color=(DARK if dark else LIGHT)[colour],
             hovertemplate=f"key %{{x}}<br>{stage} %{{y:.4~g}}<extra></extra>",
         )  # fmt: skip
-        top = tops[row - 1]
+        top = y_limits[row - 1]
         low = -top if row == 1 else 0.0
         figure.update_yaxes(title=STAGES[row - 1], range=[1.05 * low, 1.05 * top], row=row, col=1)
     _base_layout(figure, dark)

@@ -12,7 +12,7 @@ import anywidget
 import traitlets
 
 from transformer.figures.explorer import ExplorerView, explorer_data
-from transformer.figures.explorer_sides import ExplorerData, prefixed, vectors_of
+from transformer.figures.explorer_sides import ExplorerData, prefixed, query_key_vectors
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS
 from transformer.figures.views import widget_module
@@ -92,6 +92,6 @@ class ExplorerWidget(anywidget.AnyWidget):
             some = side.layers([layer])
             if self.view == "query-key":
                 for head in range(int(side.traced.config["n_heads"])):
-                    some += vectors_of(side.traced, self.kind, layer, head)
+                    some += query_key_vectors(side.traced, self.kind, layer, head)
             parts += prefixed(some, number)
         self._data = explorer_data(self._sides, self._start, parts)

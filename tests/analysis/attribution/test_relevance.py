@@ -12,8 +12,8 @@ from transformer import Translator
 from transformer.analysis.attribution.relevance import (
     PERTURBED,
     explained_over_corpus,
-    explained_relevance,
     relevance,
+    relevance_correlation,
 )
 from transformer.analysis.corpora import Corpus, Sentence
 from transformer.analysis.findings import FINDINGS
@@ -49,7 +49,7 @@ def test_hiding_a_position_equals_removing_it(model_translator: Translator, trac
 
 
 def test_correlations_are_scipys(model_translator: Translator, trace: Trace) -> None:
-    explained = explained_relevance(model_translator, trace, "memory")
+    explained = relevance_correlation(model_translator, trace, "memory")
     reference = relevance(model_translator, trace, "memory")
     reference = reference / reference.sum(axis=1, keepdims=True)
     layers = []
@@ -73,7 +73,7 @@ def test_a_corpus_has_the_mean_of_its_sentences_and_a_finding_its_verdict(
     sentence = corpus.sentences[0]
     trace = model_translator.trace(sentence.source, sentence.target)
     for number, name in enumerate(PERTURBED):
-        expected = explained_relevance(model_translator, trace, name)
+        expected = relevance_correlation(model_translator, trace, name)
         assert each[number, 0, -1] == pytest.approx(expected.mean, abs=1e-6)
         means = table.query("perturbed == @name and layer.isna()")["correlation"]
         assert means.item() == pytest.approx(each[number, :, -1].mean())
@@ -89,4 +89,4 @@ def test_a_source_of_one_token_is_refused(model_translator: Translator) -> None:
     texts = (vocabulary.decode([id]) for id in range(4, len(vocabulary)))
     text = next(text for text in texts if text and len(vocabulary.encode(text)) == 2)
     with pytest.raises(ValueError, match="a sentence of at least two is needed"):
-        explained_relevance(model_translator, model_translator.trace(text))
+        relevance_correlation(model_translator, model_translator.trace(text))

@@ -10,7 +10,7 @@ from torch.nn import functional
 from tests.model.small import make_model
 from transformer import Translator
 from transformer.analysis.inside import shifted
-from transformer.analysis.inside.learning import dropped, smoothed
+from transformer.analysis.inside.learning import apply_dropout, smooth_target
 from transformer.inference import Trace
 from transformer.model import Transformer
 from transformer.text import Vocabulary
@@ -29,7 +29,7 @@ def test_it_is_what_the_layer_does_in_training(
     tiny_model: Transformer, trace: Trace, p: float
 ) -> None:
     """Of this mask; that it is dropout of this p is tested below."""
-    drop = dropped(tiny_model, trace, BLOCK, 2, p=p, seed=7)
+    drop = apply_dropout(tiny_model, trace, BLOCK, 2, p=p, seed=7)
     norm = tiny_model.get_submodule(f"{BLOCK}_norm.norm")
     assert isinstance(norm, torch.nn.LayerNorm)
     total = torch.tensor(drop.stream + drop.sublayer_output * drop.mask, dtype=torch.float32)
@@ -42,7 +42,7 @@ def test_it_is_what_the_layer_does_in_training(
 
 
 def test_what_is_kept_is_louder_by_what_is_lost(tiny_model: Transformer, trace: Trace) -> None:
-    drop = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
+    drop = apply_dropout(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
     assert set(drop.mask) == {0.0, 2.0}
     assert drop.probability == 0.5
     assert drop.count == (drop.dropped == 0).sum() > 0
@@ -50,13 +50,13 @@ def test_what_is_kept_is_louder_by_what_is_lost(tiny_model: Transformer, trace: 
     # than a third of that with as many numbers as there are.
     assert 0.04 < drop.mean_difference < 0.09
     assert drop.cosine < 1
-    same_seed = dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
+    same_seed = apply_dropout(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
     assert (same_seed.mask == drop.mask).all()
-    assert (dropped(tiny_model, trace, BLOCK, 0, p=0.5, seed=4).mask != drop.mask).any()
+    assert (apply_dropout(tiny_model, trace, BLOCK, 0, p=0.5, seed=4).mask != drop.mask).any()
 
 
 def test_without_dropout_nothing_happens(tiny_model: Transformer, trace: Trace) -> None:
-    drop = dropped(tiny_model, trace, BLOCK, 0, p=0.0, seed=1)
+    drop = apply_dropout(tiny_model, trace, BLOCK, 0, p=0.0, seed=1)
     assert (drop.mask == 1).all()
     assert drop.cosine == pytest.approx(1)
     assert drop.mean_difference == 0
@@ -66,7 +66,7 @@ def test_without_dropout_nothing_happens(tiny_model: Transformer, trace: Trace) 
 def test_the_smoothed_loss_is_torchs(trace: Trace, smoothing: float) -> None:
     logits = torch.tensor(trace["hook_logits"]).double()
     for row, gold in enumerate(trace.predicted_ids):
-        target = smoothed(trace, row, smoothing=smoothing)
+        target = smooth_target(trace, row, smoothing=smoothing)
         expected = torch.nn.functional.cross_entropy(
             logits[row], torch.tensor(gold), label_smoothing=smoothing
         )
@@ -78,10 +78,10 @@ def test_the_smoothed_loss_is_torchs(trace: Trace, smoothing: float) -> None:
 
 
 def test_the_target_itself_costs_least_and_being_sure_costs_more(trace: Trace) -> None:
-    target = smoothed(trace, 1, smoothing=0.1)
+    target = smooth_target(trace, 1, smoothing=0.1)
     assert target.min_loss <= target.loss
     assert target.min_loss < target.confident_loss
-    plain = smoothed(trace, 1, smoothing=0.0)
+    plain = smooth_target(trace, 1, smoothing=0.0)
     assert plain.min_loss == 0
     assert plain.loss == pytest.approx(plain.plain_loss)
     assert plain.confident_loss == pytest.approx(1e-6, rel=1e-3)
@@ -94,9 +94,9 @@ def test_what_cannot_be_is_said(
     tiny_model: Transformer, trace: Trace, p: float, row: int, problem: str
 ) -> None:
     with pytest.raises(ValueError, match=problem):
-        dropped(tiny_model, trace, BLOCK, row, p=p, seed=1)
+        apply_dropout(tiny_model, trace, BLOCK, row, p=p, seed=1)
     with pytest.raises(ValueError, match=problem):
-        smoothed(trace, row, smoothing=p)
+        smooth_target(trace, row, smoothing=p)
 
 
 @pytest.fixture(scope="module")

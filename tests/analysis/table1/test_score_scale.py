@@ -11,7 +11,7 @@ import torch
 
 from transformer.analysis.table1.score_scale import (
     KINDS,
-    STILL,
+    SATURATION_THRESHOLD,
     draw,
     entropy,
     heads,
@@ -48,8 +48,10 @@ def test_rows_are_those_of_the_model_s_own_score_function(kind: Score) -> None:
     np.testing.assert_allclose(drawn.weights, weights.detach(), atol=1e-6)
     for j in range(keys):
         (gradient,) = torch.autograd.grad(weights[:, j].sum(), query, retain_graph=True)
-        np.testing.assert_allclose(drawn.answers[:, j], gradient[:, 0].norm(dim=-1), atol=1e-6)
-    np.testing.assert_allclose(drawn.gradient**2, (drawn.answers**2).sum(-1))
+        np.testing.assert_allclose(
+            drawn.query_gradients[:, j], gradient[:, 0].norm(dim=-1), atol=1e-6
+        )
+    np.testing.assert_allclose(drawn.gradient**2, (drawn.query_gradients**2).sum(-1))
 
 
 def test_the_norm_of_the_jacobian_by_finite_differences() -> None:
@@ -152,4 +154,6 @@ def test_a_mask_is_kept_and_a_model_without_a_scale_is_unscaled_as_it_is(
     for version, gap in (("unscaled", 4.0), ("as it is", 2.0), ("scaled twice", 1.0)):
         assert table.loc[version, "largest"] == pytest.approx(1 / (1 + math.exp(-gap)))
         assert table.loc[version, "variance"] == pytest.approx(gap**2 / 2)
-        assert table.loc[version, "still"] == (jacobian(softmax(np.array([0, gap]))) < STILL)
+        assert table.loc[version, "still"] == (
+            jacobian(softmax(np.array([0, gap]))) < SATURATION_THRESHOLD
+        )

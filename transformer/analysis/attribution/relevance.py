@@ -28,7 +28,7 @@ from transformer.inference.trace import Trace
 
 Perturbed = Literal["source", "memory"]
 PERTURBED: tuple[Perturbed, ...] = ("source", "memory")
-PUBLISHED = 0.52, 0.75
+PUBLISHED_CORRELATIONS = 0.52, 0.75
 """Lowest and highest model of the paper: correlation with the relevance of the encoder's output."""
 MIN_SOURCE_TOKENS, MAX_SOURCE_TOKENS = 4, 80
 """Source tokens of a sentence in a corpus, without `</s>`: shorter maps have too few cells, longer
@@ -36,7 +36,7 @@ ones take too long."""
 
 
 @dataclass(frozen=True, eq=False)
-class ExplainedRelevance:
+class RelevanceCorrelation:
     """Pearson's correlations of cross-attention maps with relevance; NaN for a constant map.
 
     Attributes:
@@ -97,9 +97,9 @@ def relevance(
     return np.asarray(np.abs(perturbation_effects(translator, trace, perturbed)))
 
 
-def explained_relevance(
+def relevance_correlation(
     translator: Translator, trace: Trace, perturbed: Perturbed = "memory"
-) -> ExplainedRelevance:
+) -> RelevanceCorrelation:
     """Correlate every cross-attention map of a trace with the relevance of source positions.
 
     Raises:
@@ -110,7 +110,7 @@ def explained_relevance(
     reference = relevance(translator, trace, perturbed)
     maps = np.stack([trace.weights("cross", layer) for layer in range(trace.n_layers)])
     maps = maps[..., :-1].astype(np.float64)  # (layers, heads, target, source)
-    return ExplainedRelevance(
+    return RelevanceCorrelation(
         heads=_correlations(maps, reference),
         layers=_correlations(maps.mean(axis=1), reference),
         mean=float(_correlations(maps.mean(axis=(0, 1)), reference)),
@@ -134,7 +134,7 @@ def explained_over_corpus(
         if not MIN_SOURCE_TOKENS <= len(pair.src) - 1 <= MAX_SOURCE_TOKENS:
             continue
         trace = translator.trace(sentence.source, pair.out, names=["decoder.*.hook_weights"])
-        results = [explained_relevance(translator, trace, perturbed) for perturbed in PERTURBED]
+        results = [relevance_correlation(translator, trace, perturbed) for perturbed in PERTURBED]
         rows.append([[*result.layers, result.mean] for result in results])
     progress(1.0, "measured")
     n_layers = translator.model.config.n_layers

@@ -104,9 +104,9 @@ class Corpus:
 
     @classmethod
     def linked(cls, target: str = "fr") -> Corpus:
-        """Return our sentences with hand-made links to "fr" or "de"; errors as of
+        """Return our sentences with human-made links to "fr" or "de"; errors as of
         `own_sentences`."""
-        name = f"our sentences linked by hand, English to {LANGUAGES.get(target, target)}"
+        name = f"our sentences with human-made links, English to {LANGUAGES.get(target, target)}"
         return cls(name, tuple(Sentence(*pair) for pair in own_sentences.linked(target)), target)
 
     @classmethod

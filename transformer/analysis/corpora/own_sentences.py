@@ -1,4 +1,4 @@
-"""Our own sentences in two languages: everyday ones, the grammar's, and some with hand-made links.
+"""Our own sentences in two languages: everyday ones, the grammar's, and some with human-made links.
 
 They are stored next to this file, one per line with tab-separated columns: `everyday.tsv` (English,
 French, German), `linked-fr.tsv` and `linked-de.tsv` (English, the other language, links).
@@ -50,7 +50,7 @@ def everyday(target: str = "fr") -> list[Pair]:
 
 @cache
 def linked(target: str = "fr") -> tuple[Pair, ...]:
-    """Return sentences with reordering, negation, idioms and contractions, with hand-made links.
+    """Return sentences with reordering, negation, idioms and contractions, with human-made links.
 
     Raises:
         ValueError: for an unknown language.

@@ -1,4 +1,4 @@
-"""Sentences with dependency trees made by people, from CoNLL-U files (Universal Dependencies).
+"""Sentences with human-made dependency trees, from CoNLL-U files (Universal Dependencies).
 
 https://universaldependencies.org/format.html: one word per line, ten columns separated by tabs, a
 blank line after each sentence, and the sentence itself in the comment `# text = …`.

@@ -6,7 +6,7 @@ from transformer.analysis.attribution.relevance import (
     MAX_SOURCE_TOKENS,
     MIN_SOURCE_TOKENS,
     PERTURBED,
-    PUBLISHED,
+    PUBLISHED_CORRELATIONS,
     explained_over_corpus,
 )
 from transformer.analysis.corpora import Corpus
@@ -22,7 +22,7 @@ from transformer.analysis.findings.finding import (
 from transformer.inference import Translator
 from transformer.measures.chart import Chart
 
-_CEILING = PUBLISHED[1]
+_CEILING = PUBLISHED_CORRELATIONS[1]
 
 
 def _test(translator: Translator, corpus: Corpus, progress: Progress) -> Finding:

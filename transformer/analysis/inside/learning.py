@@ -16,11 +16,11 @@ from transformer.model import Transformer
 from transformer.model.layers import AddAndNorm
 
 N_MASKS = 256
-"""Number of masks that `Dropped.mean_difference` averages over."""
+"""Number of masks that `DropoutResult.mean_difference` averages over."""
 
 
 @dataclass(frozen=True, eq=False)
-class Dropped:
+class DropoutResult:
     """LayerNorm(x + Dropout(Sublayer(x))) at one position (section 5.4).
 
     Attributes:
@@ -58,9 +58,9 @@ class Dropped:
         return float(self.normed @ self.normed_dropped / length)
 
 
-def dropped(
+def apply_dropout(
     model: Transformer, trace: Trace, sublayer: str, row: int, *, p: float, seed: int
-) -> Dropped:
+) -> DropoutResult:
     """Draw one mask over a row of a sublayer's output, as a training step does.
 
     Args:
@@ -93,7 +93,7 @@ def dropped(
             after.norm((stream + vector).to(device)).cpu()
             for vector in (sublayer_output, sublayer_output * mask)
         )
-    return Dropped(
+    return DropoutResult(
         stream=stream.double().numpy(),
         sublayer_output=sublayer_output.double().numpy(),
         mask=mask.double().numpy(),
@@ -108,7 +108,7 @@ def dropped(
 
 
 @dataclass(frozen=True, eq=False)
-class Smoothed:
+class SmoothingResult:
     """The smoothed target of one position, and the model's probabilities.
 
     Attributes:
@@ -149,7 +149,7 @@ class Smoothed:
         return float(-(self.target * log).sum())
 
 
-def smoothed(trace: Trace, row: int, *, smoothing: float) -> Smoothed:
+def smooth_target(trace: Trace, row: int, *, smoothing: float) -> SmoothingResult:
     """Return the target of one decoder position with ε = `smoothing` (Szegedy et al. 2016).
 
     The rule is that of `training.loss`: ε is spread over the whole vocabulary, including the
@@ -168,7 +168,9 @@ def smoothed(trace: Trace, row: int, *, smoothing: float) -> Smoothed:
     gold = trace.predicted_ids[row]
     target = np.full(len(probabilities), smoothing / len(probabilities))
     target[gold] += 1 - smoothing
-    return Smoothed(target=target, probabilities=probabilities, gold=gold, smoothing=smoothing)
+    return SmoothingResult(
+        target=target, probabilities=probabilities, gold=gold, smoothing=smoothing
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Syntactic heads, measured on dependency trees made by people.
+"""Syntactic heads, measured on human-made dependency trees.
 
 Voita et al. 2019, section 5.2: a head's accuracy on a relation is how often the strongest weight of
 one word (`<s>` and `</s>` aside) is on the word at the other end of the relation. A head that only

@@ -40,7 +40,7 @@ class SyntaxReport:
     scores: tuple[SyntaxScore, ...]
 
     def chart_table(self, stack: str) -> pd.DataFrame:
-        """Return two rows per relation, the best head and the best offset: relation, aligner,
+        """Return two rows per relation, the best head and the best offset: relation, method,
         accuracy, and low and high (the head's interval, from that of the difference)."""
         rows = []
         for score in self.scores:
@@ -56,7 +56,7 @@ class SyntaxReport:
                     ),
                     (score.relation, "best fixed offset", base, base, base),
                 ]
-        return pd.DataFrame(rows, columns=["relation", "who", "accuracy", "low", "high"])
+        return pd.DataFrame(rows, columns=["relation", "method", "accuracy", "low", "high"])
 
     def table(self) -> pd.DataFrame:
         """Return the scores as a table, one row each, with `syntactic`."""

@@ -22,9 +22,9 @@ from transformer.inference.trace import WEIGHTS, Trace
 KINDS: dict[Score, str] = {"scaled_dot": "q·k / √d_k", "dot": "q·k", "additive": "v·tanh(q + k)"}
 """The score functions of `model.attention.ScoreFunction`, as formulas."""
 WIDTHS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
-KEYS = 32  # of a row, about a sentence
-ROWS = 256
-STILL = 0.01
+N_KEYS = 32  # of a row, about a sentence
+N_ROWS = 256
+SATURATION_THRESHOLD = 0.01
 """A softmax is counted as saturated if the norm of its Jacobian is below this. Over two equal
 weights the norm is 0.5, over 32 equal ones 0.17."""
 
@@ -33,7 +33,7 @@ Row = Float[np.ndarray, "rows"]
 
 
 @dataclass(frozen=True, eq=False)
-class Draw:
+class ScoreSample:
     """Attention rows of random queries, each over its own random keys.
 
     Attributes:
@@ -44,14 +44,16 @@ class Draw:
 
     scores: Rows
     weights: Rows
-    answers: Rows
+    query_gradients: Rows
 
     @property
     def gradient(self) -> Row:
-        return np.asarray(np.sqrt((self.answers**2).sum(axis=-1)))
+        return np.asarray(np.sqrt((self.query_gradients**2).sum(axis=-1)))
 
 
-def draw(d_k: int, *, keys: int = KEYS, rows: int = ROWS, seed: int = 1) -> dict[Score, Draw]:
+def draw(
+    d_k: int, *, keys: int = N_KEYS, rows: int = N_ROWS, seed: int = 1
+) -> dict[Score, ScoreSample]:
     """Draw queries and keys with independent components of mean 0 and variance 1, for every score.
 
     All three score the same queries and keys. The v of "additive" is drawn for each row as a new
@@ -74,13 +76,15 @@ def draw(d_k: int, *, keys: int = KEYS, rows: int = ROWS, seed: int = 1) -> dict
     }
 
 
-def _attended(scores: Rows, slopes: Float[np.ndarray, "rows keys d_k"], scale: float) -> Draw:
+def _attended(
+    scores: Rows, slopes: Float[np.ndarray, "rows keys d_k"], scale: float
+) -> ScoreSample:
     """Apply softmax; `slopes` · `scale` is ∂s_j/∂q, and ∂w_j/∂q = w_j · (∂s_j/∂q - Σ_i w_i
     ∂s_i/∂q)."""
     weights = softmax(scores)
     centred = slopes - weights[:, None, :].astype(np.float32) @ slopes
     squares = np.einsum("rkd,rkd->rk", centred, centred).astype(np.float64)
-    return Draw(scores, weights, scale * weights * np.sqrt(squares))
+    return ScoreSample(scores, weights, scale * weights * np.sqrt(squares))
 
 
 def softmax(scores: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*rows keys"]:
@@ -109,15 +113,15 @@ def entropy(weights: Float[np.ndarray, "*rows keys"]) -> Float[np.ndarray, "*row
 
 
 def measure(
-    widths: Sequence[int] = WIDTHS, *, keys: int = KEYS, rows: int = ROWS, seed: int = 1
+    widths: Sequence[int] = WIDTHS, *, keys: int = N_KEYS, rows: int = N_ROWS, seed: int = 1
 ) -> pd.DataFrame:
     """Measure every score function at every width over random rows: a row each.
 
     Columns: "d_k", "score"; "variance" of a row's scores (mean over rows) and "expected", the
     closed form; "largest", mean of the largest weight; "entropy", mean, bits; "jacobian", median of
-    the norm of the softmax's Jacobian; "still", share of rows with less than `STILL`; "gradient",
-    median of the gradient's norm at q, with "gradient_low" and "gradient_high", its quartiles, and
-    "gradient_mean". Raises ValueError as `draw`.
+    the norm of the softmax's Jacobian; "still", share of rows where it is below
+    `SATURATION_THRESHOLD`; "gradient", median of the gradient's norm at q, with "gradient_low" and
+    "gradient_high", its quartiles, and "gradient_mean". Raises ValueError as `draw`.
     """
     lines = []
     for d_k in widths:
@@ -133,7 +137,7 @@ def measure(
                     "largest": sample.weights.max(axis=-1).mean(),
                     "entropy": entropy(sample.weights).mean(),
                     "jacobian": np.median(norms),
-                    "still": (norms < STILL).mean(),
+                    "still": (norms < SATURATION_THRESHOLD).mean(),
                     "gradient": middle,
                     "gradient_low": low,
                     "gradient_high": high,
@@ -220,7 +224,7 @@ def _figures(scores: Float[np.ndarray, "heads query key"]) -> list[dict[str, flo
         "largest": weights.max(axis=-1).mean(axis=-1),
         "entropy": entropy(weights).mean(axis=-1),
         "jacobian": np.median(norms, axis=-1),
-        "still": (norms < STILL).mean(axis=-1),
+        "still": (norms < SATURATION_THRESHOLD).mean(axis=-1),
     }
     return [
         {name: float(values[head]) for name, values in table.items()} for head in range(len(scores))

@@ -158,5 +158,5 @@ function whichHead(heads, measured) {
   if (!measured) return [`No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `];
   const { right, sentences, source } = measured;
   const figure = el("span", { title: `1 − AER, the alignment error rate. Links: ${source}` }, `${wholePercent(right)} agreement, ${sentences} sentences`);
-  return [`Of ${heads} heads it agrees best with word links made by people (`, figure, "). "];
+  return [`Of ${heads} heads it agrees best with human-made links (`, figure, "). "];
 }

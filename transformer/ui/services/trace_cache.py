@@ -14,7 +14,7 @@ from typing import Any
 import streamlit as st
 
 from transformer.figures import ExplorerData
-from transformer.figures.explorer_sides import vectors_of
+from transformer.figures.explorer_sides import query_key_vectors
 from transformer.figures.packing import Part
 from transformer.inference import Trace
 from transformer.measures.registry import SITES, VECTORS
@@ -157,7 +157,7 @@ def vectors(
     """Return queries, keys, values, scores and output of one head, from the same forward pass."""
     site = SITES[kind].format(layer) + "hook_"
     trace = sites(model, cached_trace, [site + name for name in VECTORS])
-    return vectors_of(trace, kind, layer, head)
+    return query_key_vectors(trace, kind, layer, head)
 
 
 def sites(model: Model, cached_trace: CachedTrace, names: list[str]) -> Trace:

@@ -25,7 +25,7 @@ from transformer.ui.widgets.fragment import POLL_SECONDS, fragment
 
 PREVIEW = 24
 """Sentences of a preview, which take about a second with the checkpoint en-fr."""
-PREVIEW_LETTERS = 200
+MAX_PREVIEW_CHARACTERS = 200
 """Maximum characters of a sentence and its translation in a preview."""
 REFUSAL = "pass"
 """Name of refused computations for `show_refusal`."""
@@ -167,7 +167,7 @@ def preview_of(corpus: Corpus, *, linked: bool = False) -> Corpus | None:
     short = tuple(
         each
         for each in corpus.sentences
-        if len(each.source) + len(each.target) <= PREVIEW_LETTERS
+        if len(each.source) + len(each.target) <= MAX_PREVIEW_CHARACTERS
         and (each.gold is not None or not linked)
     )
     return evenly_spaced(Corpus(corpus.name, short), PREVIEW) if short else None

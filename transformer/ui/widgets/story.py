@@ -16,7 +16,7 @@ _cache: WeakKeyDictionary[CachedTrace, dict[object, list[SalientHead]]] = WeakKe
 _ENDS = {"</s>": "the end-of-sentence token", "<s>": "the start token"}
 
 
-def first_look(
+def initial_explorer_state(
     cached_trace: CachedTrace, requested: State, measured: AlignerHead | None = None
 ) -> State:
     """Return the explorer's state for `requested`. If it names no head, choose the aligner for
@@ -36,7 +36,7 @@ def first_look(
 
 
 def story(cached_trace: CachedTrace, measured: AlignerHead | None = None) -> list[Notice]:
-    """Return one line for each type of notable head; `measured` as in `first_look`."""
+    """Return one line for each type of notable head; `measured` as in `initial_explorer_state`."""
     return [_notice(notable, cached_trace) for notable in _notable_heads(cached_trace, measured)]
 
 

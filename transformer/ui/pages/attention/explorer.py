@@ -9,7 +9,7 @@ from pathlib import Path
 import streamlit as st
 
 from transformer.figures import ExplorerData, explorer_data, explorer_page, prefixed
-from transformer.figures.explorer_sides import vectors_of
+from transformer.figures.explorer_sides import query_key_vectors
 from transformer.figures.packing import Part
 from transformer.figures.state import FIELDS, State
 from transformer.measures.naming import file_name
@@ -20,7 +20,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import views
-from transformer.ui.widgets.story import first_look, story
+from transformer.ui.widgets.story import initial_explorer_state, story
 from transformer.ui.widgets.tables import download
 
 
@@ -30,14 +30,15 @@ def show(
     second: CachedTrace | None = None,
     versus: str = "",
 ) -> None:
-    """Draw the explorer. The browser redraws a choice at once; the next rerun sends missing layers.
+    """Draw the explorer. The browser shows a new selection at once; the rerun sends missing layers.
 
     Args:
         model: the model of `cached_trace`; None for an opened trace file, which has all tensors.
-        second: the trace to compare with; `versus` is its kind, as in `figures.explorer_data`.
+        second: the trace to compare with.
+        versus: what differs between the traces, as in `figures.explorer_data`.
     """
     aligner = model.aligner if model else None
-    explorer_state = first_look(cached_trace, state.view(Attention).explorer(), aligner)
+    explorer_state = initial_explorer_state(cached_trace, state.view(Attention).explorer(), aligner)
     both_sides = [cached_trace] if second is None else [cached_trace, second]
     parts = [
         part
@@ -46,7 +47,7 @@ def show(
     ]
     if explorer_state["view"] == "query-key":
         parts += _vector_parts(model, cached_trace, explorer_state)
-    # Keep the state with which the page was opened: Streamlit does not resend unchanged data.
+    # Always send the state with which the page was opened: Streamlit does not resend equal data.
     if st.session_state.get("opened", (None,))[0] != state.visit():
         st.session_state["opened"] = (state.visit(), explorer_state)
     visit, opening = st.session_state["opened"]
@@ -58,7 +59,7 @@ def show(
         visit=visit,
         versus=versus,
         names=side_names(model, versus) if model else (),
-        # In a lesson the story would give the answer away.
+        # In a lesson, these lines would give the answer away.
         story=[] if state.view().lesson else story(cached_trace, aligner),
         exact=int(explorer_state["exact"]),
     )
@@ -66,15 +67,15 @@ def show(
 
 
 def _needed_layers(explorer_state: State, cached_trace: CachedTrace) -> list[int]:
-    """Return the layers to send: those of the selected head and of all heads that are switched on,
-    and in the decoding view those of the strongest head of each kind."""
+    """Return the layers to send: those of the selected head and of all visible heads, and in the
+    decoding view those of the strongest head of each kind."""
     strongest = (
         cached_trace.side.doc["clearest"].values() if explorer_state["view"] == "decoding" else ()
     )
     clearest = [layer for layer, _ in strongest]
-    # Not "" and not "none".
-    on = [head for head in str(explorer_state["heads"]).split(",") if "." in head]
-    return [int(explorer_state["layer"]), *clearest, *(int(head.split(".")[0]) for head in on)]
+    # The field may also be "" or "none".
+    visible = [head for head in str(explorer_state["heads"]).split(",") if "." in head]
+    return [int(explorer_state["layer"]), *clearest, *(int(head.split(".")[0]) for head in visible)]
 
 
 def _vector_parts(
@@ -84,12 +85,12 @@ def _vector_parts(
     head = min(int(explorer_state["head"]), cached_trace.trace.n_heads - 1)
     kind = str(explorer_state["kind"])
     if model is None:
-        return prefixed(vectors_of(cached_trace.trace, kind, layer, head), 0)
+        return prefixed(query_key_vectors(cached_trace.trace, kind, layer, head), 0)
     return prefixed(trace_cache.vectors(model, cached_trace, kind, layer, head), 0)
 
 
 def _save_explorer_state() -> None:
-    """Store the explorer's state as the browser reports it, without invalid values; a callback."""
+    """Callback: store the state that the browser reports, without invalid values."""
     if "explorer" not in st.session_state:
         return  # the visitor has left the page
     message = st.session_state["explorer"]["state"]
@@ -126,7 +127,9 @@ def _page_builder(
     model: Model, cached_trace: CachedTrace, second: CachedTrace | None, versus: str
 ) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
-    explorer_state = first_look(cached_trace, state.view(Attention).explorer(), model.aligner)
+    explorer_state = initial_explorer_state(
+        cached_trace, state.view(Attention).explorer(), model.aligner
+    )
     notices = story(cached_trace, model.aligner)
     titles = ("",) if second is None else comparison.side_names(model, versus) or ("A", "B")
 

@@ -1,4 +1,4 @@
-"""Correlation of the page's cross-attention with the relevance of source tokens."""
+"""Correlation of the translation's cross-attention with the relevance of source tokens."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import math
 import streamlit as st
 
 from transformer.analysis.attribution.relevance import (
-    PUBLISHED,
-    ExplainedRelevance,
-    explained_relevance,
+    PUBLISHED_CORRELATIONS,
+    RelevanceCorrelation,
+    relevance_correlation,
 )
 from transformer.inference import Trace
 from transformer.ui import state
@@ -17,7 +17,7 @@ from transformer.ui.pages.attention import Attention
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets.story import first_look
+from transformer.ui.widgets.story import initial_explorer_state
 
 MAX_SOURCE = 40
 """Maximum number of source tokens; more would take over half a second."""
@@ -37,14 +37,14 @@ def show(model: Model, cached_trace: CachedTrace) -> None:
         or not 3 <= len(cached_trace.trace.src_ids) <= MAX_SOURCE
     ):
         return
-    explorer_state = first_look(cached_trace, view.explorer(), model.aligner)
+    explorer_state = initial_explorer_state(cached_trace, view.explorer(), model.aligner)
     layer = min(int(explorer_state["layer"]), cached_trace.trace.n_layers - 1)
     head = min(int(explorer_state["head"]), cached_trace.trace.n_heads - 1)
-    explained = _cached_relevance(model, cached_trace.trace)
-    head_value, mean = float(explained.heads[layer, head]), explained.mean
+    correlation = _cached_correlation(model, cached_trace.trace)
+    head_value, mean = float(correlation.heads[layer, head]), correlation.mean
     if math.isnan(head_value) or math.isnan(mean):
         return
-    low, high = PUBLISHED
+    low, high = PUBLISHED_CORRELATIONS
     st.caption(
         "Correlation of attention with the relevance of source tokens for the next output token: "
         f"{_signed(head_value)} for this head, {_signed(mean)} for the mean of all cross-attention "
@@ -58,5 +58,5 @@ def _signed(value: float) -> str:
 
 
 @cached()
-def _cached_relevance(model: Model, trace: Trace) -> ExplainedRelevance:
-    return explained_relevance(model.translator, trace)
+def _cached_correlation(model: Model, trace: Trace) -> RelevanceCorrelation:
+    return relevance_correlation(model.translator, trace)

@@ -21,7 +21,7 @@ from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
-from transformer.ui.widgets.story import first_look, story
+from transformer.ui.widgets.story import initial_explorer_state, story
 from transformer.ui.widgets.tables import download
 
 MAX_CACHE_BYTES = 192_000_000
@@ -116,7 +116,7 @@ def _show_trace(cached_trace: CachedTrace, second_id: str) -> None:
 def _page_builder(cached_trace: CachedTrace, second: CachedTrace | None) -> Callable[[], str]:
     # Read the session now: `build_page` runs outside of it.
     explorer_state, notices = (
-        first_look(cached_trace, state.view(Attention).explorer()),
+        initial_explorer_state(cached_trace, state.view(Attention).explorer()),
         story(cached_trace),
     )
 

@@ -17,8 +17,7 @@ from transformer.analysis.corpora import Corpus
 from transformer.analysis.evidence.verdicts import Effect
 from transformer.analysis.findings import FINDINGS, Published
 from transformer.analysis.findings.saved_findings import SavedFinding, load_findings
-from transformer.figures.interval_chart import measured as draw_effects
-from transformer.figures.interval_chart import text
+from transformer.figures.interval_chart import measurement_chart, text
 from transformer.jobs import Computation, ComputationStatus
 from transformer.measures.naming import file_name
 from transformer.ui import state
@@ -330,7 +329,7 @@ def _shipped_verdict(shipped: SavedFinding) -> None:
 
 @cached()
 def _picture(key: str, name: str, dark: bool, exactly: bool, _table: pd.DataFrame) -> go.Figure:
-    return draw_effects(_table, FINDINGS[name].chart, dark=dark)
+    return measurement_chart(_table, FINDINGS[name].chart, dark=dark)
 
 
 def _measured_verdict(model: Model, published: Published, key: str, values: dict[str, Any]) -> None:

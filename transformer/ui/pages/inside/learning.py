@@ -7,7 +7,13 @@ from functools import lru_cache
 import numpy as np
 import streamlit as st
 
-from transformer.analysis.inside.learning import N_MASKS, Dropped, Smoothed, dropped, smoothed
+from transformer.analysis.inside.learning import (
+    N_MASKS,
+    DropoutResult,
+    SmoothingResult,
+    apply_dropout,
+    smooth_target,
+)
 from transformer.figures.positions import Curve, lines, table
 from transformer.figures.results import two_distributions
 from transformer.inference import Trace
@@ -70,8 +76,8 @@ def _rate() -> None:
     st.markdown(
         "The two curves meet at step = warmup, where the rate is "
         f"$(d_{{model}} \\cdot warmup)^{{-0.5}}$ = **{peak:.3g}**. It rises linearly before and "
-        f"falls afterwards: at step {schedule.steps[-1]:,}, four times as far, it is half as high, "
-        f"{schedule.rate[-1]:.3g}. The wider the model, the lower the rate."
+        f"falls afterwards: at step {schedule.steps[-1]:,}, four times the warm-up, it is half the "
+        f"peak, {schedule.rate[-1]:.3g}. The wider the model, the lower the rate."
     )
     base = _schedule(*BASE_MODEL).peak[1]
     st.caption(
@@ -96,7 +102,9 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         st.slider(step=0.05, width=260, **state.bound_number("dropout"))
         frame.state_button("New dropout mask", "casino", {"seed": view.seed % 999 + 1})
     sublayer = f"encoder.layers.{layer}.ffn"
-    result = dropped(model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed)
+    result = apply_dropout(
+        model.translator.model, trace, sublayer, row, p=view.dropout, seed=view.seed
+    )
     rows = {
         "FFN(x)": result.sublayer_output,
         "Dropout(FFN(x))": np.where(result.mask == 0, np.nan, result.dropped),
@@ -124,7 +132,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     )
 
 
-def _dropout_summary(result: Dropped) -> str:
+def _dropout_summary(result: DropoutResult) -> str:
     factor = float(result.mask.max())
     if result.probability == 0:
         return "Nothing is dropped, so nothing changes."
@@ -146,7 +154,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         row = _position_choice("Target after", trace.tgt_tokens, "row", "learning-target")
         st.slider(step=0.05, width=260, **state.bound_number("smoothing"))
-    result = smoothed(trace, row, smoothing=view.smoothing)
+    result = smooth_target(trace, row, smoothing=view.smoothing)
     most_probable = [
         int(token_id)
         for token_id in np.argsort(-result.probabilities)[:SHOWN_TOKENS]
@@ -175,7 +183,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
     )
 
 
-def _losses(result: Smoothed, correct_token: str) -> str:
+def _losses(result: SmoothingResult, correct_token: str) -> str:
     share = f"{100 * result.probabilities[result.gold]:.2f} %"
     rows = [
         ["without smoothing, −ln P", f"{result.plain_loss:.4f}", "0"],

@@ -38,7 +38,7 @@ METHOD_LABELS = {
 def show(model: Model) -> None:
     frame.lead_text(
         "Cross-attention often points from each word to the word it is translated from. How often? "
-        "Compare it with **gold links**, word alignments made by hand."
+        "Compare it with **gold links**, human-made links between words."
     )
     align_sentence.open_aligner(model)
     texts = corpus.choose(model)
@@ -95,7 +95,7 @@ def _leaderboard(model: Model, leaderboard: Mapping[str, Any], texts: Corpus) ->
             else ". "
         )
         + f"IBM model 1, alone and with a diagonal prior, trained on {leaderboard['taught']:,} "
-        f"pairs without their links. The best head is read {SCORE_LABELS[best['by']]}, "
+        f"pairs without their links. The best head is measured {SCORE_LABELS[best['by']]}, "
         f"{ROW_LABELS[best['to']]}."
     )
     if texts.target == "fr" and view.corpus != "linked" and not model.about.kind:
@@ -166,8 +166,8 @@ def _selected_head(heads: pd.DataFrame) -> None:
     agreement = 100 * (1 - row.iloc[0]["aer"])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f"Shown below: **{exact.head(view.layer, view.head)}**, read {SCORE_LABELS[view.by]}, "
-            f"{ROW_LABELS[view.to]}: {agreement:.1f} % agreement.",
+            f"Shown below: **{exact.head(view.layer, view.head)}**, measured "
+            f"{SCORE_LABELS[view.by]}, {ROW_LABELS[view.to]}: {agreement:.1f} % agreement.",
             width="content",
         )
         if int(row.index[0]) != int(heads.index[0]):
@@ -184,11 +184,11 @@ def _selected_head(heads: pd.DataFrame) -> None:
 
 
 def _published_gold(model: Model) -> None:
-    """Show how the model's aligner head scored on published hand-made links."""
+    """Show how the model's aligner head scored on published human-made links."""
     aligner = model.aligner
     if aligner is None:
         st.caption(
-            "This model's heads have not been evaluated on hand-made links. "
+            "This model's heads have not been evaluated on human-made links. "
             "`python -m benchmarks.gold_alignments` evaluates them and stores the best head."
         )
         return
@@ -204,8 +204,8 @@ def _published_gold(model: Model) -> None:
         )
         agreement = 1 - gold.head[f"{aligner.by}-{aligner.to}"]
         st.caption(
-            f"**On hand-made links** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, not "
-            f"included in the app) the best head is {name}, read {SCORE_LABELS[aligner.by]}, "
+            f"**On human-made links** ({frame.plain(gold.source)}; {gold.sentences:,} pairs, not "
+            f"included in the app) the best head is {name}, measured {SCORE_LABELS[aligner.by]}, "
             f"{ROW_LABELS[aligner.to]}: {100 * agreement:.1f} % agreement (95 %: "
             f"{100 * (1 - gold.high):.1f} to {100 * (1 - gold.low):.1f}). For comparison: "
             f"{baselines}. Our own sentences are short and similar, so heads score better on "

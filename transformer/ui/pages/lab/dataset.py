@@ -22,7 +22,7 @@ from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.widgets import corpus, exact, frame, tables
 from transformer.ui.widgets.callbacks import controlled
-from transformer.ui.widgets.computed import PREVIEW_LETTERS, computed
+from transformer.ui.widgets.computed import MAX_PREVIEW_CHARACTERS, computed
 from transformer.ui.widgets.tables import download
 
 CONTENTS = {
@@ -77,12 +77,14 @@ def show(model: Model) -> None:
 
 
 def _preview(model: Model, texts: Corpus, heads: str) -> None:
-    """Show what the dataset will hold, and its first translations."""
-    files = [(file, holds) for file, holds in CONTENTS.items() if heads or file != "weights.npz"]
-    tables.show("Files of the dataset", ["File", "Contents"], files)
-    short = [sentence for sentence in texts.sentences if len(sentence.source) <= PREVIEW_LETTERS][
-        :PREVIEW_SENTENCES
+    """Show which files the dataset will contain, and its first translations."""
+    files = [
+        (file, contents) for file, contents in CONTENTS.items() if heads or file != "weights.npz"
     ]
+    tables.show("Files of the dataset", ["File", "Contents"], files)
+    short = [
+        sentence for sentence in texts.sentences if len(sentence.source) <= MAX_PREVIEW_CHARACTERS
+    ][:PREVIEW_SENTENCES]
     rows = [
         (sentence.source, sentence.target or _cached_translation(model, sentence.source))
         for sentence in short
@@ -102,8 +104,9 @@ def _translation_note(translated: bool) -> None:
     """Draw a note on where the translations come from."""
     if translated:
         st.caption(
-            "These sentences have translations, which are traced as given, with the probability "
-            "that the model assigns to them. Without translations, the model translates them."
+            "These sentences have translations, which are traced unchanged, with the "
+            "probability that the model assigns to them. Sentences without translations are "
+            "translated by the model."
         )
         return
     method = _decoding_options()["method"]
@@ -125,8 +128,8 @@ def _decoding_options() -> dict[str, Any]:
 
 
 def _head_choice(model: Model) -> str:
-    """Draw a menu of heads and layers whose weights to include. Return them as in `--heads`.
-    Heads in the address that the model does not have are removed."""
+    """Draw a menu of the heads and layers whose weights to include. Return them in the format of
+    the option `--heads`, without heads in the address that the model does not have."""
     names: dict[str, str] = {}
     for kind, label in KINDS.items():
         for layer in range(model.n_layers):
@@ -155,14 +158,14 @@ def _download(
     name = f"{file_name('dataset', model.name, texts.name)}.zip"
     path = computation_service().file(computation)
     download(
-        f"Download ({_size(dataset['bytes'])})",
+        f"Download ({_format_size(dataset['bytes'])})",
         path.read_bytes,
         name,
         key="dataset",
     )
     rows = [
-        (file, holds, _size(dataset["files"][file]))
-        for file, holds in CONTENTS.items()
+        (file, contents, _format_size(dataset["files"][file]))
+        for file, contents in CONTENTS.items()
         if file in dataset["files"]
     ]
     tables.show("Files of the dataset", ["File", "Contents", "Size"], rows)
@@ -176,6 +179,6 @@ def _download(
     exact.python_code("Read it in Python", code)
 
 
-def _size(count: int) -> str:
-    text = f"{count / 1e6:.1f} MB" if count >= 1e5 else f"{count / 1e3:.1f} kB"
+def _format_size(n_bytes: int) -> str:
+    text = f"{n_bytes / 1e6:.1f} MB" if n_bytes >= 1e5 else f"{n_bytes / 1e3:.1f} kB"
     return text.replace(" ", "\u00a0")

@@ -19,14 +19,14 @@ class Group:
     """A group of experiments.
 
     Attributes:
-        name: of its picture in `figures.page_icons.LAB_PICTURES`.
-        parts: names of its experiments in `EXPERIMENTS`.
+        name: key of its picture in `figures.page_icons.LAB_PICTURES`.
+        experiments: keys in `EXPERIMENTS`.
     """
 
     name: str
     title: str
     description: str
-    parts: tuple[str, ...]
+    experiments: tuple[str, ...]
 
 
 GROUPS = (
@@ -65,10 +65,10 @@ def show() -> None:
 
 def _experiment_choice(group: Group, current: str) -> None:
     key = f"lab-part-{group.name}"
-    st.session_state[key] = current if current in group.parts else None
+    st.session_state[key] = current if current in group.experiments else None
     st.pills(
         group.title,
-        group.parts,
+        group.experiments,
         format_func=EXPERIMENTS.__getitem__,
         key=key,
         label_visibility="collapsed",
@@ -79,9 +79,9 @@ def _experiment_choice(group: Group, current: str) -> None:
 
 def _open(key: str) -> None:
     """Open the selected experiment; a second click deselects it and has no effect."""
-    part = st.session_state[key]
-    if part is not None and part != state.view(Lab).experiment:
-        state.change(lab=part)
+    experiment = st.session_state[key]
+    if experiment is not None and experiment != state.view(Lab).experiment:
+        state.change(lab=experiment)
 
 
 @cache

@@ -13,7 +13,7 @@ from transformer.analysis.findings.finding import evenly_spaced, format_differen
 from transformer.analysis.importance.ablation import Ablation, measure_without
 from transformer.analysis.importance.pruning import budgeted, first_change, random_order
 from transformer.analysis.interventions.switching import Head, switched_off
-from transformer.figures.interval_chart import measured as draw_effects
+from transformer.figures.interval_chart import measurement_chart
 from transformer.figures.state import KINDS
 from transformer.inference.results import Translation
 from transformer.measures.chart import Chart
@@ -250,7 +250,7 @@ def _curve(
     _rows: pd.DataFrame,
 ) -> go.Figure:
     """Return the figure, which is cached for all reruns that do not move this slider."""
-    figure = draw_effects(_rows, CHART, at=slider_value, dark=dark)
+    figure = measurement_chart(_rows, CHART, at=slider_value, dark=dark)
     figure.update_yaxes(range=[0, 1.05 * highest])
     return figure
 

@@ -29,7 +29,7 @@ from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed, preview_caption, preview_of
 
 MAX_SENTENCES = 120
-"""Evenly spaced sentences of the corpus; the map uses as many as fit into `MAX_POINTS`."""
+"""Maximum number of evenly spaced sentences to read; fewer if `MAX_POINTS` is reached first."""
 FIGURE_KEY = "query-keys"
 QUARTERS = ("first quarter", "second quarter", "third quarter", "last quarter")
 MapPoint = tuple[str, int, int]  # "query" or "key", sentence, position
@@ -87,13 +87,11 @@ def _computation(model: Model, sample: Corpus) -> Computation:
     )
 
 
-def _draw(model: Model, result: dict[str, Any], n_corpus: int) -> None:
+def _draw(model: Model, result: dict[str, Any], n_corpus_sentences: int) -> None:
     map_points, view = _map_points(result), state.view(Lab)
     points = np.array(result["points"])
-    matches = (
-        at for at, map_point in enumerate(map_points) if _point_code(map_point) == view.point
-    )
-    selected = next(matches, None)  # the address's point, if the map has it
+    matches = (i for i, map_point in enumerate(map_points) if _point_code(map_point) == view.point)
+    selected = next(matches, None)  # the address may name a point that this map lacks
     figure, curves = query_key_figure(
         points,
         [side for side, _, _ in map_points],
@@ -112,16 +110,16 @@ def _draw(model: Model, result: dict[str, Any], n_corpus: int) -> None:
     else:
         _sentence(result, map_points[selected])
     on_click = partial(
-        _select_point, [[_point_code(map_points[at]) for at in curve] for curve in curves]
+        _select_point, [[_point_code(map_points[i]) for i in curve] for curve in curves]
     )
     chart(figure, FIGURE_KEY, on_click)
     n = len(result["sentences"])
     st.caption(
-        f"{len(map_points):,} points of {n} of {n_corpus} sentences (at most {MAX_POINTS:,} "
-        "points). All keys are shifted by one vector so that both clouds have the same centre, "
-        "and queries and keys are scaled by c and 1/c so that both have the same spread. Neither "
-        "changes any attention weight (after Yeh et al. 2023). The plane shows the two "
-        "directions of greatest variance (PCA)."
+        f"{len(map_points):,} points of {n} of {n_corpus_sentences} sentences (at most "
+        f"{MAX_POINTS:,} points). All keys are shifted by one vector so that both clouds have "
+        "the same centre, and queries and keys are scaled by c and 1/c so that both have the "
+        "same spread. Neither changes any attention weight (after Yeh et al. 2023). The plane "
+        "shows the two directions of greatest variance (PCA)."
     )
     tables.csv(
         "All points (.csv)",
@@ -210,9 +208,9 @@ def _links(
     first = map_points.index((other_side, number, 0))
     return [
         AttentionLink(
-            selected, first + at, weight, exact.token(_token(result, (other_side, number, at)))
+            selected, first + i, weight, exact.token(_token(result, (other_side, number, i)))
         )
-        for at, weight in enumerate(_weights(result, map_points[selected]))
+        for i, weight in enumerate(_weights(result, map_points[selected]))
     ]
 
 

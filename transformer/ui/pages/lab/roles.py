@@ -296,10 +296,10 @@ def _rules(card: HeadRole, report: Mapping[str, Any]) -> None:
         ]
         values = ", ".join(numbers) or "not measured for this kind, or over this corpus"
         rows.append([ROLE_NAMES[group], rule, values, "met" if group in met else "not met"])
-    heads = ["Role", "Rule", "This head", ""]
+    columns = ["Role", "Rule", "This head", ""]
     tables.show(
         "Rules in the order in which they are applied; the first one met gives the role",
-        heads,
+        columns,
         rows,
     )
 
@@ -325,9 +325,9 @@ def _measure_table(card: HeadRole, report: Mapping[str, Any]) -> None:
                 f"{rank} of {len(same_kind)}",
             ]
         )
-    heads = ["Measure", "This head", "Uniform", "Rank"]
+    columns = ["Measure", "This head", "Uniform", "Rank"]
     about = "Uniform: uniform attention; rank: among the heads of this kind"
-    tables.show(about, heads, rows)
+    tables.show(about, columns, rows)
 
 
 def format_measure(measure: str, value: float | None) -> str:

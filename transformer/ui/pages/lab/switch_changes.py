@@ -38,14 +38,15 @@ _KINDS = {letter: kind for kind, letter in LETTERS.items()}
 
 @dataclass(frozen=True)
 class EditedRow:
-    """An edited row of attention: its head, its query, and weights by key; other keys have 0."""
+    """An edited attention row: head, query position, and weights in percent by key position; other
+    keys have weight 0."""
 
     head: Head
     query: int
     weights: Mapping[int, int]
 
     def code(self) -> str:
-        """Return the address field `paint`, like "c5.1.3:0x70,4x30"."""
+        """Return the value of the address field `paint`, like "c5.1.3:0x70,4x30"."""
         kind, layer, head = self.head
         keys = ",".join(f"{key}x{weight}" for key, weight in sorted(self.weights.items()))
         return f"{LETTERS[kind]}{layer}.{head}.{self.query}:{keys}"
@@ -61,21 +62,21 @@ class EditedRow:
 
 @dataclass(frozen=True)
 class Patch:
-    """A site, positions of this sentence, and equally many of the other one."""
+    """An activation patch: a hook name, positions in this sentence, and as many in the donor."""
 
     site: str
     positions: tuple[int, ...] = ()
     donor_positions: tuple[int, ...] = ()
 
     def code(self) -> str:
-        """Return the address field `patch`, like "encoder.hook_memory:1,2:3,4"."""
+        """Return the value of the address field `patch`, like "encoder.hook_memory:1,2:3,4"."""
         return (
             f"{self.site}:{positions_code(self.positions)}:{positions_code(self.donor_positions)}"
         )
 
 
 def parse_row(paint: str) -> EditedRow | None:
-    """Return the edited row of the address field `paint`."""
+    """Parse the address field `paint`; None if it is empty."""
     if not paint:
         return None
     head_code, keys = paint.split(":")
@@ -86,7 +87,7 @@ def parse_row(paint: str) -> EditedRow | None:
 
 
 def parse_patch(patch: str) -> Patch | None:
-    """Return the patch of the address field `patch`."""
+    """Parse the address field `patch`; None if it is empty."""
     if not patch:
         return None
     site, positions, donor_positions = patch.split(":")
@@ -94,12 +95,12 @@ def parse_patch(patch: str) -> Patch | None:
 
 
 def parse_positions(code: str) -> tuple[int, ...]:
-    """Return positions separated by commas, without repetitions."""
+    """Parse positions separated by commas; repeated ones count once."""
     return tuple(dict.fromkeys(int(number) for number in code.split(",") if number))
 
 
 def positions_code(numbers: Sequence[int]) -> str:
-    """Return positions separated by commas, the inverse of `parse_positions`."""
+    """Format positions for the address; the inverse of `parse_positions`."""
     return ",".join(map(str, numbers))
 
 
@@ -107,7 +108,8 @@ def position_label(position: int, token: str, exactly: bool | None = None) -> st
     """Return the label of a token in a menu: its position and its name.
 
     Args:
-        exactly: whether names are exact; needed where the session cannot be read.
+        exactly: whether to show exact token names; required where the Streamlit session cannot be
+            read, and by default the session's setting.
     """
     is_exact = exact.is_on() if exactly is None else exactly
     return f"{naming.display_number(position, is_exact)} {naming.token_name(token, is_exact)}"
@@ -118,11 +120,14 @@ class Plan:
     """All changes to make.
 
     Attributes:
-        heads: that are switched off.
-        hooks: that make the changes; text: the source without the removed tokens, if any.
-        descriptions: of each change, like "without these 3 heads".
-        problems: sentences about address fields that do not fit the model or the sentence.
-        imports, lines, program: of a Python example that makes the same changes.
+        heads: the heads to switch off.
+        hooks: the hooks that make the changes.
+        text: the source without the removed tokens; None if no token is removed.
+        descriptions: a phrase for each change, like "without these 3 heads".
+        problems: messages on address fields that do not fit the model or the sentence.
+        imports: functions to import in a Python example that makes the same changes.
+        lines: expressions of the example, one for each hook.
+        program: statements of the example that come first.
     """
 
     heads: list[Head] = field(default_factory=list)
@@ -182,8 +187,8 @@ def _add_ablation(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab
         plan.descriptions.append(f"with {head_count} replaced by their mean output")
         texts = model.about.examples or (cached_trace.trace.source,)
         traces = _example_traces(model, texts)
-        plan.program.append(f"known = [translator.trace(text) for text in {list(texts)}]")
-        plan.add(to_mean(config, heads, traces), "to_mean", f"to_mean(config, {heads}, known)")
+        plan.program.append(f"traces = [translator.trace(text) for text in {list(texts)}]")
+        plan.add(to_mean(config, heads, traces), "to_mean", f"to_mean(config, {heads}, traces)")
 
 
 @cached()
@@ -240,7 +245,7 @@ def _add_patch(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -
         f"patched(trace, donor, {patch.site!r}, {list(patch.positions)}, "
         f"donor_positions={list(patch.donor_positions)})",
     )
-    # A forced translation belongs to its own sentence.
+    # A forced translation is the target of this sentence, not of the donor.
     own_translation = view.method == "forced" and view.other
     plan.program.append(
         f"donor = translator.trace({other!r}{'' if own_translation else options_code(view)})"
@@ -276,7 +281,7 @@ def cached_comparison(model: Model, cached_trace: CachedTrace, view: Lab, plan: 
     key = ("altered", model.hash, view.text, *sorted(options.items()), *changes)
 
     def make() -> CachedComparison:
-        # No search for a forced translation.
+        # Forced decoding does not search.
         search_options = {} if "target" in options else options
         return CachedComparison(
             compare(
@@ -363,7 +368,7 @@ def _patch_controls(model: Model, cached_trace: CachedTrace) -> None:
         ("Positions in the other sentence", donor, patch.donor_positions, DONOR_POSITIONS_KEY),
     ):
         tokens = trace.src_tokens if encoder else trace.tgt_tokens
-        _token_choice(label, tokens, [at for at in chosen if at < len(tokens)], key, _store_patch)
+        _token_choice(label, tokens, [i for i in chosen if i < len(tokens)], key, _store_patch)
     if len(patch.positions) != len(patch.donor_positions):
         st.caption("Choose equally many tokens in both sentences; they are paired in order.")
     elif not encoder:

@@ -1,11 +1,11 @@
-"""Syntactic heads measured on dependency trees made by people, for models that ship the figures."""
+"""Syntactic heads, measured on human-made dependency trees, of checkpoints that include scores."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from transformer.analysis.roles.syntax_report import SyntaxReport
-from transformer.figures.interval_chart import measured as draw_effects
+from transformer.figures.interval_chart import measurement_chart
 from transformer.measures.chart import Chart
 from transformer.measures.naming import file_name
 from transformer.ui.services.models import Model
@@ -19,34 +19,45 @@ STACKS = {
 CHART = Chart(
     "relation",
     "accuracy",
-    "from the row's word to the word it should attend to",
+    "relation, from the query's word to the word it should attend to",
     "accuracy of the strongest weight",
-    by="who",
+    by="method",
     joined=False,
     percent=True,
 )
 
 
 def show(model: Model) -> None:
-    """Show the best head per relation beside the best fixed offset; nothing without figures."""
+    """Compare the best head of each relation with the best fixed offset, if there are scores."""
     report = model.syntax
     if report is None:
         return
-    st.header("Syntax, measured on trees made by people")
+    st.header("Syntax, measured on human-made trees")
     st.markdown(_summary(report))
     for stack, title in STACKS.items():
         table = report.chart_table(stack)
         if not table.empty:
             st.subheader(title)
-            chart(draw_effects(table, CHART, dark=dark()), f"syntax-{stack}")
+            chart(measurement_chart(table, CHART, dark=dark()), f"syntax-{stack}")
     with st.expander(f"All {len(report.scores)} scores as a table"):
         tables.show(
-            "Scores on sentences that head and offset were not chosen on", HEADS, _rows(report)
+            "Scores on the half of the sentences that was not used to choose head and offset",
+            COLUMNS,
+            _rows(report),
         )
         tables.csv("The scores (.csv)", report.table, file_name("syntax", model.name))
 
 
-HEADS = ["Attention", "Relation", "Head", "Accuracy", "Offset", "Its accuracy", "Rows", "Syntactic"]
+COLUMNS = [
+    "Attention",
+    "Relation",
+    "Head",
+    "Head accuracy",
+    "Offset",
+    "Offset accuracy",
+    "Rows",
+    "Syntactic",
+]
 
 
 def _summary(report: SyntaxReport) -> str:
@@ -56,8 +67,8 @@ def _summary(report: SyntaxReport) -> str:
         "points better than always attending to the best fixed offset, the rule for a "
         "**syntactic head** (Voita et al. 2019). Head and offset were chosen on one half of "
         f"{report.sentences:,} sentences and measured on the other half. Trees: {report.source}; "
-        "they are not included in the app. Sentences that a grammar makes are simpler, so heads "
-        "score higher on them."
+        "they are not included in the app. Sentences generated from a grammar are simpler, so "
+        "heads score higher on them."
     )
 
 

@@ -60,10 +60,10 @@ def _sequential_operations(measurements: pd.DataFrame, n: int) -> None:
         pivoted = selected.pivot(index="layer", columns="n", values="chain").loc[
             list(COLOUR_INDEX)[:4]
         ]
-        heads = ["Layer", *(f"n = {size}" for size in pivoted)]
+        columns = ["Layer", *(f"n = {size}" for size in pivoted)]
         rows = [[NAMES[str(name)], *(f"{value:.0f}" for value in row)]
                 for name, row in zip(pivoted.index, pivoted.to_numpy(), strict=True)]  # fmt: skip
-        tables.show("Longest chain in one layer", heads, rows)
+        tables.show("Longest chain in one layer", columns, rows)
         st.caption(
             "Read from PyTorch's autograd graph of one layer: the longest chain in which each "
             "operation needs the result of the one before, including views. Only the chain of the "
@@ -111,8 +111,8 @@ def _layers(measurements: pd.DataFrame, n: int, view: Why) -> None:
          + (f", {steps(n)} steps" if name == "recurrent" else "")]
         for name in STACKS
     ]  # fmt: skip
-    heads = ["Layer", "Table 1", "Exact formula", "Value", "Measured"]
-    tables.show(f"n = {n}, k = {view.k}, r = {view.r}", heads, rows)
+    columns = ["Layer", "Table 1", "Exact formula", "Value", "Measured"]
+    tables.show(f"n = {n}, k = {view.k}, r = {view.r}", columns, rows)
     st.caption(
         "Lines are the exact formulas; marks are measured: the smallest number of layers for which "
         "the gradient of the last output with respect to the first input is not zero. A centred "

@@ -48,12 +48,12 @@ def _points(language: str) -> dict[str, list[tuple[str, float, float]]]:
 
 
 def _table() -> None:
-    heads = ["Model", "BLEU, En–De", "BLEU, En–Fr", "Cost, En–De", "Cost, En–Fr"]
+    columns = ["Model", "BLEU, En–De", "BLEU, En–Fr", "Cost, En–De", "Cost, En–Fr"]
     rows = [
         [row.name, _number(row.de), _number(row.fr), _power(row.cost_de), _power(row.cost_fr)]
         for row in TABLE_2
     ]
-    tables.show("Table 2 of the paper (section 6.1)", heads, rows)
+    tables.show("Table 2 of the paper (section 6.1)", columns, rows)
     st.caption(
         "Nothing here was measured by this app; the figures of other models are as the paper "
         "quotes them. The paper gives one cost for both languages. For the big model and French, "

@@ -1,4 +1,4 @@
-"""Scores: why dot products are divided by √d_k, measured on random vectors and on a model."""
+"""Why dot products are divided by √d_k, measured on random vectors and on a model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,15 @@ import pandas as pd
 import streamlit as st
 
 from transformer.analysis.table1 import score_scale
-from transformer.analysis.table1.score_scale import KEYS, KINDS, ROWS, STILL, VERSIONS, WIDTHS, Draw
+from transformer.analysis.table1.score_scale import (
+    KINDS,
+    N_KEYS,
+    N_ROWS,
+    SATURATION_THRESHOLD,
+    VERSIONS,
+    WIDTHS,
+    ScoreSample,
+)
 from transformer.config import Score
 from transformer.figures.score_scale import against_width, by_head, one_row
 from transformer.measures.naming import file_name
@@ -22,7 +30,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.widgets import controls, exact, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
-CURVE_SEED = 1  # of the curves over all values of d_k
+CURVE_SEED = 1  # for the curves over all values of d_k
 # Plotly takes most of a rerun, so figures that depend on no slider are cached for all sessions.
 _against_width = st.cache_resource(max_entries=64, show_spinner=False)(against_width)
 _by_head = st.cache_resource(max_entries=64, show_spinner=False)(by_head)
@@ -56,7 +64,7 @@ def show() -> None:
 
 def _row(d_k: int, seed: int) -> None:
     """One row for each score function: scores, weights and gradients."""
-    st.header(f"One query and {KEYS} keys")
+    st.header(f"One query and {N_KEYS} keys")
     look_for(
         "From top to bottom: the scores, their softmax, and how much each weight changes with the "
         "query. Increase d_k: for q·k one weight approaches 1 and the gradients vanish; for "
@@ -66,7 +74,7 @@ def _row(d_k: int, seed: int) -> None:
     limits = (
         max(float(abs(sample.scores).max()) for sample in samples.values()),
         1.0,
-        max(float(sample.answers.max()) for sample in samples.values()),
+        max(float(sample.query_gradients.max()) for sample in samples.values()),
     )
     for number, (column, (kind, sample)) in enumerate(
         zip(st.columns(3), samples.items(), strict=True)
@@ -74,8 +82,8 @@ def _row(d_k: int, seed: int) -> None:
         with column:
             st.markdown(f"**{KINDS[kind]}**")
             figure = one_row(
-                sample.scores[0], sample.weights[0], sample.answers[0],
-                colour=number, tops=limits, first=exact.first(), dark=dark(),
+                sample.scores[0], sample.weights[0], sample.query_gradients[0],
+                colour=number, y_limits=limits, first=exact.first(), dark=dark(),
             )  # fmt: skip
             figure.update_layout(height=430)
             chart(figure, f"row-{kind}")
@@ -87,7 +95,7 @@ def _row(d_k: int, seed: int) -> None:
 
 def _figures(table: pd.DataFrame, d_k: int) -> None:
     """Draw the measurements at the selected d_k as a table and a summary."""
-    heads = (
+    columns = (
         "Score", "Variance of a row’s scores", "Expected", "Largest weight", "Entropy, bits",
         "Saturated rows", "Gradient at q, median", "Gradient at q, mean",
     )  # fmt: skip
@@ -99,7 +107,7 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
         )
         for row in table.to_dict("records")
     ]  # fmt: skip
-    tables.show(f"{ROWS} random queries over {KEYS} keys each, d_k {d_k}", heads, rows)
+    tables.show(f"{N_ROWS} random queries over {N_KEYS} keys each, d_k {d_k}", columns, rows)
     saturated = dict(zip(table["score"], table["still"], strict=True))
     st.markdown(
         f"At d_k = {d_k} the softmax of **q·k** is saturated in **{saturated['dot']:.0%}** of the "
@@ -110,9 +118,9 @@ def _figures(table: pd.DataFrame, d_k: int) -> None:
         "the gradients small."
     )
     st.caption(
-        f"Saturated: the norm of the Jacobian of the softmax, diag(w) − w wᵀ, is below {STILL:g}. "
-        "For two equal weights it is 0.5. Expected: the closed form of the variance, with E|q|² = "
-        "d_k."
+        "Saturated: the norm of the Jacobian of the softmax, diag(w) − w wᵀ, is below "
+        f"{SATURATION_THRESHOLD:g}. For two equal weights it is 0.5. Expected: the "
+        "closed form of the variance, with E|q|² = d_k."
     )
 
 
@@ -163,16 +171,16 @@ def _heads() -> None:
     controls.button_row("kind", labelled=False)
     table = _cached_head_scores(model, state.view(Why).text)
     look_for("Compare the three marks of a head: how much closer to 1 is it without the scaling?")
-    shown = table[table["kind"] == state.view(Why).kind]
+    table_of_kind = table[table["kind"] == state.view(Why).kind]
     names = {version: _version_name(version, model) for version in VERSIONS}
     quantities = (("largest", "largest weight, mean"), ("still", "saturated rows"))
     for column, (name, title) in zip(st.columns(2), quantities, strict=True):
         with column:
-            figure = _by_head(shown, name, title, names, exact.first(), dark=dark())
+            figure = _by_head(table_of_kind, name, title, names, exact.first(), dark=dark())
             figure.update_layout(height=380)
             chart(figure, f"heads-{name}")
-    heads = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Saturated rows")
-    means = shown.groupby("version", sort=False).mean(numeric_only=True)
+    columns = ("Scores", "Variance in a row", "Largest weight", "Entropy, bits", "Saturated rows")
+    means = table_of_kind.groupby("version", sort=False).mean(numeric_only=True)
     rows = [
         (
             names[str(version)], f"{row['variance']:.3g}", f"{row['largest']:.2f}",
@@ -180,7 +188,7 @@ def _heads() -> None:
         )
         for version, row in means.iterrows()
     ]  # fmt: skip
-    tables.show("Mean over the heads shown, for this sentence", heads, rows)
+    tables.show("Mean over the heads shown, for this sentence", columns, rows)
     _download(table, file_name("scores-of-heads", model.name, state.view(Why).text))
 
 
@@ -195,7 +203,7 @@ def _version_name(version: str, model: Model) -> str:
 
 
 def _model() -> Model | None:
-    """Return the session's model, or the first one; None if there is none."""
+    """Return the selected model, or the first available one; None if there is none."""
     folders = models.checkpoints()
     name = state.view(Why).model
     if name not in folders:
@@ -203,17 +211,17 @@ def _model() -> Model | None:
     return models.load(name, folders[name]) if name else None
 
 
-@cached("Drawing and measuring …")
+@cached("Sampling and measuring …")
 def _cached_measurements(widths: tuple[int, ...], seed: int) -> pd.DataFrame:
     return score_scale.measure(widths, seed=seed)
 
 
 @cached()
-def _cached_samples(d_k: int, seed: int) -> Mapping[Score, Draw]:
+def _cached_samples(d_k: int, seed: int) -> Mapping[Score, ScoreSample]:
     return score_scale.draw(d_k, rows=1, seed=seed)
 
 
-@cached("Reading the sentence …")
+@cached("Running the model …")
 def _cached_head_scores(model: Model, text: str) -> pd.DataFrame:
     """Measure all heads on a text. Raises ValueError if it is empty or too long."""
     names = [name for name in model.translator.model.hook_names if name.endswith("hook_scores")]

@@ -71,11 +71,11 @@ def _formula_table(view: Why) -> None:
             cells += [f"O({text})", format_count(value) + (" · lowest" if value == lowest else "")]
         rows.append([NAMES[name], *cells])
     rows[2][-1] += f" (contiguous, O(n / k): {format_count(view.n / view.k)})"
-    heads = ["Layer", "Complexity per layer", "now", "Sequential operations", "now",
+    columns = ["Layer", "Complexity per layer", "now", "Sequential operations", "now",
              "Maximum path length", "now"]  # fmt: skip
     sizes = f"n = {view.n:,}, d = {view.d:,}, k = {view.k}, r = {view.r}"
     about = f"Table 1 at {sizes}; with the constant in O(·) taken as 1"
-    tables.show(about, heads, rows)
+    tables.show(about, columns, rows)
 
 
 def _comparison(view: Why) -> None:
@@ -137,10 +137,10 @@ def _counted_table(view: Why) -> None:
              format_count(counts.mixing), f"{counts.mixing / cost:.3g}",
              format_count(counts.total), f"{counts.total / cost:.3g}", EXPLANATIONS[name]]
         )  # fmt: skip
-    heads = ["Layer", "Formula", "Mixing alone", "÷ formula", "Whole layer", "÷ formula",
+    columns = ["Layer", "Formula", "Mixing alone", "÷ formula", "Whole layer", "÷ formula",
              "Where it comes from"]  # fmt: skip
     n, d, k, r = sizes
-    tables.show(f"Multiplications at n = {n:,}, d = {d:,}, k = {k}, r = {r}", heads, rows)
+    tables.show(f"Multiplications at n = {n:,}, d = {d:,}, k = {k}, r = {r}", columns, rows)
     st.caption(
         "Each layer of `transformer/model/rivals.py` runs once, and every matrix product in it is "
         "counted, one multiplication with its addition (PyTorch counts two FLOPs). "
@@ -166,8 +166,8 @@ def _doubled_table() -> None:
                 cells.append(f"{getattr(cached_count(name, **sizes), part) / cost:.3g}")
             rows.append([f"{NAMES[name]}, {part}", *cells])
     first = ", ".join(f"{key} = {value}" for key, value in BASE_SIZES.items())
-    heads = ["Counted ÷ formula", first, "2n", "2d", "k = 7", "r = 19"]
-    tables.show("The mixing keeps its constant; the whole layer does not", heads, rows)
+    columns = ["Counted ÷ formula", first, "2n", "2d", "k = 7", "r = 19"]
+    tables.show("The mixing keeps its constant; the whole layer does not", columns, rows)
     st.caption(
         "The projections of attention grow as n·d², Table 1's row as n²·d: the projections cost "
         "2d/n times as much as the mixing. For short sentences they are most of the layer."

@@ -173,9 +173,9 @@ def _table(fits: dict[str, dict[str, Slope]]) -> None:
         rows.append([NAMES[name], str(exponent),
                      "–" if math.isnan(multiplications) else f"{multiplications:.2f}",
                      *exponents, str(fit["forward"].lengths)])  # fmt: skip
-    heads = ["Layer", "Table 1", "Multiplications", "Forward", "Backward", "Lengths"]
+    columns = ["Layer", "Table 1", "Multiplications", "Forward", "Backward", "Lengths"]
     about = f"Slopes: the power of n, fitted from n = {FITTED} on, ± its standard error"
-    tables.show(about, heads, rows)
+    tables.show(about, columns, rows)
     st.caption(
         "*Multiplications* is the slope of the number of multiplications in one forward pass, "
         "including projections; for self-attention it approaches 2 only if n is much larger than "
@@ -194,10 +194,10 @@ def _exponent_text(fit: Slope) -> str:
 def _all_measurements(timings: list[Timing]) -> None:
     table = frame(timings)
     with st.expander("Every measurement"):
-        heads = ["Layer", "n", "Forward", "Backward", "Multiplications", "Passes"]
+        columns = ["Layer", "n", "Forward", "Backward", "Multiplications", "Passes"]
         rows = [[NAMES[timing.layer], f"{timing.n:,}", f"{1e3 * timing.forward:.3g} ms",
                  f"{1e3 * timing.backward:.3g} ms", f"{timing.products:,}", str(timing.runs)]
                 for timing in timings]  # fmt: skip
-        tables.show("Medians, in CPU time of one core", heads, rows)
+        tables.show("Medians, in CPU time of one core", columns, rows)
         tables.csv("Table (CSV)", lambda: table, "layers")
         st.caption("From a terminal: `python -m benchmarks.layers`")
