@@ -138,7 +138,7 @@ def test_the_grid_and_the_picture_use_the_same_head(visit: Visit, measured: dict
         if (row["by"], row["to"], row["layer"], row["head"]) == ("norms", "input", 1, 2)
     )  # fmt: skip
     assert (
-        "Shown below: **layer 1, head 2**, read by norms, at the reading position"
+        "Shown below: **layer 1, head 2**, measured by norms, at the reading position"
         in visible_text(app)
     )
     assert f"{100 * (1 - own['aer']):.1f} % agreement" in visible_text(app)
