@@ -40,7 +40,7 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--task", "revers"], "no task 'revers': choose one of induction, copy, reverse"),
+        (["--task", "revers"], "no task 'revers': choose one of copy, reverse"),
         (["--task", "copy", "--option", "longest"], "as longest=12, not 'longest'"),
         (["--task", "copy", "--option", "longest=x"], "as longest=12, not 'longest=x'"),
         (["--task", "copy", "--option", "longest=99"], "longest is 99; it must be from 1 to 20"),
