@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with findings: also store them with the checkpoint, for the Findings page",
     )
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--csv", action="store_true", help="only the table (default)")
-    form.add_argument("--json", action="store_true", help="everything")
+    output_format = parser.add_mutually_exclusive_group()
+    output_format.add_argument("--csv", action="store_true", help="only the table (default)")
+    output_format.add_argument("--json", action="store_true", help="everything")
     parser.add_argument(
         "--output", metavar="FILE", help="write to this file instead of standard output"
     )
@@ -67,11 +67,13 @@ def run(options: argparse.Namespace) -> int:
     if options.keep and options.what != "findings":
         raise ValueError(f"--keep is for --what findings, not {options.what}")
     check_output(options.output)
-    own_corpus = None
+    requested_corpus = None
     if options.corpus is not None:
-        own_corpus = Corpus.named(options.corpus) or Corpus.read(options.corpus, options.links)
+        requested_corpus = Corpus.named(options.corpus) or Corpus.read(
+            options.corpus, options.links
+        )
     translator = Translator.load(options.checkpoint, options.device)
-    corpus = own_corpus or corpus_for(options.checkpoint, translator.vocabulary)
+    corpus = requested_corpus or corpus_for(options.checkpoint, translator.vocabulary)
     if options.sentences is not None:
         corpus = corpus.first(options.sentences)
     with progress_bar() as progress:

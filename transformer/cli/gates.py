@@ -46,11 +46,11 @@ def run(options: argparse.Namespace) -> int:
     if target.exists():
         raise ValueError(f"{target} exists already; name a new folder")
     languages = load_languages(options.checkpoint)
-    own_corpus = None
+    requested_corpus = None
     if options.corpus is not None:
-        own_corpus = Corpus.named(options.corpus) or Corpus.read(options.corpus)
+        requested_corpus = Corpus.named(options.corpus) or Corpus.read(options.corpus)
     translator = Translator.load(options.checkpoint, options.device)
-    corpus = own_corpus or corpus_for(options.checkpoint, translator.vocabulary)
+    corpus = requested_corpus or corpus_for(options.checkpoint, translator.vocabulary)
     with progress_bar() as progress:
         learned = learn_gates(
             translator,

@@ -11,7 +11,7 @@ from transformer.app_folders import find_checkpoint, named_checkpoints
 from transformer.device import DEVICES
 from transformer.text.visible import escape_controls
 
-PAIRS = "one .tsv[.gz] (source, tab, target), or two parallel text files"
+PAIR_FILES = "one .tsv[.gz] (source, tab, target), or two parallel text files"
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
@@ -20,17 +20,17 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 
 def add_checkpoint(parser: argparse.ArgumentParser, name: str = "checkpoint") -> None:
     """Add `name`, an argument or an option for a checkpoint; an option defaults to en-fr."""
-    text = f"a checkpoint's folder, or its name: {', '.join(named_checkpoints())}"
+    help_text = f"a checkpoint's folder, or its name: {', '.join(named_checkpoints())}"
     if name.startswith("-"):
         parser.add_argument(
             name,
             metavar="CHECKPOINT",
             type=find_checkpoint,
             default="en-fr",
-            help=f"{text} (en-fr)",
+            help=f"{help_text} (en-fr)",
         )
     else:
-        parser.add_argument(name, metavar="CHECKPOINT", type=find_checkpoint, help=text)
+        parser.add_argument(name, metavar="CHECKPOINT", type=find_checkpoint, help=help_text)
 
 
 def check_output(path: str | None) -> None:
@@ -41,37 +41,37 @@ def check_output(path: str | None) -> None:
 
 def add_pairs(parser: argparse.ArgumentParser, name: str, purpose: str) -> None:
     """Add the argument or option `name`: a table, or two parallel files."""
-    parser.add_argument(name, nargs="+", metavar="FILE", help=f"{purpose}: {PAIRS}")
+    parser.add_argument(name, nargs="+", metavar="FILE", help=f"{purpose}: {PAIR_FILES}")
 
 
 def check_pairs(files: list[str] | None) -> None:
     """Raise ValueError for more than two files."""
     if files and len(files) > 2:
-        raise ValueError(f"give {PAIRS}, not {len(files)} files")
+        raise ValueError(f"give {PAIR_FILES}, not {len(files)} files")
 
 
 def add_decoding(parser: argparse.ArgumentParser, beam_size: int = 1) -> None:
     """Add decoding options; `beam_size` is the default."""
     method = "greedy" if beam_size == 1 else f"beam, of {beam_size}"
-    search = parser.add_argument_group("decoding")
-    search.add_argument(
+    group = parser.add_argument_group("decoding")
+    group.add_argument(
         "--method",
         choices=("greedy", "beam", "sample"),
         help=f"decoding method ({method}; beam if --beam is more than 1)",
     )
-    search.add_argument(
+    group.add_argument(
         "--beam", type=int, dest="beam_size", help=f"beam size ({beam_size}; the paper has 4)"
     )
-    search.add_argument(
+    group.add_argument(
         "--length-penalty", type=float, help="α of the length penalty of beam search (0.6)"
     )
-    search.add_argument("--temperature", type=float, help="divisor of the logits for sampling (1)")
-    search.add_argument("--top-k", type=int, help="sample from the k most probable tokens (all)")
-    search.add_argument(
+    group.add_argument("--temperature", type=float, help="divisor of the logits for sampling (1)")
+    group.add_argument("--top-k", type=int, help="sample from the k most probable tokens (all)")
+    group.add_argument(
         "--top-p", type=float, help="sample from the fewest tokens with this total probability (1)"
     )
-    search.add_argument("--seed", type=int, help="seed of sampling (a new one each time)")
-    search.add_argument(
+    group.add_argument("--seed", type=int, help="seed of sampling (a new one each time)")
+    group.add_argument(
         "--max-len", type=int, help="maximum tokens of an output (those of the source + 50)"
     )
     add_device(parser)

@@ -10,7 +10,7 @@ from typing import Any
 
 from transformer.app_folders import find_checkpoint
 from transformer.checkpoint import load_config
-from transformer.cli.options import PAIRS, add_device, add_pairs, check_pairs
+from transformer.cli.options import PAIR_FILES, add_device, add_pairs, check_pairs
 from transformer.config import (
     IMPORTED_ONLY,
     OLD_FIELD_NAMES,
@@ -31,7 +31,9 @@ NOT_OPTIONS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *IMPORTED_O
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("train", nargs="*", metavar="FILE", help=f"pairs to learn from: {PAIRS}")
+    parser.add_argument(
+        "train", nargs="*", metavar="FILE", help=f"pairs to learn from: {PAIR_FILES}"
+    )
     parser.add_argument("--task", help="one of our own tasks instead of files: reverse, french, …")
     parser.add_argument(
         "--option",
@@ -97,37 +99,37 @@ def _add_fields(
     group: argparse._ArgumentGroup, config: type[ModelConfig] | type[TrainingConfig], skip: set[str]
 ) -> None:
     """Add an option for every field, with its text in the class's docstring."""
-    kinds = {"int": int, "float": float}
+    types = {"int": int, "float": float}
     texts = attribute_texts(config)
     preset_sizes = {name for preset in PRESETS.values() for name in preset}
     for field in fields(config):
         if field.name in skip:
             continue
         option = f"--{field.name.replace('_', '-')}"
-        kind = kinds.get(str(field.type), str)
-        by_preset = config is ModelConfig and field.name in preset_sizes
-        default = "" if by_preset else f" (default: {field.default})"
+        option_type = types.get(str(field.type), str)
+        has_preset_value = config is ModelConfig and field.name in preset_sizes
+        default = "" if has_preset_value else f" (default: {field.default})"
         group.add_argument(
             option,
             dest=field.name,
-            type=kind,
-            metavar={int: "N", float: "X"}.get(kind, "NAME"),
+            type=option_type,
+            metavar={int: "N", float: "X"}.get(option_type, "NAME"),
             help=(texts[field.name].rstrip(".") + default).replace("%", "%%"),
         )
         for old_name, name in OLD_FIELD_NAMES.items():
             if name == field.name:  # an old option sets the same value and is not in the help
                 old_option = f"--{old_name.replace('_', '-')}"
-                group.add_argument(old_option, dest=name, type=kind, help=argparse.SUPPRESS)
+                group.add_argument(old_option, dest=name, type=option_type, help=argparse.SUPPRESS)
 
 
-def attribute_texts(described: type) -> dict[str, str]:
+def attribute_texts(documented_class: type) -> dict[str, str]:
     """Return the description of each attribute in the "Attributes" section of a docstring."""
-    section = inspect.cleandoc(described.__doc__ or "").partition("Attributes:\n")[2]
+    section = inspect.cleandoc(documented_class.__doc__ or "").partition("Attributes:\n")[2]
     entries = re.findall(r"^    (\w[\w, ]*): (.*(?:\n {8}.*)*)", section, flags=re.MULTILINE)
     return {name: " ".join(text.split()) for names, text in entries for name in names.split(", ")}
 
 
-def _set_options(
+def _specified_fields(
     options: argparse.Namespace, config: type[ModelConfig] | type[TrainingConfig]
 ) -> dict[str, Any]:
     names = [field.name for field in fields(config)]
@@ -140,7 +142,7 @@ def run(options: argparse.Namespace) -> int:
     if options.task is not None:
         return _train_task(options)
     if not options.train:
-        raise ValueError(f"give {PAIRS}, or a task with --task")
+        raise ValueError(f"give {PAIR_FILES}, or a task with --task")
     if options.option:
         raise ValueError("--option is for a task; give one with --task")
     check_pairs(options.train)
@@ -148,11 +150,11 @@ def run(options: argparse.Namespace) -> int:
     run_config = FilesRun(
         train=tuple(options.train),
         valid=tuple(options.valid) if options.valid else None,
-        added=dict(map(_added_table, options.add)),
+        added=dict(map(_parse_table_weight, options.add)),
         start_from=options.start_from,
         max_pieces=MAX_PIECES if options.max_pieces is None else options.max_pieces,
         model=_model_config(options),
-        training=TrainingConfig.from_dict(_set_options(options, TrainingConfig)),
+        training=TrainingConfig.from_dict(_specified_fields(options, TrainingConfig)),
         device=options.device,
         languages=check_languages(options.languages) if options.languages else None,
     )
@@ -185,8 +187,9 @@ def _train_task(options: argparse.Namespace) -> int:
     config = make_run_config(
         options.task,
         preset=options.preset or "tiny",
-        settings=_set_options(options, ModelConfig) | _set_options(options, TrainingConfig),
-        options=dict(map(_option, options.option)),
+        settings=_specified_fields(options, ModelConfig)
+        | _specified_fields(options, TrainingConfig),
+        options=dict(map(_parse_task_option, options.option)),
         device=options.device,
     )
     run = RunFolder(options.run)
@@ -199,7 +202,7 @@ def _train_task(options: argparse.Namespace) -> int:
     return 0
 
 
-def _option(text: str) -> tuple[str, int]:
+def _parse_task_option(text: str) -> tuple[str, int]:
     name, _, value = text.partition("=")
     if not value.lstrip("-").isdecimal():
         raise ValueError(
@@ -208,21 +211,21 @@ def _option(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
-def _added_table(text: str) -> tuple[str, float]:
+def _parse_table_weight(text: str) -> tuple[str, float]:
     table, equals, weight = text.rpartition("=")
     try:
-        times = float(weight) if equals else 1.0
+        number = float(weight) if equals else 1.0
     except ValueError:
-        times = -1.0
-    if not 0 < times < 1e6:
+        number = -1.0
+    if not 0 < number < 1e6:
         raise ValueError(
             f"--add needs a table and a number above 0, such as more.tsv=0.5, not {text!r}"
         )
-    return table if equals else text, times
+    return table if equals else text, number
 
 
 def _model_config(options: argparse.Namespace) -> ModelConfig:
-    shape = _set_options(options, ModelConfig)
+    shape = _specified_fields(options, ModelConfig)
     if options.start_from is None:
         size = shape.pop("vocab_size", 8000)
         return ModelConfig.preset(options.preset or "small", vocab_size=size, **shape)

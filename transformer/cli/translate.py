@@ -63,11 +63,11 @@ def _translate_lines(
 ) -> int:
     """Translate standard input in batches. A blank line gives a blank line, and so does one that
     cannot be translated, with an error message and exit code 1: lines stay aligned."""
-    read = refused = 0
+    n_read = n_rejected = 0
     Decoding.of(decoding)  # report errors in the options once, not for every line
     lines = _stdin_lines()
     while batch := list(islice(lines, 32)):
-        reasons = {number: _reason(translator, line) for number, line in enumerate(batch)}
+        reasons = {number: _rejection_reason(translator, line) for number, line in enumerate(batch)}
         texts = [line for number, line in enumerate(batch) if reasons[number] is None]
         if into is not None:
             texts = [translator.vocabulary.with_language(text, into) for text in texts]
@@ -78,15 +78,15 @@ def _translate_lines(
                 continue
             print_result("")
             if reason:
-                refused += 1
-                log(f"error: standard input, line {read + number + 1}: {reason}")
-        read += len(batch)
-    if not read:
+                n_rejected += 1
+                log(f"error: standard input, line {n_read + number + 1}: {reason}")
+        n_read += len(batch)
+    if not n_read:
         raise ValueError("standard input is empty: give a text, or lines to translate")
-    return 1 if refused else 0
+    return 1 if n_rejected else 0
 
 
-def _reason(translator: Translator, line: str) -> str | None:
+def _rejection_reason(translator: Translator, line: str) -> str | None:
     """Return why a line cannot be translated, "" if it is blank, None if it can be."""
     if is_blank(line):
         return ""

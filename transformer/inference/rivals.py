@@ -73,16 +73,16 @@ def rival_words(
         key=lambda candidate: -candidate.probability,
     ):
         word_rivals = rivals_by_word[rival.word]
-        taken_texts = {
+        used_texts = {
             _with_straight_apostrophes(texts_by_word[rival.word]),
             *(_with_straight_apostrophes(candidate.text) for candidate in word_rivals),
         }
         acceptable = rival.probability >= min_probability and len(word_rivals) < max_per_word
-        if acceptable and _with_straight_apostrophes(rival.text) not in taken_texts:
+        if acceptable and _with_straight_apostrophes(rival.text) not in used_texts:
             word_rivals.append(rival)
     return tuple(
-        tuple(sorted(word_rivals_, key=lambda candidate: -candidate.first))
-        for word_rivals_ in rivals_by_word
+        tuple(sorted(unsorted_rivals, key=lambda candidate: -candidate.first))
+        for unsorted_rivals in rivals_by_word
     )
 
 

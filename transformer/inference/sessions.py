@@ -64,22 +64,24 @@ class CachedSession:
     ) -> None:
         self.model, self.src_mask, self.length = model, src_mask, 0
         self.layers = cast(list[DecoderLayer], list(model.decoder.layers))
-        self.cross = [layer.cross_attn.project_memory(memory) for layer in self.layers]
+        self.cross_keys_values = [layer.cross_attn.project_memory(memory) for layer in self.layers]
         n_heads, d_k = model.config.n_heads, model.config.d_k
-        nothing = memory.new_empty(len(memory), n_heads, 0, d_k)
-        self.own = [(nothing, nothing) for _ in self.layers]
+        empty = memory.new_empty(len(memory), n_heads, 0, d_k)
+        self.self_keys_values = [(empty, empty) for _ in self.layers]
 
     def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
         x = self.model.decoder.embed(self.model.embed(ids[:, None]), start=self.length)
-        for number, layer in enumerate(self.layers):
+        for layer_index, layer in enumerate(self.layers):
             query, key, value = layer.self_attn.project(x, x)
-            keys, values = self.own[number]
+            keys, values = self.self_keys_values[layer_index]
             keys, values = torch.cat([keys, key], dim=2), torch.cat([values, value], dim=2)
-            self.own[number] = keys, values
+            self.self_keys_values[layer_index] = keys, values
             # No mask: all cached positions precede the newest token.
             x = layer.self_attn_norm(x, layer.self_attn.attend(query, keys, values, None))
             query = layer.cross_attn.project_query(x)
-            heads = layer.cross_attn.attend(query, *self.cross[number], self.src_mask)
+            heads = layer.cross_attn.attend(
+                query, *self.cross_keys_values[layer_index], self.src_mask
+            )
             x = layer.cross_attn_norm(x, heads)
             x = layer.ffn_norm(x, layer.ffn(x))
         self.length += 1
@@ -87,5 +89,9 @@ class CachedSession:
 
     def select(self, rows: list[int]) -> None:
         self.src_mask = self.src_mask[rows]
-        self.own = [(keys[rows], values[rows]) for keys, values in self.own]
-        self.cross = [(keys[rows], values[rows]) for keys, values in self.cross]
+        self.self_keys_values = [
+            (keys[rows], values[rows]) for keys, values in self.self_keys_values
+        ]
+        self.cross_keys_values = [
+            (keys[rows], values[rows]) for keys, values in self.cross_keys_values
+        ]

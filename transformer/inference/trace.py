@@ -142,7 +142,7 @@ class Trace(Mapping[str, Array]):
             ValueError: for an unknown kind, a layer out of range, or weights not recorded.
             TypeError: if `layer` is not an integer.
         """
-        return self[self._site(kind, layer)]
+        return self[self._weights_name(kind, layer)]
 
     def all_weights(self, kind: str) -> npt.NDArray[np.float32]:
         """Return the weights of all layers as a new array, (layers, n_heads, query, key).
@@ -153,10 +153,10 @@ class Trace(Mapping[str, Array]):
         layers = [self.weights(kind, layer) for layer in range(self.depth(kind))]
         shapes = {weights.shape for weights in layers}
         if len(shapes) > 1:
-            listed = ", ".join(map(str, sorted(shapes)))
+            shape_list = ", ".join(map(str, sorted(shapes)))
             raise ValueError(
-                f"the layers of kind {kind!r} differ in shape ({listed}); read them one at a time "
-                "with weights(kind, layer)"
+                f"the layers of kind {kind!r} differ in shape ({shape_list}); read them one at a "
+                "time with weights(kind, layer)"
             )
         if not layers:
             raise ValueError(f"the model has no layers of kind {kind!r}")
@@ -221,8 +221,10 @@ class Trace(Mapping[str, Array]):
         texts = {"source": self.source, "translation": self.text, "config": json.dumps(self.config)}
         if names is None:
             return dataset(self._stacked_weights(), tokens, texts)
-        chosen = select(names, self.names)
-        return dataset({name: (hook_axes(name), self[name]) for name in chosen}, tokens, texts)
+        selected_names = select(names, self.names)
+        return dataset(
+            {name: (hook_axes(name), self[name]) for name in selected_names}, tokens, texts
+        )
 
     def explore(
         self, other: Trace | None = None, *, view: str = "heads", **state: Any
@@ -375,8 +377,8 @@ class Trace(Mapping[str, Array]):
         """Return dimensions and weights of each kind whose layers were all recorded. Raises
         ValueError if there is none."""
         stacked = {}
-        for kind, site in WEIGHTS.items():
-            names = [site.format(layer) for layer in range(self.depth(kind))]
+        for kind, name_pattern in WEIGHTS.items():
+            names = [name_pattern.format(layer) for layer in range(self.depth(kind))]
             if names and all(name in self for name in names):
                 layer_axis = "encoder_layer" if kind == "encoder" else "decoder_layer"
                 stacked[kind] = ((layer_axis, *hook_axes(names[0])), self.all_weights(kind))
@@ -391,7 +393,7 @@ class Trace(Mapping[str, Array]):
                 f"kind must be one of {kinds}, not {kind!r}{did_you_mean(kind, WEIGHTS)}"
             )
 
-    def _site(self, kind: str, layer: int) -> str:
+    def _weights_name(self, kind: str, layer: int) -> str:
         self._check_kind(kind)
         depth, index = self.depth(kind), operator.index(layer)
         if not -depth <= index < depth:

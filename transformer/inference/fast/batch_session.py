@@ -61,8 +61,8 @@ class BatchSession:
             parts.copy_(layer.qkv(x).view(self.rows, 3, self.n_heads, self.d_k).transpose(0, 1))
             flat = parts.view(3, -1, 1, self.d_k)
             cache[:, :, t] = flat[1:, :, 0]
-            heads = self._attend(layer.own_score, flat[0], keys, values, mask)
-            x = layer.own_norm(layer.o.addmm(x, heads.view(self.rows, width)))
+            heads = self._attend(layer.self_score, flat[0], keys, values, mask)
+            x = layer.self_norm(layer.o.addmm(x, heads.view(self.rows, width)))
             query = layer.cross_q(x).to(x.dtype).view(-1, 1, self.d_k)
             heads = self._attend(
                 layer.cross_score, query, cross_keys, cross_values, self.flat_cross_mask

@@ -56,13 +56,17 @@ class SingleSession:
         queries = self.cache[:, t, 0].view(self.n_layers, 1, n_heads, 1, self.d_k).unbind(0)
         keys, values = self.keys[..., : t + 1, :].unbind(0), self.values[..., : t + 1, :].unbind(0)
         layers = zip(weights.layers, self.folded, qkv_rows, queries, keys, values, strict=True)
-        for layer, (scorer, shift, mixer), row, query, key, value in layers:
+        for layer, (score_matrix, score_bias, output_matrix), row, query, key, value in layers:
             row.copy_(layer.qkv(x))
-            heads = scaled_dot_product_attention(query, key, value, scale=layer.own_score.scale)
-            x = layer.own_norm(layer.o.addmm(x, heads.view(1, width)))
-            scores = torch.mm(x, scorer) if shift is None else torch.addmm(shift, x, scorer)
+            heads = scaled_dot_product_attention(query, key, value, scale=layer.self_score.scale)
+            x = layer.self_norm(layer.o.addmm(x, heads.view(1, width)))
+            scores = (
+                torch.mm(x, score_matrix)
+                if score_bias is None
+                else torch.addmm(score_bias, x, score_matrix)
+            )
             attention = scores.view(n_heads, -1).softmax(dim=-1)
-            x = layer.cross_norm(torch.addmm(x, attention.view(1, -1), mixer))
+            x = layer.cross_norm(torch.addmm(x, attention.view(1, -1), output_matrix))
             hidden = layer.activation(layer.w_1.addmm(layer.b_1, x))
             x = layer.ffn_norm(layer.w_2.addmm(x, hidden))
         self.length = t + 1
@@ -87,21 +91,25 @@ class SingleSession:
         """Return the matrix from an input row to the scores of all heads, the bias of the scores,
         and the matrix from the attention weights to an output row."""
         shape = (self.n_heads, self.d_k, -1)
-        keys_values = memory @ layer.raw_kv
+        keys_values = memory @ layer.cross_kv_weight
         if layer.b_kv is not None:
             keys_values = keys_values + layer.b_kv
         keys, values = (
             part.unflatten(-1, shape[:2]) for part in keys_values.chunk(2, dim=-1)
         )  # (src, heads, d_k)
         scale = layer.cross_score.scale
-        scorer = layer.raw_q.view(shape).transpose(1, 2) @ (keys.permute(1, 2, 0) * scale)
-        mixer = values.transpose(0, 1) @ layer.raw_o.t().view(shape)
-        shift = None
+        score_matrix = layer.cross_q_weight.view(shape).transpose(1, 2) @ (
+            keys.permute(1, 2, 0) * scale
+        )
+        output_matrix = values.transpose(0, 1) @ layer.cross_o_weight.t().view(shape)
+        score_bias = None
         if layer.b_q is not None:
-            shift = torch.einsum("shk,hk->hs", keys, layer.b_q.view(shape[:2])).flatten() * scale
+            score_bias = (
+                torch.einsum("shk,hk->hs", keys, layer.b_q.view(shape[:2])).flatten() * scale
+            )
         if layer.b_o is not None:
-            mixer[0] += layer.b_o
-        return scorer.transpose(0, 1).flatten(1), shift, mixer.flatten(0, 1)
+            output_matrix[0] += layer.b_o
+        return score_matrix.transpose(0, 1).flatten(1), score_bias, output_matrix.flatten(0, 1)
 
     def _grow(self) -> None:
         old_capacity = self.cache.shape[1]

@@ -130,22 +130,28 @@ class LayerWeights:
     """
 
     def __init__(self, layer: DecoderLayer, wide: MatrixFactory, small: MatrixFactory) -> None:
-        own, cross, ffn = layer.self_attn, layer.cross_attn, layer.ffn
-        self.own_score: ScoreFunction = own.score
-        self.cross_score: ScoreFunction = cross.score
-        d, bias = cross.d_model, cross.b_qkv
+        self_attn, cross_attn, ffn = layer.self_attn, layer.cross_attn, layer.ffn
+        self.self_score: ScoreFunction = self_attn.score
+        self.cross_score: ScoreFunction = cross_attn.score
+        d, bias = cross_attn.d_model, cross_attn.b_qkv
         b_q, b_kv = (None, None) if bias is None else (bias[:d], bias[d:])
-        self.qkv, self.o = wide(own.w_qkv, own.b_qkv), small(own.w_o, own.b_o)
-        self.cross_q, self.cross_o = small(cross.w_q, b_q), small(cross.w_o, cross.b_o)
-        self.raw_q, self.raw_o = cross.w_q.detach(), cross.w_o.detach()
-        self.cross_kv = small(cross.w_qkv[d:], b_kv)
-        self.raw_kv = cross.w_qkv[d:].detach().t()
-        self.b_q, self.b_kv, self.b_o = _detached(b_q), _detached(b_kv), _detached(cross.b_o)
+        self.qkv, self.o = (
+            wide(self_attn.w_qkv, self_attn.b_qkv),
+            small(self_attn.w_o, self_attn.b_o),
+        )
+        self.cross_q, self.cross_o = (
+            small(cross_attn.w_q, b_q),
+            small(cross_attn.w_o, cross_attn.b_o),
+        )
+        self.cross_q_weight, self.cross_o_weight = cross_attn.w_q.detach(), cross_attn.w_o.detach()
+        self.cross_kv = small(cross_attn.w_qkv[d:], b_kv)
+        self.cross_kv_weight = cross_attn.w_qkv[d:].detach().t()
+        self.b_q, self.b_kv, self.b_o = _detached(b_q), _detached(b_kv), _detached(cross_attn.b_o)
         self.activation = ffn.activation
         self.w_1, self.w_2 = wide(ffn.w_1.weight, None), wide(ffn.w_2.weight, None)
         b_2 = ffn.w_2.bias.detach()
         self.b_1 = (ffn.w_1.bias - ffn.w_1.weight @ b_2).detach()
-        self.own_norm = Norm.of(layer.self_attn_norm)
+        self.self_norm = Norm.of(layer.self_attn_norm)
         self.cross_norm = Norm.of(layer.cross_attn_norm, shift=b_2)
         self.ffn_norm = Norm.of(layer.ffn_norm)
 
