@@ -248,3 +248,12 @@ def test_a_run_is_measured_over_its_own_validation_pairs(
     app = opened(visit, corpus="run")
     assert "Our own sentences: 12 sentences" in visible_text(app)
     assert view(app).corpus == ""
+
+
+def test_syntax_of_a_shipped_model_names_its_trees(visit: Visit) -> None:
+    checkpoints = Path(__file__).parents[2] / "checkpoints"
+    app = visit(PAGE, checkpoints, lab="cards")
+    text = " ".join(element.value for element in app.markdown)
+    assert "Trees: Universal Dependencies, PUD treebanks" in text
+    assert "1,000 sentences" in text
+    assert not app.exception

@@ -188,7 +188,7 @@ SMALL = {
     "dates": {"years": 1, "styles": 3},
     "addition": {"digits": 1},
     "brackets": {"longest": 5, "kinds": 2},
-    "induction": {"longest": 3},
+    "induction": {"max_letters": 3},
     "modular": {"modulus": 7},
 }
 # 3 + 9 + 27; 4 + 16; 26 + 26 × 25; 2 + 4 + 8; three styles of 366 days; ten by ten; and brackets,

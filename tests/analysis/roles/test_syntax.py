@@ -66,6 +66,7 @@ def test_trees_count_written_words_and_keep_our_names_of_relations(tmp_path: Pat
     ("text", "reason"),
     [
         ("1\tonly\tthree\n", r"line 1: 3 columns; CoNLL-U has 10"),
+        ("x" + "\t_" * 9 + "\n", r"line 1: the first column is 'x'; CoNLL-U has a word's number"),
         ("\n\n", "has no sentence"),
     ],
 )

@@ -10,7 +10,6 @@ measured on; a checkpoint without the file, or with other weights, has no aligne
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import time
@@ -29,7 +28,7 @@ from transformer.analysis.alignment.leaderboard import (
 )
 from transformer.checkpoint import checkpoint_hash
 from transformer.config import ModelConfig
-from transformer.text.files import atomic_path, read_json
+from transformer.text.files import read_json, write_json
 
 ALIGNER = "aligner.json"
 """Name of the file in a checkpoint's folder."""
@@ -191,9 +190,7 @@ def save_aligner_head(folder: str | os.PathLike[str], aligner: AlignerHead) -> P
             for gold_errors in aligner.gold
         ],
     }
-    with atomic_path(path) as temporary:
-        text = json.dumps(values, allow_nan=False, indent=1, ensure_ascii=False)
-        temporary.write_text(f"{text}\n", encoding="utf-8")
+    write_json(path, values, indent=1)
     return path
 
 

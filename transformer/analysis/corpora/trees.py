@@ -7,6 +7,7 @@ blank line after each sentence, and the sentence itself in the comment `# text =
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from transformer.text import CorpusError
 from transformer.text.corpus import read_lines
 
 N_COLUMNS = 10
+_ID = re.compile(r"\d{1,6}([-.]\d{1,6})?", re.ASCII)
 RELATIONS = {"nsubj": "subject", "obj": "object", "amod": "adjective", "advmod": "adverb"}
 """Universal relation to the name that our own grammar uses; subtypes ("nsubj:pass") count too."""
 
@@ -81,6 +83,11 @@ def _tree(block: list[tuple[int, str]], path: str) -> Tree:
                 "separated by tabs."
             )
         name, form, governor, relation = columns[0], columns[1], columns[6], columns[7]
+        if not _ID.fullmatch(name):
+            raise CorpusError(
+                f"{path}, line {number}: the first column is {name[:20]!r}; CoNLL-U has a word's "
+                "number there, such as 3, 3-4 or 3.1."
+            )
         if "." in name:  # an empty node, which is not written
             continue
         if "-" in name:  # a contraction; its parts follow and have no form of their own

@@ -17,10 +17,8 @@ from transformer.inference import Translator
 from transformer.inference.translator import load_unchanged
 from transformer.text.tasks import TASKS, Example
 
-LENGTH_TASKS = tuple(
-    name for name, task in TASKS.items() if "longest" in task.options and name != "induction"
-)
-"""Tasks whose sources have every length from 1 to `longest`; those of induction are longer by 2."""
+LENGTH_TASKS = tuple(name for name, task in TASKS.items() if "longest" in task.options)
+"""Tasks with sequences of adjustable length."""
 EXTRA_SYMBOLS = 5  # an output may be this many symbols longer than the target
 Pair = tuple[str, str]
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import pandas as pd
 from transformer.analysis.roles.syntax import RELATIONS, SyntaxScore
 from transformer.checkpoint import checkpoint_hash
 from transformer.config import ModelConfig
-from transformer.text.files import atomic_path, read_json
+from transformer.text.files import read_json, write_json
 
 SYNTAX_FILE = "syntax.json"
 _MAX_BYTES = 50_000
@@ -74,9 +73,7 @@ def save_syntax_report(folder: str | os.PathLike[str], report: SyntaxReport) -> 
         "sentences": report.sentences,
         "scores": [_rounded(score.to_dict()) for score in report.scores],
     }
-    with atomic_path(path) as temporary:
-        text = json.dumps(values, allow_nan=False, indent=1, ensure_ascii=False)
-        temporary.write_text(f"{text}\n", encoding="utf-8")
+    write_json(path, values, indent=1)
     return path
 
 

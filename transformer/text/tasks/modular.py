@@ -41,8 +41,8 @@ MODULAR = Task(
     look_for=(
         "After about 300 steps the training loss is near 0: the pairs are memorised, and nearly "
         "every held-out pair is still wrong. Most of them become right between steps 600 and "
-        "1,200: the rule is found late, which is called grokking. Without weight decay it takes "
-        "far longer."
+        "1,200: the rule is found late, which is called grokking. With weight decay 0 they stay "
+        "wrong for all 3,000 steps."
     ),
     symbols=("-", *(_symbol(number) for number in range(_MAX_MODULUS))),
     options={"modulus": OptionRange(5, _MAX_MODULUS, 23)},

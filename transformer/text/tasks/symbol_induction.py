@@ -28,7 +28,7 @@ def _continued(length: int, number: int) -> Example:
 
 
 def _strata(options: Options) -> list[Stratum]:
-    lengths = range(2, options["longest"] + 1)
+    lengths = range(2, options["max_letters"] + 1)
     return [Stratum(perm(26, n) * (n - 1), 1, partial(_continued, n)) for n in lengths]
 
 
@@ -48,10 +48,10 @@ INDUCTION = Task(
         "the second one. Language models need a previous-token head besides; compare its score."
     ),
     symbols=(*ascii_lowercase, BAR),
-    options={"longest": OptionRange(2, 20, 6)},
+    options={"max_letters": OptionRange(2, 20, 6)},
     training={"steps": 2000, "batch_tokens": 1024},
     strata=_strata,
-    meanings={"longest": "most letters in a sequence"},
+    meanings={"max_letters": "most letters in a sequence"},
 )
 
 TASKS = (INDUCTION,)

@@ -66,7 +66,8 @@ def _summary(report: SyntaxReport) -> str:
         f"For {len(syntactic)} of {len(report.scores)} relations the best head is at least 10 "
         "points better than always attending to the best fixed offset, the rule for a "
         "**syntactic head** (Voita et al. 2019). Head and offset were chosen on one half of "
-        f"{report.sentences:,} sentences and measured on the other half. Trees: {report.source}; "
+        f"{report.sentences:,} sentences and measured on the other half; bars show the 95 % "
+        f"interval of the difference. Trees: {report.source}; "
         "they are not included in the app. Sentences generated from a grammar are simpler, so "
         "heads score higher on them."
     )
