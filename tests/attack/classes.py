@@ -67,11 +67,11 @@ def _led(chance: random.Random, classroom: Classroom) -> None:
     page = chance.choice([*BY_PATH, text(chance)])
     names = [*PAGES[BY_PATH.get(page, CLASS)].view.fields(), text(chance)]
     classroom.begin_leading()
-    classroom.lead_to(page, {chance.choice(names): text(chance) for _ in range(4)})
-    lead = classroom.lead
-    assert lead is not None
-    file = BY_PATH.get(lead.page, CLASS)
-    make_view(PAGES[file].view, parse_params(file, lead.params)[0])
+    classroom.set_view_to_follow(page, {chance.choice(names): text(chance) for _ in range(4)})
+    followed_view = classroom.view_to_follow
+    assert followed_view is not None
+    file = BY_PATH.get(followed_view.page, CLASS)
+    make_view(PAGES[file].view, parse_params(file, followed_view.params)[0])
 
 
 def _holds(classes_: Classes) -> None:

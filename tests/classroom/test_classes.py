@@ -78,7 +78,7 @@ def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
     assert [member.name for member in opened.members()] == ["Ann"]
     classes.leave("teacher")  # closes it instead
     assert classes.class_of("teacher") is opened
-    opened.lead_to("attention", {"text": "A secret."})
+    opened.set_view_to_follow("attention", {"text": "A secret."})
     opened.answer("ann", "umbrella", 1)
     events: list[bool] = []
     opened.listen("ann", events.append, limit=3)
@@ -88,7 +88,7 @@ def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
     assert opened.ended
     assert events == [True, False]
     assert classes.class_of("ann") is classes.class_of("teacher") is None
-    assert (opened.members(), opened.lead, opened.answers("umbrella")) == ((), None, {})
+    assert (opened.members(), opened.view_to_follow, opened.answers("umbrella")) == ((), None, {})
     content = str([vars(classes), vars(opened)])
     assert not any(word in content for word in ("ann", "Ann", "Curie", "secret", "umbrella"))
     with pytest.raises(ClassroomError, match="no class with this code"):

@@ -124,18 +124,18 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     assert heading(student) == "Attention"
     teacher.text_input[0].set_value("Who gave you that red umbrella?")
     rerun(teacher)
-    lead = classroom.lead
-    assert lead is not None
-    assert lead.params["text"] == "Who gave you that red umbrella?"
+    followed_view = classroom.view_to_follow
+    assert followed_view is not None
+    assert followed_view.params["text"] == "Who gave you that red umbrella?"
     rerun(student)  # as the browser requests it when it receives an update
-    assert view(student).text == lead.params["text"]
-    assert sign(student)["number"] == lead.number
+    assert view(student).text == followed_view.params["text"]
+    assert sign(student)["number"] == followed_view.number
     assert sign(student)["text"] == "Following Ms Curie"
     # Requested because of the update, with the field's previous text.
     student.text_input[0].set_value("I am a student.")
     student.session_state["class_heard"] = True
     rerun(student)
-    assert view(student).text == student.text_input[0].value == lead.params["text"]
+    assert view(student).text == student.text_input[0].value == followed_view.params["text"]
     turned(teacher, "pages/inside.py")
     rerun(student)
     assert heading(student) == "Inside"
@@ -155,10 +155,10 @@ def test_students_follow_stop_following_and_return(visit: Visit) -> None:
     rerun(student)
     assert sign(student)["text"] == "In the class of Ms Curie"
     turned(teacher, "pages/why.py")
-    assert classroom.lead is None
+    assert classroom.view_to_follow is None
     press(teacher, "Lead the class")
-    assert classroom.lead is not None
-    assert classroom.lead.page == "why"
+    assert classroom.view_to_follow is not None
+    assert classroom.view_to_follow.page == "why"
 
 
 @pytest.mark.usefixtures("token")
@@ -175,9 +175,9 @@ def test_personal_display_settings_are_not_followed(visit: Visit) -> None:
     rerun(student)
     assert view(student).text == "She has never seen the sea."
     assert view(student).exact == 1
-    lead = only_class().lead
-    assert lead is not None
-    assert "exact" not in lead.params
+    followed_view = only_class().view_to_follow
+    assert followed_view is not None
+    assert "exact" not in followed_view.params
 
 
 @pytest.mark.usefixtures("token")
@@ -189,8 +189,8 @@ def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
     classroom = live_classes.classes().open(TOKEN, teacher.session_state["visitor"])
     live_classes.classes().join(classroom.code, student.session_state["visitor"])
     rerun(teacher)
-    assert classroom.lead is not None
-    assert classroom.lead.page == "attention"
+    assert classroom.view_to_follow is not None
+    assert classroom.view_to_follow.page == "attention"
     turned(teacher, "pages/why.py")
     rerun(student)  # which has not rerun since
     assert heading(student) == "Why self-attention"
@@ -199,11 +199,11 @@ def test_a_second_class_starts_without_the_firsts_state(visit: Visit) -> None:
 @pytest.mark.usefixtures("token")
 def test_a_too_long_address_is_not_followed(visit: Visit) -> None:
     teacher = opened(visit, "pages/attention.py")
-    before = only_class().lead
+    before = only_class().view_to_follow
     teacher.text_input[0].set_value("boat " * 5000)
     rerun(teacher)
     assert not teacher.exception
-    assert only_class().lead == before
+    assert only_class().view_to_follow == before
 
 
 @pytest.mark.usefixtures("token")
@@ -234,8 +234,8 @@ def test_a_question_is_answered_together(visit: Visit) -> None:
     ann = joined(visit, classroom, "Ann", folder=SHIPPED)
     turned(teacher, "app.py")
     press(teacher, "begin")
-    assert classroom.lead is not None
-    assert classroom.lead.params["lesson"] == name
+    assert classroom.view_to_follow is not None
+    assert classroom.view_to_follow.params["lesson"] == name
     assert "**0 of 1** have answered" in progress_texts(teacher)
     assert not [
         element for element in teacher.button if element.key and element.key.startswith("guess-")

@@ -151,7 +151,7 @@ class Classroom:
         return self._is_leading
 
     @property
-    def lead(self) -> ViewToFollow | None:
+    def view_to_follow(self) -> ViewToFollow | None:
         """The view to follow now; None if there is none."""
         with self._lock:
             return self._recent_views[-1] if self._recent_views else None
@@ -162,7 +162,7 @@ class Classroom:
             self._is_leading = not self._ended
         self._notify()
 
-    def lead_to(self, page: str, params: Mapping[str, str]) -> None:
+    def set_view_to_follow(self, page: str, params: Mapping[str, str]) -> None:
         """Set the view to follow. Raises ClassroomError if its URL is too long."""
         if (
             len(page) + sum(len(name) + len(value) for name, value in params.items())
@@ -184,7 +184,7 @@ class Classroom:
             self._recent_views.clear()
         self._notify()
 
-    def was_led_to(self, page: str, params: Mapping[str, str]) -> bool:
+    def was_recent_view(self, page: str, params: Mapping[str, str]) -> bool:
         """Whether this was recently the view to follow."""
         with self._lock:
             return any(view.is_at(page, params) for view in self._recent_views)

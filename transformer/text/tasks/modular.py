@@ -32,7 +32,7 @@ def _strata(options: Options) -> list[Stratum]:
 MODULAR = Task(
     name="modular",
     title="Subtract modulo p (grokking)",
-    group="reckoning",
+    group="arithmetic",
     explanation=(
         "Two numbers below p and the remainder of their difference after division by p. Each "
         "number is one symbol, so nothing says that n7 follows n6. The model sees 70 % of the "

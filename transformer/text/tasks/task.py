@@ -53,7 +53,7 @@ class OptionRange(NamedTuple):
     default: int
 
 
-GROUPS = ("letters", "reckoning", "language")
+GROUPS = ("letters", "arithmetic", "language")
 """Groups of tasks, in the order in which pages show them."""
 
 

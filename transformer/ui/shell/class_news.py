@@ -35,21 +35,21 @@ def message(classroom: Classroom, visitor: str) -> dict[str, Any]:
     """Return the part of the class's state that this visitor's pages need."""
     if classroom.is_teacher(visitor):
         return {"following": classroom.following(), "members": len(classroom.members())}
-    lead = classroom.lead
+    followed_view = classroom.view_to_follow
     return {
         "state": following_state(classroom, visitor),
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,
         "race": classroom.race,
-        "number": lead.number if lead else 0,
-        "page": lead.page if lead else "",
-        "params": lead.params if lead else {},
+        "number": followed_view.number if followed_view else 0,
+        "page": followed_view.page if followed_view else "",
+        "params": followed_view.params if followed_view else {},
     }
 
 
 def following_state(classroom: Classroom, visitor: str) -> str:
     """Return "alone" while nobody leads, or whether the student "follows" or is "away"."""
-    if classroom.lead is None:
+    if classroom.view_to_follow is None:
         return "alone"
     return "follows" if classroom.follows(visitor) else "away"
 

@@ -42,7 +42,7 @@ _LED, _CODE, _OVER = "class_led", "class_code", "class_over"
 def page_in_class(file: str) -> Iterator[None]:
     """Context of everything that a page draws: first moves a student who follows to the teacher's
     view, which may be on another page; afterwards leads the class to a teacher's view."""
-    _go_to_lead(file)
+    _follow_teacher(file)
     if not st.session_state.get(_ARRIVING):
         yield
         lead_to_page(file)
@@ -58,35 +58,35 @@ def page_in_class(file: str) -> Iterator[None]:
             _ARRIVALS.release()
 
 
-def _go_to_lead(file: str) -> None:
+def _follow_teacher(file: str) -> None:
     """Move a student who follows to the teacher's view; stop following after another action."""
     classroom, me = live_classes.current_class(), visitor.current_id()
-    lead = classroom.lead if classroom else None
-    if classroom is None or lead is None or not classroom.follows(me):
+    followed_view = classroom.view_to_follow if classroom else None
+    if classroom is None or followed_view is None or not classroom.follows(me):
         for name in (_AT, _ARRIVING, _NEWS_RERUN):
             st.session_state.pop(name, None)
         return
     address, at = _address(file), st.session_state.get(_AT)
-    new = at is None or lead.number != at.number
-    is_expected = address == st.session_state.get(_SETTLED) or classroom.was_led_to(*address)
+    new = at is None or followed_view.number != at.number
+    is_expected = address == st.session_state.get(_SETTLED) or classroom.was_recent_view(*address)
     # The browser is changing pages, or requested the old page before it learned of the new one.
-    on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(lead.page))
+    on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(followed_view.page))
     arriving = _ARRIVING in st.session_state and on_its_way
     by_news = st.session_state.pop(_NEWS_RERUN, False)
     if at and not (is_expected or arriving or by_news):
         classroom.follow(me, False)
         for name in (_AT, _ARRIVING):
             st.session_state.pop(name, None)
-    elif new or by_news or not is_expected or address[0] != lead.page:
-        st.session_state[_AT] = lead
-        if not lead.is_at(*address):
-            _go(file, lead)
+    elif new or by_news or not is_expected or address[0] != followed_view.page:
+        st.session_state[_AT] = followed_view
+        if not followed_view.is_at(*address):
+            _open_view(file, followed_view)
 
 
-def _go(file: str, lead: ViewToFollow) -> None:
-    to = BY_PATH.get(lead.page, CLASS)
+def _open_view(file: str, view: ViewToFollow) -> None:
+    to = BY_PATH.get(view.page, CLASS)
     st.session_state[_ARRIVING] = file
-    state.open_params(to, lead.params, keep=PERSONAL_FIELDS)
+    state.open_params(to, view.params, keep=PERSONAL_FIELDS)
     if to != file:
         st.switch_page(to, query_params=state.params(to))
 
@@ -105,7 +105,7 @@ def lead_to_page(file: str) -> None:
     if (classroom.code, address) != st.session_state.get(_LED):
         st.session_state[_LED] = classroom.code, address
         with suppress(ClassroomError):  # the address is too long: the class stays where it is
-            classroom.lead_to(*address)
+            classroom.set_view_to_follow(*address)
 
 
 def class_line(file: str) -> None:
@@ -139,11 +139,11 @@ def class_line(file: str) -> None:
             st.button("Stop leading", key="class-lead", on_click=classroom.stop_leading)
         elif teaches:
             st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
-        elif classroom.lead and classroom.follows(me):
+        elif classroom.view_to_follow and classroom.follows(me):
             st.button(
                 "Stop following", key="class-follow", on_click=classroom.follow, args=(me, False)
             )
-        elif classroom.lead:
+        elif classroom.view_to_follow:
             st.button("Follow again", key="class-follow", type="primary", on_click=follow_again)
 
 
@@ -178,13 +178,17 @@ def _teacher_line(classroom: Classroom) -> dict[str, object]:
 
 def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]:
     """Return the line's text and its state; a message with another state redraws it."""
-    name, lead, status = (
+    name, followed_view, status = (
         live_classes.teacher_name(classroom),
-        classroom.lead,
+        classroom.view_to_follow,
         following_state(classroom, me),
     )
     at: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
-    where = PAGES[BY_PATH[lead.page]].title if lead and lead.page in BY_PATH else ""
+    where = (
+        PAGES[BY_PATH[followed_view.page]].title
+        if followed_view and followed_view.page in BY_PATH
+        else ""
+    )
     return {
         "text": {
             "alone": f"In the class of {name}",

@@ -72,7 +72,7 @@ def student(classroom: Classroom) -> None:
     student_name = f" as **{frame.plain(me.label)}**" if me else ""
     frame.lead_text(f"You are in the class of **{teacher}**{student_name}.")
     capitalized_teacher = f"{teacher[:1].upper()}{teacher[1:]}"
-    if classroom.lead is not None:
+    if classroom.view_to_follow is not None:
         st.markdown(
             f"{capitalized_teacher} is leading. If you open another page yourself, you stop "
             f"following. **Follow again** returns you to {teacher}'s view."

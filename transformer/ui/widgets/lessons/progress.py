@@ -107,7 +107,7 @@ def class_part(name: str) -> ClassPart | None:
     guessed = guess(name)
     if guessed is not None and guessed.label and not guessed.revealed and not waits:
         store(name, Guess(guessed.label, guessed.right))
-    if classroom is None or classroom.lead is None or not classroom.follows(me):
+    if classroom is None or classroom.view_to_follow is None or not classroom.follows(me):
         return None
     if not waits:
         return ClassPart.REVEALED
@@ -179,4 +179,8 @@ def _answer_count(name: str) -> None:
 
 def _waits_for_teacher(classroom: Classroom, me: str, name: str) -> bool:
     """Return whether this student's answer stays hidden until the teacher shows it."""
-    return classroom.lead is not None and classroom.follows(me) and not classroom.are_shown(name)
+    return (
+        classroom.view_to_follow is not None
+        and classroom.follows(me)
+        and not classroom.are_shown(name)
+    )

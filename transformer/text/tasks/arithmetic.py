@@ -112,7 +112,7 @@ def _brackets(options: Options) -> list[Stratum]:
 DATES = Task(
     name="dates",
     title="Dates to ISO form",
-    group="reckoning",
+    group="arithmetic",
     explanation=(
         'A date as people write it, "3 march 2 0 2 4", becomes year, month and day in digits, '
         '"2 0 2 4 - 0 3 - 0 3". The year moves to the front and the month becomes a number. '
@@ -132,7 +132,7 @@ DATES = Task(
 ADDITION = Task(
     name="addition",
     title="Add two numbers",
-    group="reckoning",
+    group="arithmetic",
     explanation=(
         "Two numbers, digit by digit, and their sum. A digit of the sum depends on the column "
         "above it and on the carry from its right, which may come from far away."
@@ -155,7 +155,7 @@ ADDITION = Task(
 BRACKETS = Task(
     name="brackets",
     title="Close the brackets",
-    group="reckoning",
+    group="arithmetic",
     explanation=(
         "The source opens brackets and closes some of them; the target closes the others, the "
         "last opened first. No single symbol shows which brackets are open: each opening bracket "
