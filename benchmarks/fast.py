@@ -45,7 +45,7 @@ def without_onednn(decoder: SequenceDecoder) -> AbstractContextManager[object]:
 
 
 def without_columns(decoder: SequenceDecoder) -> AbstractContextManager[object]:
-    return mock.patch.object(Fp32, "columns", False)
+    return mock.patch.object(Fp32, "transpose_few_rows", False)
 
 
 @contextmanager

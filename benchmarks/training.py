@@ -25,7 +25,6 @@ _SERVE = "from benchmarks.training_engines import serve; serve"
 ENGINES = {
     ("ours", "keep", "bf16"): "ours, bf16",
     ("ours", "", "bf16"): "  without keeping freed memory",
-    ("ours", "keep", "nn.Dropout"): "  with nn.Dropout's masks",
     ("ours", "keep", "F.cross_entropy"): "  with F.cross_entropy over all logits",
     ("ours", "keep", "fp32"): "ours, fp32",
     ("peer", "", "bf16"): f"{PEER}, bf16",

@@ -27,7 +27,6 @@ from transformer.model.positions import sinusoidal
 from transformer.text.batching import Batch
 from transformer.training import learner as learner_module
 from transformer.training.distributed import World
-from transformer.training.fast import ByteDropout
 from transformer.training.learner import Learner
 
 PAIRS, LENGTH, VOCABULARY = 128, 16, 8000
@@ -57,10 +56,6 @@ def our_step(dtype: torch.dtype) -> Step:
     return step
 
 
-def plain_dropout(self: ByteDropout, x: Tensor) -> Tensor:
-    return functional.dropout(x, self.p, self.training)
-
-
 def whole_cross_entropy(
     states: Tensor, weight: Tensor, target: Tensor, *, smoothing: float, pad_id: int, bias: None
 ) -> tuple[Tensor, Tensor]:
@@ -85,7 +80,6 @@ def our_steps() -> dict[str, Step]:
     return {
         "bf16": bf16,
         "fp32": our_step(torch.float32),
-        "nn.Dropout": without(lambda: mock.patch.object(ByteDropout, "forward", plain_dropout)),
         "F.cross_entropy": without(
             lambda: mock.patch.object(learner_module, "smoothed_cross_entropy", whole_cross_entropy)
         ),

@@ -15,7 +15,6 @@ from transformer.model import Transformer
 from transformer.model.attention import padding_mask, target_mask
 from transformer.text.batching import Batch
 from transformer.training.distributed import World
-from transformer.training.fast import use_byte_dropout
 from transformer.training.loss import AttentionRegularizer, smoothed_cross_entropy
 
 
@@ -42,7 +41,6 @@ class MixedPrecision(Generic[Model]):
     def __init__(self, model: Model, dtype: torch.dtype, weight_decay: float = 0.0) -> None:
         self.model = model
         self.working = model if dtype == torch.float32 else copy.deepcopy(model).to(dtype)
-        use_byte_dropout(self.working)
         self._master_weights: list[Tensor] = list(model.parameters())
         self._working_weights: list[Tensor] = list(self.working.parameters())
         self._device = self._master_weights[0].device
