@@ -32,7 +32,7 @@ from transformer.ui.pages.training.own_pairs import parse_own_pairs
 from transformer.ui.services.uploads import decode_text
 from transformer.ui.shell.registry import PAGES, make_view, parse_params
 from transformer.ui.widgets.frame import plain
-from transformer.ui.widgets.story import story
+from transformer.ui.widgets.notable_heads import head_notices
 
 
 def texts(chance: random.Random, folder: Path) -> None:
@@ -142,7 +142,7 @@ def traces(chance: random.Random, folder: Path) -> None:
         return
     assert "/" not in reading.model
     assert explorer_data([reading.side], {}, [*reading.side.layers(range(2))])
-    assert story(reading) is not None
+    assert head_notices(reading) is not None
 
 
 def runs(chance: random.Random, folder: Path) -> None:

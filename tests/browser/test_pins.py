@@ -1,4 +1,4 @@
-"""A pinned word: every head coloured by its attention to the word; and the story above the view."""
+"""A pinned word: every head coloured by its attention to it; and notices of heads above the view."""
 
 from __future__ import annotations
 
@@ -136,25 +136,25 @@ def test_a_file_opens_with_the_pinned_word_and_fits(
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_story_links_to_its_heads_and_is_plain_text(page: Page, tmp_path: Path) -> None:
+def test_notices_link_to_their_heads_and_are_plain_text(page: Page, tmp_path: Path) -> None:
     notices = [
         Notice((("Here ", False), (HOSTILE[0], True)), look)
         for look in [{"view": "heads", "kind": "encoder", "layer": 2, "head": 1, "tokens": "q1"}]
     ]
-    written = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, story=notices)
+    written = explorer_page([ExplorerData(TRACE)], {"view": "heatmap"}, notices=notices)
     on_screen(page, tmp_path, written)
-    story = page.get_by_role("region", name="What to notice in this sentence")
-    expect(story.get_by_role("listitem")).to_have_text(
+    region = page.get_by_role("region", name="What to notice in this sentence")
+    expect(region.get_by_role("listitem")).to_have_text(
         f"Here {HOSTILE[0]} Encoder self-attention, layer 3, head 2"
     )
-    story.get_by_role("button").press("Enter")
+    region.get_by_role("button").press("Enter")
     expect(page.locator(".hu-title")).to_have_text("Layer 3, head 2")
     expect(page.locator(".hu-reading")).to_contain_text("red")
 
 
-def test_without_a_story_there_is_no_frame(page: Page, tmp_path: Path) -> None:
+def test_without_notices_there_is_no_frame(page: Page, tmp_path: Path) -> None:
     open_explorer(page, tmp_path, TRACE)
-    expect(page.locator(".hu-story")).to_be_hidden()
+    expect(page.locator(".hu-notices")).to_be_hidden()
 
 
 def test_the_pin_is_in_the_address_of_the_app(app: str, page: Page, new_page: NewPage) -> None:

@@ -94,4 +94,4 @@ def test_texts_of_attributes_are_read_from_a_docstring() -> None:
 
 def test_help_of_evaluate_says_what_it_does_by_default(shell: Shell) -> None:
     output = shell("evaluate", "--help").out
-    assert re.search(r"--beam BEAM_SIZE\s+beam size \(4; the paper has 4\)", output)
+    assert re.search(r"--beam BEAM_SIZE\s+beam size \(4; 4 in the paper\)", output)

@@ -26,7 +26,7 @@ def test_says_what_it_reads_and_writes(
     shell: Shell, checkpoint: Path, tmp_path: Path, tiny_model: Transformer
 ) -> None:
     assert json.loads(shell("inspect", checkpoint, "--json").out)["languages"] is None
-    assert "languages   not said\n" in shell("inspect", checkpoint).out
+    assert "languages   unknown\n" in shell("inspect", checkpoint).out
     named = tmp_path / "en-de"
     shutil.copytree(checkpoint, named)
     assert json.loads(shell("inspect", named, "--json").out)["languages"] == ["en", "de"]

@@ -112,7 +112,7 @@ def test_too_little_memory_is_a_sentence(
 ) -> None:
     monkeypatch.setattr(Translator, "translate", Mock(side_effect=MemoryError))
     result = shell("translate", TEXT, "--checkpoint", checkpoint)
-    assert (result.status, result.err) == (1, "error: there is not enough memory for it\n")
+    assert (result.status, result.err) == (1, "error: out of memory\n")
 
 
 ACTS = "\x1b]0;mine\x07 \x9b2J"

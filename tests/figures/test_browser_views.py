@@ -21,7 +21,7 @@ from transformer.figures.state import state_of
 from transformer.inference.rivals import rival_words
 from transformer.inference.translator import Translator
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets.story import initial_explorer_state, story
+from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 
 ALIGNER = AlignerHead(1, 6, "weights", "input", "input", ())
 TEXTS = (
@@ -44,7 +44,7 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
         sides = [ExplorerData(side.trace, "", "m") for side in (reading, second)]
         expected = explorer_data(
             sides, initial_explorer_state(reading, state_of({})), [], visit=3, versus="other",
-            story=story(reading),
+            notices=head_notices(reading),
         )  # fmt: skip
         expected_header, parts = unpack(expected)
         head, packed = unpack(base64.b64decode(got["explorer"]))
@@ -58,8 +58,8 @@ def test_views_get_the_same_data_as_in_python(pair: str, tmp_path: Path) -> None
         measured = unpack(base64.b64decode(got["measured"]))[0]
         first_state = initial_explorer_state(reading, state_of({}), ALIGNER)
         assert measured["start"] == first_state
-        notices = [side.data() for side in story(reading, ALIGNER)]
-        assert measured["story"] == json.loads(json.dumps(notices))
+        notices = [side.data() for side in head_notices(reading, ALIGNER)]
+        assert measured["notices"] == json.loads(json.dumps(notices))
         assert packed.keys() == parts.keys()
         for name, part in parts.items():
             _close_parts(packed[name], part, f"{TEXTS[index]} {name}")

@@ -1,4 +1,4 @@
-"""The Attention page: its initial view, comparisons, trace files and story."""
+"""The Attention page: its initial view, comparisons, trace files and notices."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_the_explorer_opens_the_view_of_the_address(visit: Visit, kind: str) -> 
     assert side["n_heads"] == 4
 
 
-def test_without_a_head_in_the_address_it_opens_the_storys_first_head(
+def test_without_a_head_in_the_address_it_opens_the_first_notices_head(
     visit: Visit, translator: Translator
 ) -> None:
     trace = translator.trace(View().text)
@@ -99,13 +99,13 @@ def test_decoding_gets_the_layers_of_each_kinds_strongest_head(
         assert f"0.weights.{kind}.{layer}" in parts
 
 
-def test_the_story_describes_the_current_sentence(visit: Visit, translator: Translator) -> None:
+def test_the_notices_describe_the_current_sentence(visit: Visit, translator: Translator) -> None:
     text = "The baker paints a boat."
     trace = translator.trace(text)
-    story = component_data(visit("pages/attention.py", text=text))[0]["story"]
+    notices = component_data(visit("pages/attention.py", text=text))[0]["notices"]
     expected = [(head.kind, head.layer, head.head) for head in salient_heads(trace)]
-    assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in story] == expected
-    for notice in story:
+    assert [tuple(n["look"][k] for k in ("kind", "layer", "head")) for n in notices] == expected
+    for notice in notices:
         notice_text = "".join(part for part, _ in notice["said"])
         assert not {"▁", "<s>", "</s>"} & set(notice_text.split())
         assert "▁" not in notice_text

@@ -23,7 +23,12 @@ from tests.pages.conftest import (
 from transformer import Translator
 from transformer.analysis.interventions.blanking import blank_cells
 from transformer.analysis.interventions.comparison import Comparison, compare
-from transformer.analysis.interventions.patches import hidden, painted, patched, without_pieces
+from transformer.analysis.interventions.patches import (
+    masked_tokens,
+    patched,
+    replaced_row,
+    without_pieces,
+)
 from transformer.analysis.interventions.switching import switched_off, to_mean, uniform
 from transformer.figures.packing import unpack
 from transformer.inference import Trace
@@ -114,7 +119,7 @@ def test_an_edited_row(visit: Visit, translator: Translator) -> None:
         compare(
             translator,
             TEXT,
-            painted(trace, ("cross", 0, 1), 2, row),
+            replaced_row(trace, ("cross", 0, 1), 2, row),
             original=original_trace(translator),
         ),
     )
@@ -135,7 +140,12 @@ def test_an_edited_row(visit: Visit, translator: Translator) -> None:
 def test_masked_and_removed_source_tokens(visit: Visit, translator: Translator) -> None:
     app = opened(visit, away="1,2")
     trace = original_trace(translator)
-    same(app, compare(translator, TEXT, hidden(trace, [1, 2]), original=original_trace(translator)))
+    same(
+        app,
+        compare(
+            translator, TEXT, masked_tokens(trace, [1, 2]), original=original_trace(translator)
+        ),
+    )
     app.multiselect(key="switch-away").set_value([2]).run()
     assert view(app).away == "2"
     app = opened(visit, away="1,2", gone="cut")

@@ -13,7 +13,7 @@ from transformer.figures.state import state_of
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets.story import initial_explorer_state, story
+from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 
 ROOT = Path(__file__).resolve().parents[2]
 SENTENCES = [
@@ -71,7 +71,7 @@ def test_the_aligner_links_words_to_their_translations(
 
 
 @pytest.mark.parametrize("name", ["en-fr", "en-de"])
-def test_the_attention_page_and_its_story_open_the_same_head(
+def test_the_attention_page_and_its_notices_open_the_same_head(
     name: str, loaded: dict[str, Model]
 ) -> None:
     model = loaded[name]
@@ -82,8 +82,8 @@ def test_the_attention_page_and_its_story_open_the_same_head(
         resolved = initial_explorer_state(reading, state_of({}), aligner)
         cell = (resolved["layer"], resolved["head"], resolved["word_row"])
         assert cell == (aligner.layer, aligner.head, aligner.weights_to)
-        looks: list[Any] = [notice.look for notice in story(reading, aligner)]
+        looks: list[Any] = [notice.look for notice in head_notices(reading, aligner)]
         first = looks[0]
         assert (first["layer"], first["head"], first["word_row"]) == cell
-        story_text = "".join(part for part, _ in story(reading, aligner)[0].segments)
-        assert "human-made links" in story_text
+        notice_text = "".join(part for part, _ in head_notices(reading, aligner)[0].segments)
+        assert "human-made links" in notice_text

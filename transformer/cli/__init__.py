@@ -16,23 +16,23 @@ from transformer.training.errors import out_of_memory
 
 Command = Callable[[argparse.Namespace], int]
 
-# Each is a module of this name, imported only when its command is run: translating a sentence need
-# not import the analysis of a corpus.
+# Each command is a module of this name, imported only when it is run, so that `translate` does not
+# import the analyses.
 COMMANDS = {
-    "serve": "the app, in a browser; `heads-up` without a command does the same",
+    "serve": "serve the app and open it in a browser; the default of `heads-up`",
     "train": "train a model on sentence pairs",
-    "translate": "translate a text, or lines from stdin",
+    "translate": "translate a text, or lines from standard input",
     "trace": "trace a file of sentences into one dataset: Parquet and npz",
-    "evaluate": "BLEU and chrF on a file of pairs",
-    "analyse": "what heads do over a corpus: CSV or JSON",
-    "gates": "learn which heads a checkpoint needs",
-    "inspect": "what a checkpoint is",
-    "import": "make a checkpoint of a Marian model of transformers",
-    "export": "write a checkpoint as a folder that transformers opens",
-    "site": "write the course and its views as a site that needs no server",
+    "evaluate": "measure BLEU and chrF on a file of pairs",
+    "analyse": "measure attention heads over a corpus, as CSV or JSON",
+    "gates": "learn gates that prune the heads a checkpoint does not need",
+    "inspect": "print a checkpoint's languages, sizes and hooks",
+    "import": "convert a Marian model of transformers to a checkpoint",
+    "export": "write a checkpoint as a folder that transformers can load",
+    "site": "write the course and its views as a static site",
 }
 MAX_ERROR_LENGTH = 1000
-"""Maximum characters of an error message: the system repeats a file name that is too long."""
+"""Maximum characters of an error message; the operating system's repeat a file name in full."""
 # Commands whose name cannot be the name of a module.
 MODULE_NAMES = {"import": "import_model", "export": "export_model"}
 
@@ -57,11 +57,11 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
     except KeyboardInterrupt:
         log("stopped")
         return 130
-    except BrokenPipeError:  # `… | head` has read enough
+    except BrokenPipeError:  # the reader has closed the pipe, as `… | head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (ValueError, OSError, RuntimeError, MemoryError) as error:
-        message = "there is not enough memory for it" if out_of_memory(error) else _message(error)
+        message = "out of memory" if out_of_memory(error) else _message(error)
         if len(message) > MAX_ERROR_LENGTH:
             message = message[:MAX_ERROR_LENGTH] + "…"
         log(f"error: {message}")
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None, program: str = "python -m trans
 
 
 def _message(error: Exception) -> str:
-    """Return the message of an error; for system errors with the file first, without a number."""
+    """Return the message of an error; for system errors the file, then the reason."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         return f"{escape_controls(str(error.filename))} cannot be used: {error.strerror}"
     return str(error)
@@ -83,8 +83,8 @@ class _Parser(argparse.ArgumentParser):
 
 
 def heads_up() -> int:
-    """Run the installed command `heads-up`: like `main`, but serve the app if there is no command
-    or only settings of the server."""
+    """Run the installed command `heads-up`: like `main`, but without a command it serves the app,
+    with any settings of the server."""
     arguments = sys.argv[1:]
     serves = not arguments or (
         arguments[0].startswith("--") and arguments[0] not in ("--help", "--version")
@@ -93,7 +93,7 @@ def heads_up() -> int:
 
 
 def _parser(command: str | None, program: str) -> argparse.ArgumentParser:
-    parser = _Parser(prog=program, description="Translate, train, measure and look into models.")
+    parser = _Parser(prog=program, description="Translate with, train, measure and inspect models.")
     parser.add_argument("--version", action="version", version=f"Heads Up {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for name, description in COMMANDS.items():

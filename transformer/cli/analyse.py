@@ -22,26 +22,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--corpus",
         metavar="FILE",
-        help="a sentence a line, or source TAB target [TAB links as 0-0 1-2]; or sentences of "
-        f"ours: {', '.join(NAMES)}; left out: ours, or the validation pairs of the run that the "
-        "checkpoint is of",
+        help="a sentence per line, or source TAB target [TAB links such as 0-0 1-2]; or a bundled "
+        f"corpus: {', '.join(NAMES)}; default: the validation pairs of the checkpoint's training "
+        "run, otherwise a bundled corpus",
     )
     parser.add_argument(
         "--links", metavar="FILE", help="gold links of the corpus, one line per sentence"
     )
     parser.add_argument("--sentences", type=int, metavar="N", help="only the first N sentences")
     parser.add_argument(
-        "--bleu", action="store_true", help="with ablation and without: also BLEU, which is slow"
+        "--bleu",
+        action="store_true",
+        help="for --what ablation or without: also measure BLEU, which is slow",
     )
-    parser.add_argument("--heads", metavar="e3.2,c5", help="with without: the heads to switch off")
+    parser.add_argument(
+        "--heads", metavar="e3.2,c5", help="for --what without: the heads to switch off"
+    )
     parser.add_argument(
         "--keep",
         action="store_true",
-        help="with findings: also store them with the checkpoint, for the Findings page",
+        help="for --what findings: also store them with the checkpoint, for the Findings page",
     )
     output_format = parser.add_mutually_exclusive_group()
-    output_format.add_argument("--csv", action="store_true", help="only the table (default)")
-    output_format.add_argument("--json", action="store_true", help="everything")
+    output_format.add_argument("--csv", action="store_true", help="write only the table (default)")
+    output_format.add_argument("--json", action="store_true", help="write all results")
     parser.add_argument(
         "--output", metavar="FILE", help="write to this file instead of standard output"
     )
@@ -52,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     if options.sentences is not None and options.sentences < 1:
         raise ValueError(f"--sentences must be at least 1, not {options.sentences}")
     if options.links and (not options.corpus or options.corpus in NAMES):
-        raise ValueError("--links needs the --corpus, a file, whose links they are")
+        raise ValueError("--links needs --corpus with a file: the links are those of its sentences")
     report_options: dict[str, Any] = {"bleu": True} if options.bleu else {}
     if options.heads is not None:
         report_options["heads"] = options.heads

@@ -21,24 +21,24 @@ from transformer.training.console import progress_bar
 from transformer.training.quality import concatenate_sentences, evaluate
 
 BEAM_SIZE = 4
-"""As the paper measures (section 6.1)."""
+"""Beam size of the paper's results (section 6.1)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
     add_pairs(parser, "pairs", "sentences with their references")
-    parser.add_argument("--json", action="store_true", help="the figures as JSON")
-    parser.add_argument(
-        "--batch", type=int, default=32, help="sentences translated side by side (32)"
-    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--batch", type=int, default=32, help="sentences per batch (32)")
     parser.add_argument(
         "--join",
         type=int,
         default=1,
         metavar="N",
-        help="join every N neighbouring sentences (1)",
+        help="concatenate every N consecutive sentences (1)",
     )
-    parser.add_argument("--output", metavar="FILE", help="write the translations there, one a line")
+    parser.add_argument(
+        "--output", metavar="FILE", help="write the translations to this file, one per line"
+    )
     add_decoding(parser, BEAM_SIZE)
 
 

@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of gates and sentences (1)")
     parser.add_argument("--corpus", metavar="FILE", help="as in analyse")
-    parser.add_argument("--json", action="store_true", help="the gate of every head as JSON")
+    parser.add_argument("--json", action="store_true", help="print every head's gate as JSON")
     add_device(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     target = Path(options.folder)
     if target.exists():
-        raise ValueError(f"{target} exists already; name a new folder")
+        raise ValueError(f"{target} exists already; choose a new folder")
     languages = load_languages(options.checkpoint)
     requested_corpus = None
     if options.corpus is not None:
@@ -78,14 +78,14 @@ def _summary(learned: LearnedGates) -> str:
         Counter(kind for kind, _, _ in heads) for heads in (learned.heads, learned.survivors)
     )
     kinds = ", ".join(f"{kind} {survivors[kind]} of {all_heads[kind]}" for kind in KINDS)
-    return f"{len(learned.survivors)} of {len(learned.heads)} heads stay: {kinds}"
+    return f"{len(learned.survivors)} of {len(learned.heads)} heads remain: {kinds}"
 
 
 def _card(options: argparse.Namespace, learned: LearnedGates, sentences: int) -> str:
     return (
         "# Model card\n\n"
         f"{Path(options.checkpoint).name} with learned gates on its heads (Voita et al. 2019): "
-        f"penalty {options.penalty:g}, {options.steps} steps over {sentences} sentences, weights' "
-        f"learning rate {options.weight_rate:g}, seed {options.seed}"
+        f"penalty {options.penalty:g}, {options.steps} steps over {sentences} sentences, "
+        f"learning rate of the weights {options.weight_rate:g}, seed {options.seed}"
         f"{', rounded to 0 or 1' if options.round else ''}. {_summary(learned)}.\n"
     )

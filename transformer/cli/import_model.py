@@ -1,4 +1,4 @@
-"""`import`: a Marian model of `transformers` made a checkpoint."""
+"""`import`: convert a Marian model of `transformers` to a checkpoint."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from transformer.languages import check_languages
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("folder", help="as save_pretrained of a MarianMTModel writes it")
-    parser.add_argument("out", help="a folder for the checkpoint: checkpoints/NAME shows it")
+    parser.add_argument("folder", help="a folder written by MarianMTModel.save_pretrained")
+    parser.add_argument("out", help="the checkpoint's new folder; the app lists checkpoints/NAME")
     parser.add_argument(
         "--languages",
         nargs=2,
         metavar=("SOURCE", "TARGET"),
-        help="codes of the two sides, as en fr; left out, what the folder says",
+        help="source and target language codes, such as en fr (default: those of the folder)",
     )
     parser.add_argument(
         "--read-bin",
         action="store_true",
-        help="read pytorch_model.bin, a pickle, where there is nothing else: as weights alone",
+        help="if the folder has no model.safetensors, read pytorch_model.bin, which is a pickle; "
+        "only its tensors are loaded",
     )
 
 

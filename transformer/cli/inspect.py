@@ -1,4 +1,4 @@
-"""`inspect`: what a checkpoint is."""
+"""`inspect`: print a checkpoint's languages, sizes and hooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.languages import language_name
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
-    parser.add_argument("--json", action="store_true", help="the facts as JSON")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--hooks", action="store_true", help="list every hook by name")
 
 
@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.json:
         print_result(json.dumps(facts, indent=2))
     else:
-        facts["languages"] = " to ".join(map(language_name, languages)) if languages else "not said"
+        facts["languages"] = " to ".join(map(language_name, languages)) if languages else "unknown"
         width = max(map(len, facts))
         for name, value in facts.items():
             print_result(

@@ -1,4 +1,4 @@
-"""Options and output that several commands share."""
+"""Options and output functions that several commands share."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 
 
 def add_checkpoint(parser: argparse.ArgumentParser, name: str = "checkpoint") -> None:
-    """Add `name`, an argument or an option for a checkpoint; an option defaults to en-fr."""
-    help_text = f"a checkpoint's folder, or its name: {', '.join(named_checkpoints())}"
+    """Add the argument or option `name` for a checkpoint; an option defaults to en-fr."""
+    help_text = f"a checkpoint's folder or name: {', '.join(named_checkpoints())}"
     if name.startswith("-"):
         parser.add_argument(
             name,
@@ -52,7 +52,7 @@ def check_pairs(files: list[str] | None) -> None:
 
 def add_decoding(parser: argparse.ArgumentParser, beam_size: int = 1) -> None:
     """Add decoding options; `beam_size` is the default."""
-    method = "greedy" if beam_size == 1 else f"beam, of {beam_size}"
+    method = "greedy" if beam_size == 1 else f"beam of {beam_size}"
     group = parser.add_argument_group("decoding")
     group.add_argument(
         "--method",
@@ -60,7 +60,7 @@ def add_decoding(parser: argparse.ArgumentParser, beam_size: int = 1) -> None:
         help=f"decoding method ({method}; beam if --beam is more than 1)",
     )
     group.add_argument(
-        "--beam", type=int, dest="beam_size", help=f"beam size ({beam_size}; the paper has 4)"
+        "--beam", type=int, dest="beam_size", help=f"beam size ({beam_size}; 4 in the paper)"
     )
     group.add_argument(
         "--length-penalty", type=float, help="α of the length penalty of beam search (0.6)"
@@ -72,7 +72,7 @@ def add_decoding(parser: argparse.ArgumentParser, beam_size: int = 1) -> None:
     )
     group.add_argument("--seed", type=int, help="seed of sampling (a new one each time)")
     group.add_argument(
-        "--max-len", type=int, help="maximum tokens of an output (those of the source + 50)"
+        "--max-len", type=int, help="maximum tokens of an output (the source's + 50)"
     )
     add_device(parser)
 

@@ -10,14 +10,15 @@ from transformer.app_folders import APP_FOLDER
 from transformer.jobs import runs_folder
 from transformer.training.console import log
 
-SETTINGS = """settings of the server are those of `streamlit run`, among them:
+SETTINGS = """The settings of the server are those of `streamlit run`, for example:
   --server.port N              the port (8501, or the next free one)
-  --server.address HOST        0.0.0.0 opens it to the network (localhost)
-  --server.allowedHosts NAME   a name by which browsers address it, if not localhost or a number
+  --server.address HOST        the address to listen on (localhost); 0.0.0.0: all networks
+  --server.allowedHosts NAME   the server's host name, if browsers open it by another name than
+                               localhost or an IP address
   --server.headless true       do not open a browser
 
-`streamlit run --help` lists all of them. Environment variables: HEADS_UP_RUNS, HEADS_UP_LIMITS and
-HEADS_UP_CHECKPOINTS name another folder of runs, file of limits and folder of checkpoints."""
+`streamlit run --help` lists all of them. Environment variables: HEADS_UP_RUNS (folder of training
+runs), HEADS_UP_LIMITS (file of limits), HEADS_UP_CHECKPOINTS (folder of checkpoints)."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    # Pages use session state, and Streamlit warns that there is no browser session.
+    # Pages use session state; without a browser session, Streamlit would log warnings about it.
     for logger in ("scriptrunner_utils.script_run_context", "state.session_state_proxy"):
         logging.getLogger(f"streamlit.runtime.{logger}").setLevel("ERROR")
     with progress_bar() as progress:

@@ -1,4 +1,5 @@
-"""`trace`: write translations, steps, weights and measures of a file of sentences as a dataset."""
+"""`trace`: write translations, decoding steps, attention weights and measures of a file of
+sentences as a dataset."""
 
 from __future__ import annotations
 
@@ -16,11 +17,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "file",
         metavar="FILE",
-        help="a sentence a line, or source TAB target to trace given targets; or sentences of "
-        f"ours: {', '.join(NAMES)}",
+        help="a sentence per line, or source TAB target to trace given targets; or a bundled "
+        f"corpus: {', '.join(NAMES)}",
     )
     parser.add_argument(
-        "out", metavar="OUT", help="a new folder, or a new file OUT.zip with the same in it"
+        "out", metavar="OUT", help="a new folder, or a new file OUT.zip with the same content"
     )
     add_checkpoint(parser, "--checkpoint")
     parser.add_argument(

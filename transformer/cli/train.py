@@ -26,7 +26,7 @@ from transformer.training.run import RunFolder
 from transformer.training.run_log import TRACKERS, check_tracker
 from transformer.training.train_folder import train_run
 
-# Ids are set by the vocabulary; fields for imported models cannot be trained.
+# The vocabulary sets the ids; fields for imported models cannot be trained.
 NOT_OPTIONS = {"vocab_size", "pad_id", "bos_id", "eos_id", "unk_id", *IMPORTED_ONLY}
 
 
@@ -34,53 +34,63 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "train", nargs="*", metavar="FILE", help=f"pairs to learn from: {PAIR_FILES}"
     )
-    parser.add_argument("--task", help="one of our own tasks instead of files: reverse, french, …")
+    parser.add_argument("--task", help="a built-in task instead of files: reverse, french, …")
     parser.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="NAME=NUMBER",
-        help="of the task: n_train, n_valid, or one of its own, as longest=12",
+        help="an option of the task: n_train, n_valid, or one that only this task has, such as "
+        "longest=12",
     )
-    add_pairs(parser, "--valid", "validation pairs, else a part is set aside")
+    add_pairs(parser, "--valid", "validation pairs (default: some of the training pairs)")
     parser.add_argument(
         "--add",
         action="append",
         default=[],
         metavar="TABLE=WEIGHT",
-        help="further pairs, and how often an epoch reads them: more.tsv=0.5 is a random half",
+        help="more training pairs, and how often an epoch reads them: with more.tsv=0.5, a random "
+        "half of them",
     )
     parser.add_argument(
-        "--probes", metavar="TABLE", help="pairs whose attention is kept as the model learns"
+        "--probes", metavar="TABLE", help="pairs whose attention is stored during training"
     )
     parser.add_argument(
         "--run-folder",
-        "--run",  # torchrun takes this one for a beginning of its own --run-path, and refuses it
+        "--run",  # not with torchrun, which reads it as an abbreviation of its own --run-path
         dest="run",
         required=True,
         metavar="FOLDER",
-        help="where the run is kept; an existing one is resumed",
+        help="the run's folder; an existing run is resumed",
     )
     parser.add_argument(
         "--start-from",
         metavar="CHECKPOINT",
         type=lambda checkpoint: str(find_checkpoint(checkpoint)),
-        help="begin with the weights of this checkpoint, a folder or a name, with its shape and, "
-        "without --vocab-size, its vocabulary",
+        help="start from the weights of this checkpoint (a folder or a name) and use its model "
+        "config and, without --vocab-size, its vocabulary",
     )
-    parser.add_argument("--preset", choices=PRESETS, help="small for files, tiny for a task")
-    parser.add_argument("--vocab-size", type=int, help="8000; a task has its own symbols")
+    parser.add_argument(
+        "--preset", choices=PRESETS, help="model size (small for files, tiny for a task)"
+    )
+    parser.add_argument(
+        "--vocab-size", type=int, help="vocabulary size for files (8000); tasks have a fixed one"
+    )
     parser.add_argument(
         "--languages",
         nargs=2,
         metavar=("SOURCE", "TARGET"),
-        help="codes of the two sides for the model's card, as en fr: the app says them",
+        help="source and target language codes for the model card, such as en fr",
     )
-    parser.add_argument("--max-pieces", type=int, help="128; longer pairs are left out")
+    parser.add_argument(
+        "--max-pieces",
+        type=int,
+        help="maximum tokens of a sentence (128); longer pairs are left out",
+    )
     parser.add_argument(
         "--log",
         choices=TRACKERS,
-        help="also send the figures, and the heads as images, to this experiment tracker",
+        help="also send metrics and attention images to this experiment tracker",
     )
     add_device(parser)
     sizes = ", ".join(sorted({name for preset in PRESETS.values() for name in preset}))
@@ -90,7 +100,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_fields(shape, ModelConfig, skip=NOT_OPTIONS)
     training = parser.add_argument_group(
-        "training", "The defaults are those for files; a task has defaults of its own."
+        "training", "The defaults shown are for training on files; tasks have other defaults."
     )
     _add_fields(training, TrainingConfig, skip=set())
 
@@ -98,7 +108,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_fields(
     group: argparse._ArgumentGroup, config: type[ModelConfig] | type[TrainingConfig], skip: set[str]
 ) -> None:
-    """Add an option for every field, with its text in the class's docstring."""
+    """Add an option for every field; the class docstring has its help text."""
     types = {"int": int, "float": float}
     texts = attribute_texts(config)
     preset_sizes = {name for preset in PRESETS.values() for name in preset}
@@ -117,7 +127,7 @@ def _add_fields(
             help=(texts[field.name].rstrip(".") + default).replace("%", "%%"),
         )
         for old_name, name in OLD_FIELD_NAMES.items():
-            if name == field.name:  # an old option sets the same value and is not in the help
+            if name == field.name:  # a former name of the option, still accepted
                 old_option = f"--{old_name.replace('_', '-')}"
                 group.add_argument(old_option, dest=name, type=option_type, help=argparse.SUPPRESS)
 
@@ -144,7 +154,7 @@ def run(options: argparse.Namespace) -> int:
     if not options.train:
         raise ValueError(f"give {PAIR_FILES}, or a task with --task")
     if options.option:
-        raise ValueError("--option is for a task; give one with --task")
+        raise ValueError("--option needs --task with the name of a task")
     check_pairs(options.train)
     check_pairs(options.valid)
     run_config = FilesRun(
@@ -182,8 +192,8 @@ def _train_task(options: argparse.Namespace) -> int:
     )
     for name in file_options:
         if getattr(options, name):
-            option = "files" if name == "train" else f"--{name.replace('_', '-')}"
-            raise ValueError(f"a task makes its own text: leave {option} out, or --task")
+            option = "the files" if name == "train" else f"--{name.replace('_', '-')}"
+            raise ValueError(f"a task generates its own sentences: omit {option} or --task")
     config = make_run_config(
         options.task,
         preset=options.preset or "tiny",

@@ -26,14 +26,16 @@ from transformer.training.console import log
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("text", nargs="?", help="the text; default: every line of standard input")
     add_checkpoint(parser, "--checkpoint")
-    parser.add_argument("--target", help="force this translation, to see its probability")
+    parser.add_argument("--target", help="force this translation and report its probability")
     parser.add_argument(
         "--into",
         metavar="CODE",
         help="target language of a multilingual imported model: fra, deu, …",
     )
-    parser.add_argument("--json", action="store_true", help="a JSON object a line, with all steps")
-    parser.add_argument("--trace", metavar="FILE", help="keep every tensor: FILE.npz or FILE.json")
+    parser.add_argument(
+        "--json", action="store_true", help="print a JSON object per line, with all steps"
+    )
+    parser.add_argument("--trace", metavar="FILE", help="store every tensor: FILE.npz or FILE.json")
     add_decoding(parser)
 
 

@@ -48,7 +48,7 @@ def explorer_data(
     versus: str = "",
     later: Sequence[Part] = (),
     names: Sequence[str] = (),
-    story: Sequence[Notice] = (),
+    notices: Sequence[Notice] = (),
     exact: int | None = None,
 ) -> bytes:
     """Return everything the explorer draws, as `explorer.js` reads it.
@@ -61,7 +61,7 @@ def explorer_data(
         versus: what the second side is: "other" (sentence or checkpoint) or "force" (a forced
             token); "refused" if it could not be computed.
         names: names of the sides, instead of their own.
-        story: what to notice in the first side's sentence.
+        notices: what to notice in the first side's sentence.
         exact: whether names are exact; a view on screen adopts this when it changes.
         later: parts that the page holds separately and unpacks when they are needed.
 
@@ -76,7 +76,7 @@ def explorer_data(
         "visit": visit,
         "exact": int(state_of(start)["exact"] if exact is None else exact),
         "versus": versus,
-        "story": [notice.data() for notice in story],
+        "notices": [notice.data() for notice in notices],
         "later": [part.meta() for part in later],
     }
     return pack(head, [*small, *parts])
@@ -86,7 +86,7 @@ def explorer_page(
     sides: Sequence[ExplorerData],
     start: Mapping[str, Any],
     title: str = "Attention",
-    story: Sequence[Notice] = (),
+    notices: Sequence[Notice] = (),
 ) -> str:
     """Return the explorer as one HTML file with every layer, unpacked when it is first shown."""
     state = sides[0].resolved(state_of(start))
@@ -96,7 +96,9 @@ def explorer_page(
         for number, side in enumerate(sides)
         for part in prefixed(list(side.everything(*looked_at)), number)
     ]
-    first = data_script("id", "hu-first", explorer_data(sides, state, [], later=later, story=story))
+    first = data_script(
+        "id", "hu-first", explorer_data(sides, state, [], later=later, notices=notices)
+    )
     blocks = (data_script("data-part", part.name, part.array.tobytes()) for part in later)
     return page(_START, first, title, "\n".join(blocks))
 

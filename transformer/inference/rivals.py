@@ -89,9 +89,9 @@ def rival_words(
 def _first_pieces(
     translation: Translation, word_numbers: Sequence[int], min_probability: float
 ) -> Iterator[Rival]:
-    """Yield a rival, complete up to its first own piece, for each probable candidate of a step.
+    """Yield an unfinished rival for each probable candidate of a step: the word up to this piece.
 
-    A piece without "▁" continues a word, so the rival includes the pieces of that word before it.
+    A candidate without "▁" continues a word, so the rival begins with that word's earlier pieces.
     """
     for step, row in enumerate(translation.steps):
         word = word_numbers[step]

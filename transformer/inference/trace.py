@@ -383,7 +383,9 @@ class Trace(Mapping[str, Array]):
                 layer_axis = "encoder_layer" if kind == "encoder" else "decoder_layer"
                 stacked[kind] = ((layer_axis, *hook_axes(names[0])), self.all_weights(kind))
         if not stacked:
-            raise ValueError("this trace has no kind of attention weights as a whole; give names=")
+            raise ValueError(
+                "no attention was recorded in all layers; pass the names of tensors in names="
+            )
         return stacked
 
     def _check_kind(self, kind: str) -> None:

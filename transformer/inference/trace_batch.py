@@ -39,8 +39,10 @@ def trace_batch(
         decoder.logits(memory, [[*one.ids] for one in batch], recording.hooks)
         tensors = recording.finished()
         for row, (index, translation) in enumerate(zip(indices, batch, strict=True)):
-            own = {name: _cut(tensor, name, row, translation) for name, tensor in tensors.items()}
-            traces[index] = trace_of(translation, decoder.config, pieces, own)
+            sentence_tensors = {
+                name: _cut(tensor, name, row, translation) for name, tensor in tensors.items()
+            }
+            traces[index] = trace_of(translation, decoder.config, pieces, sentence_tensors)
     return [traces[i] for i in range(len(translations))]
 
 

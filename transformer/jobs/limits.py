@@ -208,11 +208,11 @@ class Limits:
         runs."""
         race = f"the race has {count} runs and " if count > 1 else ""
         fewer_seeds = ", or take fewer seeds" if race else ""
-        own = sum(request.visitor == requester.visitor for request in stored)
-        if own + count > self.runs_per_visitor:
+        visitor_runs = sum(request.visitor == requester.visitor for request in stored)
+        if visitor_runs + count > self.runs_per_visitor:
             raise JobError(
-                f"{race}you keep {own:,} runs and this app allows {self.runs_per_visitor:,}: "
-                f"delete {'some' if race else 'one'} first{fewer_seeds}"
+                f"{race}you keep {visitor_runs:,} runs and this app allows "
+                f"{self.runs_per_visitor:,}: delete {'some' if race else 'one'} first{fewer_seeds}"
             )
         same_address = sum(
             bool(requester.address) and request.address == requester.address for request in stored

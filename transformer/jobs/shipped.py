@@ -30,8 +30,12 @@ class ShippedFolder(JobFolder):
 
     @property
     def checkpoint_path(self) -> Path:
-        own = super().checkpoint_path
-        return own if self.has_own_checkpoint else self._named_checkpoint() or own
+        own_checkpoint = super().checkpoint_path
+        return (
+            own_checkpoint
+            if self.has_own_checkpoint
+            else self._named_checkpoint() or own_checkpoint
+        )
 
     @property
     def has_own_checkpoint(self) -> bool:

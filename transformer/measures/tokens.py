@@ -37,9 +37,11 @@ def _delimiters(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
 
 def _same(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
     """Columns with the same word as the row; in self-attention without its own position."""
-    own = rows.writes if rows.kind == "cross" else rows.query
-    same = (own[:, :, None] == rows.key[:, None]) & rows.visible
-    same &= rows.pieces.whole_words(own)[:, :, None] & rows.pieces.whole_words(rows.key)[:, None]
+    row_tokens = rows.writes if rows.kind == "cross" else rows.query
+    same = (row_tokens[:, :, None] == rows.key[:, None]) & rows.visible
+    same &= (
+        rows.pieces.whole_words(row_tokens)[:, :, None] & rows.pieces.whole_words(rows.key)[:, None]
+    )
     return same if rows.kind == "cross" else np.asarray(same & (rows.i != rows.j))
 
 

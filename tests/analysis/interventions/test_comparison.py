@@ -10,7 +10,7 @@ from tests.analysis.handmade import logits, with_gates
 from tests.inference import models
 from transformer import Hooks, Translator
 from transformer.analysis.interventions.comparison import compare
-from transformer.analysis.interventions.patches import hidden, without_pieces
+from transformer.analysis.interventions.patches import masked_tokens, without_pieces
 from transformer.analysis.interventions.switching import gated, switched_off, uniform
 
 TEXT = "A pilot paints a boat again."
@@ -96,7 +96,9 @@ def test_how_far_attention_moved(translator: Translator) -> None:
 
 def test_hidden_tokens_give_up_their_share(translator: Translator) -> None:
     original = translator.trace(TEXT, max_len=5)
-    comparison = compare(translator, TEXT, hidden(original, [2]), original=original, max_len=5)
+    comparison = compare(
+        translator, TEXT, masked_tokens(original, [2]), original=original, max_len=5
+    )
     assert comparison.original is original
     share = original.weights("encoder", 0)[..., 2]
     np.testing.assert_allclose(comparison.attention_rows("encoder")[0], share, atol=1e-5)

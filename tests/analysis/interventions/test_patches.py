@@ -8,14 +8,15 @@ import torch
 
 from tests.analysis.handmade import logits
 from transformer import Hooks, Translator
+from transformer.analysis import interventions
 from transformer.analysis.interventions.patches import (
     blanked,
-    hidden,
-    painted,
+    masked_tokens,
     patched,
+    replaced_row,
     without_pieces,
 )
-from transformer.analysis.interventions.switching import together
+from transformer.analysis.interventions.switching import combined
 from transformer.inference import Trace
 
 TEXT, SECOND_TEXT = "My aunt hides the lamp today.", "The baker finds books again."
@@ -33,10 +34,10 @@ def second(translator: Translator) -> Trace:
 
 
 @pytest.mark.parametrize(("kind", "layer", "query"), [("encoder", 0, 2), ("cross", 1, 3)])
-def test_a_painted_row(translator: Translator, trace: Trace, kind, layer, query) -> None:
+def test_a_replaced_row(translator: Translator, trace: Trace, kind, layer, query) -> None:
     n = len(trace.src_tokens)
     row = np.arange(n, dtype=float)
-    hooks = painted(trace, (kind, layer, 1), query, row.tolist())
+    hooks = replaced_row(trace, (kind, layer, 1), query, row.tolist())
     after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks).weights(kind, layer)
     before = trace.weights(kind, layer)
     np.testing.assert_allclose(after[1, query], row / row.sum(), atol=1e-6)
@@ -45,21 +46,23 @@ def test_a_painted_row(translator: Translator, trace: Trace, kind, layer, query)
     np.testing.assert_allclose(after[untouched], before[untouched], atol=1e-6)
 
 
-def interventions(trace: Trace, second: Trace) -> dict[str, Hooks]:
+def all_changes(trace: Trace, second: Trace) -> dict[str, Hooks]:
     """One of each that tells rows apart, in the decoder."""
     stream = "decoder.layers.0.ffn_norm.hook_output"
     own = "decoder.layers.1.self_attn.hook_weights"
     return {
-        "painted": painted(trace, ("decoder", 1, 2), 3, [0, 5, 0, 1]),
-        "painted cross": painted(trace, ("cross", 0, 0), 2, [1] + [0] * (len(trace.src_ids) - 1)),
+        "replaced row": replaced_row(trace, ("decoder", 1, 2), 3, [0, 5, 0, 1]),
+        "replaced cross row": replaced_row(
+            trace, ("cross", 0, 0), 2, [1] + [0] * (len(trace.src_ids) - 1)
+        ),
         "blanked": blanked(trace, ("decoder", 0, 0), 4, 2),
         "stream": patched(trace, second, stream, [2, 5], donor_positions=[4, 1]),
         "weights": patched(trace, second, own, [3], heads=[1], donor_positions=[2]),
-        "hidden": hidden(trace, [0, 3]),
+        "masked": masked_tokens(trace, [0, 3]),
     }
 
 
-NAMES = ["painted", "painted cross", "blanked", "stream", "weights", "hidden"]
+NAMES = ["replaced row", "replaced cross row", "blanked", "stream", "weights", "masked"]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -67,7 +70,7 @@ def test_decoding_step_by_step_is_one_pass_over_the_output(
     translator: Translator, trace: Trace, second: Trace, name: str
 ) -> None:
     """A row is changed when the decoder gets there, and it alone: else the two would differ."""
-    hooks = interventions(trace, second)[name]
+    hooks = all_changes(trace, second)[name]
     assert hooks.causal
     hooks = Hooks({**hooks})  # not marked causal, so decoding recomputes every step
     free = translator.translate(TEXT, hooks=hooks, max_len=LENGTH)
@@ -83,8 +86,13 @@ def test_nothing_before_the_changed_row_changes(
 ) -> None:
     ids = list(trace.predicted_ids)
     plain = logits(translator, TEXT, ids)
-    for name, first in (("painted", 3), ("painted cross", 2), ("blanked", 4), ("stream", 2)):
-        changed = logits(translator, TEXT, ids, hooks=interventions(trace, second)[name])
+    for name, first in (
+        ("replaced row", 3),
+        ("replaced cross row", 2),
+        ("blanked", 4),
+        ("stream", 2),
+    ):
+        changed = logits(translator, TEXT, ids, hooks=all_changes(trace, second)[name])
         torch.testing.assert_close(changed[:first], plain[:first])
         assert not torch.allclose(changed[first], plain[first])
 
@@ -145,8 +153,10 @@ def test_hidden_tokens_are_masked_tokens(translator: Translator, trace: Trace) -
     mask[..., [1, 3]] = False
     ids = list(trace.predicted_ids)
     by_mask = logits(translator, TEXT, ids, src_mask=mask)
-    torch.testing.assert_close(logits(translator, TEXT, ids, hooks=hidden(trace, [1, 3])), by_mask)
-    one_by_one = together(hidden(trace, [1]), hidden(trace, [3]))
+    torch.testing.assert_close(
+        logits(translator, TEXT, ids, hooks=masked_tokens(trace, [1, 3])), by_mask
+    )
+    one_by_one = combined(masked_tokens(trace, [1]), masked_tokens(trace, [3]))
     torch.testing.assert_close(logits(translator, TEXT, ids, hooks=one_by_one), by_mask)
 
 
@@ -166,17 +176,23 @@ def test_what_does_not_fit_is_refused(translator: Translator, trace: Trace, seco
     n = len(trace.src_tokens)
     even = [1.0] * n
     for call, message in (
-        (lambda: painted(trace, ("cross", 0, 9), 0, even), "no head 9"),
-        (lambda: painted(trace, ("cross", 0, 0), LENGTH, even), f"no position {LENGTH}"),
-        (lambda: painted(trace, ("cross", 0, 0), 0, even[1:]), f"{n - 1} weights; .* {n} keys"),
-        (lambda: painted(trace, ("decoder", 0, 0), 2, even[:4]), "4 weights; query 2 has 3 keys"),
-        (lambda: painted(trace, ("encoder", 0, 0), 2, [0.0] * n), "one of them above 0"),
-        (lambda: painted(trace, ("encoder", 0, 0), 2, [-1.0, *even[1:]]), "0 or more"),
-        (lambda: painted(trace, ("encoder", 0, 0), 2, [float("nan")] * n), "0 or more"),
+        (lambda: replaced_row(trace, ("cross", 0, 9), 0, even), "no head 9"),
+        (lambda: replaced_row(trace, ("cross", 0, 0), LENGTH, even), f"no position {LENGTH}"),
+        (
+            lambda: replaced_row(trace, ("cross", 0, 0), 0, even[1:]),
+            f"{n - 1} weights; .* {n} keys",
+        ),
+        (
+            lambda: replaced_row(trace, ("decoder", 0, 0), 2, even[:4]),
+            "4 weights; query 2 has 3 keys",
+        ),
+        (lambda: replaced_row(trace, ("encoder", 0, 0), 2, [0.0] * n), "one of them above 0"),
+        (lambda: replaced_row(trace, ("encoder", 0, 0), 2, [-1.0, *even[1:]]), "0 or more"),
+        (lambda: replaced_row(trace, ("encoder", 0, 0), 2, [float("nan")] * n), "0 or more"),
         (lambda: blanked(trace, ("decoder", 0, 0), 2, 3), "query 2 has no key 3"),
         (lambda: blanked(trace, ("encoder", 0, 0), 0, n), f"keys are 0 to {n - 1}"),
-        (lambda: hidden(trace, [n]), f"no position {n}"),
-        (lambda: hidden(trace, range(n)), "keep one"),
+        (lambda: masked_tokens(trace, [n]), f"no position {n}"),
+        (lambda: masked_tokens(trace, range(n)), "leave one unmasked"),
         (lambda: patched(trace, second, "nowhere", [0]), "recorded without 'nowhere'"),
         (lambda: patched(trace, second, "encoder.hook_memory", []), "at least one"),
         (lambda: patched(trace, second, "encoder.hook_memory", [0], heads=[0]), "has no heads"),
@@ -195,9 +211,17 @@ def test_what_does_not_fit_is_refused(translator: Translator, trace: Trace, seco
 
 def test_a_change_for_another_sentence_is_refused(translator: Translator, trace: Trace) -> None:
     for hooks in (
-        painted(trace, ("encoder", 0, 0), 0, [1.0] * len(trace.src_ids)),
-        hidden(trace, [1]),
+        replaced_row(trace, ("encoder", 0, 0), 0, [1.0] * len(trace.src_ids)),
+        masked_tokens(trace, [1]),
         patched(trace, trace, "encoder.hook_memory", [len(trace.src_ids) - 1]),
     ):
         with pytest.raises(ValueError, match="here"):
             translator.translate("She paints.", hooks=hooks)
+
+
+def test_former_names_of_programs_copied_from_the_lab() -> None:
+    assert interventions.painted is replaced_row
+    assert interventions.hidden is masked_tokens
+    assert interventions.together is combined
+    with pytest.raises(AttributeError, match="no attribute 'painting'"):
+        _ = interventions.painting

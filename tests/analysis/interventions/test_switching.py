@@ -9,7 +9,7 @@ import torch
 from tests.analysis.handmade import logits, with_gates
 from transformer import Hooks, Translator
 from transformer.analysis.interventions import switching
-from transformer.analysis.interventions.patches import hidden
+from transformer.analysis.interventions.patches import masked_tokens
 
 TEXT = "My aunt hides the lamp today."
 SOME = [("encoder", 0, 1), ("encoder", 1, 3), ("decoder", 1, 0), ("cross", 0, 2), ("cross", 0, 3)]
@@ -82,14 +82,14 @@ def test_uniform_leaves_padding_and_hidden_tokens_alone(translator: Translator) 
     short, long = (translator.vocabulary.encode(text) for text in ("She sells bread.", TEXT))
     padded = torch.tensor([short + [config.pad_id] * (len(long) - len(short)), long])
     with torch.no_grad():
-        translator.model.encode(padded, hooks=switching.together(even, keep))
+        translator.model.encode(padded, hooks=switching.combined(even, keep))
     expected = torch.zeros(len(long))
     expected[: len(short)] = 1 / len(short)
     torch.testing.assert_close(recorded[name][0, 1], expected.expand(len(long), -1))
 
     trace = translator.trace(TEXT, max_len=3)
-    masked = hidden(trace, [1, 2])
-    for combined in (switching.together(even, masked), switching.together(masked, even)):
+    masked = masked_tokens(trace, [1, 2])
+    for combined in (switching.combined(even, masked), switching.combined(masked, even)):
         row = translator.trace(TEXT, hooks=combined, max_len=3).weights("encoder", 0)[1, 0]
         assert row[1] == row[2] == 0
         np.testing.assert_allclose(np.delete(row, [1, 2]), 1 / (len(row) - 2), atol=1e-6)
@@ -114,11 +114,11 @@ def test_together_runs_all_in_the_order_given() -> None:
 
     recorded: list[float] = []
     looks = Hooks({"a": lambda x, name: recorded.append(float(x))})
-    combined = switching.together(Hooks({"a": adds, "b": adds}), None, looks, Hooks({"a": doubles}))
+    combined = switching.combined(Hooks({"a": adds, "b": adds}), None, looks, Hooks({"a": doubles}))
     assert set(combined) == {"a", "b"}
     assert float(combined["a"](torch.tensor(3.0), "a")) == 8
     assert recorded == [4.0]
-    assert len(switching.together()) == 0
+    assert len(switching.combined()) == 0
 
 
 @pytest.mark.parametrize(
@@ -141,5 +141,5 @@ def test_a_head_that_is_not_there(translator: Translator, head: tuple, message: 
 def test_several_are_causal_if_each_is(translator: Translator) -> None:
     config = translator.model.config
     off, even = switching.switched_off(config, SOME), switching.uniform(config, SOME)
-    assert switching.together(off, None, even).causal
-    assert not switching.together(off, Hooks({**even})).causal
+    assert switching.combined(off, None, even).causal
+    assert not switching.combined(off, Hooks({**even})).causal

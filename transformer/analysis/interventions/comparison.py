@@ -111,7 +111,7 @@ def compare(
     """Translate normally and with an alteration, by `hooks` or another text or both, and compare.
 
     Args:
-        hooks: of `switching` and `patches`, combined by `together`, or your own.
+        hooks: of `switching` and `patches`, joined by `combined`, or your own.
         altered: the text to translate instead, for example one `without_pieces`; default: the same.
         original: the sentence's trace without hooks, if it exists already.
         options: of decoding, for both.

@@ -1,13 +1,13 @@
-"""Rows, cells, activations and tokens of one sentence changed by hand: `Hooks` for one call.
+"""Hooks that change attention rows, single weights, activations or tokens of one sentence.
 
-Each function takes the `Trace` of the unchanged sentence, which provides its tokens and lets
-invalid changes be refused:
+Each function takes the `Trace` of the unchanged sentence, against which it checks positions and
+lengths:
 
     trace = translator.trace("I am a student.")
-    translator.translate(trace.source, hooks=painted(trace, ("cross", 5, 0), 1, [0, 0, 1, 0, 0, 0]))
+    translator.translate(trace.source, hooks=replaced_row(trace, ("cross", 5, 0), 1, [0, 0, 1]))
 
-Queries and keys are positions of the whole sentence. While an output is decoded, its later rows do
-not exist yet; a change applies as soon as they do. It never lengthens an output.
+Queries and keys are positions of the whole sentence. During decoding, a change of a later row
+applies once the output has reached that row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from transformer.inference import Translator
 from transformer.inference.trace import Array, Trace
 
 
-def painted(trace: Trace, head: Head, query: int, weights: Sequence[float]) -> Hooks:
+def replaced_row(trace: Trace, head: Head, query: int, weights: Sequence[float]) -> Hooks:
     """Replace one row of one head by the given weights, divided by their sum.
 
     Args:
@@ -49,12 +49,12 @@ def painted(trace: Trace, head: Head, query: int, weights: Sequence[float]) -> H
         raise ValueError("a row needs weights that are 0 or more, and one of them above 0")
     row = torch.tensor([w / total for w in weights])
 
-    def paint(old: Tensor) -> Tensor:
+    def replace(old: Tensor) -> Tensor:
         new = torch.zeros_like(old)
         new[..., :n_keys] = row.to(old)
         return new
 
-    return _row_hook(kind, layer, number, query, paint, n_keys)
+    return _row_hook(kind, layer, number, query, replace, n_keys)
 
 
 def blanked(trace: Trace, head: Head, query: int, key: int, *, renormalise: bool = False) -> Hooks:
@@ -133,27 +133,27 @@ def patched(
     for recorded, owner in ((trace, "this"), (donor, "the donor's")):
         if name not in recorded:
             raise ValueError(f"{owner} trace was recorded without {name!r}")
-    own_values, donor_values = trace[name], torch.tensor(donor[name])
+    current_values, donor_values = trace[name], torch.tensor(donor[name])
     sources = positions if donor_positions is None else donor_positions
     if not positions or len(positions) != len(sources):
         raise ValueError(
             f"{len(positions)} positions but {len(sources)} donor positions; "
             "their numbers must be equal and at least one"
         )
-    _check_positions(positions, own_values.shape[-2])
+    _check_positions(positions, current_values.shape[-2])
     _check_positions(sources, donor_values.shape[-2], "the donor's ")
     # Rows of decoder self-attention are as long as the output so far.
     growing = re.fullmatch(r"decoder.*self_attn\.hook_(scores|weights)", name) is not None
-    if own_values.shape[-1] != donor_values.shape[-1] and not growing:
+    if current_values.shape[-1] != donor_values.shape[-1] and not growing:
         raise ValueError(
             f"rows of {name} have width {donor_values.shape[-1]} in the donor's trace and "
-            f"{own_values.shape[-1]} in this one; they must have the same width"
+            f"{current_values.shape[-1]} in this one; they must have the same width"
         )
-    selected_heads = _heads_of(own_values, name, heads)
+    selected_heads = _heads_of(current_values, name, heads)
     of_source = re.match(r"encoder|.*cross_attn\.hook_(key|value)", name) is not None
     values = donor_values[..., list(sources), :]
 
-    def put(x: Tensor, _: str) -> Tensor:
+    def patch(x: Tensor, _: str) -> Tensor:
         present = [n for n, position in enumerate(positions) if position < x.shape[-2]]
         if of_source and len(present) < len(positions):
             raise ValueError(f"{name} has {x.shape[-2]} positions here, not {max(positions) + 1}")
@@ -170,7 +170,7 @@ def patched(
             changed[:, torch.tensor(selected_heads)[:, None], indices] = rows[selected_heads]
         return changed
 
-    return Hooks({name: put}, causal=True)
+    return Hooks({name: patch}, causal=True)
 
 
 def _heads_of(values: Array, name: str, heads: Sequence[int] | None) -> list[int] | None:
@@ -185,7 +185,7 @@ def _heads_of(values: Array, name: str, heads: Sequence[int] | None) -> list[int
     return list(range(len(values)) if heads is None else heads)
 
 
-def hidden(trace: Trace, positions: Iterable[int]) -> Hooks:
+def masked_tokens(trace: Trace, positions: Iterable[int]) -> Hooks:
     """Mask source tokens: no encoder or cross-attention head can attend to them.
 
     The others keep their positions, which they would lose if the token were removed from the text
@@ -193,19 +193,21 @@ def hidden(trace: Trace, positions: Iterable[int]) -> Hooks:
     left.
     """
     config = ModelConfig.from_dict(trace.config)
-    hidden_positions = sorted(set(positions))
-    _check_positions(hidden_positions, len(trace.src_tokens))
-    if len(hidden_positions) == len(trace.src_tokens):
-        raise ValueError(f"all {len(hidden_positions)} source tokens would be hidden; keep one")
+    masked_positions = sorted(set(positions))
+    _check_positions(masked_positions, len(trace.src_tokens))
+    if len(masked_positions) == len(trace.src_tokens):
+        raise ValueError(
+            f"all {len(masked_positions)} source tokens would be masked; leave one unmasked"
+        )
 
     def mask(scores: Tensor, name: str) -> Tensor:
         if scores.shape[-1] != len(trace.src_tokens):
             raise ValueError(
-                f"{name} has {scores.shape[-1]} keys here; the sentence whose tokens are hidden "
+                f"{name} has {scores.shape[-1]} keys here; the sentence whose tokens are masked "
                 f"has {len(trace.src_tokens)}"
             )
         changed = scores.clone()
-        changed[..., hidden_positions] = -torch.inf
+        changed[..., masked_positions] = -torch.inf
         return changed
 
     layers = range(config.n_layers)

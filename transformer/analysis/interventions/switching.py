@@ -2,7 +2,7 @@
 
     off = switched_off(config, [("cross", 5, 0)])
     translator.translate("I am a student.", hooks=off)
-    translator.trace("I am a student.", hooks=together(off, uniform(config, [("encoder", 0, 3)])))
+    translator.trace("I am a student.", hooks=combined(off, uniform(config, [("encoder", 0, 3)])))
 
 A head is (kind, layer, head), counted from 0. `patches` changes single rows, cells and tokens.
 """
@@ -76,7 +76,7 @@ def named_heads(config: ModelConfig, written: str) -> list[Head]:
     return heads
 
 
-def together(*several: Hooks | None) -> Hooks:
+def combined(*several: Hooks | None) -> Hooks:
     """Combine several hooks; those of a common site run in the given order."""
     chains: dict[str, list[HookFn]] = {}
     for hooks in several:
@@ -128,8 +128,8 @@ def switched_off(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
 def uniform(config: ModelConfig, heads: Iterable[Head]) -> Hooks:
     """Make heads attend equally to every key that the mask allows.
 
-    All their scores become 0, so that the mask and hidden tokens (−∞) keep their effect. Raises
-    ValueError for a head that the model does not have.
+    All their scores become 0; masked scores stay −∞. Raises ValueError for a head that the model
+    does not have.
     """
     functions: dict[str, HookFn] = {}
     for kind, layer, numbers in _by_attention(config, heads):

@@ -13,7 +13,7 @@ import { KINDS, makeControls, TERMS } from "./options.js";
 import { makePins } from "./pins-panel.js";
 import { makeSheet } from "./sheet.js";
 import { makeStore } from "./store.js";
-import { makeStory } from "./story.js";
+import { makeNotices } from "./notable-heads.js";
 import { makeExportMenu } from "./export-menu.js";
 
 const REPORT_AFTER = 150; // ms without another change, so that a held arrow key reports once
@@ -54,11 +54,11 @@ export function explorerView(root, report, views, live = false, forces = live) {
   const panel = el("div", { class: "hu-view", role: "tabpanel" });
   const waiting = el("p", { class: "hu-waiting", role: "status", hidden: "" }, "Loading the weights of this layer …");
   const sheet = makeSheet(() => view());
-  const story = makeStory((changes) => set(changes));
+  const notices = makeNotices((changes) => set(changes));
   const main = el("div", { class: "hu-main" }, el("header", {}, title, code), note, waiting, panel, sheet.node);
   const frame = el(
     "div", { class: "hu hu-explorer" },
-    el("div", { class: "hu-top" }, tabs, tools), el("div", { class: "hu-split" }, controls.node, aside, main), story.node,
+    el("div", { class: "hu-top" }, tabs, tools), el("div", { class: "hu-split" }, controls.node, aside, main), notices.node,
   );
   root.append(frame);
 
@@ -128,7 +128,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     Object.assign(TERMS, header.terms);
     const labels = Object.entries(header.measures).map(([name, { label }]) => [name, label]);
     controls.offer("measure", { none: "none", ...Object.fromEntries(labels) });
-    story.show(header.story);
+    notices.show(header.notices);
     redraw();
   }
 
@@ -180,7 +180,7 @@ export function explorerView(root, report, views, live = false, forces = live) {
     code.hidden = !state.exact;
     code.textContent = code.hidden ? "" : shown.code ? shown.code() : codeOf(state);
     note.textContent = shown.note ? shown.note() : sinkOf(side, state);
-    story.draw();
+    notices.draw();
     pins.draw();
     waiting.hidden = !views[state.view].mosaic || Boolean(side.weights(state.kind, state.layer, state.head));
     shown.draw();

@@ -20,7 +20,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
 from transformer.ui.shell import downloads
 from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
-from transformer.ui.widgets import exact, following, lessons, views
+from transformer.ui.widgets import display_names, following, lessons, views
 from transformer.ui.widgets.frame import as_sentence, page_link, plain
 
 torch.set_num_threads(1)
@@ -103,7 +103,7 @@ def _navigation_bar(file: str) -> Iterator[None]:
                 page_link(page_file, page.title)
         yield
         if file != HOME:  # the home page always shows whole words
-            exact.switch()
+            display_names.exact_toggle()
         st.button(
             "Larger",
             icon=":material/present_to_all:",

@@ -14,7 +14,7 @@ from transformer.figures.positions import table
 from transformer.figures.state import KINDS
 from transformer.figures.theme import enlarged
 from transformer.ui import state
-from transformer.ui.widgets import exact
+from transformer.ui.widgets import display_names
 
 
 def dark() -> bool:
@@ -47,8 +47,8 @@ def head_heatmaps(
         layer, head = map(int, np.unravel_index(int(values.argmax()), values.shape))
         figure = table(
             values,
-            [exact.number(index) for index in range(values.shape[0])],
-            [exact.number(index) for index in range(values.shape[1])],
+            [display_names.number(index) for index in range(values.shape[0])],
+            [display_names.number(index) for index in range(values.shape[1])],
             down="layer",
             across="head",
             quantity=quantity,
@@ -57,8 +57,7 @@ def head_heatmaps(
         )
         figure.update_layout(height=300, margin={"l": 48, "r": 4, "t": 8, "b": 48})
         with column:
-            st.markdown(
-                f"**{KINDS[kind]}**{title(exact.short(layer, head), float(values[layer, head]))}"
-            )
+            name = display_names.short_head(layer, head)
+            st.markdown(f"**{KINDS[kind]}**{title(name, float(values[layer, head]))}")
             chart(figure, f"{key}-{kind}")
     return limit

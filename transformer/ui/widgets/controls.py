@@ -12,7 +12,7 @@ from transformer.ui import state
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import exact, frame, toy
+from transformer.ui.widgets import display_names, frame, toy
 
 FIELD_CHARACTERS, PHONE_FIELD_CHARACTERS = 60, 34
 """Characters that a text field shows at least, and on a phone: a longer sentence is repeated below
@@ -81,7 +81,7 @@ def _into(model: Model) -> None:
 
 
 def _unknown() -> str:
-    return "`<unk>`" if exact.is_on() else "“▯” (an unknown token)"
+    return "`<unk>`" if display_names.is_exact() else "“▯” (an unknown token)"
 
 
 def button_row(field: str, *, labelled: bool = True, **more: Any) -> None:
@@ -97,7 +97,10 @@ def layer_and_head(model: Model) -> None:
     """Draw the two menus, for a row of widgets."""
     for name, count in (("layer", model.n_layers), ("head", model.n_heads)):
         st.selectbox(
-            options=range(count), format_func=exact.numbering(), width=90, **state.bound(name)
+            options=range(count),
+            format_func=display_names.numbering(),
+            width=90,
+            **state.bound(name),
         )
 
 

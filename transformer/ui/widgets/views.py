@@ -17,7 +17,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell import view_scripts
 from transformer.ui.shell.registry import BY_PATH
-from transformer.ui.widgets import exact
+from transformer.ui.widgets import display_names
 
 
 @cache
@@ -40,7 +40,7 @@ def translation(cached_trace: CachedTrace, language: str = "") -> None:
     """Draw the translation, in the language with this code, and the tokens of both sides."""
     done = cached_trace.trace.translation
     data = translation_data(done.text, done.src_tokens, done.tokens, language=language)
-    data["words"] = not exact.is_on()
+    data["words"] = not display_names.is_exact()
     _translation(key="translation", data=data)
 
 
@@ -60,11 +60,11 @@ def pair(
         quantities,
         active,
         kind=head[0],
-        rows=exact.tokens(rows),
-        columns=exact.tokens(columns),
-        writes=None if head[0] == "encoder" else exact.tokens(trace.predicted_tokens),
+        rows=display_names.tokens(rows),
+        columns=display_names.tokens(columns),
+        writes=None if head[0] == "encoder" else display_names.tokens(trace.predicted_tokens),
         cell=cell,
-        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {exact.is_on()}",
+        head=f"{model.hash} {head} {trace.src_ids} {trace.tgt_ids} {display_names.is_exact()}",
         large=state.is_large(),
     )
 

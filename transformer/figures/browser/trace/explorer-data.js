@@ -39,7 +39,7 @@ export function explorerData(traces, { fixed, start, visit, versus = "", names =
     sides, pairs: pairs ?? null, defaults: fixed.defaults, terms: fixed.terms,
     measures: Object.fromEntries(Object.entries(fixed.measures).filter(([name]) => shown.has(name))),
     start: resolved(first, { ...fixed.defaults, ...start }, found), visit, versus, exact: Number(start.exact ?? 0),
-    story: found.map(({ said, look }) => ({ said, look })), later: traces.flatMap(laterParts),
+    notices: found.map(({ said, look }) => ({ said, look })), later: traces.flatMap(laterParts),
   };
   return pack(header, traces.flatMap((trace, i) => KINDS.flatMap((kind) => [thumbs(trace, kind), ...pins(trace, kind)]).map(prefixed(i))));
 }

@@ -1,5 +1,5 @@
 // Heads that stand out in one sentence: the aligner, one that attends to the previous word, attention sinks;
-// and a line of text for each. The same as analysis/roles/sentence_heads.py and ui/widgets/story.py.
+// and a line of text for each. The same as analysis/roles/sentence_heads.py and ui/widgets/notable_heads.py.
 
 import { Tensor } from "../model/tensor.js";
 import { isControl, mergeWords, plainWords } from "./words.js";

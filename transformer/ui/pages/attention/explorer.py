@@ -20,7 +20,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.widgets import views
-from transformer.ui.widgets.story import initial_explorer_state, story
+from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.widgets.tables import download
 
 
@@ -60,7 +60,7 @@ def show(
         versus=versus,
         names=side_names(model, versus) if model else (),
         # In a lesson, these lines would give the answer away.
-        story=[] if state.view().lesson else story(cached_trace, aligner),
+        notices=[] if state.view().lesson else head_notices(cached_trace, aligner),
         exact=int(explorer_state["exact"]),
     )
     views.explorer(key="explorer", data=data, on_state_change=_save_explorer_state)
@@ -130,7 +130,7 @@ def _page_builder(
     explorer_state = initial_explorer_state(
         cached_trace, state.view(Attention).explorer(), model.aligner
     )
-    notices = story(cached_trace, model.aligner)
+    notices = head_notices(cached_trace, model.aligner)
     titles = ("",) if second is None else comparison.side_names(model, versus) or ("A", "B")
 
     def build_page() -> str:

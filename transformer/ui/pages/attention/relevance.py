@@ -17,7 +17,7 @@ from transformer.ui.pages.attention import Attention
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets.story import initial_explorer_state
+from transformer.ui.widgets.notable_heads import initial_explorer_state
 
 MAX_SOURCE = 40
 """Maximum number of source tokens; more would take over half a second."""

@@ -21,7 +21,7 @@ from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.services.trace_cache import CachedTrace
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame
-from transformer.ui.widgets.story import initial_explorer_state, story
+from transformer.ui.widgets.notable_heads import head_notices, initial_explorer_state
 from transformer.ui.widgets.tables import download
 
 MAX_CACHE_BYTES = 192_000_000
@@ -117,7 +117,7 @@ def _page_builder(cached_trace: CachedTrace, second: CachedTrace | None) -> Call
     # Read the session now: `build_page` runs outside of it.
     explorer_state, notices = (
         initial_explorer_state(cached_trace, state.view(Attention).explorer()),
-        story(cached_trace),
+        head_notices(cached_trace),
     )
 
     def build_page() -> str:

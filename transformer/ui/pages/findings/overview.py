@@ -26,7 +26,7 @@ from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.shell import visitor
-from transformer.ui.widgets import exact, frame, tables, verdicts
+from transformer.ui.widgets import display_names, frame, tables, verdicts
 from transformer.ui.widgets.callbacks import attempt, show_refusal
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computation_for, computed, progress
@@ -324,7 +324,7 @@ def _shipped_verdict(shipped: SavedFinding) -> None:
         st.caption(f"Shipped with the app: {measured_over(values, shipped.when)}.", width="content")
     if values["value"] is not None:
         verdicts.effect(values)
-    st.markdown(frame.plain(exact.display_text(values["reason"])))
+    st.markdown(frame.plain(display_names.display_text(values["reason"])))
 
 
 @cached()
@@ -339,7 +339,7 @@ def _measured_verdict(model: Model, published: Published, key: str, values: dict
         verdicts.badge(values["verdict"])
         if tested:
             verdicts.effect(values)
-        st.markdown(frame.plain(exact.display_text(values["reason"])))
+        st.markdown(frame.plain(display_names.display_text(values["reason"])))
     if picture is None:
         return
     table = pd.DataFrame(values["table"])
@@ -347,11 +347,14 @@ def _measured_verdict(model: Model, published: Published, key: str, values: dict
         st.caption(f"{values['measured']} sentences. Correction: {values['correction']}.")
         tables.csv("Figures (.csv)", lambda: table, file_name(published.name, model.name))
     with picture:
-        named = table.map(lambda cell: exact.display_text(cell) if isinstance(cell, str) else cell)
-        chart(
-            _picture(key, published.name, dark(), exact.is_on(), named), f"chart-{published.name}"
+        named = table.map(
+            lambda cell: display_names.display_text(cell) if isinstance(cell, str) else cell
         )
-    if not exact.is_on():
+        chart(
+            _picture(key, published.name, dark(), display_names.is_exact(), named),
+            f"chart-{published.name}",
+        )
+    if not display_names.is_exact():
         return
     with st.expander("The same from the shell and from Python"):
         _code_examples(str(models.public_path(model.name)), published.name)

@@ -16,7 +16,7 @@ from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import computed, corpus, exact, frame, tables
+from transformer.ui.widgets import computed, corpus, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 _LOG_PROBABILITY = "Log-probability of the last layer’s translation (nats per token)"
@@ -51,7 +51,7 @@ def show(model: Model) -> None:
 
 
 def _layer(number: int) -> str:
-    return "embeddings" if number == 0 else f"encoder layer {exact.number(number - 1)}"
+    return "embeddings" if number == 0 else f"encoder layer {display_names.number(number - 1)}"
 
 
 def _chosen_layer(names: list[str]) -> int:
@@ -97,9 +97,9 @@ def _probabilities(lens: DecoderLens, names: list[str]) -> None:
     )
     figure = lens_map(
         names,
-        exact.tokens(lens.reads),
-        exact.tokens(lens.chosen),
-        [[exact.tokens(tokens) for tokens in row] for row in lens.top_tokens],
+        display_names.tokens(lens.reads),
+        display_names.tokens(lens.chosen),
+        [[display_names.tokens(tokens) for tokens in row] for row in lens.top_tokens],
         lens.top_probabilities,
         dark=dark(),
     )

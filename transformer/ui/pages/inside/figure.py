@@ -16,7 +16,7 @@ from transformer.ui import state
 from transformer.ui.pages.inside import Inside, stops
 from transformer.ui.pages.inside.stops import Stop
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact
+from transformer.ui.widgets import display_names
 from transformer.ui.widgets.views import component
 
 _figure = component("figure1")
@@ -55,7 +55,7 @@ def draw_figure_1(model: Model, stop: Stop, trace: Trace) -> None:
         layers=(model.n_layers, stop.layer),
         scroll_to=("st-key-inside-top", stop.name),
         size=state.view().size,
-        exact=exact.is_on(),
+        exact=display_names.is_exact(),
     )
     _figure(key="figure-1", data=data, on_choice_change=_open_box)
 
@@ -89,7 +89,7 @@ def _button(model: Model, stop: Stop, trace: Trace, name: str) -> Button:
     if name not in boxes:
         weights = _picture(trace, boxes[f"{name}.softmax"].site, stop.head)
         source_note = "memory, " if name.endswith("cross_attn") else ""
-        hint = f"{source_note}head {exact.number(stop.head)}"
+        hint = f"{source_note}head {display_names.number(stop.head)}"
         location = stops.location(boxes[f"{name}.softmax"])
         return Button(
             name, _BOX_LABELS[name], "attention", hint, weights, signed=False, where=location
@@ -129,7 +129,7 @@ def _most_probable_token(model: Model, trace: Trace) -> str:
 
 
 def _joined_tokens(tokens: Sequence[str]) -> str:
-    return " ".join(token.replace("▁", "") or "▁" for token in map(exact.token, tokens))
+    return " ".join(token.replace("▁", "") or "▁" for token in map(display_names.token, tokens))
 
 
 def _open_box() -> None:

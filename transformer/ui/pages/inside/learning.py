@@ -22,7 +22,7 @@ from transformer.ui import state
 from transformer.ui.pages.inside import Inside, stops
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
@@ -115,7 +115,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         across="dimension", quantity="value", dark=dark(),
     )  # fmt: skip
     figure.update_traces(
-        x=[exact.first() + dimension for dimension in range(SHOWN_DIMENSIONS)][
+        x=[display_names.first_number() + dimension for dimension in range(SHOWN_DIMENSIONS)][
             : len(result.sublayer_output)
         ]
     )
@@ -125,7 +125,7 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
     st.caption(
         "Section 5.4: dropout is applied to the output of each sublayer, before the residual is "
         "added, and to the sums of embedding and position, with P_drop = 0.1 in the base model. "
-        f"Shown: encoder, {exact.layer(layer)}, the first "
+        f"Shown: encoder, {display_names.layer(layer)}, the first "
         f"{min(SHOWN_DIMENSIONS, len(result.sublayer_output))} of {len(result.sublayer_output)} "
         "dimensions; dropped ones are empty. P_drop is rounded to a multiple of 1/256. A trained "
         "model uses no dropout."
@@ -161,7 +161,7 @@ def _smoothing(model: Model, trace: Trace) -> None:
         if token_id != result.gold
     ]
     ids = [result.gold, *most_probable[: SHOWN_TOKENS - 1]]
-    names = exact.tokens(model.translator.vocabulary.tokens(ids))
+    names = display_names.tokens(model.translator.vocabulary.tokens(ids))
     figure = two_distributions(
         names, result.target[ids].tolist(), result.probabilities[ids].tolist(),
         names=("smoothed target", "model"), dark=dark(),
@@ -197,7 +197,7 @@ def _position_choice(label: str, tokens: tuple[str, ...], field: str, key: str) 
     """Draw a menu of positions, stored in a field of the view; by default the middle one."""
     stored = getattr(state.view(Inside), field)
     position = stored if 0 <= stored < len(tokens) else len(tokens) // 2
-    names, number = exact.tokens(tokens), exact.numbering()
+    names, number = display_names.tokens(tokens), display_names.numbering()
     st.selectbox(
         label,
         range(len(tokens)),

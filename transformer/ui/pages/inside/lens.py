@@ -13,7 +13,7 @@ from transformer.ui.pages.inside import stops
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact
+from transformer.ui.widgets import display_names
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
@@ -29,12 +29,15 @@ def show(model: Model) -> None:
     )
     st.latex(r"P_\ell = \mathrm{softmax}\left(y_\ell\, E^{\top}\right)")
     position = _position_choice(lens)
-    titles = [exact.display_text(title) for title in lens.titles]
+    titles = [display_names.display_text(title) for title in lens.titles]
     figure = lens_map(
         titles,
-        exact.tokens(lens.rows),
-        exact.tokens(lens.chosen),
-        [[[exact.token(token) for token in cell] for cell in row] for row in lens.top_tokens],
+        display_names.tokens(lens.rows),
+        display_names.tokens(lens.chosen),
+        [
+            [[display_names.token(token) for token in cell] for cell in row]
+            for row in lens.top_tokens
+        ],
         lens.top_probabilities,
         marked=position,
         dark=dark(),
@@ -50,7 +53,7 @@ def show(model: Model) -> None:
         chart(figure, "lens-map")
     curve = lens_curve(
         titles,
-        exact.token(lens.chosen[position]),
+        display_names.token(lens.chosen[position]),
         lens.probability[:, position],
         lens.rank[:, position],
         dark=dark(),
@@ -70,8 +73,11 @@ def _position_choice(lens: Lens) -> int:
     position = stored if 0 <= stored < count else _latest_position(lens)
 
     def label(number: int) -> str:
-        read, wrote = exact.token(lens.rows[number]), exact.token(lens.chosen[number])
-        return f"{exact.number(number)}: {read} → {wrote}"
+        read, wrote = (
+            display_names.token(lens.rows[number]),
+            display_names.token(lens.chosen[number]),
+        )
+        return f"{display_names.number(number)}: {read} → {wrote}"
 
     binding = controlled("lens-word", position, lambda stored: state.change(row=stored))
     st.selectbox("Output token", range(count), format_func=label, width=360, **binding)

@@ -15,13 +15,13 @@ from transformer.text.visible import is_blank
 from transformer.ui import state
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import controls, exact, frame
+from transformer.ui.widgets import controls, display_names, frame
 
 _COLUMNS = ("t", "decoder input", "target", "probability", "loss", "prediction")
 
 
 def shifted_right(model: Model) -> None:
-    view, start = state.view(), exact.token("<s>")
+    view, start = state.view(), display_names.token("<s>")
     st.markdown(
         f"Training does not decode. The decoder reads the reference translation, shifted right by "
         f"one position behind {frame.plain(start)}, and predicts the next token at every position "
@@ -86,7 +86,7 @@ def _token(token: str) -> str:
 
 def _light_token(token: str) -> str:
     """Return a token as HTML, with a small mark where a word begins."""
-    markup = escape(exact.token(token))
+    markup = escape(display_names.token(token))
     return (
         f'<span class="hu-word">▁</span>{markup[1:]}' if markup[1:] and markup[0] == "▁" else markup
     )

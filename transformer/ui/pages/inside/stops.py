@@ -15,7 +15,7 @@ from transformer.ui.pages.inside import Inside
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import exact
+from transformer.ui.widgets import display_names
 
 _BLOCKS = {
     "self_attn": "self-attention",
@@ -54,7 +54,7 @@ def location(box: Box) -> str:
     """Return where a box is, like "encoder, layer 1, self-attention"; "" for the output."""
     if box.stack == "output":
         return ""
-    layer = "" if box.layer is None else exact.layer(box.layer)
+    layer = "" if box.layer is None else display_names.layer(box.layer)
     return ", ".join(filter(None, (box.stack, layer, _BLOCKS.get(box.block, ""))))
 
 

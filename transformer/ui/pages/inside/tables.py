@@ -15,7 +15,7 @@ from transformer.ui.pages.inside import Inside, stops
 from transformer.ui.pages.inside.stops import Stop
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame
+from transformer.ui.widgets import display_names, frame
 from transformer.ui.widgets.views import component
 
 _tensors = component("tensors")
@@ -25,7 +25,7 @@ Cell = tuple[int, int]
 
 def show(model: Model, stop: Stop, opened: Opened) -> None:
     """Draw every table, and below the active one the computation of the selected number."""
-    exact.token_caption()
+    display_names.token_caption()
     name = state.view(Inside).panel  # an unknown name selects the box's result
     selected = next((panel for panel in opened.panels if panel.name == name), opened.result)
     cell = _cell(selected)
@@ -44,7 +44,7 @@ def _heading(model: Model, panel: Panel) -> None:
     rows, columns = panel.values.shape
     size = f"{rows} × {columns}" if panel.values.size > 1 else ""
     with st.container(horizontal=True, vertical_alignment="center"):
-        title, symbol = exact.display_text(panel.title), exact.formula(panel.symbol)
+        title, symbol = display_names.display_text(panel.title), display_names.latex(panel.symbol)
         st.markdown(f"**{frame.plain(title)}**  ${symbol}$  :small[:gray[{size}]]")
         titles = {box.name: box.title for box in boxes(model.translator.model.config)}
         if panel.origin in titles:
@@ -60,26 +60,26 @@ def _heading(model: Model, panel: Panel) -> None:
         elif panel.origin:
             st.caption(f"learned: `{panel.origin}`")
     if panel.note:
-        st.caption(frame.plain(exact.display_text(panel.note)))
+        st.caption(frame.plain(display_names.display_text(panel.note)))
 
 
 def _names(labels: Sequence[str]) -> list[str]:
     """Return row or column labels as the session shows them: tokens, heads or numbers."""
     if _is_numbered(labels):
-        return [exact.number(index) for index in range(len(labels))]
+        return [display_names.number(index) for index in range(len(labels))]
     return list(map(_name, labels))
 
 
 def _name(label: str) -> str:
     if match := re.fullmatch(r"head (\d+), (\d+)", label):
-        return f"head {exact.number(int(match[1]))}, {exact.number(int(match[2]))}"
-    return exact.token(label)
+        return f"head {display_names.number(int(match[1]))}, {display_names.number(int(match[2]))}"
+    return display_names.token(label)
 
 
 def _cell_name(label: str) -> str:
     """Return the label of one cell: a token or a hidden unit."""
     match = re.fullmatch(r"unit (\d+)", label)
-    return f"unit {exact.number(int(match[1]))}" if match else label
+    return f"unit {display_names.number(int(match[1]))}" if match else label
 
 
 def _is_numbered(labels: Sequence[str]) -> bool:
@@ -106,16 +106,16 @@ def _table(stop: Stop, panel: Panel, selected: Panel, cell: Cell) -> None:
         panel.values.shape == selected.values.shape and panel.column_axis == selected.column_axis
     )
     table = Table(
-        id=f"{stop.name} {panel.name} {exact.is_on()}",
-        title=exact.display_text(panel.title),
+        id=f"{stop.name} {panel.name} {display_names.is_exact()}",
+        title=display_names.display_text(panel.title),
         values=panel.values,
         rows=_names(panel.rows),
         columns=() if _is_numbered(panel.columns) else _names(panel.columns),
-        row_axis=exact.display_text(panel.row_axis),
-        column_axis=exact.display_text(panel.column_axis),
+        row_axis=display_names.display_text(panel.row_axis),
+        column_axis=display_names.display_text(panel.column_axis),
         kind=panel.kind,
         cells=[list(map(_cell_name, row)) for row in panel.cells],
-        first=exact.first(),
+        first=display_names.first_number(),
     )
     data = tensor_data(
         table, cell if same_axes else None, in_this_table=is_selected, size=state.view(Inside).size
@@ -138,8 +138,8 @@ def _number(model: Model, opened: Opened, panel: Panel, cell: Cell) -> None:
     labels = " · ".join(frame.plain(name) for name in (*names, label) if name)
     with st.container(border=True, key="inside-number"):
         st.markdown(f"**This number: {value}** &nbsp; :gray[{labels}]")
-        st.latex(_aligned(list(map(exact.formula, worked(panel, row, column)))))
-        exact.python_code(
+        st.latex(_aligned(list(map(display_names.latex, worked(panel, row, column)))))
+        display_names.python_code(
             "Python code that prints this number",
             snippet(opened, str(models.public_path(model.name)), panel.name, row, column),
         )

@@ -19,7 +19,7 @@ from transformer.ui.pages.inside.stops import Stop
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 
 ALTERNATIVES = 4
@@ -91,7 +91,7 @@ def _head_choice(model: Model, head: int) -> None:
     st.segmented_control(
         "Head",
         list(range(model.n_heads)),
-        format_func=exact.numbering(),
+        format_func=display_names.numbering(),
         key="inside-head",
         on_change=_on_head_change,
         required=True,
@@ -109,8 +109,8 @@ def next_token(model: Model, trace: Trace) -> None:
     probabilities = torch.tensor(trace["hook_logits"]).double().softmax(-1).numpy()
     step = min(max(state.view().row, 0), len(probabilities) - 1)
     order = np.argsort(-probabilities[step], kind="stable")[: ALTERNATIVES + 1]
-    names = exact.tokens(model.translator.vocabulary.tokens(order.tolist()))
-    prefix = " ".join(exact.tokens(trace.tgt_tokens[: step + 1]))
+    names = display_names.tokens(model.translator.vocabulary.tokens(order.tolist()))
+    prefix = " ".join(display_names.tokens(trace.tgt_tokens[: step + 1]))
     st.markdown(
         f"After {frame.plain(prefix)} the most probable token is **{frame.plain(names[0])}**, "
         f"with **{probabilities[step, order[0]]:.1%}**."
@@ -128,7 +128,7 @@ def next_token(model: Model, trace: Trace) -> None:
         f"step {step + 1} of {len(probabilities)}</caption><tbody>{rows}</tbody></table>"
     )
     if len(probabilities) > 1:
-        outputs = exact.tokens(trace.predicted_tokens)
+        outputs = display_names.tokens(trace.predicted_tokens)
         st.selectbox(
             "Another step",
             range(len(probabilities)),
@@ -174,11 +174,11 @@ def _convolutions(result: Convolved, trace: Trace, stop: Stop) -> None:
             "to this sentence, with the dimensions as channels."
         )
         cells = [
-            [f"dimension {exact.number(dimension)}",
+            [f"dimension {display_names.number(dimension)}",
              *(f"{form[row, dimension]:.{_DIGITS}f}" for form in (result.linear, result.convolved))]
             for dimension in range(min(SHOWN_DIMENSIONS, result.linear.shape[1]))
         ]  # fmt: skip
-        about = f"Output of the network at “{exact.token(tokens[row])}”, first dimensions"
+        about = f"Output of the network at “{display_names.token(tokens[row])}”, first dimensions"
         tables.show(about, ["", "two matrix products", "two convolutions"], cells)
         rows, columns = result.linear.shape
         st.caption(
@@ -212,7 +212,7 @@ def _batch(batch: Batched) -> None:
             "The tokens of each query sequence",
             ["sentence", "tokens, padded"],
             [
-                [exact.number(index), " ".join(exact.tokens(row))]
+                [display_names.number(index), " ".join(display_names.tokens(row))]
                 for index, row in enumerate(batch.tokens)
             ],
         )

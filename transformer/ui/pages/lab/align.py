@@ -18,7 +18,7 @@ from transformer.ui import state
 from transformer.ui.pages.lab import ROW_LABELS, SCORE_LABELS, Lab, align_sentence
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import computed, corpus, exact, frame, own_sentences, tables
+from transformer.ui.widgets import computed, corpus, display_names, frame, own_sentences, tables
 from transformer.ui.widgets.views import component
 
 ABOUT = (
@@ -72,8 +72,8 @@ def _leaderboard(model: Model, leaderboard: Mapping[str, Any], texts: Corpus) ->
         state.set_fields(**best_head, kind="cross", by=best["by"], to=best["to"])
     rates = table.set_index("aligner")["aer"]
     agreements = {
-        f"Best head: {exact.head(int(best['layer']), int(best['head']))}": best["aer"],
-        f"Best layer, mean of its heads: {exact.number(int(layer['layer']))}": layer["aer"],
+        f"Best head: {display_names.head(int(best['layer']), int(best['head']))}": best["aer"],
+        f"Best layer, mean of its heads: {display_names.number(int(layer['layer']))}": layer["aer"],
         "IBM model 1": rates.get("model 1"),  # older results have none
         "IBM model 1, diagonal prior": rates["statistical"],
         "Diagonal": rates["diagonal"],
@@ -108,7 +108,7 @@ def _leaderboard(model: Model, leaderboard: Mapping[str, Any], texts: Corpus) ->
     with st.expander(f"All {len(table)} aligners as a table"):
         st.dataframe(table, hide_index=True, height=420)
     tables.csv("The leaderboard (.csv)", lambda: table, file_name("aligners", model.name))
-    exact.python_code(
+    display_names.python_code(
         "The leaderboard from Python",
         f"""from transformer import Translator
 from transformer.analysis.alignment.leaderboard import leaderboard
@@ -129,7 +129,8 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         marks = [[f"{100 * (1 - rate):.0f}" for rate in layer_rates] for layer_rates in rates]
         hover = [
             [
-                f"{exact.head(layer, head).capitalize()}: {100 * (1 - rate):.1f} % agreement"
+                f"{display_names.head(layer, head).capitalize()}: "
+                f"{100 * (1 - rate):.1f} % agreement"
                 for head, rate in enumerate(layer_rates)
             ]
             for layer, layer_rates in enumerate(rates)
@@ -151,7 +152,7 @@ def _grids(model: Model, heads: pd.DataFrame) -> None:
         "one column per head. Click a cell to use that head for the sentence below",
         chosen=(f"{view.by}-{view.to}", view.layer, view.head),
         large=view.size == "large",
-        exact=exact.is_on(),
+        exact=display_names.is_exact(),
     )
     _grid(key="aligners", data=data, on_choice_change=_select_cell)
 
@@ -166,7 +167,7 @@ def _selected_head(heads: pd.DataFrame) -> None:
     agreement = 100 * (1 - row.iloc[0]["aer"])
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(
-            f"Shown below: **{exact.head(view.layer, view.head)}**, measured "
+            f"Shown below: **{display_names.head(view.layer, view.head)}**, measured "
             f"{SCORE_LABELS[view.by]}, {ROW_LABELS[view.to]}: {agreement:.1f} % agreement.",
             width="content",
         )
@@ -192,7 +193,7 @@ def _published_gold(model: Model) -> None:
             "`python -m benchmarks.gold_alignments` evaluates them and stores the best head."
         )
         return
-    name = exact.head(aligner.layer, aligner.head)
+    name = display_names.head(aligner.layer, aligner.head)
     for gold in aligner.gold:
         error_rates = {
             "the diagonal": gold.baselines["diagonal"],

@@ -18,7 +18,7 @@ from transformer.ui import state
 from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import controls, exact, frame, tables
+from transformer.ui.widgets import controls, display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
@@ -169,12 +169,12 @@ def _export(
             row=-1,
             column=-1,
         )
-        head = exact.in_file(view.layer, view.head)
+        head = display_names.for_file_name(view.layer, view.head)
         name = file_name("alignment", model.name, trace.source, head)
         tables.csv("This alignment (.csv)", lambda: alignment.to_frame(), name)
     target = "" if view.method == "greedy" else f", target={trace.text!r}"
     gold = "" if words is None else f", gold={words!r}"
-    exact.python_code(
+    display_names.python_code(
         "The same from Python",
         f"""from transformer import Translator
 from transformer.analysis.alignment.sentence_alignment import aligned
@@ -210,11 +210,11 @@ def _shifted_by_one(
         ),
     )
     word = alignment.target[word_index]
-    previous_word = alignment.target[word_index - 1] if word_index else exact.token("<s>")
+    previous_word = alignment.target[word_index - 1] if word_index else display_names.token("<s>")
     next_word = (
         alignment.target[word_index + 1]
         if word_index + 1 < len(alignment.target)
-        else exact.token("</s>")
+        else display_names.token("</s>")
     )
     rows = [
         (f"reads {previous_word}, writes {word}", alignment.scores["output"][word_index]),

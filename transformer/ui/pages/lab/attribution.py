@@ -30,7 +30,7 @@ from transformer.ui.pages.lab.attribution_head import (
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import charts, controls, exact, frame, tables
+from transformer.ui.widgets import charts, controls, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_TOKENS = 128
@@ -114,10 +114,10 @@ def direct_attribution(model: Model, trace: Trace, step: int, against: int | Non
     tables.csv(
         "Logit contributions (.csv)",
         lambda: _contribution_table(attribution),
-        file_name("adds-to-logit", model.name, trace.source, exact.number(step)),
+        file_name("adds-to-logit", model.name, trace.source, display_names.number(step)),
     )
     against_argument = "" if against is None else f", against={against}"
-    exact.python_code(
+    display_names.python_code(
         "The same numbers from Python",
         f"""{program_start(model, trace, ["attribution.direct_logits import direct_logits"])}
 found = direct_logits(translator.model, trace, {step}{against_argument})
@@ -184,13 +184,15 @@ def _one_token(model: Model, trace: Trace) -> None:
     _method_bars(model, trace, table, TOKEN_METHODS, step, against)
     _completeness(trace, step, contrast_token, table.attrs["integrated"])
     _explanations(share, model, TOKEN_METHODS, methods)
-    _source_share_curve(share, _curve_figure(model, trace, step, dark(), exact.is_on(), share))
+    _source_share_curve(
+        share, _curve_figure(model, trace, step, dark(), display_names.is_exact(), share)
+    )
     _exports(model, trace, table, share, (step, against))
 
 
 def _token_choice(trace: Trace) -> int:
     tokens = trace.predicted_tokens
-    names, numbering = exact.tokens(tokens), exact.numbering()
+    names, numbering = display_names.tokens(tokens), display_names.numbering()
     if state.view().step >= len(tokens):
         state.set_fields(step=len(tokens) - 1)
     st.selectbox(
@@ -211,7 +213,10 @@ def _contrast_choice(trace: Trace, step: int) -> tuple[int | None, str]:
     if state.view(Lab).against not in {-1, *candidates}:
         state.set_fields(against=-1)
     names = {-1: "none"}
-    names |= {key: f"{exact.token(c.token)} · {c.probability:.1%}" for key, c in candidates.items()}
+    names |= {
+        key: f"{display_names.token(c.token)} · {c.probability:.1%}"
+        for key, c in candidates.items()
+    }
     st.selectbox(
         options=list(names), format_func=names.__getitem__, width=300, **state.bound("against")
     )
@@ -249,7 +254,9 @@ def _method_bars(
     against: int | None,
 ) -> None:
     available = tuple(name for name in methods if name in table)
-    figure = _bar_figure(model, trace, step, available, against, dark(), exact.is_on(), table)
+    figure = _bar_figure(
+        model, trace, step, available, against, dark(), display_names.is_exact(), table
+    )
     chart(figure, "moves-answers" if methods == VECTOR_METHODS else "moves-speaks")
     st.caption(
         "Above the gap: source tokens; below it: the tokens written so far. Each column is "
@@ -360,7 +367,7 @@ def _exports(
                 "Attributions of this token (.csv)",
                 table,
                 "made-of",
-                exact.number(step),
+                display_names.number(step),
                 *name_parts,
             ),
             ("Share of the source (.csv)", share, "source-share"),
@@ -370,7 +377,7 @@ def _exports(
     methods_argument = "" if against is not None or len(methods) == len(METHODS) else f", {methods}"
     against_argument = "" if against is None else f", against={against}"
     names = "attribution.token_attribution import shares, source_share, token_attribution"
-    exact.python_code(
+    display_names.python_code(
         "The same numbers from Python",
         f"""{program_start(model, trace, [names])}
 table = token_attribution(translator.model, trace, {step}{methods_argument}{against_argument})

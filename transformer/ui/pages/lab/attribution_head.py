@@ -20,7 +20,7 @@ from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import controls, exact, frame, tables, views
+from transformer.ui.widgets import controls, display_names, frame, tables, views
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ TOKEN_MEASURES = {
 
 
 def escaped_token(token: str) -> str:
-    return frame.plain(exact.token(token))
+    return frame.plain(display_names.token(token))
 
 
 def explain(measure: MeasureExplanation, **numbers: float) -> None:
@@ -217,8 +217,8 @@ def _largest_disagreement(model: Model, trace: Trace) -> None:
     left, right = st.columns([5, 2], vertical_alignment="center")
     left.markdown(
         f"**Where do weights and norms differ?** Of all {len(table)} heads they agree least in "
-        f"{exact.head(layer, head)} ({KINDS[kind]}): {_number(rank)}. The median over all heads is "
-        f"{_number(table['correlation'].median())}."
+        f"{display_names.head(layer, head)} ({KINDS[kind]}): {_number(rank)}. "
+        f"The median over all heads is {_number(table['correlation'].median())}."
     )
     right.button(
         "Show that head",
@@ -271,10 +271,12 @@ def _exports(model: Model, trace: Trace, contributions: Contribution) -> None:
         )
         if cell_selected:
             frame.state_button("Blank this cell", "backspace", {"lab": "switch"})
-        name = file_name("moves", model.name, trace.source, kind, exact.in_file(layer, head))
+        name = file_name(
+            "moves", model.name, trace.source, kind, display_names.for_file_name(layer, head)
+        )
         tables.csv("These numbers (.csv)", contributions.to_frame, name)
     names = ["contribution import contribution", "gradients import gradients"]
-    exact.python_code(
+    display_names.python_code(
         "The same numbers from Python",
         f"""{program_start(model, trace, [f"attribution.{name}" for name in names])}
 slopes = gradients(translator.model, trace)  # of the whole translation's log-probability

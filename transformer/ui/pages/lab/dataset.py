@@ -20,7 +20,7 @@ from transformer.ui.services import models
 from transformer.ui.services.live_jobs import computation_service
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import corpus, exact, frame, tables
+from transformer.ui.widgets import corpus, display_names, frame, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.computed import MAX_PREVIEW_CHARACTERS, computed
 from transformer.ui.widgets.tables import download
@@ -134,9 +134,9 @@ def _head_choice(model: Model) -> str:
     for kind, label in KINDS.items():
         for layer in range(model.n_layers):
             layer_code = f"{LETTERS[kind]}{layer}"
-            names[layer_code] = f"{label}, {exact.layer(layer)}, all heads"
+            names[layer_code] = f"{label}, {display_names.layer(layer)}, all heads"
             for head in range(model.n_heads):
-                names[f"{layer_code}.{head}"] = f"{label}, {exact.head(layer, head)}"
+                names[f"{layer_code}.{head}"] = f"{label}, {display_names.head(layer, head)}"
     selected = [code for code in state.view(Lab).traced.split(",") if code in names]
     state.set_fields(traced=",".join(selected))
     st.multiselect(
@@ -176,7 +176,7 @@ def _download(
     if chosen:
         kind, layer, number = chosen[0]
         code += WEIGHTS_PROGRAM.format(kind=kind, head=f"{LETTERS[kind]}{layer}.{number}")
-    exact.python_code("Read it in Python", code)
+    display_names.python_code("Read it in Python", code)
 
 
 def _format_size(n_bytes: int) -> str:

@@ -18,7 +18,7 @@ from transformer.measures.naming import display_number, file_name
 from transformer.ui.pages.lab import pruning
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame, tables, terms
+from transformer.ui.widgets import display_names, frame, tables, terms
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
 from transformer.ui.widgets.corpus import choose
@@ -166,7 +166,7 @@ def _grids(
     for (kind, label), column in zip(KINDS.items(), st.columns(3), strict=True):
         rows = table[table["kind"] == kind]
         figure = _picture(
-            model, corpus, quantity, kind, limit, weights, dark(), exact.is_on(), rows
+            model, corpus, quantity, kind, limit, weights, dark(), display_names.is_exact(), rows
         )
         with column:
             st.markdown(f"**{label}**")

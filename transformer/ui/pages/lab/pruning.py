@@ -25,7 +25,7 @@ from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models, trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import controls, exact, frame, tables
+from transformer.ui.widgets import controls, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import measured
 
@@ -257,7 +257,7 @@ def _curve(
 
 def gates(model: Model) -> None:
     """Explain how to learn which heads to prune; only with **Show tokens**."""
-    if not exact.is_on():
+    if not display_names.is_exact():
         return
     with st.expander("Learned gates"):
         st.markdown(

@@ -24,7 +24,7 @@ from transformer.ui.pages.lab import Lab
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import controls, corpus, exact, frame, tables
+from transformer.ui.widgets import controls, corpus, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed, preview_caption, preview_of
 
@@ -101,10 +101,12 @@ def _draw(model: Model, result: dict[str, Any], n_corpus_sentences: int) -> None
         links=_links(result, map_points, selected),
         chosen=None
         if selected is None
-        else (selected, exact.token(_token(result, map_points[selected]))),
+        else (selected, display_names.token(_token(result, map_points[selected]))),
         dark=dark(),
     )
-    st.markdown(f"**{KINDS[view.kind]}, {exact.head(view.layer, view.head)}**{_agreement(result)}")
+    st.markdown(
+        f"**{KINDS[view.kind]}, {display_names.head(view.layer, view.head)}**{_agreement(result)}"
+    )
     if selected is None:
         st.info("Click a disc (a query) to see which keys of its sentence it attends to.")
     else:
@@ -124,7 +126,9 @@ def _draw(model: Model, result: dict[str, Any], n_corpus_sentences: int) -> None
     tables.csv(
         "All points (.csv)",
         lambda: _table(result, map_points, points),
-        file_name("queries-keys", model.name, "", exact.in_file(view.layer, view.head)),
+        file_name(
+            "queries-keys", model.name, "", display_names.for_file_name(view.layer, view.head)
+        ),
     )
 
 
@@ -162,7 +166,9 @@ def _group(result: dict[str, Any], map_point: MapPoint) -> str:
 
 def _hover_text(result: dict[str, Any], map_point: MapPoint) -> str:
     side, number, position = map_point
-    tokens = exact.tokens(result["sentences"][number]["queries" if side == "query" else "keys"])
+    tokens = display_names.tokens(
+        result["sentences"][number]["queries" if side == "query" else "keys"]
+    )
     marked = [f"[{token}]" if n == position else token for n, token in enumerate(tokens)]
     return f"{side}: {' '.join(marked[max(0, position - 6) : position + 7])}"
 
@@ -208,7 +214,10 @@ def _links(
     first = map_points.index((other_side, number, 0))
     return [
         AttentionLink(
-            selected, first + i, weight, exact.token(_token(result, (other_side, number, i)))
+            selected,
+            first + i,
+            weight,
+            display_names.token(_token(result, (other_side, number, i))),
         )
         for i, weight in enumerate(_weights(result, map_points[selected]))
     ]
@@ -219,7 +228,7 @@ def _sentence(result: dict[str, Any], map_point: MapPoint) -> None:
     side, number, position = map_point
     sentence = result["sentences"][number]
     is_query = side == "query"
-    other_tokens = exact.tokens(sentence["keys" if is_query else "queries"])
+    other_tokens = display_names.tokens(sentence["keys" if is_query else "queries"])
     chips = "".join(
         f'<span title="{weight:.0%}" style="display:inline-block;padding:0 .4em;margin:.1em .15em;'
         f"border-radius:5px;outline:1px solid #8885;"
@@ -227,7 +236,7 @@ def _sentence(result: dict[str, Any], map_point: MapPoint) -> None:
         f'<small style="opacity:.75">{weight:.0%}</small></span>'
         for token, weight in zip(other_tokens, _weights(result, map_point), strict=True)
     )
-    name = escape(exact.tokens(sentence["queries" if is_query else "keys"])[position])
+    name = escape(display_names.tokens(sentence["queries" if is_query else "keys"])[position])
     verb = "attends to" if is_query else "is attended to by"
     st.html(f'<div style="line-height:2"><b><bdi>{name}</bdi></b> {verb} {chips}</div>')
 

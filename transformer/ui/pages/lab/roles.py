@@ -26,7 +26,7 @@ from transformer.ui import state
 from transformer.ui.pages.lab import GRID_MEASURES, Lab, syntax
 from transformer.ui.services import models
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import computed, controls, corpus, exact, frame, tables
+from transformer.ui.widgets import computed, controls, corpus, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
 
@@ -107,7 +107,10 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
         st.info(f"This cannot be measured over these sentences: {measure.missing_reason}.")
     marks = dict(
         sorted(
-            {(c["role"]["short"], exact.display_text(c["role"]["text"])) for c in report["cards"]}
+            {
+                (c["role"]["short"], display_names.display_text(c["role"]["text"]))
+                for c in report["cards"]
+            }
             - {("·", "none")}
         )
     )
@@ -123,7 +126,7 @@ def _measure_grid(report: Mapping[str, Any]) -> None:
         legend=". ".join(legend),
         chosen=(view.kind, view.layer, view.head),
         large=view.size == "large",
-        exact=exact.is_on(),
+        exact=display_names.is_exact(),
     )
     _grid(key="cards", data=data, on_choice_change=_select_cell)
 
@@ -137,8 +140,8 @@ def _kind_grid(kind: str, report: Mapping[str, Any], colour: str) -> Grid:
 
     values = [card["measures"].get(colour) for card in cards]
     hover = [
-        f"{KINDS[kind]}, {exact.head(card['layer'], card['head'])}: "
-        f"{format_measure(colour, value)}; {exact.display_text(card['role']['text'])}"
+        f"{KINDS[kind]}, {display_names.head(card['layer'], card['head'])}: "
+        f"{format_measure(colour, value)}; {display_names.display_text(card['role']['text'])}"
         for card, value in zip(cards, values, strict=True)
     ]
     marks = [card["role"]["short"].replace("·", "") for card in cards]
@@ -163,7 +166,7 @@ def _table(model: Model, report: Mapping[str, Any], texts: Corpus) -> None:
         st.dataframe(table, hide_index=True, height=420)
         st.caption("Click a column name to sort by it.")
     tables.csv("All heads (.csv)", lambda: table, file_name("heads", model.name))
-    exact.python_code(
+    display_names.python_code(
         "The same numbers from Python",
         f"""from transformer import Translator
 from transformer.analysis.roles.head_roles import head_roles
@@ -236,9 +239,9 @@ def _head_buttons(card: HeadRole) -> None:
 
 
 def _role(card: HeadRole, report: Mapping[str, Any]) -> None:
-    head_name = f"{KINDS[card.kind]}, {exact.head(card.layer, card.head)}"
+    head_name = f"{KINDS[card.kind]}, {display_names.head(card.layer, card.head)}"
     if card.met:
-        st.header(f"{head_name}: {frame.plain(exact.display_text(card.role.text))}")
+        st.header(f"{head_name}: {frame.plain(display_names.display_text(card.role.text))}")
         uniform_value = report["chance"][card.kind].get(card.measure)
         value_text = format_measure(card.measure, card.measures[card.measure])
         text = f"{GRID_MEASURES[card.measure]}: **{value_text}**"
@@ -246,7 +249,9 @@ def _role(card: HeadRole, report: Mapping[str, Any]) -> None:
             text += f", uniform attention {format_measure(card.measure, uniform_value)}"
         text += f"{_by_offset(card.measure, report)}."
         if card.met[1:]:
-            further_roles = "; and ".join(exact.display_text(role.text) for role in card.met[1:])
+            further_roles = "; and ".join(
+                display_names.display_text(role.text) for role in card.met[1:]
+            )
             text += f" It also {frame.plain(further_roles)}."
         st.markdown(text)
         return

@@ -25,7 +25,7 @@ from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.shell import visitor
-from transformer.ui.widgets import charts, controls, exact, frame, own_sentences, tables
+from transformer.ui.widgets import charts, controls, display_names, frame, own_sentences, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.computed import computed
 
@@ -153,7 +153,7 @@ def _draw(model: Model, sweep: PatchingSweep, clean: str, corrupted: str) -> Non
         lambda: sweep.table,
         file_name("patching", model.name, clean, "patched"),
     )
-    exact.python_code(
+    display_names.python_code(
         "The same from Python",
         f"""from transformer import Translator
 from transformer.analysis.interventions.patching_sweep import patching_sweep
@@ -168,8 +168,8 @@ print(found.map("stream", "encoder"), found.heads("cross"))""",
 
 def _predictions(sweep: PatchingSweep) -> None:
     """Draw both predictions and the logit differences that 1 and 0 stand for."""
-    clean, corrupted = (frame.plain(exact.token(item)) for item in sweep.answers)
-    prefix = frame.plain(" ".join(exact.tokens(sweep.prefix_tokens)[1:]))
+    clean, corrupted = (frame.plain(display_names.token(item)) for item in sweep.answers)
+    prefix = frame.plain(" ".join(display_names.tokens(sweep.prefix_tokens)[1:]))
     opening = f"Both translations begin with “{prefix}”. Then" if prefix else "At the first token,"
     numbers = [f"{item:+.2f}".replace("-", "−") for item in (sweep.clean, sweep.corrupted)]
     st.markdown(
@@ -181,7 +181,7 @@ def _predictions(sweep: PatchingSweep) -> None:
 
 
 def _maps(sweep: PatchingSweep, part: str) -> None:
-    columns = {"encoder": _columns(sweep), "decoder": exact.tokens(sweep.prefix_tokens)}
+    columns = {"encoder": _columns(sweep), "decoder": display_names.tokens(sweep.prefix_tokens)}
     limit = max(1.0, *(float(np.abs(sweep.map(part, stack)[1]).max()) for stack in STACKS))
     for stack, column in zip(STACKS, st.columns(2, gap="large"), strict=True):
         sites, values = sweep.map(part, stack)
@@ -205,7 +205,7 @@ def _maps(sweep: PatchingSweep, part: str) -> None:
 def _columns(sweep: PatchingSweep) -> list[str]:
     """Return the clean sentence's tokens, or both tokens where the sentences differ."""
     pairs = zip(
-        *(exact.tokens(tokens) for tokens in (sweep.clean_tokens, sweep.corrupted_tokens)),
+        *(display_names.tokens(tokens) for tokens in (sweep.clean_tokens, sweep.corrupted_tokens)),
         strict=True,
     )
     return [a if a == b else f"{a} | {b}" for a, b in pairs]
@@ -215,7 +215,7 @@ def _row(site: str) -> str:
     """Return a row's label, like "3 self-attention", with the session's layer numbers."""
     _, *path, _ = site.split(".")
     name = SUBLAYERS[path[-1].removesuffix("_norm")]
-    return f"{exact.number(int(path[1]))} {name}" if len(path) > 1 else name
+    return f"{display_names.number(int(path[1]))} {name}" if len(path) > 1 else name
 
 
 def _strongest(

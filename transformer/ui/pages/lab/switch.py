@@ -29,7 +29,7 @@ from transformer.ui.services import models, trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import controls, exact, frame, tables
+from transformer.ui.widgets import controls, display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.tables import download
 from transformer.ui.widgets.views import component
@@ -83,7 +83,11 @@ def show(model: Model) -> None:
 def _heads(cached_trace: CachedTrace) -> None:
     view = state.view(Lab)
     data = switchboard_data(
-        cached_trace.side, KINDS, view.off, large=view.size == "large", exact=exact.is_on()
+        cached_trace.side,
+        KINDS,
+        view.off,
+        large=view.size == "large",
+        exact=display_names.is_exact(),
     )
     _switchboard(key="switchboard", data=data, on_choice_change=_store_switches)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -129,7 +133,10 @@ def _suggestions(model: Model, cached_trace: CachedTrace) -> None:
                 args=(model,),
             )
         for label, off in (
-            (f"Strongest cross-attention head, {exact.short(layer, head)}", f"c{layer}.{head}"),
+            (
+                f"Strongest cross-attention head, {display_names.short_head(layer, head)}",
+                f"c{layer}.{head}",
+            ),
             ("Last layer of cross-attention", f"c{last}"),
             ("All decoder self-attention", ",".join(f"d{n}" for n in range(model.n_layers))),
         ):
@@ -189,7 +196,7 @@ def _show_changes(
     st.markdown(effect)
     st.html(_token_diff(comparison.original.translation, comparison.translation))
     table = comparison.probabilities
-    tokens = exact.tokens(table["token"].to_list())
+    tokens = display_names.tokens(table["token"].to_list())
     left_column, right_column = st.columns([3, 2], gap="large")
     with left_column:
         st.markdown("**Probability of each token of the original translation**")
@@ -237,7 +244,7 @@ def _token_diff(original: Translation, altered: Translation) -> str:
 
 
 def _chip(token: str) -> str:
-    name = exact.token(token)
+    name = display_names.token(token)
     if name.startswith("▁") and len(name) > 1:
         return f'<span class="hu-word">▁</span>{escape(name[1:])}'
     return escape(name)
@@ -248,9 +255,9 @@ def _new_best_tokens(comparison: Comparison) -> None:
     best = comparison.candidates[comparison.candidates["rank"] == 0]
     rows = [
         (
-            f"{exact.number(int(row['position']))} {exact.token(row['token'])}",
-            f"{exact.token(row['token_before'])} {row['probability_before']:.0%}",
-            f"{exact.token(row['token_after'])} {row['probability_after']:.0%}",
+            f"{display_names.number(int(row['position']))} {display_names.token(row['token'])}",
+            f"{display_names.token(row['token_before'])} {row['probability_before']:.0%}",
+            f"{display_names.token(row['token_after'])} {row['probability_after']:.0%}",
         )
         for row in best[best["position"].isin(comparison.overturned)].to_dict("records")
     ]
@@ -300,14 +307,14 @@ def _attention_grid(cached_trace: CachedTrace, comparison: Comparison) -> None:
             int(explorer_state["head"]),
         ),
         large=view.size == "large",
-        exact=exact.is_on(),
+        exact=display_names.is_exact(),
     )
     _switchboard(key="moved-heads", data=data, on_choice_change=_select_head)
     table = attention_change_table(shares)
     kind, layer, head, share = table.iloc[int(table["moved"].to_numpy().argmax())]
     greatest = (
-        f"Greatest in {exact.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its weight has "
-        "moved, averaged over the rows."
+        f"Greatest in {display_names.head(layer, head)} ({KINDS[kind]}): {share:.0%} of its "
+        "weight has moved, averaged over the rows."
     )
     st.caption(
         (greatest if share >= 0.005 else "None: the change affects no later head.")
@@ -355,7 +362,7 @@ def _exports(model: Model, plan: Plan, comparison: Comparison) -> None:
             file_name("altered", model.name, source) + ".html",
         )
     folder = str(models.public_path(model.name))
-    exact.python_code("The same from Python", _program(model, folder, view, plan))
+    display_names.python_code("The same from Python", _program(model, folder, view, plan))
 
 
 def _effect(plan: Plan, comparison: Comparison) -> str:
@@ -382,9 +389,9 @@ def _effect(plan: Plan, comparison: Comparison) -> str:
 
 
 def _program(model: Model, folder: str, view: Lab, plan: Plan) -> str:
-    names = {"compare", *plan.imports, *(["together"] if len(plan.lines) > 1 else [])}
+    names = {"compare", *plan.imports, *(["combined"] if len(plan.lines) > 1 else [])}
     options = options_code(view)
-    hooks = plan.lines[0] if len(plan.lines) == 1 else f"together({', '.join(plan.lines)})"
+    hooks = plan.lines[0] if len(plan.lines) == 1 else f"combined({', '.join(plan.lines)})"
     altered_argument = ", altered=shorter" if plan.text is not None else ""
     decoding = "" if view.method == "forced" else options
     return "\n".join(

@@ -10,14 +10,14 @@ import streamlit as st
 from transformer.analysis.interventions import (
     Comparison,
     Head,
+    combined,
     compare,
-    hidden,
-    painted,
+    masked_tokens,
     patched,
+    replaced_row,
     site,
     switched_off,
     to_mean,
-    together,
     uniform,
     without_pieces,
 )
@@ -31,7 +31,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import controls, exact, frame
+from transformer.ui.widgets import controls, display_names, frame
 
 _KINDS = {letter: kind for kind, letter in LETTERS.items()}
 
@@ -111,7 +111,7 @@ def position_label(position: int, token: str, exactly: bool | None = None) -> st
         exactly: whether to show exact token names; required where the Streamlit session cannot be
             read, and by default the session's setting.
     """
-    is_exact = exact.is_on() if exactly is None else exactly
+    is_exact = display_names.is_exact() if exactly is None else exactly
     return f"{naming.display_number(position, is_exact)} {naming.token_name(token, is_exact)}"
 
 
@@ -211,7 +211,7 @@ def _add_removal(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab)
         plan.imports.add("without_pieces")
         plan.program.append(f"shorter = without_pieces(translator, text, {removed})")
     else:
-        plan.add(hidden(trace, removed), "hidden", f"hidden(trace, {removed})")
+        plan.add(masked_tokens(trace, removed), "masked_tokens", f"masked_tokens(trace, {removed})")
         plan.descriptions.append(f"with {tokens} of the source masked")
 
 
@@ -223,9 +223,9 @@ def _add_row(plan: Plan, model: Model, cached_trace: CachedTrace, view: Lab) -> 
     n_keys = row.query + 1 if row.head[0] == "decoder" else len(cached_trace.trace.src_tokens)
     weights = row.all_weights(n_keys)
     plan.add(
-        painted(cached_trace.trace, row.head, row.query, weights),
-        "painted",
-        f"painted(trace, {row.head}, {row.query}, {[round(weight) for weight in weights]})",
+        replaced_row(cached_trace.trace, row.head, row.query, weights),
+        "replaced_row",
+        f"replaced_row(trace, {row.head}, {row.query}, {[round(weight) for weight in weights]})",
     )
     plan.descriptions.append("with an edited row")
 
@@ -287,7 +287,7 @@ def cached_comparison(model: Model, cached_trace: CachedTrace, view: Lab, plan: 
             compare(
                 model.translator,
                 view.text,
-                together(*plan.hooks),
+                combined(*plan.hooks),
                 altered=plan.text,
                 original=cached_trace.trace,
                 **search_options,
@@ -402,7 +402,7 @@ def _site_labels(model: Model) -> dict[str, str]:
     for name in model.translator.model.hook_names:
         stack, *path = name.removesuffix(".hook_output").split(".")
         if name.endswith(".hook_output") and path[-1] in names:
-            layer = f", {exact.layer(int(path[1]))}" if len(path) > 1 else ""
+            layer = f", {display_names.layer(int(path[1]))}" if len(path) > 1 else ""
             labels[name] = f"{stack.capitalize()}{layer}: {names[path[-1]]}"
     return labels
 
@@ -415,7 +415,7 @@ def _token_choice(
     on_change: Callable[[], None],
 ) -> None:
     """Draw a menu of tokens, labelled with their positions; the view determines the selection."""
-    exactly = exact.is_on()
+    exactly = display_names.is_exact()
     st.session_state[key] = list(selected)
     st.multiselect(
         label,

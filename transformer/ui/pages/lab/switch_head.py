@@ -28,7 +28,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import controls, exact, frame, tables, terms, views
+from transformer.ui.widgets import controls, display_names, frame, tables, terms, views
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
@@ -78,8 +78,9 @@ def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
     with st.expander("Edit a row of weights", expanded=edited_row is not None):
         if edited_row is not None and edited_row.head != head:
             st.caption(
-                f"Row {exact.number(edited_row.query)} of {exact.head(*edited_row.head[1:])} "
-                f"({KINDS[edited_row.head[0]]}) is edited now. An edit here replaces that one."
+                f"Row {display_names.number(edited_row.query)} of "
+                f"{display_names.head(*edited_row.head[1:])} ({KINDS[edited_row.head[0]]}) is "
+                f"edited now. An edit here replaces that one."
             )
         current = edited_row if edited_row is not None and edited_row.head == head else None
         query = _row_choice(trace, kind, current)
@@ -100,7 +101,7 @@ def _edit_row(trace: Trace, plan: Plan, head: Head, effect: str) -> None:
 
 def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
     """Draw a menu of queries. Return the one whose row to edit."""
-    rows, exactly = trace.labels(kind)[0], exact.is_on()
+    rows, exactly = trace.labels(kind)[0], display_names.is_exact()
 
     def label(at: int) -> str:
         prediction = (
@@ -120,7 +121,7 @@ def _row_choice(trace: Trace, kind: str, current: EditedRow | None) -> int:
 
 def _weight_controls(keys: Sequence[str], weights: Mapping[int, int], head: Head) -> None:
     """Draw a menu of the keys with weight, and a slider for each."""
-    exactly = exact.is_on()
+    exactly = display_names.is_exact()
     st.session_state[KEYS_KEY] = list(weights)
     st.multiselect(
         "Keys with weight",
@@ -161,7 +162,7 @@ def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -
     after = np.array([weights.get(key, 0) for key in range(len(keys))], dtype=np.float64)
     chart(
         pairs(
-            exact.tokens(keys),
+            display_names.tokens(keys),
             before,
             after / after.sum(),
             across="weight",
@@ -286,7 +287,9 @@ def _rank_comparison(
     """Draw weights and norms against the effect, with their rank correlations."""
     ranks = cells.correlations()
     rows, columns = trace.labels(cells.head[0])
-    names = [(exact.token(rows[i]), exact.token(columns[j])) for i, j in cells.cells]
+    names = [
+        (display_names.token(rows[i]), display_names.token(columns[j])) for i, j in cells.cells
+    ]
     index = cells.cells.index(selected) if selected else None
     for column, (name, across, sizes) in zip(
         st.columns(2, gap="large"),
@@ -342,9 +345,11 @@ def _number(rank: float) -> str:
 
 def _exports(model: Model, trace: Trace, cells: Cells) -> None:
     kind, layer, head = cells.head
-    name = file_name("cells", model.name, trace.source, kind, exact.in_file(layer, head))
+    name = file_name(
+        "cells", model.name, trace.source, kind, display_names.for_file_name(layer, head)
+    )
     tables.csv("These cells (.csv)", cells.to_frame, name)
-    exact.python_code(
+    display_names.python_code(
         "These cells from Python",
         f"""{program_start(model, trace, ["interventions import blank_cells"])}
 cells = blank_cells(translator, trace, ({kind!r}, {layer}, {head}))

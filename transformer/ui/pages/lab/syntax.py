@@ -9,7 +9,7 @@ from transformer.figures.interval_chart import measurement_chart
 from transformer.measures.chart import Chart
 from transformer.measures.naming import file_name
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, tables
+from transformer.ui.widgets import display_names, tables
 from transformer.ui.widgets.charts import chart, dark
 
 STACKS = {
@@ -78,7 +78,7 @@ def _rows(report: SyntaxReport) -> list[list[str]]:
         [
             score.stack,
             score.relation,
-            exact.head(score.layer, score.head),
+            display_names.head(score.layer, score.head),
             f"{score.accuracy:.1%}",
             f"{score.offset:+d}".replace("-", "−"),
             f"{score.offset_accuracy:.1%}",

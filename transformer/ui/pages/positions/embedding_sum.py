@@ -13,7 +13,7 @@ from transformer.ui import state
 from transformer.ui.pages.positions import Positions
 from transformer.ui.pages.positions.sides import read_trace, side, tokens
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 TERM_NAMES = dict(
@@ -54,8 +54,8 @@ def sizes(model: Model) -> None:
         with column:
             st.header(titles[stack_side])
             labels = [
-                f"{exact.number(index)} {token}"
-                for index, token in enumerate(exact.tokens(list(lengths["token"])))
+                f"{display_names.number(index)} {token}"
+                for index, token in enumerate(display_names.tokens(list(lengths["token"])))
             ]
             groups = {
                 embedding: lengths["embedding"].to_numpy(),
@@ -127,15 +127,15 @@ def parts(model: Model) -> None:
         shares(
             term_table[list(terms.names)].to_numpy(),
             [TERM_NAMES[name] for name in terms.names],
-            [f"head {exact.number(head)}" for head in term_table["head"]],
+            [f"head {display_names.number(head)}" for head in term_table["head"]],
             dark=dark(),
         ),
         "positions-shares",
     )
     top = term_table.iloc[0]
     st.caption(
-        f"On this sentence head {exact.number(int(top['head']))} is the most positional one: "
-        f"{top['place']:.0%}. The bars are shares of the variance along the rows, after "
+        f"On this sentence head {display_names.number(int(top['head']))} is the most positional "
+        f"one: {top['place']:.0%}. The bars are shares of the variance along the rows, after "
         "subtracting each row's mean, which the softmax ignores. Terms may cancel each other: a "
         "share is the size of a term, not its effect."
     )
@@ -154,7 +154,7 @@ def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int
     head_column, display_column = st.columns(2)
     if state.view(Positions).head < 0:
         state.set_fields(head=first)
-    numbering = exact.numbering()
+    numbering = display_names.numbering()
     with head_column:
         st.selectbox(
             options=range(model.n_heads),
@@ -176,8 +176,8 @@ def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int
     head, labels = (
         state.view(Positions).head,
         [
-            f"{exact.number(index)} {token}"
-            for index, token in enumerate(exact.tokens(terms.tokens))
+            f"{display_names.number(index)} {token}"
+            for index, token in enumerate(display_names.tokens(terms.tokens))
         ],
     )
     as_attention = display == "attention"

@@ -15,7 +15,7 @@ from transformer.ui.pages.positions import Positions
 from transformer.ui.pages.positions.sides import side, tokens
 from transformer.ui.services import trace_cache
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, tables
+from transformer.ui.widgets import display_names, tables
 from transformer.ui.widgets.callbacks import controlled
 from transformer.ui.widgets.charts import chart, dark
 
@@ -45,15 +45,15 @@ def matrix(model: Model) -> None:
     )
     stack_side = side()
     cached_trace = trace_cache.read(model, state.view(Positions))
-    words = exact.tokens(tokens(cached_trace.trace, stack_side))
+    words = display_names.tokens(tokens(cached_trace.trace, stack_side))
     config = model.translator.model.config
     rows = min(MAX_ROWS, max(MIN_ROWS, len(words)))
     if config.positions == "learned":
         rows = min(rows, config.max_len)
     labels = [
-        f"{exact.number(position)} {words[position]}"
+        f"{display_names.number(position)} {words[position]}"
         if position < len(words)
-        else exact.number(position)
+        else display_names.number(position)
         if position % 8 == 0
         else ""
         for position in range(rows)

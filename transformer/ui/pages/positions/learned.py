@@ -13,7 +13,7 @@ from transformer.ui.pages.positions.position_models import PositionModel
 from transformer.ui.pages.positions.sides import side
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame
+from transformer.ui.widgets import display_names, frame
 from transformer.ui.widgets.charts import chart, dark
 
 MAX_POSITIONS = 96
@@ -74,7 +74,9 @@ def _model_choice(candidates: list[PositionModel], model: Model) -> PositionMode
 def _tables(values: np.ndarray, n_trained: int) -> None:
     rows, width = values.shape
     labels = [
-        exact.number(position) if position < n_trained else f"{exact.number(position)} untrained"
+        display_names.number(position)
+        if position < n_trained
+        else f"{display_names.number(position)} untrained"
         for position in range(rows)
     ]
     names = [
@@ -111,7 +113,10 @@ def _sinusoids(model: Model) -> None:
     """Draw the paper's sinusoids alone, with their similarity by distance."""
     st.markdown("**For comparison: sinusoids**, the fixed vectors of the paper")
     values = positions.sinusoidal(SINUSOID_POSITIONS, model.translator.model.config.d_model)
-    names = [exact.number(position) if position % 8 == 0 else "" for position in range(len(values))]
+    names = [
+        display_names.number(position) if position % 8 == 0 else ""
+        for position in range(len(values))
+    ]
     left_column, right_column = st.columns(2)
     with left_column:
         figure = table(

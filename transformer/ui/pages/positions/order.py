@@ -11,7 +11,7 @@ from transformer.ui.pages.positions import Positions
 from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 CLOCK_FRACTIONS = (0.0, 0.1, 0.2, 0.35, 0.6)
@@ -44,7 +44,7 @@ def order(model: Model) -> None:
         else "Without positions the encoder outputs are equal up to rounding, but that can "
         "change the translation."
     )
-    pieces = exact.tokens(result.pieces)
+    pieces = display_names.tokens(result.pieces)
     groups = {"with positions": result.cosines["with"], "without": result.cosines["without"]}
     across, down = "token", "cosine similarity"
     chart(bars(groups, pieces, across=across, down=down, dark=dark()), "positions-order")
@@ -59,7 +59,7 @@ def order(model: Model) -> None:
 def clocks(model: Model) -> None:
     """Draw pairs of sinusoids as clocks that turn along the visitor's sentence."""
     trace = trace_cache.read(model, state.view(Positions)).trace
-    words = exact.tokens(trace.src_tokens[:MAX_TOKENS])
+    words = display_names.tokens(trace.src_tokens[:MAX_TOKENS])
     lengths = positions.wavelengths(model.translator.model.config.d_model)
     wavelengths = [float(lengths[int(share * (len(lengths) - 1))]) for share in CLOCK_FRACTIONS]
     st.markdown(

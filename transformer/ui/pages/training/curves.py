@@ -20,7 +20,7 @@ from transformer.text.tasks import TASKS, split
 from transformer.training.data import DEFAULT_TASK_SIZES, task_sizes
 from transformer.training.run import RunError
 from transformer.ui.services.memory_cache import cached
-from transformer.ui.widgets import exact
+from transformer.ui.widgets import display_names
 from transformer.ui.widgets.charts import chart, dark
 from transformer.ui.widgets.views import component
 
@@ -102,7 +102,7 @@ def heads(
     annotated_steps = tuple((step, notes.get(step, "")) for step in steps)
     _film(
         key=f"film-{folder.name}",
-        data=_film_data(str(folder.path), annotated_steps, live, play, exact.is_on()),
+        data=_film_data(str(folder.path), annotated_steps, live, play, display_names.is_exact()),
     )
 
 

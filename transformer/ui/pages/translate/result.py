@@ -21,7 +21,7 @@ from transformer.ui.services import trace_cache
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import CachedTrace
-from transformer.ui.widgets import exact, frame, views
+from transformer.ui.widgets import display_names, frame, views
 
 TAIL_THRESHOLD = 0.9
 """Top-p beyond which a sampled token counts as from the tail; a common p of nucleus sampling
@@ -45,7 +45,7 @@ def steps(model: Model, cached_trace: CachedTrace) -> None:
     """Draw the table of decoding steps. A click on a candidate forces it; a click on a step opens
     its attention."""
     view = state.view(Translate)
-    unit = "token" if exact.is_on() else "word"
+    unit = "token" if display_names.is_exact() else "word"
     st.caption(f"Click another {unit} to continue the translation from it.{_percentage_note()}")
     forced = int(view.force.split(":")[0]) if view.force else -1
     tail_steps = tails(model, cached_trace) if view.method == "sample" else {}
@@ -59,7 +59,7 @@ def steps(model: Model, cached_trace: CachedTrace) -> None:
 
 def _percentage_note() -> str:
     """Return the explanation of the percentages of whole words; "" if tokens are shown."""
-    if exact.is_on():
+    if display_names.is_exact():
         return ""
     return (
         " The model chooses tokens, so each percentage is the probability of the first token in "
@@ -70,7 +70,7 @@ def _percentage_note() -> str:
 def _table(model: Model, trace: Trace, forced: int, tail_steps: dict[int, float]) -> dict[str, Any]:
     """Return the table's data by token, or by whole word with its alternatives."""
     pieces = trace.translation.steps
-    if exact.is_on():
+    if display_names.is_exact():
         return steps_data(pieces, live=True, forced=forced, tails=tail_steps)
     glance = glance_data(trace, _cached_alternatives(model, trace))
     numbers = words(trace.predicted_tokens)

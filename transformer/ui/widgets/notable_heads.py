@@ -35,7 +35,7 @@ def initial_explorer_state(
     return {**resolved, "layer": aligner.layer, "head": aligner.head, "word_row": aligner.to}
 
 
-def story(cached_trace: CachedTrace, measured: AlignerHead | None = None) -> list[Notice]:
+def head_notices(cached_trace: CachedTrace, measured: AlignerHead | None = None) -> list[Notice]:
     """Return one line for each type of notable head; `measured` as in `initial_explorer_state`."""
     return [_notice(notable, cached_trace) for notable in _notable_heads(cached_trace, measured)]
 

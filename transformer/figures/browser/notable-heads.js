@@ -6,9 +6,9 @@ import { KINDS } from "./options.js";
 
 // `look(changes)` is called with the state that a line opens.
 /** @param {(changes: Partial<State>) => void} look */
-export function makeStory(look) {
+export function makeNotices(look) {
   const list = el("ul", {});
-  const node = el("section", { class: "hu-story", "aria-label": "What to notice in this sentence" }, list);
+  const node = el("section", { class: "hu-notices", "aria-label": "What to notice in this sentence" }, list);
 
   /** @type {Notice[]} */
   let notices = [];

@@ -1,5 +1,5 @@
-"""The switch between whole words and exact tokens, for all pages, and the names of tokens, layers
-and heads that follow it (`measures.naming` for this session)."""
+"""Names of tokens, layers and heads as this session displays them, and the toggle between whole
+words and exact tokens on all pages (`measures.naming` for this session)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 from transformer.measures import naming
 from transformer.ui import state
 
-HELP = (
+TOGGLE_HELP = (
     "Show the model's tokens and special tokens, count layers and heads from 0, and show the "
     "matching Python code. Off: whole words, and numbers from 1."
 )
@@ -20,74 +20,74 @@ TOKEN_CAPTION = (
 """Caption where whole words cannot be shown."""
 
 
-def is_on() -> bool:
+def is_exact() -> bool:
     """Return whether this session shows exact tokens and counts from 0."""
     return bool(state.view().exact)
 
 
-def switch() -> None:
-    st.toggle(**{**state.bound("exact"), "help": HELP})
+def exact_toggle() -> None:
+    st.toggle(**{**state.bound("exact"), "help": TOGGLE_HELP})
 
 
 def tokens(pieces: Sequence[str]) -> list[str]:
-    return naming.token_names(pieces, is_on())
+    return naming.token_names(pieces, is_exact())
 
 
 def token(piece: str) -> str:
-    return naming.token_name(piece, is_on())
+    return naming.token_name(piece, is_exact())
 
 
 def layer(number: int) -> str:
-    return naming.layer_name(number, is_on())
+    return naming.layer_name(number, is_exact())
 
 
 def head(layer: int, head: int) -> str:
-    return naming.head_name(layer, head, is_on())
+    return naming.head_name(layer, head, is_exact())
 
 
-def short(layer: int, head: int) -> str:
-    return naming.short_name(layer, head, is_on())
+def short_head(layer: int, head: int) -> str:
+    return naming.short_name(layer, head, is_exact())
 
 
-def in_file(layer: int, head: int) -> str:
+def for_file_name(layer: int, head: int) -> str:
     """Return the short name for a file name."""
-    return short(layer, head).replace("·", "-")
+    return short_head(layer, head).replace("·", "-")
 
 
 def python_code(label: str, code: str) -> None:
     """Draw an expander with the matching Python code, if exact names are on."""
-    if is_on():
+    if is_exact():
         with st.expander(label):
             st.code(code, language="python")
 
 
 def token_caption() -> None:
     """Draw the caption for numbers that belong to tokens, unless exact names are on."""
-    if not is_on():
+    if not is_exact():
         st.caption(TOKEN_CAPTION)
 
 
 def number(count: int) -> str:
     """Return the number of a layer, head or position as it is shown."""
-    return str(naming.display_number(count, is_on()))
+    return str(naming.display_number(count, is_exact()))
 
 
-def first() -> int:
+def first_number() -> int:
     """Return the number of the first layer, head or position as it is shown: 0 or 1."""
-    return naming.display_number(0, is_on())
+    return naming.display_number(0, is_exact())
 
 
 def numbering() -> Callable[[int], str]:
     """Return `number` as a function that also works outside of the session, for menus."""
-    is_exact = is_on()
-    return lambda count: str(naming.display_number(count, is_exact))
+    exact = is_exact()
+    return lambda count: str(naming.display_number(count, exact))
 
 
-def formula(latex: str) -> str:
+def latex(formula: str) -> str:
     """`naming.display_latex` for this session."""
-    return naming.display_latex(latex, is_on())
+    return naming.display_latex(formula, is_exact())
 
 
 def display_text(text: str) -> str:
     """`naming.display_text` for this session, for texts from other packages."""
-    return naming.display_text(text, is_on())
+    return naming.display_text(text, is_exact())
