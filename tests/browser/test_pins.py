@@ -1,4 +1,4 @@
-"""A pinned word: every head coloured by its attention to it; and notices of heads above the view."""
+"""A pinned word: every head coloured by its attention to it. Also the notices of heads."""
 
 from __future__ import annotations
 
