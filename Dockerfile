@@ -1,9 +1,9 @@
-# Heads Up in a container, on processors alone:
+# Heads Up in a container, without GPU support:
 #   docker build -t heads-up .          docker run -p 8501:8501 -v heads-up:/data heads-up
-# Reached from other machines, it must be told each name and number by which browsers address it:
+# If other machines open it, list all host names and addresses that they use:
 #   docker run -e STREAMLIT_SERVER_ALLOWED_HOSTS="class.example.org 192.168.1.20" …
-# pip's usual torch for Linux carries CUDA. The one without it is a third of that: add
-# --build-arg PIP_EXTRA_INDEX_URL=<the CPU address that pytorch.org's install page gives>
+# On Linux, pip installs torch with CUDA by default. The CPU build has a third of its size; for it, add
+# --build-arg PIP_EXTRA_INDEX_URL=<the CPU index address on pytorch.org's install page>
 FROM python:3.11-slim-bookworm AS built
 
 ARG PIP_EXTRA_INDEX_URL
@@ -14,7 +14,7 @@ WORKDIR /src
 COPY requirements.txt requirements-cluster.txt ./
 RUN python -m venv /app && /app/bin/pip install --requirement "$REQUIREMENTS"
 
-# Nobody compiles against what is installed here, or tests it: a quarter of it goes.
+# Remove headers, compilers and tests of the installed packages, a quarter of the size: the app needs none of them.
 WORKDIR /app/lib/python3.11/site-packages
 RUN rm -rf torch/test torch/include torch/bin/protoc* torch/bin/*test* pyarrow/include pip pip-* \
     && find . -type d -name tests -prune -exec rm -rf {} +
@@ -29,7 +29,7 @@ FROM python:3.11-slim-bookworm
 LABEL org.opencontainers.image.title="Heads Up" \
       org.opencontainers.image.licenses="MIT AND CC-BY-2.0"
 
-# What is trained is kept in /data; so is what Python compiles, for the next start.
+# /data stores the training runs, and Python's bytecode for a faster next start.
 RUN useradd --uid 1000 --create-home heads && mkdir /data && chown heads /data
 COPY --from=built /app /app
 ENV PATH=/app/bin:$PATH PYTHONPYCACHEPREFIX=/data/compiled HEADS_UP_RUNS=/data/runs

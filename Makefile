@@ -1,5 +1,5 @@
-# `make app` opens the app, `make test` checks everything. Each sets up what it needs the first
-# time and goes straight to work afterwards. Another Python: make test PYTHON=python3.12
+# `make app` opens the app, `make test` runs all checks. The first call of each installs what it needs.
+# To use another Python: make test PYTHON=python3.12
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -8,35 +8,36 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .PHONY: help app test lint format pictures benchmarks docs audit browser clean
 
 help:
-	@echo "make app         open the app in a browser (first time: installs it in .venv)"
-	@echo "make test        lint, types and every test (first time: installs Chromium too if there is none)"
-	@echo "make lint        ruff, mypy, and deno for the scripts, alone;  make format  puts the layout right"
-	@echo "make pictures    photograph the app for the README"
-	@echo "make benchmarks  measure speed beside other engines (first time: installs them)"
-	@echo "make docs        write the documentation as a site to build/docs (first time: installs MkDocs)"
-	@echo "make audit       look up known holes of every installed package (asks the package index)"
-	@echo "make clean       remove .venv and what the tools left behind"
+	@echo "make app         open the app in a browser (first time: install it in .venv)"
+	@echo "make test        run the linters, the type checker and all tests (first time: install Chromium if missing)"
+	@echo "make lint        run only ruff, mypy, hadolint, and deno for the JavaScript"
+	@echo "make format      format the code and fix what ruff can fix"
+	@echo "make pictures    take the screenshots of the documentation"
+	@echo "make benchmarks  measure speed, compared with other engines (first time: install them)"
+	@echo "make docs        write the documentation as a site to build/docs (first time: install MkDocs)"
+	@echo "make audit       check all installed packages for known vulnerabilities (asks the package index)"
+	@echo "make clean       remove .venv and the caches of the tools"
 
 app: .venv/app.stamp
 	$(BIN)/streamlit run app.py
 
-# What was compiled is kept for the next process, whatever a container's settings say: there are hundreds.
+# The tests start hundreds of processes, so Python has to cache its bytecode even in a container that forbids it.
 unexport PYTHONDONTWRITEBYTECODE
 
-# Rooms whose tests compare what torch computes: once more as an old processor does, without vector units
-# and with one thread, where sums round differently. Left out is what numpy computes, or counts.
-FLOATS := $(addprefix tests/, measures model inference analysis/table1/test_paths.py) $(addprefix tests/training/test_, loss.py learner.py moments.py gates.py) \
+# Tests that compare what torch computes. They run a second time without vector instructions and with one
+# thread, as on an old processor, because sums then round differently. Packages that use only numpy are left out.
+TORCH_TESTS := $(addprefix tests/, measures model inference analysis/table1/test_paths.py) $(addprefix tests/training/test_, loss.py learner.py moments.py gates.py) \
 	$(filter-out %/evidence %/table1 %/__pycache__ %.py, $(wildcard tests/analysis/*))
 
 SCRIPTS := transformer/figures/browser
 
-# What needs no browser on several cores; then the browser, of which each takes one and the server another.
-# Whoever has nothing left takes the last tests of another's share.
+# Tests without a browser run on several cores. A browser test needs two, one for the browser and one for the
+# server. A worker process without tests takes tests from another one (worksteal).
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 CORES := -n auto --maxprocesses 4
 test: lint browser
 	$(PYTEST) $(CORES) --ignore tests/browser
-	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(PYTEST) $(CORES) $(FLOATS)
+	ATEN_CPU_CAPABILITY=default OMP_NUM_THREADS=1 $(PYTEST) $(CORES) $(TORCH_TESTS)
 	$(PYTEST) -n 2 tests/browser
 
 lint: .venv/dev.stamp
@@ -55,19 +56,19 @@ pictures: .venv/dev.stamp browser
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/looks.py
 
-# Every file of benchmarks/ that can be started, but those that want a corpus, one after the other: two at once
-# would disturb each other.
+# All benchmarks that need no corpus, one after the other: two at a time would slow each other down.
 benchmarks: .venv/benchmarks.stamp
 	set -e; for file in $$(grep -l __main__ benchmarks/*.py | grep -v -e multi30k -e gold_alignments -e pieces); do \
 		$(BIN)/python -m benchmarks.$$(basename $$file .py); \
 	done
 
-# Broken links, anchors and names of the API are errors (strict: true); --quiet would hide them.
+# Broken links, anchors and API names are errors (`strict: true` in mkdocs.yml); --quiet would hide the messages.
 docs: .venv/docs.stamp
 	NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build
 
-# The tool stands in an environment of its own, so that nothing it needs is audited or shipped. A build
-# of its own (+cpu) is looked up as its release; what the index does not know fails, for it was not audited.
+# pip-audit has a separate environment, so that its own dependencies are not audited. A local build such as
+# torch 2.13.0+cpu is looked up as 2.13.0. A package that the index does not know is an error, because it was
+# not audited.
 audit: .venv/audit.stamp
 	$(BIN)/python -m pip list --format freeze | sed 's/+.*//' > .venv/audit/installed.txt
 	.venv/audit/bin/pip-audit --strict --disable-pip --no-deps -r .venv/audit/installed.txt
@@ -76,7 +77,7 @@ clean:
 	rm -rf .venv .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# --- set-up: a stamp is newer than the requirements it was installed from ---
+# --- Installation: a stamp file is newer than the requirements that were installed ---
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -96,7 +97,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install -r requirements-benchmarks.txt
 	@touch $@
 
-# In an environment of its own: it reads the docstrings without importing anything.
+# A separate environment: mkdocstrings reads the docstrings without importing the code.
 .venv/docs.stamp: requirements-docs.txt | $(BIN)/python
 	$(BIN)/python -m venv --clear .venv/docs
 	.venv/docs/bin/python -m pip install -r requirements-docs.txt
@@ -108,8 +109,8 @@ AUDIT := pip-audit==2.10.0
 	.venv/audit/bin/python -m pip install $(AUDIT)
 	@touch $@
 
-# The browser tests take the Chromium of the machine, or else Playwright's own copy. Ubuntu's apt
-# package is only a pointer to a snap, so what apt installed is tried before it is believed.
+# The browser tests use the machine's Chromium or, if there is none, Playwright's copy. Ubuntu's apt package
+# only points to a snap, so `chromium --version` checks whether apt has installed a browser that works.
 browser: .venv/dev.stamp
 	@if command -v chromium >/dev/null || [ -e .venv/chromium.stamp ]; then exit 0; fi; \
 	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \

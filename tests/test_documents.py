@@ -157,19 +157,19 @@ def test_the_first_notebook_runs_from_top_to_bottom(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     space = run_notebook(ROOT / "notebooks/first_look.ipynb")
-    assert space["losses"][space["worst"]] > 0.1  # nats: some head matters
-    assert len(space["losses"]) == space["trace"].n_layers * space["trace"].n_heads
-    head, links = space["head"], space["links"]
-    pairs = {(head.source[s], head.target[t]) for s, t in links}
+    assert max(space["drops"].values()) > 0.1  # nats: some head matters
+    assert len(space["drops"]) == space["trace"].n_layers * space["trace"].n_heads
+    alignment, links = space["alignment"], space["links"]
+    pairs = {(alignment.source[s], alignment.target[t]) for s, t in links}
     assert pairs >= {("cat", "chat"), ("not", "pas"), ("eaten", "mangé")}
 
 
 def test_the_notebook_of_other_models_runs_from_top_to_bottom(
     checkpoints: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a small model in the place of a large one."""
+    """With a small model instead of a downloaded one."""
     monkeypatch.chdir(tmp_path)
-    export_marian(checkpoints / "tiny", "theirs")
+    export_marian(checkpoints / "tiny", "marian")
     space = run_notebook(ROOT / "notebooks/your_own_model.ipynb")
     assert {"figure.html", "view.html", "weights.csv"} <= {file.name for file in tmp_path.iterdir()}
-    assert len(space["lost"]) == space["trace"].n_heads
+    assert len(space["changes"]) == space["trace"].n_heads
