@@ -78,7 +78,7 @@ def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
     assert [member.name for member in opened.members()] == ["Ann"]
     classes.leave("teacher")  # closes it instead
     assert classes.class_of("teacher") is opened
-    opened.set_view_to_follow("attention", {"text": "A secret."})
+    opened.set_view_to_follow("teacher", "attention", {"text": "A secret."})
     opened.answer("ann", "umbrella", 1)
     events: list[bool] = []
     opened.listen("ann", events.append, limit=3)

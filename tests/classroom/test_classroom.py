@@ -22,37 +22,35 @@ def classroom() -> Classroom:
 
 def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     assert classroom.view_to_follow is None
-    classroom.set_view_to_follow("attention", {"head": "3"})
+    classroom.set_view_to_follow("teacher", "attention", {"head": "3"})
     first = classroom.view_to_follow
     assert first is not None
     assert (first.page, first.params) == ("attention", {"head": "3"})
-    classroom.set_view_to_follow(
-        "attention", {"head": "3"}
-    )  # setting the same view again changes nothing
+    classroom.set_view_to_follow("teacher", "attention", {"head": "3"})  # the same again is no news
     assert classroom.view_to_follow is first
-    classroom.set_view_to_follow("attention", {})
+    classroom.set_view_to_follow("teacher", "attention", {})
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.number > first.number
     assert classroom.was_recent_view("attention", {"head": "3"})
     assert classroom.was_recent_view("attention", {})
     assert not classroom.was_recent_view("inside", {})
     for number in range(MAX_RECENT_VIEWS):
-        classroom.set_view_to_follow("inside", {"row": f"{number}"})
+        classroom.set_view_to_follow("teacher", "inside", {"row": f"{number}"})
     assert not classroom.was_recent_view("attention", {})
     classroom.stop_leading()
     assert classroom.view_to_follow is None
     assert not classroom.was_recent_view("inside", {"row": "1"})
-    classroom.set_view_to_follow("inside", {"row": "1"})  # ignored: the teacher is not leading
+    classroom.set_view_to_follow("teacher", "inside", {"row": "1"})  # ignored: the teacher is not leading
     assert classroom.view_to_follow is None
-    classroom.begin_leading()
-    classroom.set_view_to_follow("inside", {"row": "1"})
+    classroom.begin_leading("teacher")
+    classroom.set_view_to_follow("teacher", "inside", {"row": "1"})
     assert classroom.view_to_follow is not None
     assert classroom.view_to_follow.number > first.number + MAX_RECENT_VIEWS
 
 
 def test_an_address_has_an_end(classroom: Classroom) -> None:
     with pytest.raises(ClassroomError, match="exceeds 20,000 characters"):
-        classroom.set_view_to_follow("attention", {"text": "x" * MAX_URL_LENGTH})
+        classroom.set_view_to_follow("teacher", "attention", {"text": "x" * MAX_URL_LENGTH})
     assert classroom.view_to_follow is None
 
 
@@ -115,7 +113,7 @@ def test_every_change_is_heard_once(classroom: Classroom) -> None:
     events: list[str] = []
     stop = classroom.listen("ann", lambda on: events.append("x"), limit=3)
     changes = [
-        lambda: classroom.set_view_to_follow("why", {}),
+        lambda: classroom.set_view_to_follow("teacher", "why", {}),
         lambda: classroom.follow("bob", False),
         lambda: classroom.answer("bob", "row", 1),
         lambda: classroom.show_answers("row"),
@@ -127,7 +125,7 @@ def test_every_change_is_heard_once(classroom: Classroom) -> None:
         assert len(events) == number
     stop()
     stop()
-    classroom.begin_leading()
+    classroom.begin_leading("teacher")
     assert len(events) == 1 + len(changes)
 
 
@@ -141,7 +139,7 @@ def test_the_oldest_of_too_many_listeners_goes(classroom: Classroom) -> None:
         classroom.listen("ann", listener(number), limit=3)
     assert [event for event in events if not event[1]] == [(0, False)]
     events.clear()
-    classroom.set_view_to_follow("why", {})
+    classroom.set_view_to_follow("teacher", "why", {})
     assert events == [(1, True), (2, True), (3, True)]
     events.clear()
     classroom.end()
@@ -160,7 +158,7 @@ def test_threads(classroom: Classroom) -> None:
         for number, who in enumerate(everybody[part::8]):
             classroom.join(who)
             stop = classroom.listen(who, lambda on: None, limit=1)
-            classroom.set_view_to_follow("attention", {"head": f"{part}{number}"})
+            classroom.set_view_to_follow("teacher", "attention", {"head": f"{part}{number}"})
             classroom.answer(who, "row", number % 3)
             classroom.answer(who, "row", (number + 1) % 3)
             classroom.following()

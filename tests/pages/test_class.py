@@ -213,8 +213,11 @@ def test_an_update_is_small_and_contains_only_the_visitors_data(visit: Visit) ->
     student = joined(visit, classroom, "Ann")
     # No socket of theirs is open here.
     assert message(classroom, me) == {
+        "state": "leads",
         "following": 0,
         "members": 1,
+        "leader": "Ms Curie",
+        "questions": 0,
     }
     sent = json.dumps(message(classroom, student.session_state["visitor"]))
     assert len(sent) < 300

@@ -84,9 +84,10 @@ def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None
             assert json.loads(written)["page"] == "translate"
             assert len(written) < 300
         with joined(address, PATH, teacher) as theirs:
-            assert receive(theirs) == {"following": 2, "members": 2}
+            news = receive(theirs)
+            assert (news["state"], news["following"], news["members"]) == ("leads", 2, 2)
             hers.close()
-            assert receive(theirs) == {"following": 1, "members": 2}
+            assert receive(theirs) == {**news, "following": 1}
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,21 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 
 from transformer.classroom.classroom import Classroom
-from transformer.classroom.codes import ClassroomError, is_token, new_code, read_code, read_name
+from transformer.classroom.codes import (
+    CODE_LENGTH,
+    TEACHING_CODE_LENGTH,
+    ClassroomError,
+    is_token,
+    new_code,
+    read_code,
+    read_name,
+)
 
 BLOCK_MINUTES = 10
 MAX_TRACKED = 4096
 """Maximum number of visitors and addresses tracked; the oldest are dropped first."""
 IDLE_SECONDS = 3 * 3600
-"""Seconds without activity of its teacher after which a class ends."""
+"""Seconds without activity of its teachers after which a class ends."""
 
 
 class Attempts:
@@ -81,6 +89,7 @@ class Classes:
         self._max_classes, self._max_members = max_classes, max_members
         self._lock = threading.RLock()
         self._by_code: dict[str, Classroom] = {}
+        self._by_teaching_code: dict[str, Classroom] = {}
         self._by_visitor: dict[str, Classroom] = {}  # students and teachers
         self._teacher_last_seen: dict[str, float] = {}  # by code
         self._tokens = Attempts(5, 30, clock)
@@ -112,13 +121,19 @@ class Classes:
             code = new_code()
             while code in self._by_code:
                 code = new_code()
-            classroom = Classroom(code, visitor, name, self._max_members)
+            teaching_code = new_code(TEACHING_CODE_LENGTH)
+            classroom = Classroom(
+                code, visitor, name, self._max_members, teaching_code=teaching_code
+            )
             self._by_code[code] = self._by_visitor[visitor] = classroom
+            self._by_teaching_code[teaching_code] = classroom
             self._teacher_last_seen[code] = self._clock()
         return classroom
 
     def join(self, code: str, visitor: str, address: str = "", name: str = "") -> Classroom:
-        """Join a class as a student, or change the name if already in it; return the class.
+        """Join a class, or change the name if already in it; return the class.
+
+        The class's code makes the visitor a student, its teaching code a teacher.
 
         Raises:
             ClassroomError: for an invalid code or name, an unknown code or too many wrong guesses,
@@ -127,15 +142,17 @@ class Classes:
         name, code = read_name(name), read_code(code)
         self._end_idle()
         with self._lock:
-            classroom = self._by_code.get(code)
+            teaches = len(code) != CODE_LENGTH
+            classroom = (self._by_teaching_code if teaches else self._by_code).get(code)
             self._check_guess(self._codes, visitor, address, classroom is not None, (
                 "There is no class with this code; look again, or ask your teacher whether it is "
                 "still open."
             ))  # fmt: skip
             assert classroom is not None
-            if self._by_visitor.get(visitor) is not classroom or classroom.is_teacher(visitor):
+            is_same = self._by_visitor.get(visitor) is classroom
+            if not is_same or (classroom.is_teacher(visitor) and not teaches):
                 self._require_no_class(visitor)
-            classroom.join(visitor, name)
+            (classroom.join_as_teacher if teaches else classroom.join)(visitor, name)
             self._by_visitor[visitor] = classroom
         return classroom
 
@@ -149,13 +166,18 @@ class Classes:
             return classroom
 
     def leave(self, visitor: str) -> None:
-        """Remove a student from their class. Does nothing for a teacher, who ends the class
-        instead."""
+        """Remove a student, or a teacher who has a colleague, from their class. Does nothing for
+        the only teacher, who ends the class instead."""
         with self._lock:
             classroom = self._by_visitor.get(visitor)
-            if classroom is not None and not classroom.is_teacher(visitor):
-                del self._by_visitor[visitor]
+            if classroom is None:
+                return
+            if classroom.is_teacher(visitor):
+                if not classroom.leave_as_teacher(visitor):
+                    return
+            else:
                 classroom.leave(visitor)
+            del self._by_visitor[visitor]
 
     def end(self, visitor: str) -> None:
         """End the class of this teacher and delete its data. Does nothing for other visitors."""
@@ -184,6 +206,7 @@ class Classes:
         for classroom in classes:
             with self._lock:
                 self._by_code.pop(classroom.code, None)
+                self._by_teaching_code.pop(classroom.teaching_code, None)
                 self._teacher_last_seen.pop(classroom.code, None)
                 self._by_visitor = {
                     visitor: current
@@ -199,7 +222,8 @@ class Classes:
             )
         current = self._by_visitor.get(visitor)
         if current is not None:
-            action = "close" if current.is_teacher(visitor) else "leave"
+            is_only_teacher = current.is_teacher(visitor) and len(current.teacher_names()) == 1
+            action = "close" if is_only_teacher else "leave"
             raise ClassroomError(f"You are in a class already; {action} that one first.")
 
     def _check_guess(

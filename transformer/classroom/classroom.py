@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from transformer.classroom.codes import ClassroomError
+from transformer.classroom.measured import MeasuredQuestions
 
 MAX_RECENT_VIEWS = 32
 """Number of recent views to follow that are remembered, for students whose browser is slow."""
@@ -16,6 +17,8 @@ MAX_QUESTIONS = 200
 """Maximum number of questions a class can answer; more than the course has."""
 MAX_URL_LENGTH = 20_000
 """Maximum length of a view's URL in characters."""
+MAX_TEACHERS = 4
+"""Maximum number of teachers of a class: the one who opened it and colleagues."""
 _NUMBERS = itertools.count(1)
 
 
@@ -60,15 +63,29 @@ class Classroom:
 
     Attributes:
         code: the code that students type.
-        teacher_name: "" for none.
+        teaching_code: the code that makes a colleague a teacher of this class.
+        measured: the questions that the class answers before and after a part of the lesson.
         race: the id of the last race that the class started; "" for none.
     """
 
-    def __init__(self, code: str, teacher: str, teacher_name: str, max_members: int) -> None:
-        self.code, self.teacher_name = code, teacher_name
+    def __init__(
+        self,
+        code: str,
+        teacher: str,
+        teacher_name: str,
+        max_members: int,
+        *,
+        teaching_code: str = "",
+    ) -> None:
+        self.code, self.teaching_code = code, teaching_code
         self.race = ""
         self._race_runs: dict[str, str] = {}
-        self._teacher, self._max_members, self._lock = teacher, max_members, threading.RLock()
+        self._max_members, self._lock = max_members, threading.RLock()
+        self._teachers = {teacher: teacher_name}  # names by visitor; the first opened the class
+        self._leader = teacher
+        self.measured = MeasuredQuestions(
+            self._lock, lambda visitor: visitor in self._members, self._notify
+        )
         self._members: dict[str, Member] = {}
         self._n_joined = 0
         self._not_following: set[str] = set()
@@ -85,13 +102,55 @@ class Classroom:
         """Whether the class has ended; its data is then deleted."""
         return self._ended
 
-    # Members
+    # Teachers
 
     def is_teacher(self, visitor: str) -> bool:
-        return bool(visitor) and visitor == self._teacher
+        return bool(visitor) and visitor in self._teachers
+
+    @property
+    def teacher_name(self) -> str:
+        """The name of the teacher who leads or led last; "" for none."""
+        return self._teachers.get(self._leader, "")
+
+    def teacher_names(self) -> tuple[str, ...]:
+        """Return the names of all teachers, "" for none; the first one opened the class."""
+        with self._lock:
+            return tuple(self._teachers.values())
+
+    def join_as_teacher(self, visitor: str, name: str = "") -> None:
+        """Add a colleague, or change a teacher's name. A student becomes a teacher.
+
+        Raises:
+            ClassroomError: if the class has ended or has too many teachers.
+        """
+        with self._lock:
+            if self._ended:
+                raise ClassroomError("This class has ended; ask your colleague for a new code.")
+            if visitor not in self._teachers and len(self._teachers) >= MAX_TEACHERS:
+                raise ClassroomError(
+                    f"This class has {MAX_TEACHERS} teachers, as many as this app allows."
+                )
+            self._members.pop(visitor, None)
+            self._not_following.discard(visitor)
+            self._teachers[visitor] = name
+        self._notify()
+
+    def leave_as_teacher(self, visitor: str) -> bool:
+        """Remove a teacher if there is another one; return whether it was done."""
+        with self._lock:
+            if visitor not in self._teachers or len(self._teachers) == 1:
+                return False
+            del self._teachers[visitor]
+            if self._leader == visitor:
+                self._leader, self._is_leading = next(iter(self._teachers)), False
+                self._recent_views.clear()
+        self._notify()
+        return True
+
+    # Members
 
     def member(self, visitor: str) -> Member | None:
-        """Return this visitor's record as a student; None for the teacher and for others."""
+        """Return this visitor's record as a student; None for a teacher and for others."""
         return self._members.get(visitor)
 
     def members(self) -> tuple[Member, ...]:
@@ -147,7 +206,7 @@ class Classroom:
 
     @property
     def is_leading(self) -> bool:
-        """Whether students are to follow the teacher's views."""
+        """Whether students are to follow a teacher's views."""
         return self._is_leading
 
     @property
@@ -156,21 +215,34 @@ class Classroom:
         with self._lock:
             return self._recent_views[-1] if self._recent_views else None
 
-    def begin_leading(self) -> None:
-        """Let students follow the teacher's views from now on."""
+    def is_leader(self, visitor: str) -> bool:
+        """Whether this teacher's views are the ones to follow."""
+        return self._is_leading and visitor == self._leader
+
+    def begin_leading(self, teacher: str) -> None:
+        """Let students follow this teacher's views from now on.
+
+        Of two teachers, the one who calls this last leads. Does nothing for other visitors.
+        """
         with self._lock:
-            self._is_leading = not self._ended
+            if teacher not in self._teachers:
+                return
+            self._leader, self._is_leading = teacher, True
         self._notify()
 
-    def set_view_to_follow(self, page: str, params: Mapping[str, str]) -> None:
-        """Set the view to follow. Raises ClassroomError if its URL is too long."""
+    def set_view_to_follow(self, teacher: str, page: str, params: Mapping[str, str]) -> None:
+        """Set the view to follow. Does nothing unless this teacher leads.
+
+        Raises:
+            ClassroomError: if the URL of the view is too long.
+        """
         if (
             len(page) + sum(len(name) + len(value) for name, value in params.items())
             > MAX_URL_LENGTH
         ):
             raise ClassroomError(f"The URL exceeds {MAX_URL_LENGTH:,} characters.")
         with self._lock:
-            if not self._is_leading or (
+            if not self.is_leader(teacher) or (
                 self._recent_views and self._recent_views[-1].is_at(page, params)
             ):
                 return
@@ -287,9 +359,10 @@ class Classroom:
             for collection in (
                 *(self._members, self._not_following, self._recent_views, self._answered),
                 *(self._counts, self._shown, self._listeners, self._race_runs),
+                *(self._teachers, self.measured),
             ):
                 collection.clear()
-            self._teacher = self.teacher_name = self.race = ""
+            self._leader = self.teaching_code = self.race = ""
             self._ended, self._is_leading = True, False
         for on_change in listeners:
             on_change(False)

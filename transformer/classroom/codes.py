@@ -13,6 +13,8 @@ CODE_CHARACTERS = "23456789ACDEFHJKMNPRTUVWXY"
 CODE_LENGTH = 6
 """There are 26^6 = 309 million codes: 100 guesses, the limit of an address in ten minutes
 (`Attempts`), find one of 20 classes with a probability of 1 in 150,000."""
+TEACHING_CODE_LENGTH = 12
+"""Characters of a code that makes a colleague a teacher of the class: 57 bits."""
 MAX_NAME_LENGTH = 24
 _SEPARATORS = re.compile(r"[\s-]+")
 
@@ -21,8 +23,8 @@ class ClassroomError(ValueError):
     """An invalid action in a class; the message is shown to the user."""
 
 
-def new_code() -> str:
-    return "".join(secrets.choice(CODE_CHARACTERS) for _ in range(CODE_LENGTH))
+def new_code(length: int = CODE_LENGTH) -> str:
+    return "".join(secrets.choice(CODE_CHARACTERS) for _ in range(length))
 
 
 def new_token() -> str:
@@ -31,13 +33,14 @@ def new_token() -> str:
 
 
 def read_code(text: str) -> str:
-    """Normalise a typed code: case, spaces and dashes are ignored.
+    """Normalise a typed code, of a class or for teaching: case, spaces and dashes are ignored.
 
     Raises:
         ClassroomError: for text that cannot be a code.
     """
     code = _SEPARATORS.sub("", text[:100]).upper()
-    if len(code) != CODE_LENGTH or not set(code) <= set(CODE_CHARACTERS):
+    lengths = CODE_LENGTH, TEACHING_CODE_LENGTH
+    if len(code) not in lengths or not set(code) <= set(CODE_CHARACTERS):
         raise ClassroomError(
             f"A class's code has {CODE_LENGTH} letters and digits, like {show_code('K7FA2P')}; "
             "type it as your teacher shows it."
@@ -46,8 +49,8 @@ def read_code(text: str) -> str:
 
 
 def show_code(code: str) -> str:
-    """Return the code in two halves, as it is read aloud."""
-    return f"{code[: CODE_LENGTH // 2]} {code[CODE_LENGTH // 2 :]}"
+    """Return the code in groups of three characters, as it is read aloud."""
+    return " ".join(code[at : at + 3] for at in range(0, len(code), 3))
 
 
 def read_name(text: str) -> str:

@@ -59,6 +59,7 @@ class View:
         corpus: the corpus of measurements, "" is the default for the model; sentences: its maximum
             number of sentences.
         lesson: name of the open lesson; "" is none. (Old addresses have its number.)
+        screen: 1 in a teacher's window for the projector, which has no controls of the class.
     """
 
     model: str = field(label="Model")
@@ -84,6 +85,7 @@ class View:
     corpus: str = field("", "Measured over", choices=CORPORA)
     sentences: int = field(300, "Maximum sentences", bounds=(1, 5000))
     lesson: str = field(form=(r"[a-z0-9]{0,20}", 'a lesson\'s name, like "umbrella"'))
+    screen: int = field(0, bounds=(0, 1))
 
     @classmethod
     @cache

@@ -36,9 +36,16 @@ export function followView(root, report) {
 
   function heed() {
     said.textContent = filled(told.text, news || {});
-    if (!news || told.teaches) return;
+    if (!news) return;
+    if (told.teaches) {
+      // Another teacher has taken over, or has asked, closed or shown a question.
+      if (news.state === told.standing && news.questions === told.questions) return;
+      clearTimeout(asking);
+      asking = setTimeout(ask, PATIENCE);
+      return;
+    }
     const follows = news.state === "follows";
-    const same = ["shown", "leads", "race"].every((name) => news[name] === told[name]);
+    const same = ["shown", "leads", "race", "questions"].every((name) => news[name] === told[name]);
     if (news.state === told.standing && same) {
       if (!follows || news.number === told.number) return;
       if (isHeadAlone(told, news) && led(news.params)) {
@@ -46,7 +53,7 @@ export function followView(root, report) {
         return;
       }
     }
-    const wanted = JSON.stringify([news.state, news.shown, news.leads, news.race, follows && news.number]);
+    const wanted = JSON.stringify([news.state, news.shown, news.leads, news.race, news.questions, follows && news.number]);
     if (wanted === asked) return;
     asked = wanted;
     const own = news.state !== told.standing && told.standing !== "alone";

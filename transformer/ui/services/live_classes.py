@@ -9,6 +9,7 @@ from transformer.classroom import Classes, Classroom
 from transformer.classroom.codes import new_token
 from transformer.jobs import Limits, services
 from transformer.jobs.limits import LIMITS_VARIABLE
+from transformer.ui import state
 from transformer.ui.shell import visitor
 
 
@@ -53,22 +54,28 @@ def current_class() -> Classroom | None:
 
 
 def is_teacher() -> bool:
+    """Return whether this session has a teacher's controls; a window for the projector has none."""
+    return _is_teachers() and not state.view().screen
+
+
+def is_screen() -> bool:
+    """Return whether this session is a teacher's window for the projector."""
+    return bool(state.view().screen) and _is_teachers()
+
+
+def _is_teachers() -> bool:
     classroom = current_class()
     return classroom is not None and classroom.is_teacher(visitor.current_id())
 
 
 def teaches(visitor_id: str) -> bool:
-    """Return whether this visitor is the teacher of the other one."""
+    """Return whether this visitor is a teacher of the other one."""
     classroom = current_class()
-    return (
-        classroom is not None
-        and classroom.is_teacher(visitor.current_id())
-        and classroom.member(visitor_id) is not None
-    )
+    return classroom is not None and is_teacher() and classroom.member(visitor_id) is not None
 
 
 def teacher_name(classroom: Classroom) -> str:
-    """Return the teacher's name for a sentence, in plain text."""
+    """Return the name of the teacher who leads for a sentence, in plain text."""
     return classroom.teacher_name or "your teacher"
 
 

@@ -1,4 +1,5 @@
-"""A WebSocket that tells a class's pages about the teacher's view, followers and the class's end.
+"""A WebSocket that tells a class's pages about the teacher's view, followers, questions and the
+class's end.
 
 Server-sent events would not work: a browser opens at most six requests to a server, so a student's
 seventh tab would never load, and when the server stops it waits for open requests but closes
@@ -31,32 +32,53 @@ def route(prefix: str) -> WebSocketRoute:
     return WebSocketRoute(f"{prefix}{PATH}", _send_news)
 
 
-def message(classroom: Classroom, visitor: str) -> dict[str, Any]:
-    """Return the part of the class's state that this visitor's pages need."""
-    if classroom.is_teacher(visitor):
-        return {"following": classroom.following(), "members": len(classroom.members())}
+def message(classroom: Classroom, visitor: str, *, screen: bool = False) -> dict[str, Any]:
+    """Return the part of the class's state that this visitor's pages need.
+
+    Args:
+        screen: whether the page is a teacher's window for the projector, which follows the class.
+    """
+    if classroom.is_teacher(visitor) and not screen:
+        return {
+            "state": teaching_state(classroom, visitor),
+            "following": classroom.following(),
+            "members": len(classroom.members()),
+            "leader": classroom.teacher_name or "Another teacher",
+            "questions": classroom.measured.changes,
+        }
     followed_view = classroom.view_to_follow
     return {
         "state": following_state(classroom, visitor),
+        "questions": classroom.measured.changes,
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,
         "race": classroom.race,
         "number": followed_view.number if followed_view else 0,
         "page": followed_view.page if followed_view else "",
         "params": followed_view.params if followed_view else {},
+        **({"members": len(classroom.members())} if screen else {}),
     }
 
 
 def following_state(classroom: Classroom, visitor: str) -> str:
-    """Return "alone" while nobody leads, or whether the student "follows" or is "away"."""
+    """Return "alone" while nobody leads, or whether the student "follows" or is "away". A window
+    for the projector always follows."""
     if classroom.view_to_follow is None:
         return "alone"
-    return "follows" if classroom.follows(visitor) else "away"
+    follows = classroom.follows(visitor) or classroom.is_teacher(visitor)
+    return "follows" if follows else "away"
+
+
+def teaching_state(classroom: Classroom, visitor: str) -> str:
+    """Return whether this teacher "leads", a "colleague" does, or nobody: "alone"."""
+    if classroom.is_leader(visitor):
+        return "leads"
+    return "colleague" if classroom.is_leading else "alone"
 
 
 async def _send_news(socket: WebSocket) -> None:
     """Send updates until the visitor leaves the page or the class, or opens too many tabs."""
-    visitor = sent_id(socket.scope["headers"])
+    visitor, screen = sent_id(socket.scope["headers"]), "screen" in socket.query_params
     await socket.accept()
     loop, changed, listening = asyncio.get_running_loop(), asyncio.Event(), True
 
@@ -75,7 +97,7 @@ async def _send_news(socket: WebSocket) -> None:
             listening and classroom and (classroom.is_teacher(visitor) or classroom.member(visitor))
         ):
             changed.clear()
-            text = json.dumps(message(classroom, visitor))
+            text = json.dumps(message(classroom, visitor, screen=screen))
             if text != sent:  # not every change in a class concerns this visitor
                 await socket.send_text(text)
                 sent = text

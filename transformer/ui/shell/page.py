@@ -20,7 +20,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
 from transformer.ui.shell import downloads
 from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
-from transformer.ui.widgets import display_names, following, lessons, views
+from transformer.ui.widgets import class_question, exact, following, lessons, views
 from transformer.ui.widgets.frame import as_sentence, page_link, plain
 
 torch.set_num_threads(1)
@@ -125,6 +125,7 @@ def _begin(file: str, model: Model | None, problems: list[str]) -> None:
     """Draw the class, the lesson, the problems with the address and the heading."""
     following.lead_to_page(file)  # first, so that the class need not wait for the rest of the page
     following.class_line(file)
+    class_question.card(file)
     if file not in (HOME, CLASS, "pages/lessons.py") and (problem := lessons.show(file)):
         problems.append(problem)
     _warn(problems)

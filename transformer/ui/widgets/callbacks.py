@@ -7,6 +7,7 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.classroom import ClassroomError
 from transformer.jobs import JobError
 from transformer.ui.widgets import frame
 
@@ -26,13 +27,13 @@ def attempt(name: str, act: Callable[[], object]) -> bool:
     """Call `act` in a callback; return False if it is refused, for `show_refusal(title)`."""
     try:
         act()
-    except JobError as error:
+    except (JobError, ClassroomError) as error:
         store_refusal(name, error)
         return False
     return True
 
 
-def store_refusal(name: str, error: JobError) -> None:
+def store_refusal(name: str, error: JobError | ClassroomError) -> None:
     """Store the error's message for `show_refusal`."""
     st.session_state[f"{name}-refused"] = frame.as_sentence(error)
 

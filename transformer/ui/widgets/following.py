@@ -13,17 +13,18 @@ from contextlib import contextmanager, suppress
 import streamlit as st
 
 from transformer.classroom import Classroom, ClassroomError, ViewToFollow
+from transformer.classroom.codes import show_code
 from transformer.figures.state import DEFAULTS
 from transformer.ui import state
 from transformer.ui.services import live_classes
 from transformer.ui.shell import visitor
-from transformer.ui.shell.class_news import PATH, following_state
+from transformer.ui.shell.class_news import PATH, following_state, teaching_state
 from transformer.ui.shell.registry import BY_PATH, CLASS, PAGES, path
 from transformer.ui.widgets import views
 
 TRAIN = "pages/train.py"
-PERSONAL_FIELDS = ("exact", "size")
-"""Fields of a view that each student sets for themselves."""
+PERSONAL_FIELDS = ("exact", "size", "screen")
+"""Fields of a view that each visitor sets for themselves."""
 MAX_WAIT_SECONDS = 1.0
 """Maximum seconds that a rerun waits for other students' reruns. They run one after another,
 because they share one interpreter: two at once take longer than two in sequence."""
@@ -62,7 +63,8 @@ def _follow_teacher(file: str) -> None:
     """Move a student who follows to the teacher's view; stop following after another action."""
     classroom, me = live_classes.current_class(), visitor.current_id()
     followed_view = classroom.view_to_follow if classroom else None
-    if classroom is None or followed_view is None or not classroom.follows(me):
+    screen = live_classes.is_screen()
+    if classroom is None or followed_view is None or not (screen or classroom.follows(me)):
         for name in (_AT, _ARRIVING, _NEWS_RERUN):
             st.session_state.pop(name, None)
         return
@@ -73,7 +75,7 @@ def _follow_teacher(file: str) -> None:
     on_its_way = file in (st.session_state.get(_ARRIVING), BY_PATH.get(followed_view.page))
     arriving = _ARRIVING in st.session_state and on_its_way
     by_news = st.session_state.pop(_NEWS_RERUN, False)
-    if at and not (is_expected or arriving or by_news):
+    if at and not (is_expected or arriving or by_news or screen):
         classroom.follow(me, False)
         for name in (_AT, _ARRIVING):
             st.session_state.pop(name, None)
@@ -84,20 +86,20 @@ def _follow_teacher(file: str) -> None:
 
 
 def _open_view(file: str, view: ViewToFollow) -> None:
-    to = BY_PATH.get(view.page, CLASS)
+    to = BY_PATH.get(followed_view.page, CLASS)
     st.session_state[_ARRIVING] = file
-    state.open_params(to, view.params, keep=PERSONAL_FIELDS)
+    state.open_params(to, followed_view.params, keep=PERSONAL_FIELDS)
     if to != file:
         st.switch_page(to, query_params=state.params(to))
 
 
 def lead_to_page(file: str) -> None:
-    """Lead the class to a leading teacher's view, unless it is the page Class."""
-    classroom = live_classes.current_class()
+    """Lead the class to the leading teacher's view, unless it is the page Class."""
+    classroom, me = live_classes.current_class(), visitor.current_id()
     if (
         classroom is None
-        or not classroom.is_teacher(visitor.current_id())
-        or not classroom.is_leading
+        or not live_classes.is_teacher()
+        or not classroom.is_leader(me)
         or file == CLASS
     ):
         return
@@ -105,7 +107,7 @@ def lead_to_page(file: str) -> None:
     if (classroom.code, address) != st.session_state.get(_LED):
         st.session_state[_LED] = classroom.code, address
         with suppress(ClassroomError):  # the address is too long: the class stays where it is
-            classroom.set_view_to_follow(*address)
+            classroom.set_view_to_follow(me, *address)
 
 
 def class_line(file: str) -> None:
@@ -123,21 +125,31 @@ def class_line(file: str) -> None:
         return
     st.session_state.pop(_OVER, None)
     st.session_state[_CODE] = classroom.code
-    teaches = classroom.is_teacher(me)
+    teaches, screen = live_classes.is_teacher(), live_classes.is_screen()
     with st.container(horizontal=True, vertical_alignment="center", key="class-line"):
-        line = _teacher_line(classroom) if teaches else _student_line(classroom, me, file)
+        line = _teacher_line(classroom, me) if teaches else _student_line(classroom, me, file)
+        address = f"{PATH}?screen=1" if screen else PATH
         views.component("follow")(
             key="follow",
-            data={**line, "path": PATH, "pages": [*BY_PATH], "teaches": teaches},
+            data={
+                **line,
+                "questions": classroom.measured.changes,
+                "path": address,
+                "pages": [*BY_PATH],
+                "teaches": teaches,
+            },
             on_choice_change=_on_news,
         )
+        if screen:
+            return
         if file != CLASS:
             st.page_link(CLASS, label="Class")
         if run := classroom.race_run(me):
             st.page_link(TRAIN, label="Your training run →", query_params={"run": run})
-        if teaches and classroom.is_leading:
+        if teaches and classroom.is_leader(me):
             st.button("Stop leading", key="class-lead", on_click=classroom.stop_leading)
         elif teaches:
+            _lead_button(classroom, file)
             st.button("Lead the class", key="class-lead", type="primary", on_click=begin_leading)
         elif classroom.view_to_follow and classroom.follows(me):
             st.button(
@@ -147,6 +159,23 @@ def class_line(file: str) -> None:
             st.button("Follow again", key="class-follow", type="primary", on_click=follow_again)
 
 
+def _lead_button(classroom: Classroom, file: str) -> None:
+    """Draw a button to the view that the class follows, for a teacher who does not lead."""
+    followed_view = classroom.view_to_follow
+    if followed_view is None:
+        return
+    to = BY_PATH.get(followed_view.page, CLASS)
+    pressed = st.button(
+        "The class's view →",
+        key="class-lead-view",
+        type="tertiary",
+        on_click=state.open_params,
+        args=(to, followed_view.params, PERSONAL_FIELDS),
+    )
+    if pressed and to != file:
+        st.switch_page(to, query_params=state.params(to))
+
+
 def _on_news() -> None:
     """Note that a class message caused this rerun; the page reads the class itself."""
     st.session_state[_NEWS_RERUN] = True
@@ -154,10 +183,11 @@ def _on_news() -> None:
 
 
 def begin_leading() -> None:
-    """Start leading the class, from the current view; for callbacks."""
+    """Start leading the class, from the current view; for callbacks. Another teacher who leads
+    stops leading."""
     st.session_state.pop(_LED, None)
     if classroom := live_classes.current_class():
-        classroom.begin_leading()
+        classroom.begin_leading(visitor.current_id())
 
 
 def follow_again() -> None:
@@ -167,13 +197,15 @@ def follow_again() -> None:
         classroom.follow(visitor.current_id(), True)
 
 
-def _teacher_line(classroom: Classroom) -> dict[str, object]:
-    text = (
-        "Leading {following} of {members}"
-        if classroom.is_leading
-        else "Your class: {members} joined"
-    )
-    return {"text": text, "standing": "leads" if classroom.is_leading else "alone"}
+def _teacher_line(classroom: Classroom, me: str) -> dict[str, object]:
+    """Return the line's text, whose numbers and names the messages fill in, and its state."""
+    standing = teaching_state(classroom, me)
+    text = {
+        "leads": "Leading {following} of {members}",
+        "colleague": "{leader} is leading {following} of {members}",
+        "alone": "Your class: {members} joined",
+    }[standing]
+    return {"text": text, "standing": standing}
 
 
 def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]:
@@ -184,17 +216,15 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
         following_state(classroom, me),
     )
     at: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
-    where = (
-        PAGES[BY_PATH[followed_view.page]].title
-        if followed_view and followed_view.page in BY_PATH
-        else ""
-    )
+    where = PAGES[BY_PATH[followed_view.page]].title if followed_view and followed_view.page in BY_PATH else ""
     return {
         "text": {
             "alone": f"In the class of {name}",
             "follows": f"Following {name}",
             "away": f"Exploring on your own; {name} is at {where}",
-        }[status],
+        }[status]
+        if not live_classes.is_screen()
+        else f"Class {show_code(classroom.code)} · {{members}} joined",
         "standing": status,
         "shown": len(classroom.questions_shown()),
         "leads": classroom.is_leading,

@@ -1,4 +1,4 @@
-"""The Class page: join or open a class, see its members and its runs."""
+"""The Class page: join or open a class, see its members, questions and runs."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ class Class(View):
         code: of the class in an invitation link; removed after joining.
     """
 
-    code: str = field(form=(r"[A-Za-z0-9 -]{0,12}", 'a class\'s code, like "K7F A2P"'))
+    code: str = field(form=(r"[A-Za-z0-9 -]{0,20}", 'a class\'s code, like "K7F A2P"'))

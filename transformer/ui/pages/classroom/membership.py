@@ -11,7 +11,7 @@ import streamlit as st
 from transformer.classroom import Classroom
 from transformer.classroom.codes import MAX_NAME_LENGTH, show_code
 from transformer.ui import state
-from transformer.ui.pages.classroom import Class, runs
+from transformer.ui.pages.classroom import Class, questions, runs
 from transformer.ui.services import live_classes
 from transformer.ui.shell import visitor
 from transformer.ui.shell.registry import HOME
@@ -104,42 +104,104 @@ QR_MODULE_PIXELS = 8
 
 
 def teacher(classroom: Classroom) -> None:
-    """Draw what the class sees on the projector while students join, and the controls."""
-    link, local_only = _link(classroom.code)
-    short = urlsplit(link)
+    """Draw a teacher's own page: how to join, who leads, the questions, and all controls."""
     invite_column, members_column = st.columns([2, 3], gap="large")
     with invite_column:
-        st.markdown(f"Open **{frame.plain(short.netloc + short.path)}** and enter the code")
-        with st.container(key="class-code"):
-            st.markdown(show_code(classroom.code))
-        st.image(qr_code(link), width=240, alt=f"QR code for {link}")
-        st.caption(frame.plain(link))
-        if local_only:
-            st.warning(
-                "Only this machine can open that address. To let students connect, start the app "
-                "with `--server.address 0.0.0.0`."
-            )
+        _invite(classroom)
     with members_column:
         fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
-        if classroom.is_leading:
-            st.markdown(
-                "You are leading: every page, sentence and head that you open is shown to the "
-                "students who follow. In **Lessons** the class answers together, and you decide "
-                "when to show the answers."
-            )
-        else:
-            st.markdown("You are not leading; every student explores on their own.")
-            st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
-        frame.page_link(HOME, "Start →")
-        with st.popover("End the class …"):
-            st.markdown("This deletes the code, all names and all answers.")
-            st.button(
-                "End the class",
-                key="class-close",
-                type="primary",
-                on_click=lambda: live_classes.classes().end(visitor.current_id()),
-            )
+        _leading(classroom)
+        with st.container(horizontal=True, key="class-doors"):
+            st.link_button("Open the projector window", _address("screen=1"), icon=":material/tv:")
+            _colleague(classroom)
+            _end(classroom)
+    questions.show(classroom)
     runs.show(classroom)
+
+
+def screen(classroom: Classroom) -> None:
+    """Draw what the class sees on the projector while students join, without controls."""
+    invite_column, members_column = st.columns([2, 3], gap="large")
+    with invite_column:
+        _invite(classroom)
+    with members_column:
+        fragment(_members, "class-members", REFRESH_SECONDS)(classroom)
+        st.caption(
+            f"This window shows what {frame.plain(live_classes.teacher_name(classroom))} shows to "
+            "the class."
+        )
+
+
+def _invite(classroom: Classroom) -> None:
+    """Draw address, code and QR code for students."""
+    link, local_only = _link(classroom.code)
+    short = urlsplit(link)
+    st.markdown(f"Open **{frame.plain(short.netloc + short.path)}** and enter the code")
+    with st.container(key="class-code"):
+        st.markdown(show_code(classroom.code))
+    st.image(qr_code(link), width=240, alt=f"QR code for {link}")
+    st.caption(frame.plain(link))
+    if local_only:
+        st.warning(
+            "Only this machine can open that address. To let students connect, start the app "
+            "with `--server.address 0.0.0.0`."
+        )
+
+
+def _leading(classroom: Classroom) -> None:
+    """Draw who leads the class, and the button to lead."""
+    if classroom.is_leader(visitor.current_id()):
+        st.markdown(
+            "You are leading: every page, sentence and head that you open is shown to the "
+            "students who follow. In **Lessons** the class answers together, and you decide "
+            "when to show the answers."
+        )
+    else:
+        leader = frame.plain(classroom.teacher_name or "Another teacher")
+        st.markdown(
+            f"**{leader}** is leading. If you lead, the class follows you instead."
+            if classroom.is_leading
+            else "Nobody is leading; every student explores on their own."
+        )
+        st.button("Lead the class", key="class-lead-here", on_click=following.begin_leading)
+    names = classroom.teacher_names()
+    if len(names) > 1:
+        listed = " · ".join(frame.plain(name or "a teacher without a name") for name in names)
+        st.caption(f"Teachers: {listed}")
+    frame.page_link(HOME, "Start →")
+
+
+def _colleague(classroom: Classroom) -> None:
+    """Draw the code that makes a colleague a teacher; hidden until opened."""
+    with st.popover("Second teacher …"):
+        st.markdown(
+            "A colleague who opens this link, or enters this code on the page **Class**, becomes a "
+            "teacher of this class and can do all that you can. Do not show it to students."
+        )
+        st.code(show_code(classroom.teaching_code), language=None)
+        st.code(_link(classroom.teaching_code)[0], language=None, wrap_lines=True)
+        if len(classroom.teacher_names()) > 1:
+            st.button(
+                "Leave the class to your colleagues",
+                key="class-leave",
+                on_click=lambda: live_classes.classes().leave(visitor.current_id()),
+            )
+
+
+def _end(classroom: Classroom) -> None:
+    with st.popover("End the class …"):
+        st.markdown(
+            "This deletes the code, all names and all answers, for all teachers. Download the "
+            "answers first."
+            if classroom.measured.results()
+            else "This deletes the code, all names and all answers."
+        )
+        st.button(
+            "End the class",
+            key="class-close",
+            type="primary",
+            on_click=lambda: live_classes.classes().end(visitor.current_id()),
+        )
 
 
 def _members(classroom: Classroom) -> None:
@@ -158,8 +220,14 @@ def qr_code(link: str) -> bytes:
     return out.getvalue()
 
 
+def _address(query: str) -> str:
+    """Return this page's address in this browser, with these parameters."""
+    page_url = urlsplit(st.context.url or "http://localhost:8501/class")
+    return urlunsplit((*page_url[:3], query, ""))
+
+
 def _link(code: str) -> tuple[str, bool]:
-    """Return the class's link for students, and whether only this machine can open it."""
+    """Return the link with a class's code, and whether only this machine can open it."""
     page_url = urlsplit(st.context.url or "http://localhost:8501/class")
     host, port = page_url.hostname or "", page_url.port
     local_only = host in LOCAL_NAMES

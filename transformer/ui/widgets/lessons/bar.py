@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 import streamlit as st
 
 from transformer.ui import state
-from transformer.ui.services import models
+from transformer.ui.services import live_classes, models
 from transformer.ui.widgets import views
 from transformer.ui.widgets.lessons import course, progress, sheet
 from transformer.ui.widgets.lessons.lesson import LIST, Question, escaped
@@ -52,7 +52,7 @@ def show(page: str) -> str | None:
     if name not in course.BY_NAME:
         state.set_fields(lesson="")
         return f"There is no lesson {name!r}. The first lesson is {course.LESSONS[0].name!r}."
-    ready = prepared(course.BY_NAME[name])
+    ready, screen = prepared(course.BY_NAME[name]), live_classes.is_screen()
     style()
     clicked = st.session_state.pop(_CHECK, "") == name
     checked = _check_page(ready, page) if clicked else None
@@ -65,6 +65,8 @@ def show(page: str) -> str | None:
         if ready.question is None:
             _ask(ready)
             st.info(f"No model here shows this: {escaped(ready.missing)}.", icon=":material/block:")
+        elif ready.question.check is not None and screen:
+            _ask(ready)
         elif ready.question.check is not None:
             _search(ready, ready.question, checked)
         elif (as_class := progress.class_part(name)) is not None:
@@ -74,7 +76,8 @@ def show(page: str) -> str | None:
         else:
             _ask(ready)
             _options(ready, ready.question)
-        _navigation(page, ready)
+        if not screen:
+            _navigation(page, ready)
         if ready.question and progress.is_revealed(name):
             with st.expander("Show the question again"):
                 _ask(ready)
@@ -214,7 +217,9 @@ def _ask_class(ready: PreparedLesson, question: Question, part: progress.ClassPa
         progress.class_bars(name, labels, question.correct)
         return
     _ask(ready)
-    if part is progress.ClassPart.ASKING:
+    if part is progress.ClassPart.SCREEN:
+        progress.class_guesses(name, labels)
+    elif part is progress.ClassPart.ASKING:
         progress.class_guesses(name, labels)
         st.button("Show the answers", key=f"show-{name}", type="primary", on_click=_give_up,
                   args=(name,))  # fmt: skip

@@ -12,6 +12,7 @@ from transformer.classroom import Classroom
 from transformer.ui.services import live_classes
 from transformer.ui.services.memory_cache import SizedCache
 from transformer.ui.shell import visitor
+from transformer.ui.widgets import class_question
 from transformer.ui.widgets.fragment import fragment
 from transformer.ui.widgets.lessons.lesson import Lesson, escaped
 
@@ -52,7 +53,7 @@ def is_revealed(name: str) -> bool:
     """Whether a lesson's answer may be shown; to a teacher, once the class has seen it."""
     classroom = live_classes.current_class()
     if classroom is not None and classroom.is_teacher(visitor.current_id()):
-        return classroom.are_shown(name)
+        return classroom.are_shown(name)  # also on the projector
     stored = guess(name)
     return stored is not None and stored.revealed
 
@@ -88,7 +89,8 @@ CLASS_POLL_SECONDS = 1.0
 class ClassPart(Enum):
     """A visitor's part in a question of their class."""
 
-    ASKING = "the teacher, while the class answers"
+    ASKING = "a teacher, while the class answers"
+    SCREEN = "the projector, while the class answers"
     GUESSING = "a student who has not answered"
     WAITING = "a student who has answered"
     REVEALED = "everyone, once the answers are shown"
@@ -102,7 +104,8 @@ def class_part(name: str) -> ClassPart | None:
     """
     classroom, me = live_classes.current_class(), visitor.current_id()
     if classroom is not None and classroom.is_teacher(me):
-        return ClassPart.REVEALED if classroom.are_shown(name) else ClassPart.ASKING
+        asking = ClassPart.SCREEN if live_classes.is_screen() else ClassPart.ASKING
+        return ClassPart.REVEALED if classroom.are_shown(name) else asking
     waits = classroom is not None and _waits_for_teacher(classroom, me, name)
     guessed = guess(name)
     if guessed is not None and guessed.label and not guessed.revealed and not waits:
@@ -171,16 +174,9 @@ def class_waiting(name: str) -> None:
 def _answer_count(name: str) -> None:
     classroom = live_classes.current_class()
     if classroom is not None:
-        answered, members = classroom.answers(name).total(), len(classroom.members())
-        st.progress(
-            min(1.0, answered / max(1, members)), text=f"**{answered} of {members}** have answered"
-        )
+        class_question.answered_bar(classroom.answers(name).total(), len(classroom.members()))
 
 
 def _waits_for_teacher(classroom: Classroom, me: str, name: str) -> bool:
     """Return whether this student's answer stays hidden until the teacher shows it."""
-    return (
-        classroom.view_to_follow is not None
-        and classroom.follows(me)
-        and not classroom.are_shown(name)
-    )
+    return classroom.view_to_follow is not None and classroom.follows(me) and not classroom.are_shown(name)

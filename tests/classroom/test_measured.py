@@ -1,0 +1,280 @@
+"""Questions asked before and after: sealing, matching seats, results, files, and bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+
+import pandas as pd
+import pytest
+
+from transformer.classroom import Classes, Classroom, ClassroomError, MeasuredQuestion
+from transformer.classroom.measured import MAX_MEASURED
+from transformer.classroom.results import (
+    MeasuredResult,
+    SeatAnswers,
+    option_table,
+    seat_table,
+    spreadsheet_text,
+)
+
+QUESTION = MeasuredQuestion.read("What do the weights of a row sum to?", "0\n1\n8\n", 2)
+
+
+@pytest.fixture
+def classroom() -> Classroom:
+    new_class = Classroom("K7FA2P", "teacher", "", max_members=600)
+    for name in ("ann", "bob", "cleo"):
+        new_class.join(name, name.title())
+    return new_class
+
+
+def test_a_question_is_asked_before_and_after_and_shown_once(classroom: Classroom) -> None:
+    measured = classroom.measured
+    number = measured.ask(QUESTION)
+    measured.answer("ann", number, 0, 0)
+    measured.answer("bob", number, 0, 1)
+    assert measured.current is not None
+    assert (measured.current.answered, measured.current.is_open) == ((2,), True)
+    measured.close(number)
+    assert measured.current is None
+    assert measured.result(number) is None
+    measured.ask_again(number)
+    assert not measured.has_answered("ann", number)
+    measured.answer("ann", number, 1, 1)
+    measured.answer("cleo", number, 1, 1)
+    assert measured.has_answered("ann", number)
+    assert measured.result(number) is None
+    measured.show(number)
+    result = measured.result(number)
+    assert result is not None
+    assert result.votes == ((1, 1, 0), (0, 2, 0))
+    assert sorted(result.seats, key=str) == sorted([(0, 1), (1, None), (None, 1)], key=str)
+    [status] = measured.all()
+    assert (status.answered, status.is_open, status.is_shown) == ((2, 2), False, True)
+    assert measured.current == status
+    measured.put_away()
+    assert measured.current is None
+    assert measured.results() == (result,)
+
+
+def test_sealed_answers_are_nowhere_but_in_the_hashes(classroom: Classroom) -> None:
+    measured = classroom.measured
+    number = measured.ask(QUESTION)
+    measured.answer("ann", number, 0, 1)
+    record = measured._records[number]
+    assert "ann" not in str(record.rounds)
+    assert repr(record).count("rounds") == 0
+    [seat] = record.rounds[0]
+    assert seat == record.seat("ann") != record.seat("bob")
+    second = measured.ask(QUESTION)
+    assert measured._records[second].seat("ann") != seat  # no seat is known in two questions
+    measured.show(number)
+    assert (record.rounds, record.key) == ([], b"")
+    classroom.end()
+    assert (measured.all(), measured.current, measured.results()) == ((), None, ())
+
+
+def test_both_teachers_may_press_every_button(classroom: Classroom) -> None:
+    """The second press of a button changes nothing; a shown question stays shown."""
+    measured = classroom.measured
+    number = measured.ask(QUESTION)
+    measured.answer("ann", number, 0, 1)
+    for _ in range(2):
+        measured.ask_again(number)
+    assert [status.answered for status in measured.all()] == [(1, 0)]
+    measured.answer("ann", number, 1, 1)
+    for _ in range(2):
+        measured.close(number)
+    measured.reopen(number)
+    measured.answer("bob", number, 1, 0)
+    for _ in range(2):
+        measured.show(number)
+    changes, result = measured.changes, measured.result(number)
+    for press in (measured.ask_again, measured.reopen, measured.close, measured.show):
+        press(number)
+        press(99)
+    assert (measured.changes, measured.result(number)) == (changes, result)
+
+
+def test_one_question_is_open_at_a_time(classroom: Classroom) -> None:
+    measured = classroom.measured
+    first, second = measured.ask(QUESTION), measured.ask(QUESTION)
+    assert [status.is_open for status in measured.all()] == [False, True]
+    measured.put_away()  # an open question stays on the pages
+    assert measured.current is not None
+    measured.ask_again(first)
+    assert [status.is_open for status in measured.all()] == [True, False]
+    assert measured.current is not None
+    assert (measured.current.number, measured.current.round) == (first, 1)
+    with pytest.raises(ClassroomError, match="takes no more answers"):
+        measured.answer("ann", second, 0, 0)
+    with pytest.raises(ClassroomError, match="takes no more answers"):
+        measured.answer("ann", first, 0, 0)  # a late click on a button of the first round
+
+
+@pytest.mark.parametrize(
+    ("visitor", "option", "message"),
+    [
+        ("eve", 0, "You are not a student of this class"),
+        ("teacher", 0, "You are not a student of this class"),
+        ("", 0, "You are not a student of this class"),
+        ("bob", 3, "there is no option 4"),
+        ("bob", -1, "there is no option 0"),
+        ("ann", 1, "You have answered this question already"),
+    ],
+)
+def test_an_answer_that_does_not_count(
+    classroom: Classroom, visitor: str, option: int, message: str
+) -> None:
+    number = classroom.measured.ask(QUESTION)
+    classroom.measured.answer("ann", number, 0, 0)
+    with pytest.raises(ClassroomError, match=message):
+        classroom.measured.answer(visitor, number, 0, option)
+    assert classroom.measured.all()[0].answered == (1,)
+
+
+def test_leaving_and_coming_back_gives_no_second_answer(classroom: Classroom) -> None:
+    number = classroom.measured.ask(QUESTION)
+    classroom.measured.answer("ann", number, 0, 0)
+    classroom.leave("ann")
+    classroom.join("ann")
+    with pytest.raises(ClassroomError, match="already"):
+        classroom.measured.answer("ann", number, 0, 1)
+
+
+def test_an_ended_class_takes_no_answer() -> None:
+    classes = Classes("a long token", max_members=3)
+    classroom = classes.open("a long token", "teacher")
+    classes.join(classroom.code, "ann")
+    number = classroom.measured.ask(QUESTION)
+    classes.end("teacher")
+    with pytest.raises(ClassroomError, match="You are not a student of this class"):
+        classroom.measured.answer("ann", number, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "correct", "message"),
+    [
+        ("", "A\nB", 1, "1 to 500 characters; this one has 0"),
+        (" \u200b\n", "A\nB", 1, "this one has 0"),
+        ("x" * 501, "A\nB", 1, "this one has 501"),
+        ("Why?", "", 1, "2 to 8 options, one a line; this one has 0"),
+        ("Why?", "A\n\n \n", 1, "this one has 1"),
+        ("Why?", "\n".join(map(str, range(500))), 1, "this one has 500"),
+        ("Why?", "A\n A \nB", 1, "Two options are the same"),
+        ("Why?", "A\n" + "x" * 201, 1, "at most 200 characters; the longest one here has 201"),
+        ("Why?", "A\nB", 3, "a number from 1 to 2, not 3"),
+        ("Why?", "A\nB", 0, "a number from 1 to 2, not 0"),
+    ],
+)
+def test_what_is_no_question(text: str, options: str, correct: int, message: str) -> None:
+    with pytest.raises(ClassroomError, match=message):
+        MeasuredQuestion.read(text, options, correct)
+
+
+def test_a_question_is_plain_text() -> None:
+    question = MeasuredQuestion.read("  <script>x</script>\t&  \x07", "<b>A</b>\r\nB\u202e", 1)
+    assert (question.text, question.options) == ("<script>x</script> &", ("<b>A</b>", "B"))
+
+
+def test_questions_are_bounded_in_number(classroom: Classroom) -> None:
+    for _ in range(MAX_MEASURED):
+        classroom.measured.ask(QUESTION)
+    with pytest.raises(ClassroomError, match=f"has {MAX_MEASURED} questions"):
+        classroom.measured.ask(QUESTION)
+
+
+def test_five_hundred_seats(classroom: Classroom) -> None:
+    """Every seat is matched with itself, whatever the order of the answers."""
+    before = {f"seat {n}": n % 3 for n in range(500)}
+    after = {name: 1 if n % 2 else option for n, (name, option) in enumerate(before.items())}
+    for name in before:
+        classroom.join(name)
+    number = classroom.measured.ask(QUESTION)
+    for name in random.Random(1).sample([*before], 500):
+        classroom.measured.answer(name, number, 0, before[name])
+    classroom.measured.ask_again(number)
+    for name in random.Random(2).sample([*before], 500):
+        classroom.measured.answer(name, number, 1, after[name])
+    classroom.measured.show(number)
+    result = classroom.measured.result(number)
+    assert result is not None
+    assert sorted(result.seats) == sorted(zip(before.values(), after.values(), strict=True))
+    assert list(result.seats) != list(zip(before.values(), after.values(), strict=True))
+    difference = result.difference()
+    assert difference is not None
+    assert difference.paired
+    right = [(b == 1, a == 1) for b, a in zip(before.values(), after.values(), strict=True)]
+    change = sum(a - b for b, a in right) / 500
+    assert difference.interval.value == pytest.approx(change)
+    assert difference.interval.low > 0
+
+
+def result_of(*seats: SeatAnswers, n_rounds: int = 2) -> MeasuredResult:
+    return MeasuredResult("Why?", ("A", "B"), 1, n_rounds, seats)
+
+
+def test_pairs_are_used_if_half_of_the_class_has_them() -> None:
+    pairs: list[SeatAnswers] = [(0, 1), (1, 1)]
+    half = result_of(*pairs, (0, None), (0, None), (None, 1)).difference()
+    assert half is not None
+    assert (half.paired, half.before, half.after) == (True, (1, 2), (2, 2))
+    fewer = result_of(*pairs, (0, None), (0, None), (0, None)).difference()
+    assert fewer is not None
+    assert (fewer.paired, fewer.before, fewer.after) == (False, (1, 5), (2, 2))
+    assert "independent" in fewer.method
+
+
+def test_without_two_rounds_of_answers_there_is_no_difference() -> None:
+    assert result_of((0, None), n_rounds=1).difference() is None
+    assert result_of((0, None), (1, None)).difference() is None
+    assert result_of().difference() is None
+    assert result_of(n_rounds=1).votes == ((0, 0),)
+
+
+def test_the_file_of_options_has_all_votes_and_the_difference() -> None:
+    seats: list[SeatAnswers] = [(0, 1)] * 6 + [(1, 1)] * 3 + [(0, 0)] * 2 + [(1, 0)]
+    text = option_table([result_of(*seats)]).to_csv(index=False)
+    table = pd.read_csv(io.StringIO(text))
+    assert list(table["round"]) == ["before", "before", "after", "after"]
+    assert list(table["votes"]) == [8, 4, 3, 9]
+    assert table.groupby("round")["share"].sum().tolist() == pytest.approx([1, 1])
+    assert list(table["is_right"]) == [False, True, False, True]
+    [difference] = table["difference"].unique()
+    assert difference == pytest.approx(9 / 12 - 4 / 12)
+    assert (table["low_95"] < difference).all()
+    assert (table["high_95"] > difference).all()
+    assert table["method"].str.contains("paired").all()
+
+
+def test_the_file_of_seats_gives_the_same_difference() -> None:
+    seats: list[SeatAnswers] = [(0, 1), (1, 1), (0, 0), (None, 1), (1, None)]
+    text = seat_table([result_of(*seats)]).to_csv(index=False)
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert [(row["before"], row["after"]) for row in rows] == [
+        *(("1", "2"), ("2", "2"), ("1", "1"), ("", "2"), ("2", "")),
+    ]
+    table = pd.read_csv(io.StringIO(text)).dropna()
+    mean = (table["right_after"] - table["right_before"]).mean()
+    difference = result_of(*seats).difference()
+    assert difference is not None
+    assert mean == pytest.approx(difference.interval.value)
+    assert seat_table([]).empty
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "  =1", "＝1", "\t=1", "\r=1"])
+def test_no_cell_is_a_formula(text: str) -> None:
+    assert spreadsheet_text(text) == f"'{text}"
+    result = MeasuredResult(text, (text, "safe"), 0, 1, ((0, None),))
+    for table in (option_table([result]), seat_table([result])):
+        cells = next(iter(table.to_dict("records")))
+        assert all(
+            not str(cell).lstrip().startswith(("=", "+", "-", "@")) for cell in cells.values()
+        )
+
+
+def test_other_text_is_unchanged_in_the_files() -> None:
+    for text in ("1 - 1", "a=b", "'quoted'", "", "√d_k"):
+        assert spreadsheet_text(text) == text

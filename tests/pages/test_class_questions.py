@@ -1,0 +1,263 @@
+"""A question before and after, a second teacher and the projector window, page by page."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.class_visits import (
+    field,
+    heading,
+    joined,
+    only_class,
+    opened,
+    press,
+    rerun,
+    sign,
+    somebody,
+    token,
+    turned,
+)
+from tests.pages.class_visits import text as markdown
+from tests.pages.conftest import Visit, download_labels, messages, view, visible_text
+from transformer.analysis.evidence.proportions import paired_difference
+from transformer.classroom.codes import show_code
+from transformer.classroom.examples import EXAMPLES
+from transformer.ui.pages.classroom import questions
+from transformer.ui.shell import downloads
+from transformer.ui.shell.class_news import message
+from transformer.ui.shell.registry import CLASS
+
+__all__ = ["token"]  # a fixture
+SCRIPT = "<script>alert(1)</script>"
+TABLE = '<table class="hu-rounds">'
+
+
+def text(app: AppTest) -> str:
+    """Return the text on the page without Markdown escapes."""
+    return markdown(app).replace("\\", "")
+
+
+def ask(teacher: AppTest, question: str, options: str, correct: int = 1) -> AppTest:
+    for label, value in (("Question", question), ("Options", options)):
+        area = next(area for area in teacher.text_area if area.label.startswith(label))
+        area.input(value)
+    teacher.number_input[0].set_value(correct)
+    return press(teacher, "Ask the class")
+
+
+def colleague(visit: Visit, name: str = "Mr Bohr") -> AppTest:
+    app = somebody(visit(CLASS, code=show_code(only_class().teaching_code)))
+    field(app, "First name").input(name)
+    return press(app, "Join")
+
+
+def screen(visit: Visit, teacher: AppTest) -> AppTest:
+    """Open the projector window: another session of the teacher's browser."""
+    app = visit(CLASS, screen="1")
+    app.session_state["visitor"] = teacher.session_state["visitor"]
+    return rerun(app)
+
+
+def options(app: AppTest) -> list[str]:
+    return [each.key for each in app.button if each.key and each.key.startswith("class-answer-")]
+
+
+def file(app: AppTest, name: str) -> pd.DataFrame:
+    """Download one of the files that the page offers."""
+    offers: dict[str, Any] = app.session_state["download_offers"]
+    [offer] = [offer for offer in offers.values() if offer.name == name]
+    written = downloads.contents(offer.token)
+    assert isinstance(written, str)
+    assert written.startswith(questions.UTF_8_MARK)
+    return pd.read_csv(io.StringIO(written.removeprefix(questions.UTF_8_MARK)))
+
+
+@pytest.mark.usefixtures("token")
+def test_a_measured_lesson(visit: Visit) -> None:
+    teacher = opened(visit)
+    classroom = only_class()
+    ann, bob = joined(visit, classroom, "Ann"), joined(visit, classroom, "Bob")
+    ask(teacher, "What do the weights of a row sum to?", "1\n8\nIt depends")
+    for app in (ann, bob):
+        turned(rerun(app), "pages/glossary.py")
+        assert "What do the weights of a row sum to?" in text(app)
+    press(ann, "class-answer-1-0-1")
+    press(bob, "class-answer-1-0-0")
+    assert "Your answer is counted" in text(ann)
+    assert options(ann) == []
+    rerun(teacher)
+    assert "**2 of 2** have answered" in str([bar.proto.text for bar in teacher.get("progress")])
+    for app in (teacher, ann, bob):  # sealed: no votes anywhere
+        assert TABLE not in visible_text(app, kinds=["html"])
+    assert download_labels(teacher) == []
+
+    press(teacher, "class-question-close-1")
+    assert "Closed and sealed. Answers: before 2" in text(teacher)
+    assert "row sum to" not in text(rerun(ann))
+    press(teacher, "class-question-again-1")
+    rerun(ann)
+    assert "The same question again" in text(ann)
+    press(ann, "class-answer-1-1-0")
+    press(rerun(bob), "class-answer-1-1-0")
+    press(teacher, "Show the answers")
+    interval = paired_difference(1, 0, 1, 0)
+    for app in (teacher, rerun(ann)):
+        assert "2 seats that answered both times: 50 % before, 100 % after" in text(app)
+        assert f"+50 points (95 % interval {round(100 * interval.low)}".replace("-", "−") in text(
+            app
+        )
+        table = visible_text(app, kinds=["html"])
+        assert "1 <em>right</em>" in table
+        assert 'data-round="Before (2)"' in table
+    votes, answers = file(teacher, "votes.csv"), file(teacher, "answers.csv")
+    assert list(votes["votes"]) == [1, 1, 0, 2, 0, 0]
+    assert votes["low_95"].unique() == pytest.approx([interval.low])
+    assert sorted(zip(answers["before"], answers["after"], strict=True)) == [(1, 1), (2, 1)]
+    assert "Ann" not in votes.to_csv() + answers.to_csv()
+    press(teacher, "Put away")
+    assert "row sum to" not in text(rerun(ann))
+    assert "50 % before" in text(teacher)  # the teacher's page keeps it
+
+
+@pytest.mark.usefixtures("token")
+def test_bad_questions_get_one_sentence_and_keep_what_was_typed(visit: Visit) -> None:
+    teacher = opened(visit)
+    ask(teacher, "Why?", "")
+    assert messages(teacher)[-1] == "A question has 2 to 8 options, one a line; this one has 0."
+    assert teacher.text_area[0].value == "Why?"
+    ask(teacher, "Why?", "A\nB", 5)
+    assert messages(teacher)[-1] == "The right option must be a number from 1 to 2, not 5."
+    assert only_class().measured.all() == ()
+    ask(teacher, SCRIPT, f"{SCRIPT}\n=HYPERLINK(1)")
+    assert teacher.text_area[0].value == ""
+    ann = joined(visit, only_class(), "Ann")
+    assert SCRIPT not in markdown(ann)
+    assert SCRIPT in text(ann)
+    press(ann, "class-answer-1-0-1")
+    press(teacher, "Show the answers")
+    for app in (teacher, rerun(ann)):
+        assert SCRIPT not in visible_text(app, kinds=["html"])
+        assert "&lt;script&gt;" in visible_text(app, kinds=["html"])
+    assert "'=HYPERLINK(1)" in list(file(teacher, "votes.csv")["option"])
+
+
+@pytest.mark.usefixtures("token")
+def test_late_and_second_answers_are_refused_in_one_sentence(visit: Visit) -> None:
+    teacher = opened(visit)
+    measured, ann = only_class().measured, joined(visit, only_class(), "Ann")
+    ask(teacher, "Why?", "A\nB")
+    rerun(ann)
+    other_tab = ann.session_state["visitor"]
+    measured.answer(other_tab, 1, 0, 1)  # in another tab of the same browser
+    press(ann, "class-answer-1-0-0")
+    assert messages(ann) == [
+        "You have answered this question already; only the first answer counts."
+    ]
+    assert measured.all()[0].answered == (1,)
+    measured.ask_again(1)
+    rerun(ann)
+    measured.close(1)
+    press(ann, "class-answer-1-1-0")  # too late
+    assert measured.all()[0].answered == (1, 0)
+    measured.reopen(1)
+    rerun(ann)
+    rerun(teacher)
+    press(teacher, "class-close")
+    press(ann, "class-answer-1-1-0")  # of a class that has ended
+    assert "The class has ended" in text(ann)
+
+
+@pytest.mark.usefixtures("token")
+def test_an_unknown_teaching_code_gets_one_sentence(visit: Visit) -> None:
+    opened(visit)
+    app = somebody(visit(CLASS, code="AAA AAA AAA AAA"))
+    press(app, "Join")
+    assert messages(app)[0].startswith("There is no class with this code")
+
+
+@pytest.mark.usefixtures("token")
+def test_a_second_teacher_takes_over_and_both_see_it(visit: Visit) -> None:
+    curie = opened(visit, "pages/why.py")
+    classroom = only_class()
+    bohr = colleague(visit)
+    assert "**Ms Curie** is leading" in text(bohr)
+    assert "Teachers: Ms Curie · Mr Bohr" in text(bohr)
+    assert (sign(bohr)["standing"], sign(curie)["standing"]) == ("colleague", "leads")
+    turned(bohr, "pages/glossary.py")  # does not lead, so the class stays
+    assert classroom.view_to_follow is not None
+    assert classroom.view_to_follow.page == "why"
+    press(bohr, "Lead the class")
+    assert classroom.view_to_follow.page == "glossary"
+    news = message(classroom, curie.session_state["visitor"])
+    assert (news["state"], news["leader"]) == ("colleague", "Mr Bohr")
+    rerun(curie)
+    assert sign(curie)["text"] == "{leader} is leading {following} of {members}"
+    turned(curie, "pages/positions.py")
+    assert classroom.view_to_follow.page == "glossary"
+    press(curie, "class-lead-view")
+    assert heading(curie) == "Glossary"
+    press(curie, "Lead the class")
+    assert sign(rerun(bohr))["standing"] == "colleague"
+    assert classroom.is_leader(curie.session_state["visitor"])
+    ann = joined(visit, classroom, "Ann")
+    assert sign(ann)["text"] == "Following Ms Curie"
+    bohr.switch_page(CLASS).run()
+    press(bohr, "class-leave")
+    assert classroom.teacher_names() == ("Ms Curie",)
+
+
+@pytest.mark.usefixtures("token")
+def test_the_projector_has_no_controls_and_no_votes(visit: Visit) -> None:
+    teacher = opened(visit)
+    classroom = only_class()
+    ann = joined(visit, classroom, "Ann")
+    projector = screen(visit, teacher)
+    assert view(projector).screen == 1
+    assert classroom.code[:3] in text(projector)
+    assert show_code(classroom.teaching_code) not in str(projector.code)
+    assert sign(projector)["text"] == f"Class {show_code(classroom.code)} · {{members}} joined"
+    assert sign(projector)["path"].endswith("?screen=1")
+    allowed = {"larger"}
+    assert {each.key for each in projector.button} <= allowed
+    ask(teacher, "Why?", "Because\nOf course")
+    press(rerun(ann), "class-answer-1-0-1")
+    rerun(projector)
+    assert "- Because" in text(projector)
+    assert "**1 of 1** have answered" in str([bar.proto.text for bar in projector.get("progress")])
+    assert {each.key for each in projector.button} <= allowed
+    assert TABLE not in visible_text(projector, kinds=["html"])
+    turned(teacher, "pages/why.py")
+    rerun(projector)
+    assert heading(projector) == "Why self-attention"
+    assert view(projector).screen == 1
+    assert classroom.view_to_follow is not None
+    assert "screen" not in classroom.view_to_follow.params
+    turned(projector, "pages/glossary.py")  # somebody touches it: it returns
+    assert heading(projector) == "Why self-attention"
+    press(teacher, "Show the answers")
+    assert TABLE in visible_text(rerun(projector), kinds=["html"])
+    keys = {each.key for each in projector.button}
+    assert not {key for key in keys if key and key.startswith(("class-", "lead"))}
+
+
+@pytest.mark.usefixtures("token")
+def test_a_student_gets_no_projector_window(visit: Visit) -> None:
+    teacher = opened(visit)
+    ann = joined(visit, only_class(), "Ann", screen="1")
+    ask(teacher, "Why?", "Because\nOf course")
+    assert options(rerun(ann)) == ["class-answer-1-0-0", "class-answer-1-0-1"]
+
+
+@pytest.mark.usefixtures("token")
+@pytest.mark.parametrize("title", EXAMPLES)
+def test_every_example_can_be_asked(visit: Visit, title: str) -> None:
+    teacher = opened(visit)
+    teacher.selectbox(key="class-ask-example").select(title).run()
+    press(teacher, "Ask the class")
+    [status] = only_class().measured.all()
+    assert status.question == EXAMPLES[title]

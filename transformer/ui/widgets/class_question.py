@@ -1,0 +1,174 @@
+"""The class's current question on every page: options for students, controls for teachers, and
+neither on the projector. Its answers are sealed until a teacher shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from transformer.classroom import Classroom, MeasuredResult, QuestionStatus
+from transformer.figures import rounds
+from transformer.ui.services import live_classes
+from transformer.ui.shell import visitor
+from transformer.ui.shell.registry import CLASS
+from transformer.ui.widgets.callbacks import attempt, show_refusal
+from transformer.ui.widgets.fragment import fragment
+from transformer.ui.widgets.frame import plain
+
+ROUND_NAMES = "Before", "After"
+COUNT_SECONDS = 1.0
+"""Seconds between two updates of the number of answers."""
+_REFUSED = "class-question"
+
+
+def card(file: str) -> None:
+    """Draw the question that the class is answering or whose answers are shown, if there is one.
+
+    A teacher's page Class lists all questions instead.
+    """
+    classroom = live_classes.current_class()
+    status = classroom.measured.current if classroom else None
+    if classroom is None or status is None or (file == CLASS and live_classes.is_teacher()):
+        return
+    with st.container(border=True, key="class-question"):
+        if live_classes.is_teacher():
+            draw_status(classroom, status)
+            controls(classroom, status)
+        elif live_classes.is_screen() or status.is_shown:
+            draw_status(classroom, status)
+        else:
+            _student(classroom, status)
+        show_refusal(_REFUSED)
+
+
+def draw_status(classroom: Classroom, status: QuestionStatus) -> None:
+    """Draw the question with the number of its answers or, once they are shown, all of them."""
+    result = classroom.measured.result(status.number)
+    repeated = " · asked again" if status.round else ""
+    st.caption(f"Question {status.number}{repeated}")
+    st.markdown(f":material/help: **{plain(status.question.text)}**")
+    if result is not None:
+        draw_result(result)
+        return
+    st.markdown("\n".join(f"- {plain(option)}" for option in status.question.options))
+    if status.is_open:
+        fragment(_count, f"class-question-{status.number}-{status.round}", COUNT_SECONDS)(
+            classroom, status.number
+        )
+        return
+    counts = zip(ROUND_NAMES, status.answered, strict=False)
+    listed = ", ".join(f"{name.lower()} {count}" for name, count in counts)
+    st.markdown(f":material/lock: Closed and sealed. Answers: {listed}.")
+
+
+def draw_result(result: MeasuredResult) -> None:
+    """Draw the votes of all rounds side by side, and the difference with its interval."""
+    named = list(zip(ROUND_NAMES, result.votes, strict=False))
+    st.html(rounds.rounds_table(result.options, named, result.correct))
+    difference = result.difference()
+    if difference is None:
+        if result.n_rounds > 1:
+            st.caption("One round has no answers, so there is no difference.")
+        return
+    interval = difference.interval
+    bounds = interval.low, interval.value, interval.high
+    (right_before, n_before), (right_after, n_after) = difference.before, difference.after
+    shares = rounds.percent(right_before, n_before), rounds.percent(right_after, n_after)
+    if difference.paired:
+        based_on = f"{n_after} seats that answered both times"
+        numbers = f"{shares[0]} before, {shares[1]} after"
+    else:
+        based_on = "all answers"
+        numbers = f"{shares[0]} of {n_before} before, {shares[1]} of {n_after} after"
+    st.markdown(
+        f"Right answers of {based_on}: {numbers}. Difference: **{rounds.difference_text(bounds)}**."
+    )
+    st.html(rounds.difference_line(bounds))
+    notes = []
+    if not interval.excludes_zero:
+        notes.append("The interval contains 0: these answers alone do not show a change.")
+    if not difference.paired:
+        notes.append(
+            "Fewer than half of the seats answered both times, so the rounds count as two "
+            "independent groups."
+        )
+    if notes:
+        st.caption(" ".join(notes))
+
+
+def controls(classroom: Classroom, status: QuestionStatus) -> None:
+    """Draw a teacher's buttons for one question. Every press is safe if a colleague was faster."""
+    measured, number = classroom.measured, status.number
+    with st.container(horizontal=True, key=f"class-question-controls-{number}"):
+        if status.is_shown:
+            current = measured.current
+            if current is not None and current.number == number:
+                _button("Put away", f"away-{number}", measured.put_away)
+            return
+        if status.is_open:
+            _button("Close", f"close-{number}", measured.close, number)
+        else:
+            if not status.round:
+                _button("Ask again", f"again-{number}", measured.ask_again, number, primary=True)
+            _button("Reopen", f"reopen-{number}", measured.reopen, number)
+        _button(
+            "Show the answers",
+            f"show-{number}",
+            measured.show,
+            number,
+            primary=bool(status.round),
+        )
+
+
+def answered_bar(answered: int, members: int) -> None:
+    """Draw how many students have answered."""
+    st.progress(
+        min(1.0, answered / max(1, members)), text=f"**{answered} of {members}** have answered"
+    )
+
+
+def _student(classroom: Classroom, status: QuestionStatus) -> None:
+    """Draw the options, or that the answer is counted."""
+    me = visitor.current_id()
+    teacher = plain(live_classes.teacher_name(classroom))
+    occasion = "The same question again" if status.round else "A question for the class"
+    st.caption(f"{occasion} · anonymous, sealed until {teacher} shows the answers")
+    st.markdown(f":material/help: **{plain(status.question.text)}**")
+    if classroom.measured.has_answered(me, status.number):
+        st.info("Your answer is counted.", icon=":material/lock:")
+        return
+    with st.container(key="class-question-options", gap="xsmall"):
+        for index, option in enumerate(status.question.options):
+            st.button(
+                plain(option),
+                key=f"class-answer-{status.number}-{status.round}-{index}",
+                width="stretch",
+                on_click=_answer,
+                args=(status.number, status.round, index),
+            )
+
+
+def _answer(number: int, round_: int, option: int) -> None:
+    classroom = live_classes.current_class()
+    if classroom is not None:  # the class may have ended; the page then says so
+        measured, me = classroom.measured, visitor.current_id()
+        attempt(_REFUSED, lambda: measured.answer(me, number, round_, option))
+
+
+def _count(classroom: Classroom, number: int) -> None:
+    status = classroom.measured.current
+    if status is not None and status.number == number:
+        answered_bar(status.answered[-1], len(classroom.members()))
+
+
+def _button(
+    label: str, key: str, act: Callable[..., None], *args: int, primary: bool = False
+) -> None:
+    st.button(
+        label,
+        key=f"class-question-{key}",
+        type="primary" if primary else "secondary",
+        on_click=act,
+        args=args,
+    )
