@@ -90,7 +90,9 @@ def _led(chance: random.Random, classroom: Classroom, visitor: str) -> None:
     page = chance.choice([*BY_PATH, text(chance)])
     names = [*PAGES[BY_PATH.get(page, CLASS)].view.fields(), text(chance)]
     classroom.begin_leading(visitor)
-    classroom.set_view_to_follow(visitor, page, {chance.choice(names): text(chance) for _ in range(4)})
+    classroom.set_view_to_follow(
+        visitor, page, {chance.choice(names): text(chance) for _ in range(4)}
+    )
     followed_view = classroom.view_to_follow
     if not classroom.is_teacher(visitor):
         return

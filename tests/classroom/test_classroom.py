@@ -40,7 +40,9 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     classroom.stop_leading()
     assert classroom.view_to_follow is None
     assert not classroom.was_recent_view("inside", {"row": "1"})
-    classroom.set_view_to_follow("teacher", "inside", {"row": "1"})  # ignored: the teacher is not leading
+    classroom.set_view_to_follow(
+        "teacher", "inside", {"row": "1"}
+    )  # ignored: the teacher is not leading
     assert classroom.view_to_follow is None
     classroom.begin_leading("teacher")
     classroom.set_view_to_follow("teacher", "inside", {"row": "1"})

@@ -1,6 +1,6 @@
 """Questions to ask before and after a part of the lesson; teachers may change them.
 
-The wrong options are common guesses of the course's lessons (docs/teaching.md). The statements are
+The wrong options are guesses as in the course's lessons (docs/teaching.md). The right ones are
 those of Vaswani et al. 2017, sections 3.1 to 3.5.
 """
 

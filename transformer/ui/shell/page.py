@@ -20,7 +20,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.services.trace_cache import RerunCancellation
 from transformer.ui.shell import downloads
 from transformer.ui.shell.registry import CLASS, HOME, PAGES, path
-from transformer.ui.widgets import class_question, exact, following, lessons, views
+from transformer.ui.widgets import class_question, display_names, following, lessons, views
 from transformer.ui.widgets.frame import as_sentence, page_link, plain
 
 torch.set_num_threads(1)

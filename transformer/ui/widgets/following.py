@@ -86,9 +86,9 @@ def _follow_teacher(file: str) -> None:
 
 
 def _open_view(file: str, view: ViewToFollow) -> None:
-    to = BY_PATH.get(followed_view.page, CLASS)
+    to = BY_PATH.get(view.page, CLASS)
     st.session_state[_ARRIVING] = file
-    state.open_params(to, followed_view.params, keep=PERSONAL_FIELDS)
+    state.open_params(to, view.params, keep=PERSONAL_FIELDS)
     if to != file:
         st.switch_page(to, query_params=state.params(to))
 
@@ -216,7 +216,11 @@ def _student_line(classroom: Classroom, me: str, file: str) -> dict[str, object]
         following_state(classroom, me),
     )
     at: ViewToFollow = st.session_state.get(_AT) or ViewToFollow("", {})
-    where = PAGES[BY_PATH[followed_view.page]].title if followed_view and followed_view.page in BY_PATH else ""
+    where = (
+        PAGES[BY_PATH[followed_view.page]].title
+        if followed_view and followed_view.page in BY_PATH
+        else ""
+    )
     return {
         "text": {
             "alone": f"In the class of {name}",

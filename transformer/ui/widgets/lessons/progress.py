@@ -179,4 +179,8 @@ def _answer_count(name: str) -> None:
 
 def _waits_for_teacher(classroom: Classroom, me: str, name: str) -> bool:
     """Return whether this student's answer stays hidden until the teacher shows it."""
-    return classroom.view_to_follow is not None and classroom.follows(me) and not classroom.are_shown(name)
+    return (
+        classroom.view_to_follow is not None
+        and classroom.follows(me)
+        and not classroom.are_shown(name)
+    )
