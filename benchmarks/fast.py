@@ -21,9 +21,8 @@ import torch
 from benchmarks.decoding import SENTENCES
 from transformer.inference.backend import Backend
 from transformer.inference.decoding import SequenceDecoder
-from transformer.inference.fast import products
+from transformer.inference.fast import products, weights
 from transformer.inference.fast.fast_backend import FastBackend
-from transformer.inference.fast.weights import Fp32
 from transformer.inference.options import Decoding
 from transformer.inference.translator import Translator
 
@@ -45,7 +44,7 @@ def without_onednn(decoder: SequenceDecoder) -> AbstractContextManager[object]:
 
 
 def without_columns(decoder: SequenceDecoder) -> AbstractContextManager[object]:
-    return mock.patch.object(Fp32, "transpose_few_rows", False)
+    return mock.patch.object(weights, "COLUMN_LAYOUT_ROWS", range(0))
 
 
 @contextmanager

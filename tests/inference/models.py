@@ -155,7 +155,7 @@ def with_draft(model: Transformer, weights: Any = None) -> SequenceDecoder:
     decoder = SequenceDecoder(model)
     backend: Any = decoder.backend
     if weights is None:
-        weights = fast.DecoderWeights(model, fast.Int8, fast.Fp32)
+        weights = fast.DecoderWeights(model, fast.Int8)
     backend._tuned, backend._draft = True, [weights]
     return decoder
 

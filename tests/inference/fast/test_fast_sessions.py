@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from tests.inference import models
-from transformer.inference.fast.batch_session import KEY_BLOCK, BatchSession
-from transformer.inference.fast.speculative import SingleSession
-from transformer.inference.fast.weights import Bf16, DecoderWeights, Fp32, Fp32Copy, Int8
+from transformer.inference.fast.batch_session import INITIAL_CAPACITY, BatchSession
+from transformer.inference.fast.weights import Bf16, DecoderWeights, Int8
 from transformer.inference.sessions import Session, UncachedSession
 from transformer.model.attention import padding_mask
 
@@ -34,33 +33,29 @@ def check(session: Session, tgt: torch.Tensor, expected: torch.Tensor) -> None:
 def test_a_padded_batch_equals_the_whole_model(score: str, positions: str) -> None:
     """Longer than the room first made for keys, so that it has to grow."""
     model = models.untrained(score=score, positions=positions)
-    tgt, mask = targets(2 * KEY_BLOCK + 3), padding_mask(SRC, 0)
+    tgt, mask = targets(2 * INITIAL_CAPACITY + 3), padding_mask(SRC, 0)
     session = BatchSession(DecoderWeights(model), model.encode(SRC, mask), mask, tgt.shape[1])
     check(session, tgt, model(SRC, tgt))
 
 
-@pytest.mark.parametrize("positions", POSITIONS)
-@pytest.mark.parametrize("score", ["scaled_dot", "dot"])
-@pytest.mark.parametrize("kind", [Fp32, Fp32Copy])
+@pytest.mark.parametrize("rows", [1, 2, 5, 6])
 @torch.inference_mode()
-def test_one_row_folded_equals_the_whole_model(kind: type, score: str, positions: str) -> None:
-    model = models.untrained(score=score, positions=positions)
-    src, tgt = SRC[1:2], targets(70, rows=1)
-    session = SingleSession(DecoderWeights(model, kind), model.encode(src), 70)
+def test_any_number_of_rows_equals_the_whole_model(rows: int) -> None:
+    """With one row and from six on, products are of rows; between, of columns."""
+    model = models.untrained()
+    src, tgt = SRC[1:2].expand(rows, -1), targets(70, rows)
+    session = BatchSession(DecoderWeights(model), model.encode(src), padding_mask(src, 0), 70)
     check(session, tgt, model(src, tgt))
 
 
-@pytest.mark.parametrize("src_length", [1, 12, 13, 16, 17, 40])
+@pytest.mark.parametrize("src_length", [1, 13, 40])
 @torch.inference_mode()
 def test_sources_of_any_length(src_length: int) -> None:
-    """On both sides of the length that short memories are padded to."""
     model = models.untrained()
     src = torch.randint(4, models.VOCABULARY, (2, src_length))
     tgt, mask = targets(5, rows=2), padding_mask(src, 0)
     session = BatchSession(DecoderWeights(model), model.encode(src), mask, 5)
     check(session, tgt, model(src, tgt))
-    single = SingleSession(DecoderWeights(model), model.encode(src[:1]), 5)
-    check(single, tgt[:1], model(src[:1], tgt[:1]))
 
 
 @pytest.mark.parametrize("rows", [[2, 0], [1, 1, 0, 2], [0, 0, 0], [2]])
@@ -103,12 +98,10 @@ def test_rows_can_be_selected_repeatedly() -> None:
 def test_rewinding_discards_later_tokens() -> None:
     model = models.untrained()
     src, tgt = SRC[1:2], targets(12, rows=1)
-    session = SingleSession(DecoderWeights(model), model.encode(src), 20)
+    session = BatchSession(DecoderWeights(model), model.encode(src), padding_mask(src, 0), 20)
     models.logits_of_steps(session, torch.cat([tgt[:, :7], targets(5, rows=1)], dim=1))
     session.rewind(7)
     check(session, tgt[:, 7:], model(src, tgt)[:, 7:])
-    with pytest.raises(ValueError, match="one row"):
-        session.select([0, 0])
 
 
 @pytest.mark.parametrize(("kind", "error"), [(Bf16, 0.02), (Int8, 0.03)])
@@ -119,7 +112,6 @@ def test_lower_precision_is_close(kind: type, error: float) -> None:
     src, tgt = SRC[1:2], targets(20, rows=1)
     exact = model(src, tgt)
     memory, mask = model.encode(src), padding_mask(src, 0)
-    weights = DecoderWeights(model, kind, Fp32 if kind is Int8 else None)
-    for session in (SingleSession(weights, memory, 20), BatchSession(weights, memory, mask, 20)):
-        off = (models.logits_of_steps(session, tgt) - exact).square().mean().sqrt() / exact.std()
-        assert 0 < off < error
+    session = BatchSession(DecoderWeights(model, kind), memory, mask, 20)
+    off = (models.logits_of_steps(session, tgt) - exact).square().mean().sqrt() / exact.std()
+    assert 0 < off < error

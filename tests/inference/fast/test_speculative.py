@@ -12,7 +12,7 @@ from transformer.analysis.interventions.switching import switched_off
 from transformer.hooks import Hooks
 from transformer.inference.decoding import SequenceDecoder
 from transformer.inference.fast.fast_backend import FastBackend
-from transformer.inference.fast.weights import DecoderWeights, Fp32, Int8
+from transformer.inference.fast.weights import DecoderWeights, Int8
 from transformer.inference.options import Decoding
 
 
@@ -20,7 +20,7 @@ from transformer.inference.options import Decoding
 def test_int8_drafts_do_not_change_the_output(options: Decoding) -> None:
     model = models.copier()
     plain = SequenceDecoder(model)
-    drafting = models.with_draft(model, DecoderWeights(model, Int8, Fp32))
+    drafting = models.with_draft(model, DecoderWeights(model, Int8))
     confirmed = 0
     for source in models.many_sources(15):
         expected, output = plain.run([source], options)[0], drafting.run([source], options)[0]
@@ -86,7 +86,6 @@ def test_the_backend_measures_once_and_only_large_models(
         assert backend.bf16_weights(64) is backend.bf16_weights(8)
     assert len(measured) == 6
     assert FastBackend(models.untrained(), "fp32").bf16_weights(64) is None
-    assert FastBackend(models.untrained(score="additive")).draft_weights() is None
     with pytest.raises(ValueError, match="precision must be one of auto, fp32, bf16, not 'fp16'"):
         FastBackend(models.untrained(), "fp16")
 
@@ -127,7 +126,7 @@ def test_bfloat16_batches_are_close() -> None:
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
 def test_with_causal_hooks_a_draft_is_verified_through_them(kind: str, options: Decoding) -> None:
     model = models.copier()
-    decoder, passes = models.with_draft(model, DecoderWeights(model, Int8, Fp32)), []
+    decoder, passes = models.with_draft(model, DecoderWeights(model, Int8)), []
     original = decoder.logits
     decoder.logits = lambda *args: passes.append(1) or original(*args)  # type: ignore[method-assign]
     changed = 0

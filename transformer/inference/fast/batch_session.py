@@ -13,9 +13,8 @@ from transformer.cancellation import check_cancelled
 from transformer.inference.fast.weights import DecoderWeights, LayerWeights
 from transformer.model.attention import ScoreFunction
 
-KEY_BLOCK = 16
-"""The initial cache length, and the minimum length of the memory; torch's batched matrix product is
-slow for fewer than 13 keys."""
+INITIAL_CAPACITY = 16
+"""Number of positions that the cache has room for before it first grows."""
 
 Flat = Float[Tensor, "rows_heads length d_k"]
 
@@ -37,14 +36,11 @@ class BatchSession:
         self.positions = weights.positions(max_len)
         self.cache = memory.new_zeros(self.n_layers, 2, self.rows, self.n_heads, 0, self.d_k)
         self._grow()
-        padding = max(0, KEY_BLOCK - memory.shape[1])
-        visible = torch.nn.functional.pad(src_mask[:, 0, 0], (0, padding))
-        memory = torch.nn.functional.pad(memory, (0, 0, 0, padding))
         self.cross = memory.new_empty(*self.cache.shape[:4], memory.shape[1], self.d_k)
         for layer_cache, layer in zip(self.cross, weights.layers, strict=True):
             layer_cache.copy_(self._memory_keys_values(layer, memory))
-        hidden = memory.new_zeros(visible.shape).masked_fill_(~visible, -torch.inf)
-        self.cross_mask = hidden[:, None, None].repeat(1, self.n_heads, 1, 1)
+        hidden = memory.new_zeros(src_mask.shape).masked_fill_(~src_mask, -torch.inf)
+        self.cross_mask = hidden.repeat(1, self.n_heads, 1, 1)
         self._update_views()
 
     def step(self, ids: Int[Tensor, " rows"]) -> Float[Tensor, "rows vocab"]:
@@ -68,10 +64,13 @@ class BatchSession:
                 layer.cross_score, query, cross_keys, cross_values, self.flat_cross_mask
             )
             x = layer.cross_norm(layer.cross_o.addmm(x, heads.view(self.rows, width)))
-            hidden = layer.activation(layer.w_1.addmm(layer.b_1, x))
-            x = layer.ffn_norm(layer.w_2.addmm(x, hidden))
+            x = layer.ffn_norm(layer.w_2.addmm(x, layer.activation(layer.w_1(x))))
         self.length = t + 1
         return weights.output(x).float()
+
+    def rewind(self, length: int) -> None:
+        """Discard all but the first `length` tokens; later steps overwrite their positions."""
+        self.length = length
 
     def select(self, rows: list[int]) -> None:
         if rows == list(range(self.rows)):
@@ -130,7 +129,7 @@ class BatchSession:
     def _grow(self) -> None:
         """Double the cache of keys and values; the masks hide positions not written yet."""
         old_capacity = self.cache.shape[4]
-        capacity = max(KEY_BLOCK, 2 * old_capacity)
+        capacity = max(INITIAL_CAPACITY, 2 * old_capacity)
         cache = self.cache.new_zeros(*self.cache.shape[:4], capacity, self.d_k)
         cache[:, :, :, :, :old_capacity] = self.cache
         self.cache = cache

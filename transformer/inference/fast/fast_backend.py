@@ -17,8 +17,8 @@ from transformer.hooks import Hooks
 from transformer.inference.backend import Backend, Memory, Verify
 from transformer.inference.fast.batch_session import BatchSession
 from transformer.inference.fast.products import onednn_products
-from transformer.inference.fast.speculative import SingleSession, speculative_decode
-from transformer.inference.fast.weights import Bf16, DecoderWeights, Fp32, Fp32Copy, Int8
+from transformer.inference.fast.speculative import speculative_decode
+from transformer.inference.fast.weights import Bf16, DecoderWeights, Fp32, Int8
 from transformer.inference.options import Decoding
 from transformer.inference.search import TokenChooser
 from transformer.inference.sessions import Session
@@ -68,7 +68,6 @@ class FastBackend(Backend):
         on_cpu = model.embedding.weight.device.type == "cpu"
         n_weights = sum(p.numel() for p in model.decoder.parameters())
         self._tuned = on_cpu and n_weights >= MIN_TUNED_WEIGHTS
-        self._has_dot_product_scores = model.config.score != "additive"
 
     def encode(
         self, src: Int[Tensor, "rows src"], lengths: list[int], hooks: Hooks | None = None
@@ -98,7 +97,7 @@ class FastBackend(Backend):
         if weights is None:
             return None
         return speculative_decode(
-            SingleSession(weights, memory.states, limit),
+            BatchSession(weights, memory.states, memory.src_mask, limit),
             verify,
             choose,
             limit,
@@ -123,14 +122,14 @@ class FastBackend(Backend):
 
     def draft_weights(self) -> DecoderWeights | None:
         """Return the weights to draft one output with, or None if drafting is not faster."""
-        if not (self._tuned and self._has_dot_product_scores):
+        if not self._tuned:
             return None
         stamp = self._stamp()
         with self._lock:
             if not self._draft:
                 self._draft = [self._int8_if_faster()]
             elif self._draft[0] is not None and self._draft_stamp not in ((), stamp):
-                self._draft = [_int8_weights(self.model)]
+                self._draft = [DecoderWeights(self.model, Int8)]
             self._draft_stamp = stamp
             return self._draft[0]
 
@@ -158,8 +157,8 @@ class FastBackend(Backend):
     def _int8_if_faster(self) -> DecoderWeights | None:
         memory, mask = self._sample_memory(1)
         try:
-            int8 = _int8_weights(self.model)
-            draft = SingleSession(int8, memory, TRIALS)
+            int8 = DecoderWeights(self.model, Int8)
+            draft = BatchSession(int8, memory, mask, TRIALS)
             exact = BatchSession(self.fp32_weights(), memory, mask, TRIALS)
             ratio = self._time_ratio(draft, exact, 1)
         except (AttributeError, RuntimeError):  # torch or the processor lacks this product
@@ -193,7 +192,3 @@ class FastBackend(Backend):
                 session.step(ids)
                 best[number] = min(best[number], time.perf_counter() - start)
         return best[0] / best[1]
-
-
-def _int8_weights(model: Transformer) -> DecoderWeights:
-    return DecoderWeights(model, Int8, Fp32Copy)
