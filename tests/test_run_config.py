@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.attack.hostile import spoil
+from tests.attack.random_input import corrupt_json
 from transformer.config import ModelConfig, TrainingConfig, rename_old_fields
 from transformer.run_config import (
     KINDS,
@@ -142,9 +142,9 @@ def test_of_a_wrong_file_the_owner_is_still_known(tmp_path: Path) -> None:
 
 
 def test_spoilt_files_are_refused_and_never_anything_else() -> None:
-    chance, refused = random.Random(5), 0
+    rng, refused = random.Random(5), 0
     for _ in range(400):
-        text = spoil(chance, written(chance.choice(RUNS)))
+        text = corrupt_json(rng, written(rng.choice(RUNS)))
         try:
             values = json.loads(text)
             if not isinstance(values, dict):

@@ -1,10 +1,10 @@
-"""Attack the doors for a while, and print what became of it.
+"""Attack every entry point for some minutes and print the results.
 
-    python -m tests.attack [--minutes 10] [--seed N] [--doors NAME …]
+    python -m tests.attack [--minutes 10] [--seed N] [--targets NAME …]
 
-For each door: inputs tried, how many ended as they may (taken, or refused in a sentence), and how
-many did not. Each input has a seed of its own, which is said of every defect: `--seed` brings the
-inputs back, though not the moments that a kill or a full disk met.
+The table has, for each target, the number of inputs, how many were handled correctly (accepted, or
+rejected with one sentence) and how many were not. Each defect is printed with the seed of its
+input. `--seed` repeats the inputs, but not the moment of a kill or the free space on a full disk.
 """
 
 from __future__ import annotations
@@ -19,49 +19,59 @@ import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
 
-# Read when torch is first imported; `forked` needs it.
+# Read when torch is first imported; `run_forked` needs it.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import torch
 
-from tests.attack import classes, clock, full, given, kills, memory, messages, typed, uploads
-from tests.attack.door import Attack, Door, simple
+from tests.attack import (
+    classes,
+    clock,
+    commands_and_calls,
+    full_disk,
+    kills,
+    messages,
+    out_of_memory,
+    parsers,
+    uploads,
+)
+from tests.attack.target import Attack, Target, simple
 
-DOORS: dict[str, Door] = {
-    "texts": simple(given.texts, share=0.5),
-    "links": simple(given.links, share=0.5),
-    "checkpoints": simple(given.checkpoints, share=0.5),
-    "folders of others": simple(given.folders_of_others),
+TARGETS: dict[str, Target] = {
+    "texts": simple(parsers.texts, share=0.5),
+    "links": simple(parsers.links, share=0.5),
+    "checkpoints": simple(parsers.checkpoints, share=0.5),
+    "imported folders": simple(parsers.marian_folders),
     "classes": simple(classes.classes),
-    "traces": simple(given.traces, share=0.5),
-    "run folders": simple(given.runs, share=0.5),
-    "uploads": Door(uploads.opened, rounds=40),
-    "messages": Door(messages.opened, share=2.0, rounds=15),
-    "command line": Door(typed.commands, share=2.0, rounds=10),
-    "calls": Door(typed.calls, share=0.5),
-    "trainers killed": Door(kills.trainers, share=6.0, rounds=4),
-    "servers killed": Door(kills.servers, share=4.0, rounds=1),
-    "two servers": Door(kills.two_servers, share=2.0, rounds=2),
-    "a full disk": Door(full.opened, share=2.0, rounds=4),
-    "no memory left": Door(memory.opened, rounds=5),
-    "a clock put back": Door(clock.opened, rounds=20),
+    "traces": simple(parsers.traces, share=0.5),
+    "run folders": simple(parsers.runs, share=0.5),
+    "uploads": Target(uploads.start_attack, rounds=40),
+    "messages": Target(messages.start_attack, share=2.0, rounds=15),
+    "command line": Target(commands_and_calls.commands, share=2.0, rounds=10),
+    "calls": Target(commands_and_calls.calls, share=0.5),
+    "trainers killed": Target(kills.trainers, share=6.0, rounds=4),
+    "servers killed": Target(kills.servers, share=4.0, rounds=1),
+    "two servers": Target(kills.two_servers, share=2.0, rounds=2),
+    "a full disk": Target(full_disk.start_attack, share=2.0, rounds=4),
+    "no memory left": Target(out_of_memory.start_attack, rounds=5),
+    "a clock put back": Target(clock.start_attack, rounds=20),
 }
 
 
 @dataclass
 class Figures:
-    """What became of one door; `wrong` has the seed and the traceback of each defect."""
+    """Results of one target; `defects` has the seed and the traceback of each defect."""
 
     tried: int = 0
-    wrong: list[tuple[int, str]] = field(default_factory=list)
+    defects: list[tuple[int, str]] = field(default_factory=list)
     seconds: float = 0.0
     summary: str = ""
 
 
-def attack(attacked: Attack, seed: int) -> str:
-    """What went wrong with the input of this seed, or nothing."""
+def try_seed(attack: Attack, seed: int) -> str:
+    """Send the input of this seed; return the traceback of a defect, or ""."""
     try:
-        attacked.try_once(random.Random(seed))
+        attack.try_once(random.Random(seed))
     except KeyboardInterrupt:
         raise
     except BaseException:
@@ -69,53 +79,62 @@ def attack(attacked: Attack, seed: int) -> str:
     return ""
 
 
-def attacked(door: Door, seed: int, seconds: float, max_rounds: int | None = None) -> Figures:
-    """Attack one door for so many seconds, or with `most` inputs if that is less."""
+def run_attack(target: Target, seed: int, seconds: float, max_rounds: int | None = None) -> Figures:
+    """Attack one target for `seconds`, with at most `max_rounds` inputs."""
     figures, began = Figures(), time.monotonic()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         try:
-            with door.open(Path(folder)) as opened:
-                until = time.monotonic() + seconds
-                while time.monotonic() < until and figures.tried != max_rounds:
-                    wrong = attack(opened, seed + figures.tried)
-                    figures.wrong += [(seed + figures.tried, wrong)] if wrong else []
+            with target.start(Path(folder)) as attack:
+                deadline = time.monotonic() + seconds
+                while time.monotonic() < deadline and figures.tried != max_rounds:
+                    defect = try_seed(attack, seed + figures.tried)
+                    figures.defects += [(seed + figures.tried, defect)] if defect else []
                     figures.tried += 1
-                figures.summary = opened.summary()
+                figures.summary = attack.summary()
         except Exception:
-            figures.wrong.append((seed + figures.tried, traceback.format_exc().strip()))
+            figures.defects.append((seed + figures.tried, traceback.format_exc().strip()))
     figures.seconds = time.monotonic() - began
     return figures
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.attack", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=1.0, help="of all doors together")
-    parser.add_argument("--seed", type=int, default=0, help="of the first input of every door")
-    parser.add_argument("--doors", nargs="+", default=[*DOORS], choices=DOORS, metavar="NAME")
+    parser.add_argument("--minutes", type=float, default=1.0, help="time of all targets together")
+    parser.add_argument(
+        "--seed", type=int, default=0, help="seed of the first input of every target"
+    )
+    parser.add_argument(
+        *("--targets", "--doors"),  # --doors: the former name
+        nargs="+",
+        default=[*TARGETS],
+        choices=TARGETS,
+        metavar="NAME",
+        help="the targets to attack (all)",
+    )
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     print(f"seed {arguments.seed}", flush=True)
-    total_share = sum(DOORS[name].share for name in arguments.doors)
+    total_share = sum(TARGETS[name].share for name in arguments.targets)
     results: dict[str, Figures] = {}
-    for name in arguments.doors:
-        seconds = 60 * arguments.minutes * DOORS[name].share / total_share
-        results[name] = attacked(DOORS[name], arguments.seed, seconds)
-        for seed, wrong in results[name].wrong[:3]:
-            print(f"{name}, seed {seed}: {wrong[-1500:]}\n", file=sys.stderr, flush=True)
+    for name in arguments.targets:
+        seconds = 60 * arguments.minutes * TARGETS[name].share / total_share
+        results[name] = run_attack(TARGETS[name], arguments.seed, seconds)
+        for seed, defect in results[name].defects[:3]:
+            print(f"{name}, seed {seed}: {defect[-1500:]}\n", file=sys.stderr, flush=True)
     print(table(results))
-    return 1 if any(figures.wrong for figures in results.values()) else 0
+    return 1 if any(figures.defects for figures in results.values()) else 0
 
 
-def table(figures: dict[str, Figures]) -> str:
-    """A line a door, and one of their sums."""
-    lines = [f"{'door':<16} {'tried':>8} {'clean':>8} {'defect':>7} {'s':>5}"]
-    for name, figures_ in figures.items():
-        wrong = len(figures_.wrong)
-        row = f"{name:<16} {figures_.tried:8,} {max(0, figures_.tried - wrong):8,} {wrong:7,}"
-        lines.append(f"{row} {figures_.seconds:5.0f}  {figures_.summary}".rstrip())
-    tried = sum(figures_.tried for figures_ in figures.values())
-    wrong = sum(len(figures_.wrong) for figures_ in figures.values())
-    return "\n".join([*lines, f"{'all':<16} {tried:8,} {tried - wrong:8,} {wrong:7,}"])
+def table(results: dict[str, Figures]) -> str:
+    """Return one line per target, and one with the sums."""
+    lines = [f"{'target':<16} {'tried':>8} {'clean':>8} {'defect':>7} {'s':>5}"]
+    for name, figures in results.items():
+        defects = len(figures.defects)
+        row = f"{name:<16} {figures.tried:8,} {max(0, figures.tried - defects):8,} {defects:7,}"
+        lines.append(f"{row} {figures.seconds:5.0f}  {figures.summary}".rstrip())
+    tried = sum(figures.tried for figures in results.values())
+    defects = sum(len(figures.defects) for figures in results.values())
+    return "\n".join([*lines, f"{'all':<16} {tried:8,} {tried - defects:8,} {defects:7,}"])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A clock that goes back, jumps ahead and stops, for the queue, computations and runs."""
+"""A clock that jumps back and forth, for the queue, computations, caches and runs."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from tests.attack.door import Attack, forked
-from tests.attack.training import STEPS, check_complete, config, fresh, undisturbed
+from tests.attack.short_runs import STEPS, check_complete, config, new_run_folder, uninterrupted_run
+from tests.attack.target import Attack, run_forked
 from tests.jobs.conftest import still_jobs
 from transformer.analysis.corpora import Corpus
 from transformer.jobs import ComputationService, Limits, claims
@@ -27,15 +27,15 @@ from transformer.training.train_folder import train_run
 from transformer.ui.about import run_config
 from transformer.ui.widgets.quantities import ago
 
-PATIENCE = 120.0
+TIMEOUT_SECONDS = 120.0
 JUMPS = (0.0, 1.0, -1.0, 3600.0, -3600.0, 4e8, -4e8, -1e12)
 
 
 class Clock:
     """A fake `time.time` that returns another time at every call."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self._chance, self._now = chance, 1.7e9
+    def __init__(self, rng: random.Random) -> None:
+        self._chance, self._now = rng, 1.7e9
 
     def __call__(self) -> float:
         if self._chance.random() < 0.5:
@@ -44,29 +44,29 @@ class Clock:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[Attack]:
-    undisturbed(STEPS)
-    scenarios = (the_queue, the_queue, the_passes, the_caches)
+def start_attack(folder: Path) -> Iterator[Attack]:
+    uninterrupted_run(STEPS)
+    checks = (check_queue, check_queue, check_results, check_caches)
     trained = 0
 
-    def once(chance: random.Random) -> None:
+    def try_input(rng: random.Random) -> None:
         nonlocal trained
-        with patch("time.time", Clock(chance)):
-            if chance.random() < 0.02:
-                a_run(folder)
+        with patch("time.time", Clock(rng)):
+            if rng.random() < 0.02:
+                check_run(folder)
                 trained += 1
             else:
-                chance.choice(scenarios)(chance, folder)
+                rng.choice(checks)(rng, folder)
 
-    yield Attack(once, lambda: f"{trained} runs trained under it, equal to the undisturbed")
+    yield Attack(try_input, lambda: f"{trained} runs trained, equal to an uninterrupted one")
 
 
-def the_queue(chance: random.Random, folder: Path) -> None:
-    """First come, first served; the newest is shown first; a run is claimed once."""
+def check_queue(rng: random.Random, folder: Path) -> None:
+    """Check that runs are claimed in order and once, and that the newest is listed first."""
     root = folder / "runs"
     jobs = still_jobs(root, disk_free=1)
     queue = Queue(root)
-    names = [jobs.submit(config(), f"ann{n}") for n in range(chance.randint(1, 5))]
+    names = [jobs.submit(config(), f"ann{n}") for n in range(rng.randint(1, 5))]
     listed = [info.name for info in jobs.runs()]
     assert listed == names[::-1], "the newest is not shown first"
     assert [info.name for info in queue_order(jobs.runs())] == names
@@ -87,9 +87,9 @@ def the_queue(chance: random.Random, folder: Path) -> None:
     assert not jobs.runs()
 
 
-def the_passes(chance: random.Random, folder: Path) -> None:
-    """The newest result stays, regardless of the times of the others."""
-    root = folder / "passes"
+def check_results(rng: random.Random, folder: Path) -> None:
+    """Check that the newest result is kept, regardless of the files' times."""
+    root = folder / "results"
     root.mkdir(exist_ok=True)
     for number in range(6):
         result_folder = root / f"{number}"
@@ -98,32 +98,32 @@ def the_passes(chance: random.Random, folder: Path) -> None:
         stamp = time.time()
         os.utime(result_folder / RESULT, (stamp, stamp))
     remove_oldest([*root.iterdir()], 3, new=root / "5")
-    assert (root / "5" / RESULT).is_file(), "the newest result went"
+    assert (root / "5" / RESULT).is_file(), "the newest result was removed"
     assert len([*root.iterdir()]) == 3
-    with ComputationService(folder / "kept", Limits()) as computing:
+    with ComputationService(folder / "stored", Limits()) as computing:
         computation = report_computation(folder, "d", "heads", Corpus.of_lines(["one"], "x"))
         assert computing.status(computation.key).status == "absent"
     shutil.rmtree(root)
 
 
-def the_caches(chance: random.Random, folder: Path) -> None:
-    """A run's current content is read, even if its file is older than before."""
+def check_caches(rng: random.Random, folder: Path) -> None:
+    """Check that the current content of a run is read, even if its file has an older time."""
     run = folder / "cached"
     run.mkdir(exist_ok=True)
     for number in range(4):
         (run / "config.json").write_text(json.dumps({"title": f"{number}", "checkpoint": "x"}))
-        stamp = time.time() + chance.random()
+        stamp = time.time() + rng.random()
         os.utime(run / "config.json", (stamp, stamp))
         assert run_config(run / "checkpoint") == FilmRun(title=f"{number}", checkpoint="x")
 
 
-def a_run(folder: Path) -> None:
-    """A real one, stopped in the middle and resumed."""
-    run = fresh(folder / "run", config())
+def check_run(folder: Path) -> None:
+    """Check that a run that is killed and resumed equals an uninterrupted one."""
+    run = new_run_folder(folder / "run", config())
     try:
-        forked(lambda: train_run(run.path), 0.5)
-        ended = forked(lambda: train_run(run.path), PATIENCE)
-        assert ended.value == "finished", ended
+        run_forked(lambda: train_run(run.path), 0.5)
+        result = run_forked(lambda: train_run(run.path), TIMEOUT_SECONDS)
+        assert result.value == "finished", result
         check_complete(run)
     finally:
         shutil.rmtree(run.path)

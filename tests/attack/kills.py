@@ -1,4 +1,4 @@
-"""`kill -9` at random moments: of the trainer, of worker and server, of one of two servers."""
+"""`kill -9` at random moments: of a trainer, of worker and server, of one of two servers."""
 
 from __future__ import annotations
 
@@ -16,8 +16,16 @@ from pathlib import Path
 
 import psutil
 
-from tests.attack.door import Attack, forked
-from tests.attack.training import STEPS, check_complete, config, fresh, losses, sound, undisturbed
+from tests.attack.short_runs import (
+    STEPS,
+    check_complete,
+    check_interrupted,
+    config,
+    losses,
+    new_run_folder,
+    uninterrupted_run,
+)
+from tests.attack.target import Attack, run_forked
 from tests.jobs.conftest import STANDIN, run_config, still_jobs
 from transformer.jobs import Jobs
 from transformer.jobs.folder import JobFolder
@@ -25,105 +33,109 @@ from transformer.run_config import TrainingRun
 from transformer.training.train_folder import train_run
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 120.0  # seconds, for a busy machine; what is there is seen at once
-LONG = 120  # steps of a run whose workers are killed
+TIMEOUT_SECONDS = 120.0  # for a busy machine; usually the wait is short
+LONG_RUN_STEPS = 120  # steps of a run whose workers are killed
 
 
 @contextmanager
 def trainers(folder: Path) -> Iterator[Attack]:
-    """Who trains is killed, again and again, in the middle of steps and of saves."""
-    undisturbed(STEPS)
+    """Kill the trainer again and again, during steps and saves."""
+    uninterrupted_run(STEPS)
     began = time.monotonic()
-    forked(lambda: train_run(fresh(folder / "timed", config()).path), PATIENCE)
+    run_forked(lambda: train_run(new_run_folder(folder / "timed", config()).path), TIMEOUT_SECONDS)
     length, finished = time.monotonic() - began, 0
     path, run_config = folder / "run", config()
 
-    def once(chance: random.Random) -> None:
+    def try_input(rng: random.Random) -> None:
         nonlocal finished
         try:
-            run = fresh(path, run_config) if not path.exists() else JobFolder(path)
-            ended = forked(lambda: train_run(path), chance.uniform(0.02, 0.6) * length)
-            assert not ended.error, ended.error
-            sound(run, run_config)
-            if not ended.late:
-                assert ended.value == "finished", (ended, run.state())
+            run = new_run_folder(path, run_config) if not path.exists() else JobFolder(path)
+            result = run_forked(lambda: train_run(path), rng.uniform(0.02, 0.6) * length)
+            assert not result.error, result.error
+            check_interrupted(run, run_config)
+            if not result.timed_out:
+                assert result.value == "finished", (result, run.state())
                 check_complete(run)
                 finished += 1
         except BaseException:
-            shutil.rmtree(path, ignore_errors=True)  # the next one starts from the beginning
+            shutil.rmtree(path, ignore_errors=True)  # the next input starts with a new run
             raise
-        if not ended.late:
+        if not result.timed_out:
             shutil.rmtree(path)
 
-    yield Attack(once, lambda: f"{finished} runs of {STEPS} steps finished between the kills")
+    yield Attack(try_input, lambda: f"{finished} runs of {STEPS} steps finished between the kills")
 
 
 @contextmanager
 def servers(folder: Path) -> Iterator[Attack]:
-    """Worker, server or both are killed while a real worker trains."""
+    """Kill worker, server or both during training."""
     root = folder / "runs"
-    looking = still_jobs(root, disk_free=1)
-    apps: list[App] = []
+    jobs = still_jobs(root, disk_free=1)
+    servers: list[QueueServer] = []
     finished, killed = 0, {"worker": 0, "server": 0, "both": 0}
     name = ""
-    # The first run is left alone: the others are compared with it.
+    # Losses of the first run, which is not killed; those of the others must be equal.
     expected: list[float] = []
 
-    def app() -> App:
-        if not apps or apps[0].process.poll() is not None:
-            apps[:] = [App(root)]
-        return apps[0]
+    def running_server() -> QueueServer:
+        if not servers or servers[0].process.poll() is not None:
+            servers[:] = [QueueServer(root)]
+        return servers[0]
 
-    def settle(run: str, more: int) -> bool:
-        """Wait until `more` further steps are taken; whether the run has ended by then."""
-        deadline, begins = time.monotonic() + PATIENCE, len(losses(looking.folder(run)))
+    def wait_for_steps(run: str, more: int) -> bool:
+        """Wait for `more` further steps or the end of the run; return whether it has ended."""
+        deadline, begins = time.monotonic() + TIMEOUT_SECONDS, len(losses(jobs.folder(run)))
         while time.monotonic() < deadline:
-            info = looking.run(run)
+            info = jobs.run(run)
             if info.status == "failed":
-                looking.resume(run, "ann")
+                jobs.resume(run, "ann")
             if info.status == "finished":
                 return True
-            if len(losses(looking.folder(run))) > begins + more and info.status == "running":
+            if len(losses(jobs.folder(run))) > begins + more and info.status == "running":
                 return False
             time.sleep(0.02)
-        raise AssertionError(f"no progress in {PATIENCE} s: {looking.run(run)}")
+        raise AssertionError(f"no progress in {TIMEOUT_SECONDS} s: {jobs.run(run)}")
 
-    def once(chance: random.Random) -> None:
+    def try_input(rng: random.Random) -> None:
         nonlocal finished, name
-        app()
+        running_server()
         if not expected:
-            first = looking.submit(config(LONG, save_every=10), "ann")
-            assert settle(first, 10 * LONG), "the undisturbed run did not finish"
-            expected.extend(losses(looking.folder(first)))
-            assert len(expected) == LONG
+            first = jobs.submit(config(LONG_RUN_STEPS, save_every=10), "ann")
+            assert wait_for_steps(first, 10 * LONG_RUN_STEPS), "the first run did not finish"
+            expected.extend(losses(jobs.folder(first)))
+            assert len(expected) == LONG_RUN_STEPS
         if not name:
-            name = looking.submit(config(LONG, save_every=10), "ann")
-        if settle(name, chance.randint(1, LONG // 3)):
-            losses_found = losses(looking.folder(name))
-            assert losses_found == expected, "another loss than undisturbed"
+            name = jobs.submit(config(LONG_RUN_STEPS, save_every=10), "ann")
+        if wait_for_steps(name, rng.randint(1, LONG_RUN_STEPS // 3)):
+            message = "the losses differ from those of an uninterrupted run"
+            assert losses(jobs.folder(name)) == expected, message
             finished, name = finished + 1, ""
             return
-        victim = chance.choice(("worker", "worker", "server", "both"))
+        victim = rng.choice(("worker", "worker", "server", "both"))
         killed[victim] += 1
-        app().kill(victim)
-        info = looking.run(name)
+        running_server().kill(victim)
+        info = jobs.run(name)
         assert info.status in ("running", "queued", "failed", "finished"), info
-        losses(looking.folder(name))
+        losses(jobs.folder(name))
 
     def summary() -> str:
         kills = ", ".join(f"{count} of {victim}" for victim, count in killed.items())
-        return f"kills: {kills}; {finished} runs of {LONG} steps finished, equal to the undisturbed"
+        return (
+            f"kills: {kills}; {finished} runs of {LONG_RUN_STEPS} steps finished, equal to an "
+            "uninterrupted one"
+        )
 
-    yield Attack(once, summary)
-    for server in apps:
+    yield Attack(try_input, summary)
+    for server in servers:
         server.close()
 
 
-class App:
-    """A server as far as runs go: it holds `Jobs`, and has a worker, both real processes."""
+class QueueServer:
+    """A process with the queue of the app and a worker process, but without pages."""
 
     def __init__(self, root: Path, trainer: str = "") -> None:
-        command = [sys.executable, "-m", "tests.attack.app", str(root), *filter(None, [trainer])]
+        arguments = [str(root), *filter(None, [trainer])]
+        command = [sys.executable, "-m", "tests.attack.queue_server", *arguments]
         self.process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -137,7 +149,7 @@ class App:
         return self.process.stdout.readline().strip()
 
     def kill(self, victim: str) -> None:
-        """`kill -9` of the "server", its "worker" or "both"; waits until they are gone."""
+        """Send `kill -9` to the "server", its "worker" or "both", and wait for their end."""
         children = psutil.Process(self.process.pid).children()
         killed = []
         if victim in ("server", "both"):
@@ -150,16 +162,18 @@ class App:
                 except ProcessLookupError:
                     continue
                 killed.append(child)
-        # A worker whose server is gone saves, gives its run back and ends by itself.
-        _, survivors = psutil.wait_procs(killed if victim == "worker" else children, PATIENCE)
-        assert not survivors, f"still there after {PATIENCE} s: {survivors}"
+        # A worker without a server saves its run, queues it and ends by itself.
+        _, survivors = psutil.wait_procs(
+            killed if victim == "worker" else children, TIMEOUT_SECONDS
+        )
+        assert not survivors, f"still running after {TIMEOUT_SECONDS} s: {survivors}"
         if victim != "worker":
-            self._pipes()
+            self._close_pipes()
 
     def close(self) -> None:
-        self.kill("both") if self.process.poll() is None else self._pipes()
+        self.kill("both") if self.process.poll() is None else self._close_pipes()
 
-    def _pipes(self) -> None:
+    def _close_pipes(self) -> None:
         for pipe in (self.process.stdin, self.process.stdout):
             if pipe:
                 pipe.close()
@@ -167,53 +181,56 @@ class App:
 
 @contextmanager
 def two_servers(folder: Path) -> Iterator[Attack]:
-    """Two over one folder of runs, stopped, killed and started again meanwhile. Each input is a few
-    runs, half by each; a trainer that only writes steps takes them: it is the servers that are
-    tried."""
+    """Run two servers with one folder of runs, and kill and restart them.
+
+    Each input queues a few runs, half of them through each server. A fake trainer, which only
+    writes steps, trains them, because the servers are tested here.
+    """
     root = folder / "runs"
-    looking = still_jobs(root, disk_free=1)
-    apps = [App(root, STANDIN), App(root, STANDIN)]
+    jobs = still_jobs(root, disk_free=1)
+    servers = [QueueServer(root, STANDIN), QueueServer(root, STANDIN)]
     trained, kills = 0, 0
 
-    def once(chance: random.Random) -> None:
+    def try_input(rng: random.Random) -> None:
         nonlocal trained, kills
         expected_steps: dict[str, int] = {}
-        for number in range(chance.randint(2, 8)):
-            steps = chance.choice((1, 5, 30))
-            config = run_config(steps=steps, nap=chance.choice((0.0, 0.01)), title=f"run {number}")
-            name = apps[number % 2].submit(config, f"visitor {number}")
-            assert name, "it was not queued"
+        for number in range(rng.randint(2, 8)):
+            steps = rng.choice((1, 5, 30))
+            config = run_config(steps=steps, nap=rng.choice((0.0, 0.01)), title=f"run {number}")
+            name = servers[number % 2].submit(config, f"visitor {number}")
+            assert name, "the run was not queued"
             expected_steps[name] = steps
-        killed = chance.random() < 0.2
+        killed = rng.random() < 0.2
         if killed:
-            time.sleep(chance.random())
-            index = chance.randrange(2)
-            apps[index].kill(chance.choice(("server", "worker", "both")))
+            time.sleep(rng.random())
+            index = rng.randrange(2)
+            servers[index].kill(rng.choice(("server", "worker", "both")))
             kills += 1
-            if apps[index].process.poll() is not None:
-                apps[index] = App(root, STANDIN)
+            if servers[index].process.poll() is not None:
+                servers[index] = QueueServer(root, STANDIN)
         for number, (name, steps) in enumerate(expected_steps.items()):
-            ended(looking, name, f"visitor {number}", killed)
-            folder = looking.folder(name)
+            wait_until_finished(jobs, name, f"visitor {number}", killed)
+            folder = jobs.folder(name)
             steps_taken = [line["step"] for line in folder.metrics()]
-            assert steps_taken == [*range(1, steps + 1)], f"steps missing or doubled: {steps_taken}"
+            message = f"missing or repeated steps: {steps_taken}"
+            assert steps_taken == [*range(1, steps + 1)], message
             starts = (folder.path / "starts.txt").read_text().split()
-            assert killed or len(starts) == 1, f"{name} was begun {len(starts)} times"
-            looking.delete(name, f"visitor {number}")
+            assert killed or len(starts) == 1, f"{name} was started {len(starts)} times"
+            jobs.delete(name, f"visitor {number}")
             trained += 1
 
-    yield Attack(once, lambda: f"{trained} runs, none twice; {kills} kills")
-    for app in apps:
-        app.close()
+    yield Attack(try_input, lambda: f"{trained} runs, none twice; {kills} kills")
+    for server in servers:
+        server.close()
 
 
-def ended(looking: Jobs, name: str, owner: str, killed: bool) -> None:
-    """Wait until the run is finished; one whose worker was killed is resumed."""
-    deadline = time.monotonic() + PATIENCE
-    while (info := looking.run(name)).status != "finished":
-        assert time.monotonic() < deadline, f"no end in {PATIENCE} s: {info}"
+def wait_until_finished(jobs: Jobs, name: str, owner: str, killed: bool) -> None:
+    """Wait until the run is finished; resume it if its worker was killed."""
+    deadline = time.monotonic() + TIMEOUT_SECONDS
+    while (info := jobs.run(name)).status != "finished":
+        assert time.monotonic() < deadline, f"not finished in {TIMEOUT_SECONDS} s: {info}"
         if info.status == "failed":
             assert killed, info.reason
             assert "worker" in info.reason, info.reason
-            looking.resume(name, owner)
+            jobs.resume(name, owner)
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What a door is: something to attack again and again, and a look at the end at what it did."""
+"""Targets of the attack tests, and running a function in a limited child process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ import psutil
 
 @dataclass
 class Attack:
-    """An open door: an entry point under attack.
+    """An attack in progress on one target.
 
     Attributes:
         try_once: sends one hostile input; any exception is a defect.
-        summary: a note on measurements, printed after the figures.
+        summary: returns a note on measurements, which is printed after the figures.
     """
 
     try_once: Callable[[random.Random], None]
@@ -33,90 +33,91 @@ class Attack:
 
 
 @dataclass(frozen=True)
-class Door:
-    """How a door is opened, in an empty folder; an error as it closes is a defect too.
+class Target:
+    """An entry point that is attacked.
 
     Attributes:
+        start: starts an attack in an empty folder; an error at its end is a defect, too.
         share: relative share of the time.
-        rounds: inputs of the part in `test_doors.py`.
+        rounds: number of inputs in `test_attacks.py`.
     """
 
-    open: Callable[[Path], AbstractContextManager[Attack]]
+    start: Callable[[Path], AbstractContextManager[Attack]]
     share: float = 1.0
     rounds: int = 150
 
 
-def simple(once: Callable[[random.Random, Path], None], share: float = 1.0) -> Door:
-    """A door that needs nothing but a folder."""
+def simple(once: Callable[[random.Random, Path], None], share: float = 1.0) -> Target:
+    """Return a target whose inputs need only a folder."""
 
     @contextmanager
-    def opened(folder: Path) -> Iterator[Attack]:
-        yield Attack(lambda chance: once(chance, folder))
+    def start(folder: Path) -> Iterator[Attack]:
+        yield Attack(lambda rng: once(rng, folder))
 
-    return Door(opened, share)
+    return Target(start, share)
 
 
 @dataclass(frozen=True)
-class Ended:
-    """How a child ended.
+class ChildResult:
+    """Result of a child process.
 
     Attributes:
-        value: what its function gave back.
-        error: the traceback, if it raised.
-        code: exit code; negative: the signal that ended it.
-        late: it was still at work when its time was over, and was killed.
+        value: the return value of its function.
+        error: the traceback if the function raised an error.
+        code: the exit code; if negative, the signal that ended the process.
+        timed_out: whether it was killed because its time was over.
     """
 
     value: Any = None
     error: str = ""
     code: int = 0
-    late: bool = False
+    timed_out: bool = False
 
 
-def forked(
+def run_forked(
     act: Callable[[], Any], seconds: float, memory: int | None = None, file: int | None = None
-) -> Ended:
+) -> ChildResult:
     """Run `act` in a fork of this process, which is killed after `seconds`.
 
     Args:
         memory: additional bytes that it may allocate (RLIMIT_DATA).
-        file: bytes of the largest file that it may write (RLIMIT_FSIZE).
+        file: maximum bytes of a file that it may write (RLIMIT_FSIZE).
     """
     begin, end = os.pipe()
     with warnings.catch_warnings():
-        # Python 3.12 warns of threads that a copy lacks; torch's are not used with one thread.
+        # Python 3.12 warns that a fork has no other threads. With one thread, torch uses none.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if not child:
         os.close(begin)
-        _act(act, end, memory, file)
+        _run_child(act, end, memory, file)
     os.close(end)
-    until, output, late = time.monotonic() + seconds, b"", False
+    deadline, output, timed_out = time.monotonic() + seconds, b"", False
     try:
         while True:
-            ready, _, _ = select.select([begin], [], [], max(0.0, until - time.monotonic()))
+            ready, _, _ = select.select([begin], [], [], max(0.0, deadline - time.monotonic()))
             if not ready:
-                late = True
+                timed_out = True
                 break
-            got = os.read(begin, 1 << 20)
-            if not got:
+            data = os.read(begin, 1 << 20)
+            if not data:
                 break
-            output += got
+            output += data
     finally:
-        os.kill(child, signal.SIGKILL)  # it may have said all, and not be gone yet
+        os.kill(child, signal.SIGKILL)  # it may still run after it has sent its result
         _, status = os.waitpid(child, 0)
         os.close(begin)
-    if output and not late:
+    if output and not timed_out:
         value, error = pickle.loads(output)
-        return Ended(value, error)
-    return Ended(code=os.waitstatus_to_exitcode(status), late=late)
+        return ChildResult(value, error)
+    return ChildResult(code=os.waitstatus_to_exitcode(status), timed_out=timed_out)
 
 
-def _act(act: Callable[[], Any], end: int, memory: int | None, file: int | None) -> None:
-    """The child's life."""
+def _run_child(act: Callable[[], Any], end: int, memory: int | None, file: int | None) -> None:
+    """Run `act` in the child, send its result through the pipe `end`, and exit."""
     import resource
 
-    result: tuple[Any, str] = None, "it could not even say what was wrong"
+    result: tuple[Any, str] = None, "the child could not report its error"
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)

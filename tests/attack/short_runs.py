@@ -1,4 +1,4 @@
-"""A small model, and real runs that are short: what must be true of one at every look."""
+"""Short training runs of a small model, and checks of interrupted and finished ones."""
 
 from __future__ import annotations
 
@@ -24,22 +24,15 @@ STEPS = 24
 
 
 def config(steps: int = STEPS, **settings: Any) -> TrainingRun:
-    """A run of a model of a few thousand weights, saved at every third step."""
+    """Return a run of a model with a few thousand weights, saved every third step."""
     shape = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "batch_tokens": 256}
-    settings_ = {
-        **shape,
-        "steps": steps,
-        "save_every": 3,
-        "average": 2,
-        "cooldown": 0.0,
-        **settings,
-    }
+    defaults = {**shape, "steps": steps, "save_every": 3, "average": 2, "cooldown": 0.0}
     options = {"n_train": 200, "n_valid": 10}
-    return make_run_config("copy", settings=settings_, options=options, device="cpu")
+    return make_run_config("copy", settings={**defaults, **settings}, options=options, device="cpu")
 
 
-def fresh(path: Path, run_config: TrainingRun) -> JobFolder:
-    """A run folder that waits to be trained."""
+def new_run_folder(path: Path, run_config: TrainingRun) -> JobFolder:
+    """Return a new run folder, ready for training."""
     path.mkdir(parents=True)
     run = JobFolder(path)
     run.write_config(run_config)
@@ -47,24 +40,24 @@ def fresh(path: Path, run_config: TrainingRun) -> JobFolder:
 
 
 def losses(run: JobFolder) -> list[float]:
-    """Of every step, in the order they were written. Raises if a step is missing or twice."""
+    """Return the loss of every step; raise AssertionError if a step is missing or repeated."""
     lines = [line for line in run.metrics() if "loss" in line]
     steps = [line["step"] for line in lines]
-    assert steps == [*range(1, len(steps) + 1)], f"steps missing or doubled: {steps}"
+    assert steps == [*range(1, len(steps) + 1)], f"missing or repeated steps: {steps}"
     return [line["loss"] for line in lines]
 
 
 @cache
-def undisturbed(steps: int) -> tuple[list[float], bytes]:
-    """Losses and final weights of `config(steps)`, trained without an interruption."""
+def uninterrupted_run(steps: int) -> tuple[list[float], bytes]:
+    """Return the losses and final weights of `config(steps)`, trained without interruption."""
     with TemporaryDirectory() as folder:
-        run = fresh(Path(folder) / "run", config(steps))
+        run = new_run_folder(Path(folder) / "run", config(steps))
         assert train_run(run.path) == "finished"
         return losses(run), (run.checkpoint_path / "model.safetensors").read_bytes()
 
 
-def sound(run: JobFolder, run_config: TrainingRun) -> None:
-    """Check an interrupted run: nothing is partly written or missing."""
+def check_interrupted(run: JobFolder, run_config: TrainingRun) -> None:
+    """Check an interrupted run: no file is missing or partly written."""
     config_read = run.config()
     assert replace(config_read, owner="", created=0.0) == run_config
     trained = len(losses(run))
@@ -79,19 +72,19 @@ def sound(run: JobFolder, run_config: TrainingRun) -> None:
 
 
 def check_complete(run: JobFolder, steps: int = STEPS) -> None:
-    """Check a finished run: the same as an undisturbed one."""
-    expected, weights = undisturbed(steps)
-    losses_found = losses(run)
-    pairs = enumerate(zip(losses_found, expected, strict=False), 1)
-    first = next((step for step, (actual, expected_loss) in pairs if actual != expected_loss), -1)
-    assert losses_found == expected, f"another loss than undisturbed from step {first}"
+    """Check that a finished run equals an uninterrupted one."""
+    expected, weights = uninterrupted_run(steps)
+    actual = losses(run)
+    pairs = enumerate(zip(actual, expected, strict=False), 1)
+    first = next((step for step, (loss, expected_loss) in pairs if loss != expected_loss), -1)
+    assert actual == expected, f"the losses differ from an uninterrupted run from step {first}"
     assert (run.checkpoint_path / "model.safetensors").read_bytes() == weights
     leftovers = [path.name for path in run.path.rglob(".*tmp*")]
-    assert not leftovers, f"left half written: {leftovers}"
+    assert not leftovers, f"partly written files are left: {leftovers}"
 
 
 def small_checkpoint(folder: Path) -> Path:
-    """`tiny` in `folder`, which is a folder of checkpoints as the app wants it; its path."""
+    """Save a small model as the checkpoint `tiny` in a folder of checkpoints; return its path."""
     pairs = [(pair.src, pair.tgt) for pair in TASKS["french"].pairs(200, seed=1)]
     vocabulary = Vocabulary.train(itertools.chain.from_iterable(pairs), 320)
     checkpoint = folder / "tiny"

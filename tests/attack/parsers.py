@@ -1,5 +1,5 @@
-"""What is pasted, linked to or laid into a folder: each may be refused in a sentence, and nothing
-else may happen."""
+"""Functions that parse pasted text, URLs, checkpoints, traces and run folders. They accept an input
+or reject it with one sentence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.attack.hostile import check_message, spoil, text
-from tests.attack.training import small_checkpoint
+from tests.attack.random_input import check_message, corrupt_json, random_text
+from tests.attack.short_runs import small_checkpoint
 from tests.checkpoint.models import tiny
 from transformer import Trace
 from transformer.analysis.corpora import Corpus
@@ -35,10 +35,10 @@ from transformer.ui.widgets.frame import plain
 from transformer.ui.widgets.notable_heads import head_notices
 
 
-def texts(chance: random.Random, folder: Path) -> None:
-    """Pasted and uploaded text: pairs, corpora with gold links, what is shown of it."""
-    brought = text(chance) + "\t" + text(chance)
-    lines = "\n".join([brought] * chance.choice((1, 25)))
+def texts(rng: random.Random, folder: Path) -> None:
+    """Attack with pasted and uploaded text: pairs, corpora with gold links, text that is shown."""
+    line = random_text(rng) + "\t" + random_text(rng)
+    lines = "\n".join([line] * rng.choice((1, 25)))
     raw = lines.encode("utf-8", "surrogatepass")
     for use in (
         lambda: workload(make_run_config(), parse_own_pairs(decode_text(raw, "x"), "x", 100_000)),
@@ -48,65 +48,65 @@ def texts(chance: random.Random, folder: Path) -> None:
             use()
         except ValueError as error:
             check_message(error)
-    text_ = plain(brought)
-    assert "<script>" not in text_
+    assert "<script>" not in plain(line)
 
 
-def links(chance: random.Random, folder: Path) -> None:
-    """The URL of a view: any content gives a view whose own URL can be parsed again."""
-    file = chance.choice([*PAGES])
+def links(rng: random.Random, folder: Path) -> None:
+    """Attack with URL parameters: any of them give a view whose own URL can be parsed again."""
+    file = rng.choice([*PAGES])
     names = [name for page in PAGES.values() for name in page.view.fields()]
-    params = {chance.choice([*names, text(chance)]): text(chance) for _ in range(6)}
+    params = {rng.choice([*names, random_text(rng)]): random_text(rng) for _ in range(6)}
     values, problems = parse_params(file, params)
     assert all(isinstance(problem, str) for problem in problems)
     view = make_view(PAGES[file].view, values)
-    reparsed, worse = parse_params(file, view.to_params())
+    reparsed, new_problems = parse_params(file, view.to_params())
     assert make_view(PAGES[file].view, reparsed) == view
-    assert not worse
+    assert not new_problems
 
 
-def checkpoints(chance: random.Random, folder: Path) -> None:
-    """A checkpoint with a wrong config, or with truncated or flipped weights."""
+def checkpoints(rng: random.Random, folder: Path) -> None:
+    """Attack with a checkpoint that has a corrupted config, or truncated or changed weights."""
     checkpoint = folder / "checkpoint"
     if not checkpoint.exists():
         vocabulary = Vocabulary.from_symbols(TASKS["reverse"].symbols)
         save_checkpoint(checkpoint, tiny(len(vocabulary)), vocabulary, "# Card\n")
-        shutil.copytree(checkpoint, folder / "whole")
+        shutil.copytree(checkpoint, folder / "intact")
     for name in ("config.json", "model.safetensors"):
-        shutil.copy(folder / "whole" / name, checkpoint / name)
-    if chance.random() < 0.5:
+        shutil.copy(folder / "intact" / name, checkpoint / name)
+    if rng.random() < 0.5:
         config = json.loads((checkpoint / "config.json").read_text())
-        (checkpoint / "config.json").write_text(spoil(chance, config))
+        (checkpoint / "config.json").write_text(corrupt_json(rng, config))
     else:
         raw = bytearray((checkpoint / "model.safetensors").read_bytes())
-        for _ in range(chance.randint(1, 4)):
-            raw[chance.randrange(min(len(raw), 4000))] = chance.randrange(256)
-        (checkpoint / "model.safetensors").write_bytes(raw[: chance.choice((len(raw), 100, 9, 0))])
+        for _ in range(rng.randint(1, 4)):
+            raw[rng.randrange(min(len(raw), 4000))] = rng.randrange(256)
+        (checkpoint / "model.safetensors").write_bytes(raw[: rng.choice((len(raw), 100, 9, 0))])
     try:
         check_checkpoint(checkpoint)
     except CheckpointError as error:
         check_message(error)
 
 
-def folders_of_others(chance: random.Random, folder: Path) -> None:
-    """A folder of `transformers` with one spoilt file: a whole checkpoint comes of it, or none."""
-    intact, brought, imported = (folder / name for name in ("whole", "brought", "made"))
+def marian_folders(rng: random.Random, folder: Path) -> None:
+    """Attack the import of a `transformers` folder with one corrupted file: it writes a complete
+    checkpoint or none."""
+    intact, corrupted, imported = (folder / name for name in ("intact", "corrupted", "imported"))
     if not intact.exists():
         export_marian(small_checkpoint(folder), intact)
-    shutil.rmtree(brought, ignore_errors=True)
+    shutil.rmtree(corrupted, ignore_errors=True)
     shutil.rmtree(imported, ignore_errors=True)
-    shutil.copytree(intact, brought)
-    name = chance.choice([path.name for path in sorted(intact.iterdir())])
-    raw = (brought / name).read_bytes()
-    if name.endswith(".json") and chance.random() < 0.7:
-        (brought / name).write_text(spoil(chance, json.loads(raw)), encoding="utf-8")
+    shutil.copytree(intact, corrupted)
+    name = rng.choice([path.name for path in sorted(intact.iterdir())])
+    raw = (corrupted / name).read_bytes()
+    if name.endswith(".json") and rng.random() < 0.7:
+        (corrupted / name).write_text(corrupt_json(rng, json.loads(raw)), encoding="utf-8")
     else:
-        turned = bytearray(raw)
-        for _ in range(chance.randint(1, 4)):
-            turned[chance.randrange(min(len(raw), 4000))] = chance.randrange(256)
-        (brought / name).write_bytes(turned[: chance.choice((len(raw), 100, 9, 0))])
+        changed = bytearray(raw)
+        for _ in range(rng.randint(1, 4)):
+            changed[rng.randrange(min(len(raw), 4000))] = rng.randrange(256)
+        (corrupted / name).write_bytes(changed[: rng.choice((len(raw), 100, 9, 0))])
     try:
-        import_folder(brought, imported)
+        import_folder(corrupted, imported)
     except CheckpointError as error:
         check_message(error)
         assert not imported.exists()
@@ -114,39 +114,40 @@ def folders_of_others(chance: random.Random, folder: Path) -> None:
         check_checkpoint(imported)
 
 
-def traces(chance: random.Random, folder: Path) -> None:
-    """A trace file with wrong labels, or truncated or flipped bytes: refused, or drawn
-    as the explorer draws it."""
+def traces(rng: random.Random, folder: Path) -> None:
+    """Attack with a trace file that has wrong labels, or is truncated or has changed bytes: it is
+    rejected, or the explorer can draw it."""
     path = folder / "trace.npz"
     if not path.exists():
         weights = [np.full((2, 3, 3), 1 / 3), np.full((2, 3, 3), 1 / 3)]
         Trace.from_weights(["a", "b", "c"], ["d", "e", "f"], cross=weights).save_npz(path)
     raw = bytearray(path.read_bytes())
-    if chance.random() < 0.5:
+    if rng.random() < 0.5:
         with np.load(path) as stored:
             arrays = {name: stored[name] for name in stored.files}
-        spoilt = spoil(chance, json.loads(arrays[HEADER].tobytes()))
-        arrays[HEADER] = np.frombuffer(spoilt.encode("utf-8", "replace"), np.uint8)
+        header = corrupt_json(rng, json.loads(arrays[HEADER].tobytes()))
+        arrays[HEADER] = np.frombuffer(header.encode("utf-8", "replace"), np.uint8)
         out = io.BytesIO()
         np.savez_compressed(out, allow_pickle=False, **arrays)
         raw = bytearray(out.getvalue())
     else:
-        for _ in range(chance.randint(1, 4)):
-            raw[chance.randrange(len(raw))] = chance.randrange(256)
-        raw = raw[: chance.choice((len(raw), len(raw), 100, 9, 0))]
-    name = chance.choice(("t.npz", "../../t.npz", "a\0b", "", text(chance)))
+        for _ in range(rng.randint(1, 4)):
+            raw[rng.randrange(len(raw))] = rng.randrange(256)
+        raw = raw[: rng.choice((len(raw), len(raw), 100, 9, 0))]
+    name = rng.choice(("t.npz", "../../t.npz", "a\0b", "", random_text(rng)))
     try:
-        reading = read_trace_file(bytes(raw), name)
+        trace_file = read_trace_file(bytes(raw), name)
     except ValueError as error:
         check_message(error)
         return
-    assert "/" not in reading.model
-    assert explorer_data([reading.side], {}, [*reading.side.layers(range(2))])
-    assert head_notices(reading) is not None
+    assert "/" not in trace_file.model
+    assert explorer_data([trace_file.side], {}, [*trace_file.side.layers(range(2))])
+    assert head_notices(trace_file) is not None
 
 
-def runs(chance: random.Random, folder: Path) -> None:
-    """A run folder with a spoilt file: it is listed, as failed if need be."""
+def runs(rng: random.Random, folder: Path) -> None:
+    """Attack with a run folder that has one corrupted file: the run is listed, as failed if
+    necessary."""
     run = JobFolder(folder / "run")
     run.path.mkdir(exist_ok=True)
     files: dict[str, dict[str, Any]] = {
@@ -160,11 +161,11 @@ def runs(chance: random.Random, folder: Path) -> None:
         "control.json": {"command": "run", "learning_rate_factor": 1.0, "save": 0},
     }
     line = {"step": 3, "loss": 1.0, "share": 0.1, "seconds": 0.1, "tokens": 9}
-    spoilt = chance.choice([*files, "metrics.jsonl"])
+    corrupted = rng.choice([*files, "metrics.jsonl"])
     for name, values in files.items():
-        written = spoil(chance, values) if name == spoilt else json.dumps(values)
-        (run.path / name).write_text(written, encoding="utf-8")
-    last = spoil(chance, dict(line)) if spoilt == "metrics.jsonl" else json.dumps(line)
+        content = corrupt_json(rng, values) if name == corrupted else json.dumps(values)
+        (run.path / name).write_text(content, encoding="utf-8")
+    last = corrupt_json(rng, dict(line)) if corrupted == "metrics.jsonl" else json.dumps(line)
     (run.path / "metrics.jsonl").write_text(f"{json.dumps(line)}\n{last}\n", encoding="utf-8")
     info = read_run_info(run)
     assert info is None or (isinstance(info.title, str) and isinstance(info.step, int))

@@ -1,7 +1,7 @@
-"""`python -m tests.attack.app FOLDER [TRAINER]`: a server as far as runs go.
+"""`python -m tests.attack.queue_server FOLDER [TRAINER]`: a server without pages.
 
-It holds `Jobs` with a worker, as the app does. A line of standard input is [config, owner] of a run
-to put in line, whose name it prints.
+It has a queue (`Jobs`) and a worker, like the app. For each line of standard input, [config, owner]
+as JSON, it queues a run and prints its name.
 """
 
 from __future__ import annotations
