@@ -27,7 +27,7 @@ SENTENCES = [
     "She reads the last page of every book before she buys it.",
 ]
 LONG = " ".join(SENTENCES)
-REST = 300
+PAUSE_MS = 300
 """Milliseconds between the end of drawing and the next click; a person takes longer."""
 
 # From the click to the frame after the one in which the picture was drawn.
@@ -44,16 +44,16 @@ CLICK = """([layer, head]) => new Promise((done) => {
 })"""
 
 
-# From the click on a head's switch to the sentence about the new translation.
-SWITCH = """([head, said]) => new Promise((done) => {
+# From the click on a head's switch to the sentence about the new translation, by its beginning.
+SWITCH = """([head, beginning]) => new Promise((done) => {
   const views = [...document.querySelectorAll("*")].map((node) => node.shadowRoot);
   const root = views.find((view) => view && view.querySelector("[role=switch]"));
   const start = performance.now();
   root.querySelector(`[data-head="${head}"]`).click();
   const look = () => {
-    const there = [...document.querySelectorAll(".stMarkdown p")];
-    if (there.some((line) => line.textContent.startsWith(said))) done(performance.now() - start);
-    else requestAnimationFrame(look);
+    const lines = [...document.querySelectorAll(".stMarkdown p")];
+    const changed = lines.some((line) => line.textContent.startsWith(beginning));
+    requestAnimationFrame(changed ? () => done(performance.now() - start) : look);
   };
   look();
 })"""
@@ -82,8 +82,8 @@ def translate(page: Page, text: str) -> float:
         wait_until(
             page,
             "(old) => { for (const node of document.querySelectorAll('*')) {"
-            " const found = node.shadowRoot && node.shadowRoot.querySelector('.hu-text');"
-            " if (found) return found.innerText !== old; } return false; }",
+            " const text = node.shadowRoot && node.shadowRoot.querySelector('.hu-text');"
+            " if (text) return text.innerText !== old; } return false; }",
             arg=before,
         )
         steps.first.wait_for()
@@ -100,7 +100,7 @@ def in_python(folder: Path) -> None:
         all_sites.append(milliseconds(lambda text=text: translator.trace(text)))
         weights_only.append(milliseconds(lambda text=text: translator.trace(text, names=names)))
     tokens = median(len(translator.translate(text).tokens) for text in SENTENCES)
-    report(f"translate and trace everything ({tokens:.0f} tokens out)", all_sites, 150)
+    report(f"translate and trace all tensors ({tokens:.0f} output tokens)", all_sites, 150)
     report("translate and trace what the pages show", weights_only)
 
 
@@ -129,16 +129,16 @@ def main(checkpoints: Path) -> None:
                 report(f"choose another head, click to picture{suffix}", clicks, 150)
                 settled(page)
             page.goto(f"{address}/lab?lab=switch&text={SENTENCES[0]}")
-            off = []
+            switch_times = []
             for n in range(27):
                 page.get_by_text("Nothing is changed").wait_for()
                 page.locator("[data-head]").first.wait_for()
                 settled(page)
-                page.wait_for_timeout(REST)
+                page.wait_for_timeout(PAUSE_MS)
                 head = f"{'edc'[n % 3]}{n // 3 % 6}.{n % 8}"
-                off.append(page.evaluate(SWITCH, [head, "Without"]))
+                switch_times.append(page.evaluate(SWITCH, [head, "Without"]))
                 page.get_by_role("button", name="All on").click()
-            report("switch a head off, click to the new translation", off, 150)
+            report("switch a head off, click to the new translation", switch_times, 150)
             settled(page)
             process = psutil.Process(server.pid)
             peak = max(

@@ -34,7 +34,7 @@ FLAGS = [
 def served(
     checkpoints: Path, *, log: Path | None = None, script: Path = Path("app.py"), **env: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Start the app as a user would; yield its address and its process.
+    """Start the app with `streamlit run`; yield its address and its process.
 
     Args:
         log: file for its standard error, which is discarded by default.
@@ -85,24 +85,23 @@ def http_server(folder: Path) -> Iterator[str]:
     ) as server:
         try:
             assert server.stdout is not None
-            first_line = (
-                server.stdout.readline()
-            )  # "Serving HTTP on 127.0.0.1 port 45123 (http://…"
+            # "Serving HTTP on 127.0.0.1 port 45123 (http://…"
+            first_line = server.stdout.readline()
             yield f"http://localhost:{first_line.split(' port ')[1].split()[0]}/"
         finally:
             server.terminate()
 
 
-def wait_for(address: str, server: subprocess.Popen[bytes], patience: float = 180) -> None:
+def wait_for(address: str, server: subprocess.Popen[bytes], timeout: float = 180) -> None:
     """Wait until the server answers. Raises RuntimeError if it exits or does not answer in time."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while time.monotonic() < deadline and server.poll() is None:
         try:
             with urllib.request.urlopen(address, timeout=5):
                 return
         except OSError:
             time.sleep(0.02)
-    raise RuntimeError(f"The app did not answer at {address} within {patience} s.")
+    raise RuntimeError(f"The app did not answer at {address} within {timeout} s.")
 
 
 @contextmanager
@@ -122,10 +121,10 @@ def settled(page: Page) -> None:
 
 
 RECORD_APPEARANCE = """(() => {
-  const found = (root) => [...root.querySelectorAll("*")].some(
-    (one) => one.matches(%s) || (one.shadowRoot && found(one.shadowRoot)));
+  const exists = (root) => [...root.querySelectorAll("*")].some(
+    (node) => node.matches(%s) || (node.shadowRoot && exists(node.shadowRoot)));
   window.seen = new Promise((done) => {
-    const look = () => found(document) ? done(performance.now()) : requestAnimationFrame(look);
+    const look = () => exists(document) ? done(performance.now()) : requestAnimationFrame(look);
     look();
   });
 })();"""
@@ -152,9 +151,10 @@ def time_to_appear(browser: Browser, address: str, selector: str, mbit: float = 
 
 
 UNFOLDED = """(text) => {
-  const found = [...document.querySelectorAll("details")];
-  const one = found.find((each) => each.querySelector("summary")?.innerText.includes(text));
-  return Boolean(one?.open) && one.style.overflow !== "hidden";
+  const label = (node) => node.querySelector("summary")?.innerText ?? "";
+  const expanders = [...document.querySelectorAll("details")];
+  const expander = expanders.find((node) => label(node).includes(text));
+  return Boolean(expander?.open) && expander.style.overflow !== "hidden";
 }"""
 
 
@@ -165,7 +165,7 @@ def unfold(page: Page, text: str) -> None:
     wait_until(page, UNFOLDED, text)
 
 
-def wait_until(page: Page, script: str, arg: Any = None, patience: float = 180) -> None:
+def wait_until(page: Page, script: str, arg: Any = None, timeout: float = 180) -> None:
     """Wait until this expression, or function of `arg`, is true in the page.
 
     Playwright's `wait_for_function` needs eval in the page, which the app's policy forbids.
@@ -173,8 +173,8 @@ def wait_until(page: Page, script: str, arg: Any = None, patience: float = 180) 
     Raises:
         TimeoutError: if it does not become true in time.
     """
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while not page.evaluate(script, arg):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"It did not become true within {patience} s: {script}.")
+            raise TimeoutError(f"The condition was not true within {timeout} s: {script}.")
         page.wait_for_timeout(20)

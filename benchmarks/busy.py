@@ -1,10 +1,10 @@
-"""Pages and the translator on a busy machine: other processes use every core.
+"""Time of reruns and translations while other processes use every core.
 
     python -m benchmarks.busy [CHECKPOINTS] [--times 40] [--burners N]
 
-First on a quiet machine, then with as many busy processes as cores. Prints the quiet median, the
-busy 99th percentile, in milliseconds, and their ratio, whose goal is at most 3. Page reruns are
-those of a session without a browser (`sessions.py`).
+Measures without and with N processes that occupy a core each, by default as many as cores. Prints
+the median without them and the 99th percentile with them, in milliseconds, and their ratio, whose
+goal is at most 3. Reruns are those of a session without a browser (`sessions.py`).
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from benchmarks.browser import ROOT, served
 from benchmarks.sessions import Session
 from transformer.jobs.limits import cores
 
-AIM = 3.0
+GOAL_RATIO = 3.0
 BURN = "while True: pass"
 _NUMBERS = itertools.count(11)
 
 
 @contextmanager
 def burning(count: int) -> Iterator[None]:
-    """Run this many processes that only occupy a core."""
+    """Run this many processes that occupy a core each."""
     burners = [subprocess.Popen([sys.executable, "-c", BURN]) for _ in range(count)]
     try:
         time.sleep(0.5)
@@ -105,7 +105,7 @@ def main() -> None:
                 p99 = float(np.percentile(busy, 99))
                 print(
                     f"{name:<32} {quiet[name]:10.0f} {statistics.median(busy):10.0f} {p99:10.0f} "
-                    f"{p99 / quiet[name]:7.1f}   (goal: at most {AIM:g})",
+                    f"{p99 / quiet[name]:7.1f}   (goal: at most {GOAL_RATIO:g})",
                     flush=True,
                 )
 

@@ -1,4 +1,4 @@
-"""A class without browsers: a teacher, students who follow, and a student who works alone, all as
+"""A class without browsers: a teacher, students who follow, and a student who does not, all as
 sessions (`sessions.py`)."""
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from urllib.parse import parse_qsl, urlencode
 
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
-from benchmarks.sessions import Session, joined
+from benchmarks.sessions import Session, open_socket
 from transformer.figures.state import DEFAULTS
 from transformer.ui.shell.class_news import PATH
 from transformer.ui.shell.visitor import new_id
 
 TOKEN = "a token for the benchmark"
-# Seconds that explorer.js waits before it reports a head that the teacher opened.
-QUIET, SPREAD = 0.15, 3.0
+# Seconds that explorer.js waits before it reports a head that the teacher opened: a fixed time and
+# the maximum of a random one.
+REPORT_DELAY, REPORT_SPREAD = 0.15, 3.0
 
 
 class Teacher:
@@ -36,21 +37,27 @@ class Teacher:
         self.params: dict[str, str] = {}
 
     def go(self, page: str, **params: object) -> float:
-        """Open another view; return the time of the request in seconds since 1970."""
+        """Open a view; return the time of the request in seconds since 1970."""
         if page != self.session.page:
             self.session.page, self.session.widgets, self.params = page, {}, {}
         self.params |= {name: str(value) for name, value in params.items()}
         self.session.query = urlencode(self.params)
-        at = time.time()
+        requested_at = time.time()
         self.session.rerun()
-        return at
+        return requested_at
 
     def close(self) -> None:
         self.session.__exit__(None, None, None)
 
 
 class Student:
-    """A student without a browser, who follows the teacher in a thread."""
+    """A student who follows the teacher in a thread.
+
+    Attributes:
+        message: the last message about the teacher's view.
+        drawn: time at which each change was on screen, by the number of its message.
+        errors: sentences about pages that showed another view.
+    """
 
     def __init__(self, address: str, code: str, number: int) -> None:
         visitor = new_id()
@@ -58,82 +65,83 @@ class Student:
         self.session.fill("First name (optional)", f"Student no {number}")
         self.session.click("Join")
         self._open = ExitStack()
-        self.news = self._open.enter_context(joined(address, PATH, visitor))
-        self.at: dict[str, Any] = {"number": 0, "page": "class", "params": {}}
-        self.drawn: dict[int, float] = {}  # time when each change was on screen, by its number
-        self.wrong: list[str] = []
-        self._report = 0.0
-        self._over = threading.Event()
+        self.news = self._open.enter_context(open_socket(address, PATH, visitor))
+        self.message: dict[str, Any] = {"number": 0, "page": "class", "params": {}}
+        self.drawn: dict[int, float] = {}
+        self.errors: list[str] = []
+        self._report_at = 0.0
+        self._stop = threading.Event()
         self._thread = threading.Thread(target=self._follow, daemon=True)
         self._thread.start()
 
     def _follow(self) -> None:
-        while not self._over.is_set():
+        while not self._stop.is_set():
             try:
                 message = json.loads(self.news.recv(timeout=0.05))
             except TimeoutError:
-                if self._report and time.time() > self._report:
-                    self._report = 0.0
-                    self._tell()
+                if self._report_at and time.time() > self._report_at:
+                    self._report_at = 0.0
+                    self._report_head()
                 continue
-            if message["state"] == "follows" and message["number"] > self.at["number"]:
+            if message["state"] == "follows" and message["number"] > self.message["number"]:
                 self._go(message)
 
     def _go(self, message: dict[str, Any]) -> None:
-        same_view = (
-            message["page"] == self.at["page"] == "attention" and "head" in message["params"]
-        )
-        if same_view and _rest(message["params"]) == _rest(self.at["params"]):
+        previous, params = self.message, message["params"]
+        same_page = message["page"] == previous["page"] == "attention" and "head" in params
+        if same_page and _outside_explorer(params) == _outside_explorer(previous["params"]):
             self.drawn[message["number"]] = time.time()
-            self._report = time.time() + QUIET + random.random() * SPREAD
+            self._report_at = time.time() + REPORT_DELAY + random.random() * REPORT_SPREAD
         else:
             self.session.rerun()
             self.drawn[message["number"]] = time.time()
             if message["page"] != self.session.page:
                 self.session.page, self.session.widgets = message["page"], {}
             self._compare(message)
-        self.at = message
+        self.message = message
 
-    def _tell(self) -> None:
-        """The explorer reports the head that it was led to."""
-        state = {name: self.at["params"].get(name, value) for name, value in DEFAULTS.items()}
+    def _report_head(self) -> None:
+        """Report the head that the teacher opened, as the explorer does."""
+        params = self.message["params"]
+        state = {name: params.get(name, value) for name, value in DEFAULTS.items()}
         explorer = self.session.elements["bidi_component", "heads_up.explorer"]
         self.session.rerun(WidgetState(id=explorer.id, json_value=json.dumps({"state": state})))
-        self._compare(self.at)
+        self._compare(self.message)
 
     def _compare(self, message: dict[str, Any]) -> None:
-        drawn = dict(parse_qsl(self.session.query))
-        if drawn != message["params"]:
-            self.wrong.append(f"was led to {message['params']} and shows {drawn}")
+        actual = dict(parse_qsl(self.session.query))
+        if actual != message["params"]:
+            self.errors.append(f"the page shows {actual} instead of {message['params']}")
 
     def close(self) -> None:
-        self._over.set()
+        self._stop.set()
         self._thread.join(30)
         self._open.close()
         self.session.__exit__(None, None, None)
 
 
-def _rest(params: dict[str, str]) -> dict[str, str]:
+def _outside_explorer(params: dict[str, str]) -> dict[str, str]:
+    """Return the parameters that are not part of the explorer's state."""
     return {name: value for name, value in params.items() if name not in DEFAULTS}
 
 
 class Outsider(threading.Thread):
-    """A student on their own, who looks at one head after the other."""
+    """A student who does not follow the teacher and opens one head after another."""
 
     def __init__(self, address: str, code: str) -> None:
         super().__init__(daemon=True)
         visitor = new_id()
         with Session(address, "class", f"code={code}", visitor) as session:
             session.click("Join")
-            session.page = "inside"  # the class was led there
+            session.page = "inside"  # where the teacher is
             session.click("Stop following")
         self._session = Session(address, "attention", "", visitor)
-        self._over = threading.Event()
+        self._stop_event = threading.Event()
         self.times: list[float] = []
 
     def run(self) -> None:
         number = 0
-        while not self._over.wait(1.0):
+        while not self._stop_event.wait(1.0):
             number += 1
             explorer = self._session.elements["bidi_component", "heads_up.explorer"]
             state = {"state": {"layer": number % 6, "head": number % 8, "view": "heatmap"}}
@@ -141,6 +149,6 @@ class Outsider(threading.Thread):
             self.times.append(self._session.rerun(widget))
 
     def close(self) -> None:
-        self._over.set()
+        self._stop_event.set()
         self.join(30)
         self._session.__exit__(None, None, None)

@@ -1,14 +1,14 @@
-"""A class of thirty: how soon students' pages follow the teacher, and how fast a head can be chosen
-meanwhile.
+"""A class of thirty: how soon the students' pages follow the teacher, and how long a student's own
+choice of a head takes meanwhile.
 
     python -m benchmarks.classroom [--students 30] [--minutes 10] [--checkpoints FOLDER]
 
-First, all students are sessions without a browser (`class_sessions.py`). Their time runs from the
-teacher's request until the message arrives, where the page draws the change itself, or else until
-the script run ends. Then the teacher and two students have real browsers on the same two cores,
-where drawing takes several times as long as the server; their time runs from the teacher's click
-until the student's page shows the change. One more student works alone and opens one head after the
-other.
+First, all students are sessions without a browser (`class_sessions.py`). A time runs from the
+teacher's request to the end of the student's script run or, for a change that the browser draws
+itself, to the arrival of the message. Then the teacher and two students have browsers on the same
+two cores, where drawing takes several times as long as the server's work; a time runs from the
+teacher's click to the change in the student's page. One more student does not follow and opens one
+head after another.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ SCREENS = {
     "teacher": "the teacher's own screen",
     "browser": "a student's screen",
 }
-FOLLOW, HEAD = 500.0, 100.0  # goals in ms for the 95th percentile
-MEMORY = 1_000  # goal in MB
+FOLLOW_GOAL_MS, HEAD_GOAL_MS = 500.0, 100.0  # for the 95th percentile
+MEMORY_GOAL_MB = 1_000
 RECORD_CHANGES = """() => {
-  const typed = () => [...document.querySelectorAll("input, textarea")].map((field) => field.value);
+  const values = () => [...document.querySelectorAll("input, textarea")].map((area) => area.value);
   const title = () => {
-    for (const one of document.querySelectorAll(".st-key-explorer *")) {
-      const found = one.shadowRoot?.querySelector(".hu-title");
-      if (found) return found.textContent;
+    for (const node of document.querySelectorAll(".st-key-explorer *")) {
+      const heading = node.shadowRoot?.querySelector(".hu-title");
+      if (heading) return heading.textContent;
     }
   };
-  const now = () => [document.querySelector("h1")?.innerText, title(), ...typed()].join(" | ");
-  window.seen = [];
+  const content = () => [document.querySelector("h1")?.innerText, title(), ...values()].join(" | ");
+  window.changes = [];
   setInterval(() => {
-    if (now() !== window.seen.at(-1)?.[1]) window.seen.push([Date.now(), now()]);
+    if (content() !== window.changes.at(-1)?.[1]) window.changes.push([Date.now(), content()]);
   }, 10);
 }"""
 """Records every change of the page's heading, the head's title and the sentence, with its time."""
@@ -60,7 +60,7 @@ def open_class(browser: Browser, address: str) -> tuple[Page, str]:
     page = browser.new_context().new_page()
     page.set_default_timeout(120_000)
     page.goto(f"{address}/class")
-    unfold(page, "I am the teacher")
+    unfold(page, "For teachers: open a class")
     page.get_by_label("Token").fill(TOKEN)
     page.get_by_role("button", name="Open a class").click()
     return page, page.locator(".st-key-class-code").inner_text().replace(" ", "").strip()
@@ -82,7 +82,12 @@ def press(target: Locator) -> float:
 
 
 class MeasuredLesson:
-    """A lesson that measures how soon everyone sees the teacher's changes."""
+    """A lesson that measures how soon everyone sees the teacher's changes.
+
+    Attributes:
+        times: milliseconds by kind of change and by place, a key of `SCREENS`.
+        late: number of changes that a student did not see within `PAUSE`.
+    """
 
     def __init__(self, students: list[Student]) -> None:
         self.students = students
@@ -90,16 +95,16 @@ class MeasuredLesson:
         self.late = 0
 
     def change(self, kind: str, act: Callable[[], float]) -> tuple[float, dict[str, list[float]]]:
-        """Make a change; return its time, and the lists that collect times of this kind."""
+        """Make a change; return its time in seconds since 1970, and `times` of this kind."""
         before = {id(student): len(student.drawn) for student in self.students}
-        at = act()
+        changed_at = act()
         self.wait()
         times = self.times.setdefault(kind, {"sessions": []})
         for student in self.students:
             drawn = [*student.drawn.values()][before[id(student)] :]
-            times["sessions"] += [1000 * (drawn[-1] - at)] if drawn else []
+            times["sessions"] += [1000 * (drawn[-1] - changed_at)] if drawn else []
             self.late += not drawn
-        return at, times
+        return changed_at, times
 
     def wait(self) -> None:
         time.sleep(PAUSE)
@@ -109,7 +114,7 @@ class MeasuredLesson:
         raise NotImplementedError
 
     def warm(self) -> None:
-        """Run one round without counting it, so that the sentences are cached."""
+        """Run one round without measuring it, so that the sentences are cached."""
         self.round()
         self.times.clear()
         self.late = 0
@@ -128,7 +133,7 @@ class SessionLesson(MeasuredLesson):
         for text in EXAMPLES[1:3]:
             self.change("sentence", partial(go, "attention", text=text))
             for _ in range(4):
-                self.head = (self.head + random.randrange(1, 48)) % 48  # never the same
+                self.head = (self.head + random.randrange(1, 48)) % 48  # always another head
                 layer, head = divmod(self.head, 8)
                 self.change("head", partial(go, "attention", layer=layer, head=head))
         self.change("page", lambda: go("inside"))
@@ -147,15 +152,16 @@ class BrowserLesson(MeasuredLesson):
         self.teacher.wait_for_timeout(1000 * PAUSE)
 
     def change(self, kind: str, act: Callable[[], float]) -> tuple[float, dict[str, list[float]]]:
-        at, times = super().change(kind, act)
-        [_, screen] = self.teacher.evaluate("window.seen.at(-1)")
+        changed_at, times = super().change(kind, act)
+        [_, screen] = self.teacher.evaluate("window.changes.at(-1)")
         for page in [self.teacher, *self.browsers]:
-            moments = [when for when, content in page.evaluate("window.seen") if content == screen]
-            first = [when / 1e3 - at for when in moments if when / 1e3 >= at]
-            where = times.setdefault("teacher" if page is self.teacher else "browser", [])
-            where += [1000 * first[0]] if first else []
-            self.late += not first
-        return at, times
+            changes = page.evaluate("window.changes")
+            seconds = [at / 1e3 - changed_at for at, content in changes if content == screen]
+            later = [time for time in seconds if time >= 0]
+            place_times = times.setdefault("teacher" if page is self.teacher else "browser", [])
+            place_times += [1000 * later[0]] if later else []
+            self.late += not later
+        return changed_at, times
 
     def round(self) -> None:
         page = self.teacher
@@ -180,7 +186,7 @@ def report(label: str, times: list[float], goal: float) -> None:
     )
 
 
-def joined_by(address: str, code: str, count: int) -> list[Student]:
+def join_students(address: str, code: str, count: int) -> list[Student]:
     with ThreadPoolExecutor(4) as pool:
         return list(pool.map(lambda number: Student(address, code, number), range(count)))
 
@@ -196,13 +202,13 @@ def run_lesson(lesson: MeasuredLesson, address: str, code: str, minutes: float) 
     for student in lesson.students:
         student.close()
     for kind, times_by_place in lesson.times.items():
-        for where, times in times_by_place.items():
-            report(f"another {kind}, from the click to {SCREENS[where]}", times, FOLLOW)
-    report("another head, a student alone (script run)", alone.times, HEAD)
-    wrong = [text for student in lesson.students for text in student.wrong]
+        for place, times in times_by_place.items():
+            report(f"another {kind}, from the click to {SCREENS[place]}", times, FOLLOW_GOAL_MS)
+    report("another head, a student alone (script run)", alone.times, HEAD_GOAL_MS)
+    errors = [text for student in lesson.students for text in student.errors]
     print(f"{'changes that did not arrive within the pause':<58} {lesson.late:8d}")
-    print(f"{'pages that showed another view than the teacher':<58} {len(wrong):8d}")
-    for text in wrong[:3]:
+    print(f"{'pages that showed another view than the teacher':<58} {len(errors):8d}")
+    for text in errors[:3]:
         print(f"  {text}")
 
 
@@ -214,26 +220,26 @@ def main(students: int, minutes: float, checkpoints: Path) -> None:
         with served(checkpoints, **environment) as (address, server):
             memory = psutil.Process(server.pid).memory_info
             print(f"{students} students, {minutes:g} minutes each; ms", end="")
-            print(f"{'median':>39} {'p95':>8} {'most':>8} {'of':>6}")
-            print("The server has the machine's two cores, without browsers:")
+            print(f"{'median':>39} {'p95':>8} {'max':>8} {'times':>6}")
+            print("Without browsers:")
             teacher_session = Teacher(address)
-            students_joined = joined_by(address, teacher_session.code, students)
+            students_joined = join_students(address, teacher_session.code, students)
             lesson: MeasuredLesson = SessionLesson(teacher_session, students_joined)
             lesson.warm()
             first = memory().rss / 1e6
             run_lesson(lesson, address, teacher_session.code, minutes)
             teacher_session.close()
-            print(f"The server shares them with {1 + BROWSERS} browsers:")
+            print(f"With {1 + BROWSERS} browsers on the same cores:")
             with chromium() as browser:
                 teacher, code = open_class(browser, address)
                 pages = [join(browser, address, code) for _ in range(min(BROWSERS, students))]
-                students_joined = joined_by(address, code, students - len(pages))
+                students_joined = join_students(address, code, students - len(pages))
                 lesson = BrowserLesson(teacher, pages, students_joined)
                 lesson.warm()
                 run_lesson(lesson, address, code, minutes)
             last = memory().rss / 1e6
     label = "server, MB at the start and at the end"
-    print(f"{label:<58} {first:8.0f} {last:8.0f}   (goal: less than {MEMORY})")
+    print(f"{label:<58} {first:8.0f} {last:8.0f}   (goal: less than {MEMORY_GOAL_MB})")
 
 
 if __name__ == "__main__":

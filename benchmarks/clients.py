@@ -1,11 +1,10 @@
-"""An exported checkpoint in other people's programs: are their numbers ours?
+"""Compare the numbers of an exported checkpoint in other programs with ours.
 
     python -m benchmarks.clients [--checkpoint en-fr] [--sentences 20]
 
-The checkpoint is exported as a Marian folder, and each program opens it: `transformers`,
-CTranslate2, BertViz, TransformerLens, nnsight and Inseq, those of them that are installed. Every
-program gets the same sentences and our greedy translations of them. docs/measured.md says how to
-install all of them.
+Exports the checkpoint as a Marian folder and opens it with those of these programs that are
+installed: `transformers`, CTranslate2, BertViz, TransformerLens, nnsight and Inseq. All get the
+same sentences and our greedy translations of them. docs/measured.md shows how to install them.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ from transformer.inference.trace import Trace
 
 KINDS = ("encoder", "decoder", "cross")
 ABLATED = (2, 3)
-"""Layer and head of the cross-attention that are switched off in both programs."""
+"""Layer and head of the cross-attention head that is switched off in both programs."""
 INTEGRATED_SENTENCES = 3
 INTEGRATED_STEPS = 64
 
 
 @dataclass
 class Case:
-    """What every program gets.
+    """Input of every program.
 
     Attributes:
         translator: our model, in float32.
-        folder: its export.
+        folder: the exported checkpoint.
         traces: our traces of the sentences and their greedy translations.
-        columns: our ids of the pieces that the export has, in its order, without `<pad>`.
+        columns: our id of each piece of the export, in its order, without `<pad>`.
     """
 
     translator: Translator
@@ -57,11 +56,11 @@ class Case:
     columns: list[int]
 
     def ids(self, tokenizer: Any, trace: Trace) -> tuple[torch.Tensor, torch.Tensor]:
-        """The export's ids of the source, and of what the decoder reads: `<pad>` y1 … yn-1."""
+        """Return the export's ids of the source and of the decoder input, `<pad>` y1 … yn-1."""
         source = tokenizer.convert_tokens_to_ids([*trace.src_tokens])
         target = tokenizer.convert_tokens_to_ids([*trace.predicted_tokens])
-        read = [tokenizer.pad_token_id, *target[:-1]]
-        return torch.tensor([source]), torch.tensor([read])
+        decoder_input = [tokenizer.pad_token_id, *target[:-1]]
+        return torch.tensor([source]), torch.tensor([decoder_input])
 
     def tokenizer_and_model(self) -> tuple[Any, Any]:
         from transformers import MarianMTModel, MarianTokenizer
@@ -70,24 +69,25 @@ class Case:
         return MarianTokenizer.from_pretrained(self.folder), model.eval()
 
 
-def difference(ours: np.ndarray, theirs: Any) -> float:
-    return float(np.abs(ours - np.asarray(theirs, dtype=np.float64)).max())
+def difference(expected: np.ndarray, actual: Any) -> float:
+    """Return the largest absolute difference."""
+    return float(np.abs(expected - np.asarray(actual, dtype=np.float64)).max())
 
 
 def check_transformers(case: Case) -> dict[str, Any]:
     tokenizer, model = case.tokenizer_and_model()
     logits, weights, texts = [], [], 0
     for trace in case.traces:
-        source, read = case.ids(tokenizer, trace)
+        source, decoder_input = case.ids(tokenizer, trace)
         with torch.no_grad():
-            out = model(input_ids=source, decoder_input_ids=read, output_attentions=True)
-            written = model.generate(source, num_beams=1)
+            out = model(input_ids=source, decoder_input_ids=decoder_input, output_attentions=True)
+            generated = model.generate(source, num_beams=1)
         logits.append(difference(trace["hook_logits"][:, case.columns], out.logits[0, :, :-1]))
         names = ("encoder_attentions", "decoder_attentions", "cross_attentions")
         for kind, name in zip(KINDS, names, strict=True):
-            theirs = torch.cat(list(getattr(out, name))).numpy()
-            weights.append(difference(trace.all_weights(kind), theirs))
-        texts += tokenizer.decode(written[0], skip_special_tokens=True) == trace.text
+            layers = torch.cat(list(getattr(out, name))).numpy()
+            weights.append(difference(trace.all_weights(kind), layers))
+        texts += tokenizer.decode(generated[0], skip_special_tokens=True) == trace.text
     return {"logits": max(logits), "attention": max(weights), "greedy texts": texts}
 
 
@@ -111,7 +111,7 @@ def check_ctranslate2(case: Case) -> dict[str, Any]:
 
 
 def check_bertviz(case: Case) -> dict[str, Any]:
-    """BertViz draws the attention that it is given; the numbers are read back from its page."""
+    """Compare the weights in the page that BertViz makes from ours."""
     from bertviz import head_view
 
     trace = case.traces[0]
@@ -125,11 +125,11 @@ def check_bertviz(case: Case) -> dict[str, Any]:
     )
     start = page.data.index('{"attention": ')
     parameters, _ = json.JSONDecoder().raw_decode(page.data, start)
-    shown = {one["name"]: one["attn"] for one in parameters["attention"]}
+    weights = {entry["name"]: entry["attn"] for entry in parameters["attention"]}
     names = ("Encoder", "Decoder", "Cross")
     return {
         "attention": max(
-            difference(trace.all_weights(kind), shown[name])
+            difference(trace.all_weights(kind), weights[name])
             for kind, name in zip(KINDS, names, strict=True)
         )
     }
@@ -140,74 +140,75 @@ def check_transformer_lens(case: Case) -> dict[str, Any]:
 
     tokenizer, _ = case.tokenizer_and_model()
     bridge = TransformerBridge.boot_transformers(str(case.folder), device="cpu")
-    sites = {"encoder": "encoder_blocks.{}.attn", "decoder": "decoder_blocks.{}.self_attn"}
-    sites["cross"] = "decoder_blocks.{}.cross_attn"
+    blocks = {"encoder": "encoder_blocks.{}.attn", "decoder": "decoder_blocks.{}.self_attn"}
+    blocks["cross"] = "decoder_blocks.{}.cross_attn"
     logits, weights = [], []
     for trace in case.traces:
-        source, read = case.ids(tokenizer, trace)
+        source, decoder_input = case.ids(tokenizer, trace)
         with torch.no_grad():
-            out, cache = bridge.run_with_cache(source, decoder_input=read)
+            out, cache = bridge.run_with_cache(source, decoder_input=decoder_input)
         logits.append(difference(trace["hook_logits"][:, case.columns], out[0, :, :-1]))
-        for kind, site in sites.items():
+        for kind, block in blocks.items():
             for layer in range(trace.depth(kind)):
-                theirs = cache[f"{site.format(layer)}.hook_pattern"][0]
-                weights.append(difference(trace.weights(kind, layer), theirs))
+                pattern = cache[f"{block.format(layer)}.hook_pattern"][0]
+                weights.append(difference(trace.weights(kind, layer), pattern))
     return {"logits": max(logits), "attention": max(weights)}
 
 
 def check_nnsight(case: Case) -> dict[str, Any]:
-    """Logits, and the logits with one head switched off by each program's own means."""
+    """Compare the logits, and the logits when each program switches the same head off."""
     from nnsight import NNsight
 
     tokenizer, plain = case.tokenizer_and_model()
     model = NNsight(plain)
     layer, head = ABLATED
     d_k = case.translator.model.config.d_model // case.translator.model.config.n_heads
-    part = slice(head * d_k, (head + 1) * d_k)
+    head_columns = slice(head * d_k, (head + 1) * d_k)
 
-    def off(heads: torch.Tensor, name: str) -> torch.Tensor:
+    def ablate(heads: torch.Tensor, name: str) -> torch.Tensor:
         changed = heads.clone()
         changed[:, head] = 0
         return changed
 
-    hooks = Hooks({f"decoder.layers.{layer}.cross_attn.hook_heads": off})
-    logits, ablated, effect = [], [], []
+    hooks = Hooks({f"decoder.layers.{layer}.cross_attn.hook_heads": ablate})
+    logits, ablated_logits, effects = [], [], []
     for trace in case.traces:
-        source, read = case.ids(tokenizer, trace)
-        with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=read):
+        source, decoder_input = case.ids(tokenizer, trace)
+        with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=decoder_input):
             out = model.lm_head.output.save()
         bias = plain.final_logits_bias
         logits.append(difference(trace["hook_logits"][:, case.columns], (out + bias)[0, :, :-1]))
-        with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=read):
+        with torch.no_grad(), model.trace(input_ids=source, decoder_input_ids=decoder_input):
             projection = model.model.decoder.layers[layer].encoder_attn.out_proj
-            projection.input[:, :, part] = 0
+            projection.input[:, :, head_columns] = 0
             out = model.lm_head.output.save()
-        ours = case.translator.trace(trace.source, trace.predicted_ids, hooks=hooks)
-        effect.append(difference(ours["hook_logits"], trace["hook_logits"]))
-        ablated.append(difference(ours["hook_logits"][:, case.columns], (out + bias)[0, :, :-1]))
+        ablated = case.translator.trace(trace.source, trace.predicted_ids, hooks=hooks)
+        effects.append(difference(ablated["hook_logits"], trace["hook_logits"]))
+        expected = ablated["hook_logits"][:, case.columns]
+        ablated_logits.append(difference(expected, (out + bias)[0, :, :-1]))
     return {
         "logits": max(logits),
-        f"logits without head {layer}.{head}": max(ablated),
-        "(changed by)": max(effect),
+        f"logits without head {layer}.{head}": max(ablated_logits),
+        "(effect of the head)": max(effects),
     }
 
 
 def check_inseq(case: Case) -> dict[str, Any]:
-    """Spearman's ρ between the attributions of Inseq and ours, over the tokens of each step.
+    """Compare attributions: Spearman's ρ of Inseq's and ours over the tokens read at each step.
 
-    Inseq hands both stacks scaled embeddings; transformers scales those of the decoder once more,
-    which is undone here. The decoder's start is left out: `<s>` has an embedding of its own here,
-    the export's `<pad>` has none. Integrated gradients here start from zero embeddings; those of
-    Inseq from `<unk>`, and in a second run from zeros too.
+    Inseq passes scaled embeddings to encoder and decoder, and transformers scales those of the
+    decoder a second time, which is undone here. The first decoder input is left out, because our
+    `<s>` has an embedding and the export's `<pad>` has none. The baseline of our integrated
+    gradients is zero embeddings; that of Inseq is `<unk>` and, in a second run, zeros.
     """
     import inseq
 
     results: dict[str, Any] = {}
-    few = case.traces[:INTEGRATED_SENTENCES]
+    first_traces = case.traces[:INTEGRATED_SENTENCES]
     for name, method, zeros, traces in (
         ("input × gradient", "input_x_gradient", False, case.traces),
-        ("integrated gradients, Inseq from <unk>", "integrated_gradients", False, few),
-        ("integrated gradients, both from zeros", "integrated_gradients", True, few),
+        ("integrated gradients, Inseq from <unk>", "integrated_gradients", False, first_traces),
+        ("integrated gradients, both from zeros", "integrated_gradients", True, first_traces),
     ):
         model = inseq.load_model(str(case.folder), method, device="cpu")
         model.model.model.decoder.embed_scale = 1.0
@@ -222,7 +223,7 @@ def check_inseq(case: Case) -> dict[str, Any]:
 
 
 def _embed_unknown_as_zeros(model: Any) -> None:
-    """Make Inseq's baseline zero: it is the embedding of `<unk>`, which no sentence here has."""
+    """Make the embedding of `<unk>`, Inseq's baseline, zero; no sentence here contains `<unk>`."""
     embed, unknown = model.embed, model.tokenizer.unk_token_id
 
     def embed_known(ids: torch.Tensor, *rest: Any, **options: Any) -> torch.Tensor:
@@ -248,17 +249,19 @@ def _rank_correlations(case: Case, model: Any, method: str, trace: Trace) -> lis
     if [token.token for token in out.source] != [*trace.src_tokens] or pieces != [
         *trace.predicted_tokens
     ]:
-        return []  # another segmentation of the same text
+        return []  # Inseq splits the text into other pieces
     source, target = out.source_attributions.sum(-1), out.target_attributions.sum(-1)
     rhos = []
     for step in range(len(trace.predicted_tokens)):
         if method == "input_x_gradient":
-            found: Any = gradients(case.translator.model, trace, step)
+            scores: Any = gradients(case.translator.model, trace, step)
         else:
-            found = integrated_gradients(case.translator.model, trace, step, steps=INTEGRATED_STEPS)
-        ours = np.concatenate([found.source, found.target[1 : step + 1]])
-        theirs = np.concatenate([source[:, step], target[1 : step + 1, step]])
-        rhos.append(float(spearmanr(ours, theirs).statistic))
+            scores = integrated_gradients(
+                case.translator.model, trace, step, steps=INTEGRATED_STEPS
+            )
+        expected = np.concatenate([scores.source, scores.target[1 : step + 1]])
+        actual = np.concatenate([source[:, step], target[1 : step + 1, step]])
+        rhos.append(float(spearmanr(expected, actual).statistic))
     return rhos
 
 
@@ -273,7 +276,7 @@ CHECKS: dict[str, tuple[str, Callable[[Case], dict[str, Any]]]] = {
 
 
 def run(case: Case, packages: Sequence[str]) -> None:
-    """Print a line for every figure of every program."""
+    """Print one line for each result of each program."""
     for package in packages:
         title, check = CHECKS[package]
         if importlib.util.find_spec(package) is None:
@@ -301,8 +304,8 @@ def main() -> None:
         folder = Path(temporary) / "marian"
         assert translator.folder is not None
         export_marian(translator.folder, folder)
-        listed = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
-        columns = [translator.vocabulary.id(piece) for piece in [*listed][:-1]]
+        pieces = json.loads((folder / "vocab.json").read_text(encoding="utf-8"))
+        columns = [translator.vocabulary.id(piece) for piece in [*pieces][:-1]]
         print(f"{len(traces)} sentences, {sum(len(t.predicted_ids) for t in traces)} output tokens")
         run(Case(translator, folder, traces, columns), options.only)
 

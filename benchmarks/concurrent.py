@@ -7,9 +7,9 @@ reference is computed first: one text after another, on one thread. Then the sam
 the function that the pages call, from many threads, each text twice, and through the Translate page
 of a real server, from as many sessions. All translations must be equal, or the exit status is 1.
 
-The rows below show what does change a translation, and must not differ from the reference's setup:
-another spelling of the text, batches with bfloat16 products, another checkpoint. The last column is
-the largest difference between two log-probabilities of the same translation.
+The last rows show what does change translations: another spelling of the text, batches with
+bfloat16 products, another checkpoint. The last column is the largest difference between two
+log-probabilities of the same translation.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ BEAM_SIZE = 4
 
 
 class Output(NamedTuple):
-    """What is compared of a translation; the page shows no log-probability."""
+    """The parts of a translation that are compared; pages show no log-probability."""
 
     text: str
     tokens: tuple[str, ...]
@@ -134,7 +134,7 @@ def main() -> int:
         for number, outputs in enumerate(
             translate_concurrently(folder, sources, view, chosen.at_once), 1
         ):
-            label = f"{name}: {chosen.at_once} threads, asked {('first', 'again')[number - 1]}"
+            label = f"{name}: {chosen.at_once} threads, {('first', 'second')[number - 1]} request"
             equal &= compare_outputs(label, outputs, expected[name])
         outputs = translate_on_pages(chosen.checkpoints, sources, view, chosen.at_once)
         equal &= compare_outputs(
@@ -145,7 +145,7 @@ def main() -> int:
     view, reference = views["greedy"], expected["greedy"]
     spaced = [text.replace(" .", ".").replace(" ?", "?") for text in sources]
     compare_outputs(
-        "no blank before the full stop",
+        "no space before the full stop",
         translate_alone(Translator.load(folder), spaced, view),
         reference,
     )

@@ -1,15 +1,15 @@
-"""Decoding speed of this package, CTranslate2 int8 and Hugging Face Marian, in one run.
+"""Decoding speed of this package, CTranslate2 int8 and Hugging Face Marian.
 
     python -m benchmarks.decoding [--rounds 7] [--checkpoint checkpoints/en-fr]
 
-All decode 20 pieces per sentence, ids in and ids out, at d_model 256, 6+6 layers, 8 heads, d_ff
-1024 and 8,000 pieces. Ours uses the checkpoint's weights, keeps the candidates of every step, and
-includes the verification of drafts; the others have random weights, which take the same work. The
-engines take turns in each round, so that other load affects all.
+All engines decode 20 tokens per sentence, from ids to ids, with d_model 256, 6+6 layers, 8 heads,
+d_ff 1024 and 8,000 tokens. Ours uses the checkpoint's weights, keeps the candidates of every step
+and verifies drafts; the others have random weights, for which they compute as much. The engines
+take turns in each round, so that other work on the machine affects all.
 
-Each engine is a separate process, as in normal use, once with one thread and once with all: two
-thread pools in one process slow each other down, and an engine can be several times as fast with
-one thread as with two (CTranslate2 on a small model). The ratio is to the faster of its two.
+Each engine runs in two processes, with one thread and with all, because two thread pools in one
+process slow each other down, and an engine can be several times as fast with one thread as with two
+(CTranslate2 on a small model). The ratio compares with CTranslate2's faster process.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from transformer.model import Transformer
 TOKENS = 20
 PAUSE = 0.3
 """Seconds between two engines: an engine's threads keep spinning for a while."""
-ALONE = "its float32 products alone"
+PRODUCTS = "only its float32 products"
 GROUPS = {
     "one sentence": {
         "CTranslate2 int8": "ctranslate",
         "ours": "ours",
-        "ours, whole trace": "ours",
-        ALONE: "ours",
+        "ours, complete trace": "ours",
+        PRODUCTS: "ours",
         "Marian": "marian",
         "Marian, attentions": "marian",
     },
@@ -53,10 +53,10 @@ GROUPS = {
         "ours, fp32": "ours",
         "Marian": "marian",
     },
-    "one, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours", ALONE: "ours"},
+    "one, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours", PRODUCTS: "ours"},
     "32, beam of 4": {"CTranslate2 int8": "ctranslate", "ours": "ours"},
 }
-"""The contestants of each group, and the process that runs each."""
+"""The workloads of each group, each with the engine that runs it."""
 
 SENTENCES = [
     "My sister has been waiting for the last train since nine.",
@@ -105,11 +105,11 @@ def our_workloads(model: Transformer, sources: list[list[int]]) -> dict[tuple[st
     )
     return {
         ("one sentence", "ours"): one_by_one(sources, lambda rows: decode_ours(decoder, rows)),
-        ("one sentence", "ours, whole trace"): one_by_one(
+        ("one sentence", "ours, complete trace"): one_by_one(
             sources, lambda rows: trace_ours(decoder, rows[0])
         ),
-        ("one sentence", ALONE): products_alone(model, sources, TOKENS),
-        ("one, beam of 4", ALONE): products_alone(model, sources, TOKENS, 4),
+        ("one sentence", PRODUCTS): products_alone(model, sources, TOKENS),
+        ("one, beam of 4", PRODUCTS): products_alone(model, sources, TOKENS, 4),
         ("32 sentences", "ours"): lambda: decode_ours(decoder, batch),
         ("32 sentences", "ours, fp32"): lambda: decode_ours(exact, batch),
         ("one, beam of 4", "ours"): one_by_one(sources, lambda rows: decode_ours(decoder, rows, 4)),
@@ -158,12 +158,12 @@ def serve(engine: str, checkpoint: Path) -> None:
     """Serve one engine: for each input line "group|name" do the work and print the seconds."""
     torch.manual_seed(0)
     model, sources, _ = model_and_sources(checkpoint)
-    works = ENGINES[engine](model, sources)
+    workloads = ENGINES[engine](model, sources)
     print("ready", flush=True)
     for line in sys.stdin:
         group, _, name = line.strip().partition("|")
         begun = time.perf_counter()
-        works[group, name]()
+        workloads[group, name]()
         print(time.perf_counter() - begun, flush=True)
 
 
@@ -176,8 +176,8 @@ def measure(checkpoint: Path, rounds: int, counts: list[int]) -> Times:
     times: Times = {}
     engines = {(name, n): EngineProcess(name, checkpoint, n) for name in ENGINES for n in counts}
     for number in range(rounds + 1):
-        for group, contestants in GROUPS.items():
-            for (name, engine), n in itertools.product(contestants.items(), counts):
+        for group, workloads in GROUPS.items():
+            for (name, engine), n in itertools.product(workloads.items(), counts):
                 time.sleep(PAUSE)
                 seconds = engines[engine, n].time(group, name)
                 if number:
@@ -218,7 +218,7 @@ def text_to_trace(translator: Translator, rounds: int) -> str:
     alone, with_trace = statistics.median(plain[skip:]), statistics.median(traced[skip:])
     ratio = statistics.median(b / a for a, b in zip(plain[skip:], traced[skip:], strict=True))
     return (
-        f"Text to text: {alone * 1e3:.1f} ms; with the whole trace: {with_trace * 1e3:.1f} ms "
+        f"Text to text: {alone * 1e3:.1f} ms; with a complete trace: {with_trace * 1e3:.1f} ms "
         f"({ratio:.2f} times as long; goal: under 150 ms, at most 1.25 times)"
     )
 
@@ -249,7 +249,7 @@ def main() -> None:
     counts = sorted({1, torch.get_num_threads()})
     print(f"Ours: {chosen.checkpoint if translator else 'random weights'};", end=" ")
     print(f"sources of {[len(ids) for ids in sources]} pieces")
-    print(f"{TOKENS} pieces a sentence, {chosen.rounds} rounds\n")
+    print(f"{TOKENS} tokens per sentence, {chosen.rounds} rounds\n")
     print(table(measure(chosen.checkpoint, chosen.rounds, counts)))
     if translator is not None:
         print("\n" + text_to_trace(translator, chosen.rounds))

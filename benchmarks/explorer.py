@@ -1,11 +1,11 @@
-"""The explorer and BertViz in one browser: bytes of the page, and time until it is painted.
+"""Compare the explorer with BertViz in one browser: size of the page and time until it is painted.
 
     python -m benchmarks.explorer [CHECKPOINT] [--scripts FOLDER] [--rounds N]
 
-Both show the same trace, all heads of the three kinds, as a local file. BertViz loads require.js,
-d3 and jQuery from a CDN; --scripts names a folder with require.js, d3.min.js and jquery.min.js to
-use without a network. If they or BertViz are missing, only ours is measured and a sentence says
-why. Ours loads nothing. Medians in milliseconds, from the start of the navigation to the second
+Both show the same trace, with all heads of the three kinds, as a local file. BertViz loads
+require.js, d3 and jQuery from a CDN; without a network, --scripts names a folder with require.js,
+d3.min.js and jquery.min.js. If the scripts or BertViz are missing, only our explorer is measured,
+which loads nothing. Prints medians in milliseconds, from the start of the navigation to the second
 frame after the pictures are complete.
 """
 
@@ -34,18 +34,18 @@ except ImportError:
 
 LENGTHS = (16, 64, 128, 512)
 BERTVIZ_LONGEST = 128
-"""With more tokens, BertViz' page would have over a gigabyte of JSON."""
+"""Maximum number of tokens for BertViz; with more, its page has over a gigabyte of JSON."""
 
 SCRIPTS = {"require": "require.js", "d3": "d3.min.js", "jquery": "jquery.min.js"}
-PATIENCE = 180_000  # ms
+TIMEOUT_MS = 180_000
 
-# Records the second frame after `done` first holds. Runs before the page's own scripts.
+# Records the second frame after `done` is first true. Runs before the page's own scripts.
 WATCH = """(() => {
   const find = (node, selector) => node.querySelectorAll(selector);
   const look = () => {
     if (document.body && (%s)) {
-      const note = () => { window.painted = performance.now(); };
-      requestAnimationFrame(() => requestAnimationFrame(note));
+      const record = () => { window.painted = performance.now(); };
+      requestAnimationFrame(() => requestAnimationFrame(record));
     } else setTimeout(look, 2);
   };
   look();
@@ -73,7 +73,7 @@ HOVER = """() => {
 
 
 def traced(translator: Translator, n: int) -> Trace:
-    """Return a trace of `n` source and `n` target pieces: repeated words of one piece each."""
+    """Return a trace of `n` source and `n` target tokens, repeated words of one token each."""
     text = "the house is old and the door is red but we like the house " * 64
     ids = translator.vocabulary.encode(text)[: n - 1]
     source = translator.vocabulary.decode(ids)
@@ -112,8 +112,8 @@ def bertviz_problem(translator: Translator, folder: Path | None) -> str | None:
 def missing_scripts(html: str, folder: Path | None) -> str | None:
     """Return which script BertViz' page cannot load; None if it can load all of them."""
     if folder is not None:
-        lacking = [name for name in SCRIPTS.values() if not (folder / name).is_file()]
-        return f"{folder} has no {', '.join(lacking)}" if lacking else None
+        missing = [name for name in SCRIPTS.values() if not (folder / name).is_file()]
+        return f"{folder} has no {', '.join(missing)}" if missing else None
     for url in re.findall(r"""["'](https://[^"']+\.js)["']""", html):
         try:
             urlopen(url, timeout=5).close()
@@ -122,32 +122,35 @@ def missing_scripts(html: str, folder: Path | None) -> str | None:
     return None
 
 
-def painted(browser: Browser, file: Path, done: str, scripts: Path | None) -> tuple[float, Page]:
+def time_to_paint(
+    browser: Browser, file: Path, done: str, scripts: Path | None
+) -> tuple[float, Page]:
+    """Return the milliseconds until the file is painted, and the page."""
     context = browser.new_context(viewport={"width": 1400, "height": 900})
     page = context.new_page()
 
-    def answer(route: Route) -> None:
+    def serve_script(route: Route) -> None:
         name = next(name for key, name in SCRIPTS.items() if key in route.request.url)
         route.fulfill(path=scripts / name if scripts else None)
 
     if scripts:
-        page.route(re.compile("^https:"), answer)
+        page.route(re.compile("^https:"), serve_script)
     page.add_init_script(WATCH % done)
-    page.goto(file.as_uri(), timeout=PATIENCE, wait_until="commit")
-    page.wait_for_function("window.painted", timeout=PATIENCE)
+    page.goto(file.as_uri(), timeout=TIMEOUT_MS, wait_until="commit")
+    page.wait_for_function("window.painted", timeout=TIMEOUT_MS)
     return float(page.evaluate("window.painted")), page
 
 
-def opened(
+def median_time_to_paint(
     browser: Browser, html: str, done: str, rounds: int, scripts: Path | None = None
 ) -> float:
-    """Return the median time until `html`, opened as a file, is painted."""
+    """Return the median milliseconds until `html`, opened as a file, is painted."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page.html"
         file.write_text(html, encoding="utf-8")
         times = []
         for _ in range(rounds):
-            spent, page = painted(browser, file, done, scripts)
+            spent, page = time_to_paint(browser, file, done, scripts)
             times.append(spent)
             page.context.close()
     return median(times)
@@ -168,45 +171,43 @@ def hover(browser: Browser, html: str) -> list[float]:
     return times
 
 
-def row(n: int, own: list[float], theirs: list[float] | None) -> None:
+def row(n: int, ours: list[float], bertviz: list[float] | None) -> None:
     """Print a row: megabytes and milliseconds of both, and the ratios to ours."""
-    text = f"{n:>6}  {own[0]:>8.2f} {own[1]:>8.0f}"
-    if theirs is None:
+    text = f"{n:>6}  {ours[0]:>8.2f} {ours[1]:>8.0f}"
+    if bertviz is None:
         print(f"{text}  {'—':>9} {'—':>9}", flush=True)
         return
-    ratios = f"{theirs[0] / own[0]:>7.1f} × {theirs[1] / own[1]:>6.1f} ×"
-    print(f"{text}  {theirs[0]:>9.2f} {theirs[1]:>9.0f}  {ratios}", flush=True)
+    ratios = f"{bertviz[0] / ours[0]:>7.1f} × {bertviz[1] / ours[1]:>6.1f} ×"
+    print(f"{text}  {bertviz[0]:>9.2f} {bertviz[1]:>9.0f}  {ratios}", flush=True)
 
 
 def main(arguments: Any) -> None:
     translator = Translator.load(arguments.checkpoint, device="cpu")
     config = translator.model.config
     heads = config.n_layers * config.n_heads
-    lacking = bertviz_problem(translator, arguments.scripts)
-    if lacking:
-        print(f"BertViz is left out: {lacking}.")
-    print(f"Model view: ours all three kinds ({3 * heads} heads), BertViz' one of them ({heads}).")
+    problem = bertviz_problem(translator, arguments.scripts)
+    if problem:
+        print(f"BertViz is not measured: {problem}.")
+    print(f"Model view: ours shows all three kinds ({3 * heads} heads), BertViz one ({heads}).")
     print(f"{'':>6}  {'ours':>8} {'':>8}  {'BertViz':>9} {'':>9}  {'BertViz / ours':>17}")
     print(f"{'tokens':>6}  {'MB':>8} {'ms':>8}  {'MB':>9} {'ms':>9}  {'MB':>9} {'ms':>7}")
     with chromium() as browser:
         for n in LENGTHS:
             trace = traced(translator, n)
             html = our_page(trace, "model")
-            own = [len(html) / 1e6, opened(browser, html, OURS_DONE, arguments.rounds)]
-            theirs = None
-            if n <= BERTVIZ_LONGEST and not lacking:
+            spent = median_time_to_paint(browser, html, OURS_DONE, arguments.rounds)
+            ours, bertviz = [len(html) / 1e6, spent], None
+            if n <= BERTVIZ_LONGEST and not problem:
                 bertviz_html = bertviz_page(trace)
                 done = BERTVIZ_DONE % (heads * n * n)
                 rounds = min(arguments.rounds, 3)
-                spent = opened(browser, bertviz_html, done, rounds, arguments.scripts)
-                theirs = [len(bertviz_html) / 1e6, spent]
-            row(n, own, theirs)
-        print("\nHeads view: from a move of the pointer to its answer, ms (a frame has 16.7)")
+                spent = median_time_to_paint(browser, bertviz_html, done, rounds, arguments.scripts)
+                bertviz = [len(bertviz_html) / 1e6, spent]
+            row(n, ours, bertviz)
+        print("\nHeads view: response to a move of the pointer, ms (a frame has 16.7)")
         for n in LENGTHS:
             times = hover(browser, our_page(traced(translator, n), "heads"))
-            print(
-                f"{n:>6} tokens   median {median(times):5.1f}   worst {times[-1]:5.1f}", flush=True
-            )
+            print(f"{n:>6} tokens   median {median(times):5.1f}   max {times[-1]:5.1f}", flush=True)
 
 
 if __name__ == "__main__":

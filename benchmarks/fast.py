@@ -1,10 +1,10 @@
-"""What each part of `inference/fast` gains over the plain decoder, in processor seconds.
+"""CPU time that each part of `inference/fast` saves compared with the plain decoder.
 
     python -m benchmarks.fast [--rounds 7] [--checkpoint checkpoints/en-fr]
 
-All variants take turns on one thread; the quickest round of each counts, by the processor time of
-this process, so that other work on the machine matters little. A part that gains less than 15 % in
-every line is not worth its code.
+All variants take turns on one thread. The result of a variant is the CPU time of its fastest round,
+so that other work on the machine matters little. A part that saves less than 15 % in every column
+is not worth its code.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ WORK = {
     "32, beam size 4": (32, Decoding(beam_size=4)),
 }
 Change = Callable[[SequenceDecoder], AbstractContextManager[object]]
+ALL = "all parts"
 
 
 def without_drafts(decoder: SequenceDecoder) -> AbstractContextManager[object]:
@@ -57,11 +58,11 @@ def plain(decoder: SequenceDecoder) -> Iterator[None]:
 
 
 VARIANTS: dict[str, Change] = {
-    "all of it": lambda decoder: nullcontext(),
-    "without drafts in eight bits": without_drafts,
+    ALL: lambda decoder: nullcontext(),
+    "without 8-bit drafts": without_drafts,
     "without oneDNN's products": without_onednn,
-    "without few rows as columns": without_columns,
-    "nothing (plain decoder)": plain,
+    "without the column layout": without_columns,
+    "plain decoder": plain,
 }
 
 
@@ -82,14 +83,14 @@ def main() -> None:
                 best_of(best, (variant, work), decoders["fp32"], change, batch, options, number)
         for work in ("32 sentences", "32, beam size 4"):
             batch = [sources[(number + 1 + row) % len(sources)] for row in range(32)]
-            key, change = ("bfloat16 if faster", work), VARIANTS["all of it"]
+            key, change = ("bfloat16 if faster", work), VARIANTS[ALL]
             best_of(best, key, decoders["auto"], change, batch, WORK[work][1], number)
     print(f"{'milliseconds':<32}" + "".join(f"{work:>20}" for work in WORK))
     for variant in [*VARIANTS, "bfloat16 if faster"]:
         cells = []
         for work in WORK:
             seconds = best.get((variant, work))
-            ratio = "" if seconds is None else f"{seconds / best['all of it', work]:.2f}×"
+            ratio = "" if seconds is None else f"{seconds / best[ALL, work]:.2f}×"
             cells.append("" if seconds is None else f"{1000 * seconds:.1f} ({ratio})")
         print(f"{variant:<32}" + "".join(f"{cell:>20}" for cell in cells))
 
@@ -103,7 +104,7 @@ def best_of(
     options: Decoding,
     number: int,
 ) -> None:
-    """Decode once with this change and keep the least processor time under `key`."""
+    """Decode once with this change; store the CPU time in `best` if it is the smallest."""
     with change(decoder):
         start = time.process_time()
         decoder.run(sources, options)

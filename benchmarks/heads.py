@@ -2,9 +2,9 @@
 
     python -m benchmarks.heads [--sentences 1000] [--checkpoint checkpoints/en-fr]
 
-Measured twice: with the French targets, and with the model's own greedy translations instead, as
-for an upload without targets. Prints wall-clock seconds, and processor seconds of all cores, which
-other work on the machine does not lengthen.
+Measures twice: with the French targets, and with the model's own greedy translations, as for an
+upload without targets. Prints wall-clock seconds and CPU seconds of all cores, which do not depend
+on other work on the machine.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ def main() -> None:
     options = parser.parse_args()
     translator = Translator.load(options.checkpoint, "cpu")
     with_targets = Corpus.bundled(options.sentences)
-    bare = Corpus("sources alone", tuple(Sentence(s.source) for s in with_targets.sentences))
-    measure_heads(translator, bare.first(8))  # warm-up
+    sources_only = Corpus("sources only", tuple(Sentence(s.source) for s in with_targets.sentences))
+    measure_heads(translator, sources_only.first(8))  # warm-up
     print(f"{options.sentences} sentences, {torch.get_num_threads()} threads")
-    for name, corpus in (("targets given", with_targets), ("own translations", bare)):
-        clock, cores = time.perf_counter(), time.process_time()
+    for name, corpus in (("given targets", with_targets), ("own translations", sources_only)):
+        wall_start, cpu_start = time.perf_counter(), time.process_time()
         roles = head_roles(measure_heads(translator, corpus))
-        clock, cores = time.perf_counter() - clock, time.process_time() - cores
-        print(f"{name:>16}: {clock:5.1f} s, {cores:5.1f} s of a core, {len(roles)} heads")
+        wall, cpu = time.perf_counter() - wall_start, time.process_time() - cpu_start
+        print(f"{name:>16}: {wall:5.1f} s, {cpu:5.1f} s of CPU time, {len(roles)} heads")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Time of interventions: single ones, as on a page, and whole corpora without each head.
+"""Time of interventions on one sentence, as in the Heads lab, and of ablation over a corpus.
 
     python -m benchmarks.lab [--sentences 100] [--bleu]
 
 Uses the shipped checkpoint and the bundled sentences. Prints wall-clock seconds, which depend on
-other work on the machine, and processor seconds. `--bleu` translates the corpus without each head;
-by default, without each of eight heads.
+other work on the machine, and CPU seconds. BLEU is measured without each of eight heads or, with
+`--bleu`, without each of all heads.
 """
 
 from __future__ import annotations
@@ -29,14 +29,17 @@ SENTENCE = "My neighbour sold his boat before the cold winter came."  # 17 piece
 
 
 def timed(label: str, action: Callable[[], object], times: int = 1, limit: str = "") -> None:
-    action() if times > 1 else None
-    passed, spent = [], []
+    if times > 1:
+        action()  # warm-up
+    wall_times, cpu_times = [], []
     for _ in range(times):
-        start, worked = time.perf_counter(), time.process_time()
+        wall_start, cpu_start = time.perf_counter(), time.process_time()
         action()
-        passed.append(time.perf_counter() - start)
-        spent.append(time.process_time() - worked)
-    print(f"{label:<64} {median(passed):8.2f} s {median(spent):8.2f} s   {limit}", flush=True)
+        wall_times.append(time.perf_counter() - wall_start)
+        cpu_times.append(time.process_time() - cpu_start)
+    print(
+        f"{label:<64} {median(wall_times):8.2f} s {median(cpu_times):8.2f} s   {limit}", flush=True
+    )
 
 
 def main() -> None:
@@ -47,20 +50,20 @@ def main() -> None:
     translator = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu")
     config, corpus = translator.model.config, Corpus.bundled(options.sentences)
     trace, heads = translator.trace(SENTENCE), all_heads(config)
-    some = heads if options.bleu else heads[:: len(heads) // 8]
-    off = switched_off(config, [("cross", 5, 0)])
+    bleu_heads = heads if options.bleu else heads[:: len(heads) // 8]
+    hooks = switched_off(config, [("cross", 5, 0)])
     load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
-    print(f"{os.cpu_count()} cores, load {load}; {len(trace.src_ids)} tokens of source")
-    print(f"{'':<64} {'passed':>10} {'processor':>10}")
+    print(f"{os.cpu_count()} cores, load {load}; {len(trace.src_ids)} source tokens")
+    print(f"{'':<64} {'wall clock':>10} {'CPU':>10}")
     timed(
         "switch a head off, translate again",
-        lambda: translator.translate(SENTENCE, hooks=off),
+        lambda: translator.translate(SENTENCE, hooks=hooks),
         15,
         "(goal: at most 0.40)",
     )
     timed(
         "... and compare all probabilities, candidates and attention",
-        lambda: compare(translator, SENTENCE, off, original=trace),
+        lambda: compare(translator, SENTENCE, hooks, original=trace),
         15,
     )
     timed(
@@ -85,8 +88,8 @@ def main() -> None:
         lambda: leave_one_out(translator, corpus),
     )
     timed(
-        f"BLEU without each of {len(some)} heads, {n} sentences",
-        lambda: measure_without(translator, corpus, [[head] for head in some], bleu=True),
+        f"BLEU without each of {len(bleu_heads)} heads, {n} sentences",
+        lambda: measure_without(translator, corpus, [[head] for head in bleu_heads], bleu=True),
     )
     timed(
         "20 steps of learning gates, 32 sentences each",

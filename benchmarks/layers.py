@@ -2,8 +2,8 @@
 
     python -m benchmarks.layers [--width 64] [--kernel 3] [--neighbourhood 15] [--csv layers.csv]
 
-The page's own measurement (Why self-attention: Time), here with more time for each layer. Seconds
-are those of one core's work; waiting is not counted.
+The same measurement as on the page (Why self-attention: Time), with more time for each layer. Times
+are CPU time of one core.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=64, help="d")
     parser.add_argument("--kernel", type=int, default=3, help="k, odd")
     parser.add_argument("--neighbourhood", type=int, default=15, help="r, odd")
-    parser.add_argument("--seconds", type=float, default=60.0, help="budget of the whole")
+    parser.add_argument("--seconds", type=float, default=60.0, help="time of all measurements")
     parser.add_argument("--csv", type=Path, help="write every measurement here")
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,12 +1,12 @@
-"""Live training: seconds from the first step until outputs, decoded freely, are right.
+"""Live training: seconds of training until freely decoded outputs are correct.
 
     python -m benchmarks.live [--seeds 3] [--only reverse|french|peer]
 
-The real trainer in a run folder, evaluations included, with the defaults of the page. The goal is
-99% of held-out pairs for reverse (sequences of 1 to 10 letters), and 95% for the French grammar.
-For comparison, plain `torch.nn.Transformer` on reverse: the same shape, batches, Adam, schedule and
-evaluation interval, but teacher-forced, as it has no decoding of its own. Medians over the seeds.
-The table also has seconds of processor time, which other work on the machine does not lengthen.
+Trains as the Train page does, with its defaults and including evaluations, until 99% of held-out
+pairs are correct for reverse (sequences of 1 to 10 letters), or 95% for the French grammar. For
+comparison, `torch.nn.Transformer` learns reverse with the same shape, batches, Adam, schedule and
+evaluation interval, but its evaluation is teacher-forced, because it has no decoding. Prints
+medians over the seeds, and seconds of CPU time, which do not depend on other work on the machine.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def row(name: str, results: list[dict[str, Any]]) -> str:
     label = "nn.Transformer, reverse" if name == "peer" else f"ours, {name}"
     goal = GOALS.get(name, GOALS["reverse"])
     each = ", ".join(
-        f"{run['seconds']:.1f} s ({run['busy']:.1f} s of processor; step {run['step']}, "
+        f"{run['seconds']:.1f} s ({run['busy']:.1f} s of CPU time; step {run['step']}, "
         f"at the end {run['last']:.1%})"
         for run in results
     )
@@ -104,7 +104,7 @@ def run_peer(seed: int) -> dict[str, Any]:
     run_config = make_run_config("reverse", settings={"seed": seed})
     shape, config = run_config.model, run_config.training
     torch.manual_seed(seed)
-    torch.backends.mha.set_fastpath_enabled(False)  # a prototype, and it warns
+    torch.backends.mha.set_fastpath_enabled(False)  # a prototype that emits warnings
 
     with tempfile.TemporaryDirectory() as folder:
         run = RunFolder(folder)
@@ -117,11 +117,12 @@ def run_peer(seed: int) -> dict[str, Any]:
         held_out = make_batch(data.valid, range(128), **ids)
 
         @torch.no_grad()
-        def right() -> float:
+        def accuracy() -> float:
+            """Return the fraction of held-out sequences that are completely correct."""
             model.eval()
-            guess = model(held_out.src, held_out.tgt_in).argmax(-1)
-            real = held_out.tgt_out != shape.pad_id
-            return float(((guess == held_out.tgt_out) | ~real).all(1).float().mean())
+            predictions = model(held_out.src, held_out.tgt_in).argmax(-1)
+            padding = held_out.tgt_out == shape.pad_id
+            return float(((predictions == held_out.tgt_out) | padding).all(1).float().mean())
 
         result: dict[str, Any] = {"seconds": NEVER, "step": 0, "last": 0.0}
         began, step, epoch = time.perf_counter(), 0, 0
@@ -149,14 +150,14 @@ def run_peer(seed: int) -> dict[str, Any]:
                 adam.step()
                 step += 1
                 if step % (config.steps // 40) == 0 and result["seconds"] == NEVER:
-                    result["last"] = right()
+                    result["last"] = accuracy()
                     if result["last"] >= GOALS["reverse"]:
                         result |= {"seconds": time.perf_counter() - began, "step": step}
                 if step == config.steps:
                     break
             epoch += 1
         busy = time.process_time() - began_busy
-        return result | {"last": right(), "busy": busy * result["step"] / config.steps}
+        return result | {"last": accuracy(), "busy": busy * result["step"] / config.steps}
 
 
 if __name__ == "__main__":

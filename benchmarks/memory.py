@@ -3,14 +3,14 @@
     python -m benchmarks.memory [--visits 50 500]
     python -m benchmarks.memory --at-once 8 [--visits 32 128]
 
-Opens page after page of the app as new sessions, each with a sentence of its own and every page's
-parts in turn, and prints the resident memory after each of these counts of visits. What is kept for
-later is bounded, so the last is to be within a tenth of the first.
+Opens one page after another in new sessions, each with a new sentence and all parts of each page in
+turn, and prints the resident memory after each of these numbers of visits. Caches are bounded, so
+the last value should differ from the first by at most a tenth.
 
-Without `--at-once` all visits run in this process, one after another. With it a real server is
-visited by so many at a time: every script thread then allocates for itself, and the memory grows
-far more unless the allocator is told otherwise (`transformer/allocator.py`). The greatest memory in
-between is printed too, and is to stay below 1,000 MB.
+Without `--at-once` all visits run in this process, one after another. With it, that many visitors
+at a time use a server. Each script thread then has its own memory arena, and memory grows much more
+unless the allocator is configured (`transformer/allocator.py`). The peak is printed too; it should
+stay below 1,000 MB.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ WORDS = (
 
 
 def sentence(number: int) -> str:
-    """Another for every number, of 4 to 40 words."""
+    """Return a different sentence for every number, of 4 to 40 words."""
     count = 4 + (7 * number) % 37
     return " ".join(WORDS[(number * 5 + at * (1 + number % 7)) % len(WORDS)] for at in range(count))
 
 
 def visit(number: int) -> None:
-    """One session: a page opened by its address, and nothing left of it but what the app keeps."""
+    """Open a page in a new session and discard the session; only the app's caches remain."""
     page, params = VISITS[number % len(VISITS)]
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=600)
     if page != "app.py":
@@ -75,8 +75,8 @@ def visit(number: int) -> None:
         raise RuntimeError(f"{page} {params}: {app.exception[0].message}")
 
 
-def measured(counts: list[int]) -> list[tuple[int, float, float]]:
-    """(visits, MB resident, seconds a visit since the last line) at each of `counts`."""
+def measure(counts: list[int]) -> list[tuple[int, float, float]]:
+    """Return for each of `counts`: visits, resident MB, and seconds per visit since the last."""
     rows, process = [], psutil.Process()
     began, done = time.perf_counter(), 0
     for number in range(max(counts)):
@@ -85,7 +85,7 @@ def measured(counts: list[int]) -> list[tuple[int, float, float]]:
             gc.collect()
             seconds = (time.perf_counter() - began) / (number + 1 - done)
             rows.append((number + 1, process.memory_info().rss / 1e6, seconds))
-            print(f"{number + 1:6,} visits {rows[-1][1]:8.0f} MB {seconds:7.2f} s a visit")
+            print(f"{number + 1:6,} visits {rows[-1][1]:8.0f} MB {seconds:7.2f} s per visit")
             began, done = time.perf_counter(), number + 1
     return rows
 
@@ -131,7 +131,7 @@ def at_once(visitors: int, counts: list[int]) -> None:
                 pass
             done = count
             resident = psutil.Process(server.pid).memory_info().rss / 1e6
-            print(f"{done:6,} visits {resident:8.0f} MB, greatest {peak():8.0f} MB", flush=True)
+            print(f"{done:6,} visits {resident:8.0f} MB, peak {peak():8.0f} MB", flush=True)
 
 
 def main() -> None:
@@ -147,9 +147,9 @@ def main() -> None:
     counts = sorted(options.visits or [50, 500])
     with tempfile.TemporaryDirectory() as runs:
         os.environ["HEADS_UP_RUNS"] = runs
-        rows = measured(counts)
-        services.close_all()  # before the folder that its worker looks into is gone
-    print(f"the last is {rows[-1][1] / rows[0][1]:.2f} of the first")
+        rows = measure(counts)
+        services.close_all()  # before the folder of runs is deleted
+    print(f"ratio of the last to the first: {rows[-1][1] / rows[0][1]:.2f}")
 
 
 if __name__ == "__main__":

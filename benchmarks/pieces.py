@@ -1,11 +1,11 @@
-"""The browser's tokenizer and SentencePiece: lines of text that they split differently.
+"""Compare the browser's tokenizer with SentencePiece: lines of text with different ids.
 
     python -m benchmarks.pieces CHECKPOINT FILE [FILE …]
 
-Each FILE is text in UTF-8, with gzip if its name ends in `.gz`. Every line is encoded with the
-checkpoint's vocabulary by the sentencepiece package and by `browser/model/vocabulary.js` in deno,
-which comes with the development requirements. Prints how many lines differ, the first of them, and
-the speed of both.
+Each FILE is text in UTF-8, compressed with gzip if its name ends in `.gz`. Every line is encoded
+with the checkpoint's vocabulary, by the sentencepiece package and by `browser/model/vocabulary.js`
+in deno, a development requirement. Prints how many lines differ, the first of them, and the speed
+of both.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from transformer.figures.live_page import BROWSER
 from transformer.text.vocabulary import Vocabulary
 
 DENO = Path(sys.executable).with_name("deno")
-BATCH = 50_000  # lines that one process of deno encodes
-SHOWN = 5
+BATCH = 50_000  # lines that one deno process encodes
+MAX_EXAMPLES = 5
 SCRIPT = """
 const [module, model, file] = Deno.args;
 const { Vocabulary } = await import(module);
@@ -40,15 +40,15 @@ console.log(JSON.stringify({ ids, seconds: (performance.now() - start) / 1000 })
 
 
 def lines_of(path: Path) -> Iterator[str]:
-    """The lines of a text file without their ends; only a newline ends a line."""
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", newline="\n") as file:
+    """Return the lines of a text file without their ends; only a newline ends a line."""
+    open_text = gzip.open if path.suffix == ".gz" else open
+    with open_text(path, "rt", encoding="utf-8", newline="\n") as file:
         for line in file:
             yield line.removesuffix("\n")
 
 
 def browser_ids(model: Path, texts: Sequence[str]) -> tuple[list[list[int]], float]:
-    """The ids of every text as the site's script gives them, and the seconds of encoding.
+    """Return the ids of every text by the site's script, and the seconds of encoding.
 
     Args:
         model: the checkpoint's `vocabulary.model`.
@@ -63,50 +63,51 @@ def browser_ids(model: Path, texts: Sequence[str]) -> tuple[list[list[int]], flo
         script = Path(folder) / "script.js"
         script.write_text(SCRIPT, encoding="utf-8")
         command = [str(DENO), "run", "--quiet", "--allow-read", str(script)]
-        done = subprocess.run(
+        process = subprocess.run(
             [*command, module, str(model), str(file)], capture_output=True, encoding="utf-8"
         )
-    if done.returncode:
-        raise RuntimeError(f"deno ended with an error: {done.stderr.strip()}")
-    answer = json.loads(done.stdout)
-    return answer["ids"], answer["seconds"]
+    if process.returncode:
+        raise RuntimeError(f"deno ended with an error: {process.stderr.strip()}")
+    result = json.loads(process.stdout)
+    return result["ids"], result["seconds"]
 
 
 def compare(model: Path, texts: Iterable[str]) -> tuple[int, list[str], float, float]:
-    """Return the count of texts, those whose ids differ, and the seconds of SentencePiece and of
+    """Return the number of texts, those whose ids differ, and the seconds of SentencePiece and of
     the browser's script."""
     vocabulary = Vocabulary.load(model)
-    count, different, ours, theirs = 0, [], 0.0, 0.0
+    count, different, browser_seconds, package_seconds = 0, [], 0.0, 0.0
     lines = iter(texts)
     while batch := list(itertools.islice(lines, BATCH)):
         start = time.perf_counter()
         expected = [vocabulary.encode(text) for text in batch]
-        theirs += time.perf_counter() - start
-        found, seconds = browser_ids(model, batch)
-        ours += seconds
+        package_seconds += time.perf_counter() - start
+        actual, seconds = browser_ids(model, batch)
+        browser_seconds += seconds
         count += len(batch)
-        different += [text for text, a, b in zip(batch, expected, found, strict=True) if a != b]
-    return count, different, theirs, ours
+        different += [text for text, a, b in zip(batch, expected, actual, strict=True) if a != b]
+    return count, different, package_seconds, browser_seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pieces", description=__doc__)
     parser.add_argument("checkpoint", type=Path, help="folder of a checkpoint")
-    parser.add_argument("files", type=Path, nargs="+", help="text in UTF-8, or with gzip: .gz")
-    given = parser.parse_args(arguments)
-    model = given.checkpoint / VOCABULARY
+    parser.add_argument("files", type=Path, nargs="+", help="text in UTF-8, or gzipped: .gz")
+    options = parser.parse_args(arguments)
+    model = options.checkpoint / VOCABULARY
     totals = [0, 0, 0.0, 0.0]
-    for path in given.files:
+    for path in options.files:
         count, different, *seconds = compare(model, lines_of(path))
         totals = [a + b for a, b in zip(totals, [count, len(different), *seconds], strict=True)]
         print(f"{path.name:<34} {count:>9,} lines, {len(different):,} differ", flush=True)
-        for text in different[:SHOWN]:
+        for text in different[:MAX_EXAMPLES]:
             print(f"    {text!r}")
-    count, wrong, theirs, ours = totals
+    count, n_different, package_seconds, browser_seconds = totals
     speeds = (
-        f"sentencepiece {count / theirs:,.0f} lines/s, the browser's script {count / ours:,.0f}"
+        f"sentencepiece {count / package_seconds:,.0f} lines/s, "
+        f"the browser's script {count / browser_seconds:,.0f}"
     )
-    print(f"{'all':<34} {count:>9,} lines, {wrong:,} differ; {speeds}")
+    print(f"{'all':<34} {count:>9,} lines, {n_different:,} differ; {speeds}")
 
 
 if __name__ == "__main__":

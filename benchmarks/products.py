@@ -1,5 +1,5 @@
-"""The float32 matrix products of a translation alone: a lower bound for the time of any decoding
-that returns the tokens of float32, with or without drafts.
+"""The float32 matrix products of a translation: a lower bound for the time of any decoding that
+returns the same tokens as float32, with or without drafts.
 
 Each product uses torch's library or oneDNN, the faster of the two for its shape.
 """
@@ -22,10 +22,13 @@ Product = Callable[[Tensor, Tensor], Tensor]
 def products_alone(
     model: Transformer, sources: list[list[int]], steps: int, beam_size: int = 1
 ) -> Callable[[], object]:
-    """Return a function that computes the products of all sources, one source after another: the
-    encoder's, and the decoder's for all positions of all hypotheses at once."""
+    """Return a function that computes the matrix products of all sources, one source after another.
+
+    For each source it multiplies by the encoder's weights once, and by the decoder's weights once
+    for all positions of all hypotheses together.
+    """
     read = [(weight, len(ids)) for ids in sources for weight in _encoder_side_weights(model)]
-    positions = 1 + (steps - 1) * beam_size  # all begin with one `<s>`
+    positions = 1 + (steps - 1) * beam_size  # all hypotheses share the first position, `<s>`
     written = [(weight, positions) for _ in sources for weight in _decoder_side_weights(model)]
     works: list[tuple[Product, Tensor, Tensor]] = []
     fastest: dict[tuple[int, ...], Product] = {}

@@ -1,11 +1,11 @@
-"""What a rerun of each page costs: one session alone, then thirty at once.
+"""Time, CPU time and bytes of a rerun of each page; and thirty sessions at once.
 
     python -m benchmarks.reruns [--checkpoints FOLDER] [--seconds 20]
 
-Sessions send what the page's script would send (`sessions.py`), so that no browser is measured.
-Alone: the time of a script run, without a change and with another of four sentences, the processor
-time that the server takes, and the bytes that it sends. At once: thirty sessions on Attention, each
-with another sentence every second, and the time of their script runs.
+Sessions without a browser (`sessions.py`) send the reruns. First, one session measures each page:
+the time of a script run without a change and with another of four sentences, the CPU time of the
+server, and the bytes that it sends. Then thirty sessions on Attention each open another sentence
+every second, and the times of their script runs are measured.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ SENTENCES = (
     "We will stay at home if it rains.",
 )
 RERUNS = 20
-SESSIONS, EVERY, AIM = 30, 1.0, 50.0  # one rerun a second each; goal in ms for the 95th percentile
+SESSIONS = 30
+INTERVAL = 1.0
+"""Seconds between two reruns of one of the sessions."""
+GOAL_MS = 50.0
+"""Goal for the 95th percentile."""
 
 
 def rerun_with_sentence(session: Session, number: int) -> float:
@@ -58,29 +62,30 @@ def measure_page(address: str, server: psutil.Process, page: str) -> None:
     )
 
 
-def once_a_second(address: str, seconds: float, start: threading.Barrier) -> list[float]:
+def rerun_regularly(address: str, seconds: float, start: threading.Barrier) -> list[float]:
+    """Open another sentence every `INTERVAL`; return the milliseconds of the reruns."""
     times = []
     with Session(address, "attention") as session:
         for number in range(2 * len(SENTENCES)):
             rerun_with_sentence(session, number)
         start.wait()
-        begin = time.monotonic() + random.uniform(0, EVERY)
-        for number in range(round(seconds / EVERY)):
-            time.sleep(max(0.0, begin + number * EVERY - time.monotonic()))
+        begin = time.monotonic() + random.uniform(0, INTERVAL)
+        for number in range(round(seconds / INTERVAL)):
+            time.sleep(max(0.0, begin + number * INTERVAL - time.monotonic()))
             times.append(rerun_with_sentence(session, number))
     return times
 
 
-def at_once(address: str, seconds: float) -> None:
+def measure_sessions(address: str, seconds: float) -> None:
     start = threading.Barrier(SESSIONS)
     with ThreadPoolExecutor(SESSIONS) as pool:
-        futures = [pool.submit(once_a_second, address, seconds, start) for _ in range(SESSIONS)]
+        futures = [pool.submit(rerun_regularly, address, seconds, start) for _ in range(SESSIONS)]
         times = [ms for future in futures for ms in future.result()]
     p95 = statistics.quantiles(times, n=20)[-1]
     print(
-        f"{SESSIONS} sessions on Attention, another sentence a second each: median "
-        f"{statistics.median(times):.0f} ms, 95th percentile {p95:.0f} ms (goal: at most {AIM:.0f}"
-        f"), {len(times)} reruns"
+        f"{SESSIONS} sessions on Attention, each with a new sentence per second: median "
+        f"{statistics.median(times):.0f} ms, 95th percentile {p95:.0f} ms (goal: at most "
+        f"{GOAL_MS:.0f}), {len(times)} reruns"
     )
 
 
@@ -90,10 +95,10 @@ def main(checkpoints: Path, seconds: float) -> None:
         served(checkpoints, HEADS_UP_RUNS=runs) as (address, process),
     ):
         server = psutil.Process(process.pid)
-        print("rerun of         no change  another sentence: ms, processor ms, kB sent")
+        print("rerun of   no change, ms   another sentence: ms, CPU ms, kB sent")
         for file in PAGES:
             measure_page(address, server, path(file))
-        at_once(address, seconds)
+        measure_sessions(address, seconds)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Streamlit sessions without a browser: they send what a page's script would send, so that
-benchmarks measure only the server."""
+"""Streamlit sessions without a browser: they send the messages of a browser, so that benchmarks
+measure only the server."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from websockets.sync.client import ClientConnection, connect
 
 from transformer.ui.shell.visitor import COOKIE
 
-LARGEST = 64 * 2**20  # bytes of a message
+MAX_MESSAGE_BYTES = 64 * 2**20
 
 
-def joined(address: str, path: str, visitor: str = "") -> ClientConnection:
-    """Open a WebSocket of the app, as the browser of this visitor would."""
+def open_socket(address: str, path: str, visitor: str = "") -> ClientConnection:
+    """Open a WebSocket of the app with the cookie of this visitor."""
     url = address.replace("http", "ws", 1) + path
-    sent = {"Cookie": f"{COOKIE}={visitor}"} if visitor else None
-    return connect(url, max_size=LARGEST, compression=None, additional_headers=sent)
+    headers = {"Cookie": f"{COOKIE}={visitor}"} if visitor else None
+    return connect(url, max_size=MAX_MESSAGE_BYTES, compression=None, additional_headers=headers)
 
 
 class Session:
@@ -33,7 +33,7 @@ class Session:
         elements: elements of the page by kind and label, or by a component's name or key.
         text: all text of the page after the last script run.
         received: bytes of all messages so far.
-        query: the part of the address after "?".
+        query: the part of the URL after "?".
         socket: the connection, to send other messages.
     """
 
@@ -41,7 +41,7 @@ class Session:
         """Connect and run the page once. `page` is "" or a name such as "attention"; `visitor` is
         the id in the visitor's cookie."""
         self._open = ExitStack()
-        self.socket = self._open.enter_context(joined(address, "/_stcore/stream", visitor))
+        self.socket = self._open.enter_context(open_socket(address, "/_stcore/stream", visitor))
         self.page, self.query = page, query
         self.widgets: dict[str, WidgetState] = {}
         self.elements: dict[tuple[str, str], Any] = {}
@@ -64,7 +64,7 @@ class Session:
         """Rerun the page with these widget changes; return the milliseconds of the script run.
 
         Args:
-            trigger: the change is a click, whose value is not kept.
+            trigger: whether the change is a click, whose value lasts for one rerun.
         """
         for widget in changed:
             self.widgets[widget.id] = widget
@@ -93,23 +93,25 @@ class Session:
         return self.rerun(widget)
 
     def fill(self, label: str, text: str) -> None:
-        """Type into a field of a form; the next click tells the page."""
+        """Type into a field of a form; the next click sends it."""
         element = self.elements["text_input", label]
         self.widgets[element.id] = WidgetState(id=element.id, string_value=text)
 
     def data(self, key: str) -> dict[str, Any]:
-        """What the component of this key was given, of the last run."""
+        """Return the data of the component with this key, from the last script run."""
         data: dict[str, Any] = json.loads(self.elements["bidi_component", key].json)
         return data
 
     def _receive(self) -> None:
-        """Receive messages until the script run ends, and update the elements and the text. Raises
-        RuntimeError if the script raised."""
+        """Receive messages until the script run ends, and update the elements and the text.
+
+        Raises RuntimeError if the script raised an error.
+        """
         texts: list[str] = []
         while True:
-            written = self.socket.recv(timeout=120)
-            self.received += len(written)
-            message = ForwardMsg.FromString(written)
+            raw = self.socket.recv(timeout=120)
+            self.received += len(raw)
+            message = ForwardMsg.FromString(raw)
             kind = message.WhichOneof("type")
             if kind == "page_info_changed":
                 self.query = message.page_info_changed.query_string
@@ -120,8 +122,8 @@ class Session:
                 if name == "exception":
                     raise RuntimeError(element.exception.message)
                 if value is not None:
-                    called = getattr(value, "label", "") or getattr(value, "component_name", "")
-                    self.elements[name, called] = value
+                    label = getattr(value, "label", "") or getattr(value, "component_name", "")
+                    self.elements[name, label] = value
                     if name == "bidi_component":  # its id ends with its key
                         self.elements[name, value.id.rpartition("-")[2]] = value
                     texts.append(getattr(value, "body", "") or getattr(value, "label", ""))

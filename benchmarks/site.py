@@ -1,10 +1,10 @@
-"""The static site, whose model runs in the browser: how fast it answers and how long visits take.
+"""The static site, whose model runs in the browser: response times and duration of visits.
 
     python -m benchmarks.site
 
 Writes the site with the shipped checkpoints, serves it locally and uses it in Chromium. Prints
-medians, with the 95th percentile where there are at least 8 times; "from a key" includes the
-field's pause after typing. The slow server sends at most 20 Mbit/s, with a latency of 40 ms.
+medians and, of at least 8 times, the 95th percentile. "From a keystroke" includes the time that the
+field waits for further letters. The slow server sends at most 20 Mbit/s, with a latency of 40 ms.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ SENTENCES = (
     "We did not know that they were here today.",
     "He says that she has bought a new car.",
 )
-"""Of 11 or 12 pieces each; every second try changes a word, so that nothing is cached."""
-LINE = 20  # Mbit/s
+"""Of 11 or 12 tokens each; every second input changes a word, so that nothing is cached."""
+SLOW_MBIT = 20
+"""Mbit/s of the slow server."""
 
 # From the last letter until all words of the new translation are on the page.
 KEY = """(text) => new Promise((done) => {
@@ -48,9 +49,9 @@ KEY = """(text) => new Promise((done) => {
   const start = performance.now();
   area.dispatchEvent(new Event("input", { bubbles: true }));
   const look = () => {
-    const read = document.querySelector(".hu-glance-words");
-    const there = read && [...read.children].map((word) => word.textContent).join(" ") === text;
-    requestAnimationFrame(there ? () => done(performance.now() - start) : look);
+    const words = document.querySelector(".hu-glance-words");
+    const drawn = words && [...words.children].map((word) => word.textContent).join(" ") === text;
+    requestAnimationFrame(drawn ? () => done(performance.now() - start) : look);
   };
   look();
 })"""
@@ -60,34 +61,34 @@ CLICK = """(node) => new Promise((done) => {
   const start = performance.now();
   node.click();
   const look = () => {
-    const all = [...document.querySelectorAll(".hu-waiting")];
-    const waiting = all.some((one) => one.checkVisibility() && one.textContent.includes("way"));
+    const notes = [...document.querySelectorAll(".hu-waiting")];
+    const waiting = notes.some((p) => p.checkVisibility() && p.textContent.includes("Loading"));
     requestAnimationFrame(waiting ? look : () => done(performance.now() - start));
   };
   requestAnimationFrame(look);
 })"""
 
-# The time at which the page shows the translation of `text`, which is not a prepared one.
+# The time at which the page shows the translation of `text`, which is not stored in the site.
 RECORD_TRANSLATION = """(() => {
   const text = new URLSearchParams(location.search).get("text");
   window.seen = new Promise((done) => {
     const look = () => {
-      const read = document.querySelector(".hu-glance-words");
-      const there = read && [...read.children].map((word) => word.textContent).join(" ") === text;
-      there ? done(performance.now()) : requestAnimationFrame(look);
+      const words = document.querySelector(".hu-glance-words");
+      const drawn = words && [...words.children].map((word) => word.textContent).join(" ") === text;
+      drawn ? done(performance.now()) : requestAnimationFrame(look);
     };
     look();
   });
 })();"""
 
 # One translation with its trace, as the worker computes it; with and without SIMD.
-PRODUCTS = """async ([texts, model, fast]) => {
+TRACE_TIMES = """async ([texts, model, fast]) => {
   const module = new URL("scripts/model/translator.js", location.href);
   const { Translator, finish } = await import(module);
   const read = async (file) => (await fetch(`models/${model}/${file}`)).arrayBuffer();
   const files = await Promise.all(["model.safetensors", "vocabulary.model"].map(read));
   const { config } = JSON.parse(document.getElementById("hu-site").textContent).models[model];
-  const translator = new Translator(config, ...files.map((one) => new Uint8Array(one)), fast);
+  const translator = new Translator(config, ...files.map((file) => new Uint8Array(file)), fast);
   const times = [];
   for (const text of [texts[0], texts[0], ...texts]) {
     const start = performance.now();
@@ -98,27 +99,28 @@ PRODUCTS = """async ([texts, model, fast]) => {
 }"""
 
 
-class _Line:
+class _RateLimit:
     """A rate limit that all responses share."""
 
     def __init__(self, mbit: float) -> None:
-        self.rate, self.free, self.lock = mbit * 125_000, 0.0, threading.Lock()
+        self.bytes_per_second, self.free_at, self.lock = mbit * 125_000, 0.0, threading.Lock()
 
     def wait(self, count: int) -> None:
+        """Wait until `count` bytes may be sent."""
         with self.lock:
             start = time.monotonic()
-            self.free = max(self.free, start) + count / self.rate
-            until = self.free
-        time.sleep(max(until - start, 0))
+            self.free_at = max(self.free_at, start) + count / self.bytes_per_second
+            end = self.free_at
+        time.sleep(max(end - start, 0))
 
 
 class _SlowHandler(SimpleHTTPRequestHandler):
-    line = _Line(LINE)
+    rate_limit = _RateLimit(SLOW_MBIT)
 
     def copyfile(self, source: Any, outputfile: Any) -> None:
         time.sleep(0.04)
         while block := source.read(16_384):
-            self.line.wait(len(block))
+            self.rate_limit.wait(len(block))
             outputfile.write(block)
 
     def log_message(self, *_: Any) -> None:
@@ -141,7 +143,7 @@ def report(label: str, times: list[float], goal: str, digits: int = 0, unit: str
     print(f"{label:<66} {median(times):8.{digits}f} {unit}{percentile}   goal: {goal}", flush=True)
 
 
-def _ready(page: Page) -> None:
+def _wait_for_model(page: Page) -> None:
     page.locator(".hu-live-bar").wait_for(state="hidden")
 
 
@@ -186,18 +188,18 @@ def _is_ours(folder: Path) -> bool:
     return False
 
 
-def _answers(address: str, page: Page) -> None:
+def _measure_responses(address: str, page: Page) -> None:
     page.goto(address)
-    _ready(page)
+    _wait_for_model(page)
     page.evaluate(KEY, "Good morning to you.")
     times = [
         float(page.evaluate(KEY, sentence))
         for text in SENTENCES
         for sentence in (text, text.replace(" the ", " this ").replace("that", "that even"))
     ]
-    report("12 pieces: from a key to the translation with all heads", times, "400, p95 800")
+    report("12 tokens: from a keystroke to the translation, all heads", times, "400, p95 800")
     page.goto(f"{address}?page=attention&text={SENTENCES[0].replace(' ', '+')}")
-    _ready(page)
+    _wait_for_model(page)
     page.get_by_text("Pin a word").wait_for()
     heads = page.locator(".hu-mosaic button").element_handles()
     report("another head", [float(page.evaluate(CLICK, head)) for head in heads[:24]], "50")
@@ -207,18 +209,18 @@ def _answers(address: str, page: Page) -> None:
     report("memory of the tab", [_renderer_megabytes()], "400", unit="MB")
     for fast in (True, False):
         products = "with SIMD" if fast else "plain JavaScript"
-        spent = page.evaluate(PRODUCTS, [list(SENTENCES), "en-fr", fast])
-        report(f"12 pieces: translation with its trace, {products}", spent, "–")
+        spent = page.evaluate(TRACE_TIMES, [list(SENTENCES), "en-fr", fast])
+        report(f"12 tokens: translation with its trace, {products}", spent, "–")
 
 
-def _python() -> None:
+def _measure_python() -> None:
     translator = Translator.load(ROOT / "checkpoints" / "en-fr", "cpu")
     times = []
     for text in (SENTENCES[0], *SENTENCES):
         start = time.perf_counter()
         translator.trace(text, method="greedy")
         times.append(1000 * (time.perf_counter() - start))
-    report("12 pieces: the same in Python, in this run", times[1:], "–")
+    report("12 tokens: the same in Python, in this run", times[1:], "–")
 
 
 def main() -> None:
@@ -229,16 +231,16 @@ def main() -> None:
         report("site folder with both pairs", [size], "60", 1, "MB")
         with http_server(site) as address:
             page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
-            _answers(address, page)
+            _measure_responses(address, page)
             page.context.close()
-        _python()
+        _measure_python()
         text = SENTENCES[0]
         with _slow_server(site) as address:
             context = browser.new_context()
             first = _time_to_translation(context, address, text)
-            report(f"first visit at {LINE} Mbit/s, until a translation", [first], "15", 1, "s")
+            report(f"first visit at {SLOW_MBIT} Mbit/s, until a translation", [first], "15", 1, "s")
             second = [_time_to_translation(context, address, text) for _ in range(3)]
-            report(f"second visit at {LINE} Mbit/s", second, "1.5", 2, "s")
+            report(f"second visit at {SLOW_MBIT} Mbit/s", second, "1.5", 2, "s")
         offline = [_time_to_translation(context, address, text) for _ in range(3)]
         report("second visit, offline", offline, "1.5", 2, "s")
         context.close()

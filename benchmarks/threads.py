@@ -1,14 +1,14 @@
-"""Translation with one thread and two, and with each OpenMP wait policy, quiet and under load.
+"""Translation with one and two threads and each OpenMP wait policy, on an idle and a busy machine.
 
     python -m benchmarks.threads [--checkpoint checkpoints/en-fr] [--seconds 20] [--burners 8]
 
-Between two products an OpenMP thread either spins, which occupies its core, or sleeps
-(`OMP_WAIT_POLICY=PASSIVE`). Each combination is a separate process, since torch reads the policy
-when it is loaded: "default" loads torch before this package can set the policy. The processes take
-turns, one sentence or batch at a time, so that other work on the machine affects all of them. It
-prints the median and the 95th percentile of the milliseconds for one sentence, and the target
-tokens per second of a batch of eight (beam size 4, as `evaluate` decodes). --seconds is the
-computing time of each process in each half; the last column is its number of sentences.
+Between two matrix products an OpenMP thread either spins, which occupies its core, or sleeps
+(`OMP_WAIT_POLICY=PASSIVE`). Each combination is a separate process, because torch reads the policy
+when it is loaded; "default" loads torch before this package can set the policy. The processes take
+turns, one sentence or batch at a time, so that other work on the machine affects all of them.
+Prints the median and the 95th percentile of the milliseconds for one sentence, and the target
+tokens per second of a batch of eight (beam size 4, as in `evaluate`). --seconds is the computing
+time of each process in each table; the last column is its number of sentences.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ def sentence(number: int) -> str:
 
 
 def serve(policy: str, checkpoint: Path) -> None:
-    """One process: for each line "one" or "batch" it translates and prints seconds and tokens."""
+    """Serve one process: for each input line, "one" or "batch", translate new sentences and print
+    the seconds and the number of tokens."""
     import torch  # for "default": before this package sets a policy
 
     assert policy == "default" or os.environ["OMP_WAIT_POLICY"] == policy
@@ -83,9 +84,9 @@ class TimedProcess:
             stdout=subprocess.PIPE,
             text=True,
         )
-        contestant = cls(policy, threads, process)
-        assert contestant._read() == ["ready", str(threads)]
-        return contestant
+        timed_process = cls(policy, threads, process)
+        assert timed_process._read() == ["ready", str(threads)]
+        return timed_process
 
     def translate(self, size: str) -> None:
         assert self.process.stdin
@@ -114,21 +115,21 @@ class TimedProcess:
         return self.process.stdout.readline().split()
 
 
-def table(title: str, contestants: list[TimedProcess], seconds: float) -> None:
-    """Let all take turns until each has computed for so long; print what was measured."""
+def table(title: str, processes: list[TimedProcess], seconds: float) -> None:
+    """Let the processes take turns until each has computed for `seconds`; print the times."""
     print(f"\n{title} (load average {os.getloadavg()[0]:.1f} at the start)")
     turn = 0
-    while active := [contestant for contestant in contestants if contestant.spent < seconds]:
+    while active := [process for process in processes if process.spent < seconds]:
         turn += 1
         size = "batch" if turn % (SENTENCES_PER_BATCH + 1) == 0 else "one"
-        for contestant in active:
-            contestant.translate(size)
-            time.sleep(0.05)  # lets spinning threads stop
+        for process in active:
+            process.translate(size)
+            time.sleep(0.05)  # let spinning threads stop
     widths = {"threads": 8, "p50 ms": 8, "p95 ms": 8, "tokens/s": 9, "sentences": 10}
     print(f"{'policy':<9}", *(f"{name:>{width}}" for name, width in widths.items()))
-    for contestant in contestants:
-        print(contestant.row(), flush=True)
-        contestant.reset()
+    for process in processes:
+        print(process.row(), flush=True)
+        process.reset()
 
 
 def main() -> None:
@@ -140,19 +141,19 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.serve:
         return serve(chosen.serve, chosen.checkpoint)
-    contestants = [
+    processes = [
         TimedProcess.start(policy, threads, chosen.checkpoint)
         for policy in POLICIES
         for threads in (1, 2)
     ]
     try:
-        table("without added load", contestants, chosen.seconds)
+        table("without added load", processes, chosen.seconds)
         with burning(chosen.burners):
-            table(f"with {chosen.burners} busy processes", contestants, chosen.seconds)
+            table(f"with {chosen.burners} busy processes", processes, chosen.seconds)
     finally:
-        for contestant in contestants:
-            contestant.process.kill()
-            contestant.process.wait()
+        for timed_process in processes:
+            timed_process.process.kill()
+            timed_process.process.wait()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Time of a training step, ours and `torch.nn.Transformer`'s, and the effect of each optimisation.
+"""Time of our training step and that of `torch.nn.Transformer`, and the effect of optimisations.
 
     python -m benchmarks.training [--rounds 5] [--only ours|peer]
 
-The small preset (d_model 256, 6+6 layers, 8 heads, d_ff 1024), 8,000 pieces, 128 pairs of 16 + 16
-tokens without padding. The steps take turns, round after round, so that other work on the machine
-affects all alike; medians are shown. Each engine is a separate process, because allocator settings
+The preset "small" (d_model 256, 6+6 layers, 8 heads, d_ff 1024) with 8,000 tokens learns from 128
+pairs of 16 + 16 tokens without padding. The engines take turns, so that other work on the machine
+affects all equally. Prints medians. Each engine is a separate process, because allocator settings
 apply to a whole process.
 """
 
@@ -52,19 +52,19 @@ class Engine:
         """Run one step and return its seconds."""
         assert self.process.stdin is not None
         print(name, file=self.process.stdin, flush=True)
-        answer = self._read()
-        self.peak_mb = answer["peak_mb"]
-        return float(answer["seconds"])
+        result = self._read()
+        self.peak_mb = result["peak_mb"]
+        return float(result["seconds"])
 
     def _read(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"an engine ended with status {self.process.wait()}")
-        answer: dict[str, Any] = json.loads(line)
-        if "error" in answer:
-            raise SystemExit(answer["error"])
-        return answer
+        result: dict[str, Any] = json.loads(line)
+        if "error" in result:
+            raise SystemExit(result["error"])
+        return result
 
     def close(self) -> None:
         assert self.process.stdin is not None
@@ -81,7 +81,7 @@ def main() -> None:
     engines = {kind: Engine(*kind) for kind in dict.fromkeys(key[:2] for key in chosen)}
     print("warming up", flush=True)
     seconds: dict[tuple[str, str, str], list[float]] = {key: [] for key in chosen}
-    for round_ in range(-2, options.rounds):  # two rounds for caches and allocators to settle
+    for round_ in range(-2, options.rounds):  # two rounds to warm up caches and allocators
         for key in chosen:
             took = engines[key[:2]].step(key[2])
             if round_ >= 0:

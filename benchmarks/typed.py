@@ -1,12 +1,12 @@
-"""Translate what visitors type: no final mark, any case, greetings, news sentences.
+"""Translate text as visitors type it: without final punctuation, in any case, greetings, news.
 
     python -m benchmarks.typed [CHECKPOINT ...] [--pud FOLDER] [--beam 4]
 
-Prints for each checkpoint how many of thirty everyday sentences keep their translation when the
-final mark is left out or the first letter is in lower case, and what greetings become. With
-`--pud`, the folder of the Universal Dependencies PUD treebanks (`en_pud-ud-test.conllu.gz` and the
-target language's), it translates their 1,000 sentences and prints BLEU, repeated trigrams in the
-output and in the reference, and words that stutter ("Markterererer") in the first 500.
+Prints for each checkpoint how many of thirty everyday sentences keep their translation without the
+final punctuation mark or with changed case, and the translations of greetings. With `--pud`, the
+folder of the Universal Dependencies PUD treebanks (`en_pud-ud-test.conllu.gz` and that of the
+target language), it also translates their 1,000 sentences and prints BLEU, repeated trigrams in the
+output and in the reference, and words with a repeated syllable ("Markterererer") in the first 500.
 """
 
 from __future__ import annotations
@@ -66,14 +66,14 @@ GREETINGS = {
         "de": ("hallo welt", "hallo, welt"),
     },
 }
-"""Acceptable translations by target language, without case and final mark."""
+"""Correct translations by target language, in lower case and without final punctuation."""
 
 STUTTER = re.compile(r"(\w{2,4})\1{2,}")
 STUTTER_SENTENCES = 500
 
 
 def plain(text: str) -> str:
-    """Lower case, without a final mark and the space before it."""
+    """Return the text in lower case, without final punctuation and the space before it."""
     return re.sub(r"\s*[.!?…]+$", "", text.strip().lower())
 
 
@@ -88,7 +88,8 @@ def repeated_trigrams(texts: Sequence[str]) -> int:
 
 
 def stuttering_words(texts: Sequence[str]) -> list[str]:
-    """Return the words in which two to four letters occur three times in a row; digits may."""
+    """Return the words in which two to four letters occur three times in a row; digits do not
+    count."""
     words = (word for text in texts for word in text.split())
     return [word for word in words if STUTTER.search(re.sub(r"[\d_]", "-", word))]
 
@@ -100,12 +101,12 @@ def pud_sentences(path: Path) -> list[str]:
 
 
 def report_typed(translator: Translator, language: str, beam: int) -> None:
-    """Print what the missing mark, the lower-case letter and greetings do."""
+    """Print how many translations change without punctuation or in other case, and greetings."""
 
     def translate(texts: Sequence[str]) -> list[str]:
         return [result.text for result in translator.translate_batch(texts, beam_size=beam)]
 
-    edited = translate(EVERYDAY)
+    reference = translate(EVERYDAY)
     for name, change in (
         ("without the final mark", lambda text: without_final_mark(text, text)[0]),
         ("first letter in lower case", lambda text: text[:1].lower() + text[1:]),
@@ -113,11 +114,11 @@ def report_typed(translator: Translator, language: str, beam: int) -> None:
         ("all in upper case", str.upper),
     ):
         typed = translate([change(text) for text in EVERYDAY])
-        same = [plain(a) == plain(b) for a, b in zip(edited, typed, strict=True)]
+        same = [plain(a) == plain(b) for a, b in zip(reference, typed, strict=True)]
         print(f"  {name}: {sum(same)} of {len(same)} translations unchanged")
         changed = [n for n, equal in enumerate(same) if not equal]
         for n in changed[:3]:
-            print(f"      {edited[n]}  ->  {typed[n]}")
+            print(f"      {reference[n]}  ->  {typed[n]}")
     for source, output in zip(GREETINGS, translate(list(GREETINGS)), strict=True):
         verdict = "right" if plain(output) in GREETINGS[source][language] else "WRONG"
         print(f"  {source!r} -> {output!r}  {verdict}")

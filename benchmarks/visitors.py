@@ -1,11 +1,11 @@
-"""Many visitors while runs train: how long pages take, and thirty visitors who press Train at once.
+"""Time of page reruns while runs train, and thirty visitors who click Train at once.
 
     python -m benchmarks.visitors [CHECKPOINTS]
 
-CHECKPOINTS is a folder of checkpoints, by default `checkpoints`. A real server trains nothing at
-first, then one run, then as many as it can at once. Reruns are measured by sessions without a
-browser (`sessions.py`), which leave the cores to the server: from sending a widget's new value to
-the page's last message.
+CHECKPOINTS is a folder of checkpoints, by default `checkpoints`. The server trains no run at first,
+then one, then as many as it can at once. Reruns are measured by sessions without a browser
+(`sessions.py`), which leave the cores to the server: from sending the new value of a widget to the
+last message of the page.
 """
 
 from __future__ import annotations
@@ -33,12 +33,14 @@ from transformer.jobs.folder import JobFolder
 from transformer.jobs.info import read_run_info
 from transformer.training.recipe import make_run_config
 
-AT_ONCE = 30  # visitors who press Train
-BROWSERS = 6  # how many of them use a real browser
+AT_ONCE = 30  # visitors who click Train
+BROWSERS = 6  # visitors among them with a real browser
 READERS = 4  # visitors who use pages at the same time
 CHOICES = 40  # widget changes per visitor
 PAUSE = 0.25  # seconds between two changes of one visitor
-AIM = 100.0  # ms
+GOAL_MS = 100.0
+RUN_STATUS = "in the queue|Step |Preparing the text"
+"""Texts of a page that shows where its run is."""
 _NUMBERS = itertools.count(11)
 
 
@@ -82,7 +84,7 @@ def choose_heads(address: str) -> list[float]:
             times.append(session.rerun(widget))
             time.sleep(PAUSE)
         if "view=heatmap" not in session.query:
-            sys.exit(f"The page does not follow: its address is {session.query!r}.")
+            sys.exit(f"The page does not show the new view: its query is {session.query!r}.")
     return times
 
 
@@ -108,20 +110,21 @@ def report(label: str, times: list[float]) -> None:
     p95 = statistics.quantiles(times, n=20)[-1]
     print(
         f"{label:<52} {statistics.median(times):8.0f} {p95:8.0f} {max(times):8.0f}   "
-        f"(goal: p95 at most {AIM:.0f})",
+        f"(goal: p95 at most {GOAL_MS:.0f})",
         flush=True,
     )
 
 
-def press_train(session: Session, start: threading.Barrier) -> tuple[str, str, float]:
-    """Press Train; return the run's name, the page's text and the milliseconds since the click."""
+def click_train(session: Session, start: threading.Barrier) -> tuple[str, str, float]:
+    """Click Train; return the run's name, the page's text and the milliseconds since the click."""
     start.wait()
     spent = session.click("Train")
     name = re.search(r"run=([\w.-]+)", session.query)
     return name[1] if name else "", session.text, spent
 
 
-def press_in_browsers(pages: list[Page]) -> list[tuple[str, str]]:
+def click_in_browsers(pages: list[Page]) -> list[tuple[str, str]]:
+    """Click Train in all browsers; return the run's name and the page's text of each."""
     for page in pages:
         page.evaluate(
             "() => [...document.querySelectorAll('button')]"
@@ -130,16 +133,14 @@ def press_in_browsers(pages: list[Page]) -> list[tuple[str, str]]:
     results = []
     for page in pages:
         wait_until(page, "location.search.includes('run=')")
-        page.get_by_text(
-            re.compile("in line|First in the queue|Step |Getting ready")
-        ).first.wait_for()
+        page.get_by_text(re.compile(RUN_STATUS)).first.wait_for()
         name = re.search(r"run=([\w.-]+)", page.url)
         results.append((name[1] if name else "", page.locator("body").inner_text()))
     return results
 
 
 def train_at_once(browser: Browser, address: str, runs: Path) -> None:
-    """Let all visitors press Train at the same moment. Equal requests share one run."""
+    """Let all visitors click Train at the same moment. Equal requests share one run."""
     pages = [browser.new_context().new_page() for _ in range(BROWSERS)]
     for page in pages:
         page.set_default_timeout(120_000)
@@ -148,41 +149,41 @@ def train_at_once(browser: Browser, address: str, runs: Path) -> None:
     sessions = [Session(address, "train") for _ in range(AT_ONCE - BROWSERS)]
     start = threading.Barrier(len(sessions) + 1)
     with ThreadPoolExecutor(len(sessions)) as pool:
-        waiting = [pool.submit(press_train, session, start) for session in sessions]
+        futures = [pool.submit(click_train, session, start) for session in sessions]
         start.wait()
-        in_browsers = press_in_browsers(pages)
-        pressed = [future.result() for future in waiting]
-    names = [name for name, *_ in pressed] + [name for name, _ in in_browsers]
-    texts = [text for _, text, _ in pressed] + [text for _, text in in_browsers]
+        in_browsers = click_in_browsers(pages)
+        clicked = [future.result() for future in futures]
+    names = [name for name, *_ in clicked] + [name for name, _ in in_browsers]
+    texts = [text for _, text, _ in clicked] + [text for _, text in in_browsers]
     folders = [JobFolder(runs / name) for name in set(names) - {""}]
     runs_created = [info for folder in folders if (info := read_run_info(folder))]
-    placed = sum(bool(re.search(r"in line|Its turn|Step |Getting ready", text)) for text in texts)
-    print(f"{'pressed Train at once':<52} {AT_ONCE:8d}   ({BROWSERS} in a browser)")
+    informed = sum(bool(re.search(RUN_STATUS, text)) for text in texts)
+    print(f"{'clicked Train at once':<52} {AT_ONCE:8d}   ({BROWSERS} in a browser)")
     holders = sum(len(info.holders) for info in runs_created)
     print(f"{'runs created (equal requests share one)':<52} {len(runs_created):8d}")
     print(f"{'visitors who own one of them':<52} {holders:8d}")
-    print(f"{'visitors who see their place in the queue or a step':<52} {placed:8d}")
-    print(f"{'from the click to the page, median, ms':<52} {_median(pressed):8.0f}")
+    print(f"{'visitors who see their queue position or a step':<52} {informed:8d}")
+    print(f"{'from the click to the page, median, ms':<52} {_median(clicked):8.0f}")
     for session in sessions:
         session.__exit__(None, None, None)
 
 
-def _median(pressed: list[tuple[str, str, float]]) -> float:
-    return statistics.median(ms for *_, ms in pressed)
+def _median(clicked: list[tuple[str, str, float]]) -> float:
+    return statistics.median(ms for *_, ms in clicked)
 
 
 def main(checkpoints: Path) -> None:
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         runs, limits = Path(folder) / "runs", Path(folder) / "limits.toml"
-        # Set explicitly, so that all workers start for runs that no page has queued.
+        # With an explicit number all workers start, also for runs that no page has queued.
         limits.write_text(f"workers = {Limits().processes}\n")
         environment = {"HEADS_UP_RUNS": str(runs), "HEADS_UP_LIMITS": str(limits)}
         with served(checkpoints, **environment) as (address, _):
             with Session(address, "attention"), Session(address, "translate"):
-                pass  # the model is loaded
-            print(f"{f'{READERS} visitors, ms':<52} {'median':>8} {'p95':>8} {'most':>8}")
-            report("choose another head, nothing trains", together(choose_heads, address))
-            report("move a slider (translates), nothing trains", together(move_a_slider, address))
+                pass  # load the model
+            print(f"{f'{READERS} visitors, ms':<52} {'median':>8} {'p95':>8} {'max':>8}")
+            report("choose another head, no run trains", together(choose_heads, address))
+            report("move a slider (translates), no run trains", together(move_a_slider, address))
             for number in range(1, Limits().processes + 1):
                 start_long_run(runs, address)
                 condition = "a run trains" if number == 1 else f"{number} runs train"

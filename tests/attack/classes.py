@@ -62,7 +62,7 @@ def _name(rng: random.Random) -> str:
 
 
 def _ask_questions(rng: random.Random, classroom: Classroom, visitor: str) -> None:
-    """Ask, answer and show measured questions; check that no result cell is a spreadsheet formula."""
+    """Ask, answer and show measured questions; check that no cell of the results is a formula."""
     measured, number = classroom.measured, rng.randrange(0, 4)
     lines = "\n".join(random_text(rng) for _ in range(rng.randrange(0, 12)))
     actions: list[Callable[[], Any]] = [

@@ -60,12 +60,12 @@ def test_a_sentence_typed_again_after_an_example_stays(shipped: str, page: Page)
     def write() -> None:
         field.fill("I am a student.")  # the first example, the default of the address
         field.press("Enter")
-        wait_until(page, "() => !location.search.includes('text=')", patience=60)
+        wait_until(page, "() => !location.search.includes('text=')", timeout=60)
         settled(page)
         expect(field).to_have_value("I am a student.")
 
     write()
     page.get_by_text("She has never seen the sea.").first.click()
-    wait_until(page, "() => location.search.includes('the+sea')", patience=60)
+    wait_until(page, "() => location.search.includes('the+sea')", timeout=60)
     settled(page)
     write()

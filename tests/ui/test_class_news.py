@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin
 
 from benchmarks.browser import served
-from benchmarks.sessions import Session, joined
+from benchmarks.sessions import Session, open_socket
 from transformer.ui.shell.class_news import CLASS_OVER_CODE, MAX_TABS, PATH
 from transformer.ui.shell.visitor import COOKIE, new_id
 
@@ -68,7 +68,7 @@ def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None
     address, _ = server
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
-    with joined(address, PATH, ann) as hers, joined(address, PATH, bob) as his:
+    with open_socket(address, PATH, ann) as hers, open_socket(address, PATH, bob) as his:
         assert receive(hers)["state"] == receive(his)["state"] == "alone"
         with Session(address, "inside", "", teacher) as page:
             socket = receive(hers)
@@ -83,7 +83,7 @@ def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None
             written = hers.recv(timeout=30)
             assert json.loads(written)["page"] == "translate"
             assert len(written) < 300
-        with joined(address, PATH, teacher) as theirs:
+        with open_socket(address, PATH, teacher) as theirs:
             news = receive(theirs)
             assert (news["state"], news["following"], news["members"]) == ("leads", 2, 2)
             hers.close()
@@ -94,7 +94,7 @@ def test_a_change_sends_one_small_message_to_each_member(server: Served) -> None
     "visitor", ["", "nobody", new_id()], ids=["no id", "invalid id", "in no class"]
 )
 def test_visitors_outside_a_class_get_no_messages(server: Served, visitor: str) -> None:
-    with joined(server[0], PATH, visitor) as socket:
+    with open_socket(server[0], PATH, visitor) as socket:
         assert code_of_close(socket) == CLASS_OVER_CODE
 
 
@@ -112,7 +112,7 @@ def test_a_page_of_another_site_gets_no_messages(server: Served) -> None:
 
 def test_a_socket_that_sends_is_closed(server: Served) -> None:
     ann = student(server[0], open_class(server[0])[1])
-    with joined(server[0], PATH, ann) as socket:
+    with open_socket(server[0], PATH, ann) as socket:
         receive(socket)
         socket.send("x" * 100_000)
         assert code_of_close(socket) == CLASS_OVER_CODE
@@ -121,10 +121,10 @@ def test_a_socket_that_sends_is_closed(server: Served) -> None:
 def test_with_too_many_tabs_the_oldest_is_disconnected(server: Served) -> None:
     ann = student(server[0], open_class(server[0])[1])
     with ExitStack() as opened:
-        tabs = [opened.enter_context(joined(server[0], PATH, ann)) for _ in range(MAX_TABS)]
+        tabs = [opened.enter_context(open_socket(server[0], PATH, ann)) for _ in range(MAX_TABS)]
         for socket in tabs:
             receive(socket)
-        receive(opened.enter_context(joined(server[0], PATH, ann)))
+        receive(opened.enter_context(open_socket(server[0], PATH, ann)))
         assert code_of_close(tabs[0]) == CLASS_OVER_CODE
 
 
@@ -132,7 +132,7 @@ def test_closing_the_class_is_sent_and_former_members_get_nothing(server: Served
     address, _ = server
     teacher, code = open_class(address)
     ann, bob = student(address, code), student(address, code)
-    with joined(address, PATH, ann) as hers, joined(address, PATH, bob) as his:
+    with open_socket(address, PATH, ann) as hers, open_socket(address, PATH, bob) as his:
         receive(hers)
         receive(his)
         with Session(address, "class", "", bob) as page:
@@ -151,7 +151,7 @@ def test_open_sockets_do_not_delay_the_shutdown(checkpoints: Path, tmp_path: Pat
     }
     with served(checkpoints, **environment) as (address, process):
         ann = student(address, open_class(address)[1])
-        with joined(address, PATH, ann) as socket:
+        with open_socket(address, PATH, ann) as socket:
             receive(socket)
             began = time.monotonic()
             process.send_signal(signal.SIGTERM)
