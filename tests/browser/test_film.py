@@ -144,7 +144,8 @@ def test_all_role_changes_are_listed_and_link_to_their_head(page: Page, tmp_path
     expect(page.locator(".hu-other-change")).to_have_count(1)
     expect(page.locator(".hu-role-now")).to_contain_text("no recognised pattern")
     page.get_by_text("All heads: 1 change").click()
-    name = "layer 0, head 0: no recognised pattern → rests on <s>, the first token, at step 40"
+    after = "attends mostly to <s>, the first token, at step 40"
+    name = f"layer 0, head 0: no recognised pattern → {after}"
     page.get_by_role("button", name=name).click()
     check_step(page, 40, "decoder", 0, 0)
     expect(page.locator(".hu-role-now")).to_contain_text("the rule asks for 50 %")

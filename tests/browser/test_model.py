@@ -176,7 +176,7 @@ def test_the_positional_head_has_its_offset(page: Page, tmp_path: Path) -> None:
     assert below.inner_text().split() == ["1.00", "−1"]
     head(page, "encoder", 1, 2).hover()
     tip = page.locator(".hu-preview")
-    expect(tip).to_contain_text("one offset (−1) 100 %")
+    expect(tip).to_contain_text("fixed offset (−1) 100 %")
     expect(tip).to_contain_text(f"the first token {round(100 * 2 / len(SRC))} %")
     box, wide = box_of(tip), box_of(page.locator(".hu-model"))
     assert box["x"] >= wide["x"]

@@ -35,12 +35,12 @@ def role(weights: np.ndarray, kind: str = "encoder", keys: list[str] | None = No
 @pytest.mark.parametrize(
     ("offset", "kind", "text", "short"),
     [
-        (-1, "encoder", "looks one back", "−1"),
-        (-2, "decoder", "looks two back", "−2"),
-        (1, "encoder", "looks one ahead", "+1"),
-        (0, "encoder", "looks at itself", "0"),
-        (0, "cross", "looks at the same place", "0"),
-        (3, "cross", "looks three ahead", "+3"),
+        (-1, "encoder", "attends to the previous token", "−1"),
+        (-2, "decoder", "attends two tokens back", "−2"),
+        (1, "encoder", "attends to the next token", "+1"),
+        (0, "encoder", "attends to its own position", "0"),
+        (0, "cross", "attends to the same position", "0"),
+        (3, "cross", "attends three tokens ahead", "+3"),
     ],
 )
 def test_a_head_that_looks_at_an_offset_is_positional(
@@ -82,10 +82,10 @@ def test_half_of_the_weight_on_either_end_is_a_sink(position: int, name: str) ->
     weights[:, position] = 0.5
     head_role = role(weights, keys=ENDED)
     assert (head_role.group, head_role.short) == ("sink", name)
-    assert head_role.text == f"rests on {ENDED[position]}, the {name} token"
+    assert head_role.text == f"attends mostly to {ENDED[position]}, the {name} token"
     if position == 0:
         text = role(weights, keys=["▁w", *ENDED[1:]]).text
-        assert text == "rests on w, the first token"
+        assert text == "attends mostly to w, the first token"
     assert head_role.share == pytest.approx(0.5)
     weights[:, position] = 0.49
     assert role(weights, keys=ENDED).group == "none"
@@ -106,11 +106,11 @@ def test_aligned_takes_precedence_over_other_roles() -> None:
     weights[[1, 3]] = np.full(7, 1 / 7)  # two rows of six do not choose
     head_role: Role = roles(weights[None], "cross", ENDED, reverse)[0]
     assert (head_role.group, head_role.short) == ("aligned", "align")
-    assert head_role.text == "follows the alignment, the reversed diagonal"
+    assert head_role.text == "follows the alignment (the reversed diagonal)"
     assert head_role.share == pytest.approx((4 + 2 / 7) / 6)
     assert role(weights, "cross", ENDED).group == "none"
     diagonal: Role = roles(np.eye(7)[None], "cross", ENDED, [(i, i) for i in range(6)])[0]
-    assert diagonal.text == "follows the alignment, the diagonal"  # before "looks at one offset"
+    assert diagonal.text == "follows the alignment (the diagonal)"  # tested before a fixed offset
     swapped: Role = roles(np.eye(7)[None], "cross", ENDED, [(0, 0), (1, 1), (3, 2), (2, 3)])[0]
     assert swapped.text == "follows the alignment"
     assert swapped.share == pytest.approx(0.5)
@@ -180,7 +180,7 @@ def test_frames_survive_packing_up_to_rounding() -> None:
 def test_roles_are_packed_with_shares_and_change_with_the_head() -> None:
     header, parts = opened()
     texts = [header["roles"][code]["text"] for code in parts["role.0.encoder"].array[:, 1, 2]]
-    assert texts == ["no recognised pattern"] * 7 + ["looks one back"] * 3
+    assert texts == ["no recognised pattern"] * 7 + ["attends to the previous token"] * 3
     assert parts["share.0.encoder"].array[:, 1, 2].tolist() == [0] * 7 + [1] * 3
 
 

@@ -272,7 +272,7 @@ COLUMNS = ("what", "kind", "layer", "head", "figure", "beside", "of")
 def clearest_heads(
     translator: Translator, corpus: Corpus, progress: Progress = no_progress
 ) -> pd.DataFrame:
-    """Return the clearest positional head, the one that finds the verb best, and the best aligner.
+    """Return the clearest positional head, the best head of a verb relation, and the best aligner.
 
     Each has its head, its figure, and in "beside" a value to compare it with: the offset for the
     first, the best offset's own share for the second, the diagonal's alignment error for the third.
@@ -299,11 +299,11 @@ def _positional(measured: HeadMeasures) -> Line:
     best = table.nlargest(1, "positional").iloc[0]
     head = ("encoder", int(best["layer"]), int(best["head"]))
     shares = float(best["positional"]), float(best["offset"])
-    return ("looks at one offset", *head, *shares, "offset")
+    return ("attends to a fixed offset", *head, *shares, "offset")
 
 
 def _verb(measured: HeadMeasures) -> Iterator[Line]:
-    """Yield the head that finds the verb best, compared with the best offset (Voita et al. 2019,
+    """Yield the best head of a verb relation, compared with the best offset (Voita et al. 2019,
     5.2)."""
     table = measured.table()
     encoder = table[table["kind"] == "encoder"]

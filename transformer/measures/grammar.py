@@ -13,14 +13,14 @@ from transformer.measures.pieces import BEGIN, is_punctuation
 from transformer.measures.rows import Rows, RowWeights
 
 RELATIONS = {
-    "verb_subject": ("Verb: its subject", "verbs", "their subject"),
-    "subject_verb": ("Subject: its verb", "subjects", "their verb"),
-    "verb_object": ("Verb: its object", "verbs", "their object"),
-    "object_verb": ("Object: its verb", "objects", "their verb"),
-    "noun_adjective": ("Noun: its adjective", "nouns", "their adjective"),
-    "adjective_noun": ("Adjective: its noun", "adjectives", "their noun"),
-    "verb_adverb": ("Verb: its adverb", "verbs", "their adverb"),
-    "adverb_verb": ("Adverb: its verb", "adverbs", "their verb"),
+    "verb_subject": ("Verb → its subject", "verbs", "their subject"),
+    "subject_verb": ("Subject → its verb", "subjects", "their verb"),
+    "verb_object": ("Verb → its object", "verbs", "their object"),
+    "object_verb": ("Object → its verb", "objects", "their verb"),
+    "noun_adjective": ("Noun → its adjective", "nouns", "their adjective"),
+    "adjective_noun": ("Adjective → its noun", "adjectives", "their noun"),
+    "verb_adverb": ("Verb → its adverb", "verbs", "their adverb"),
+    "adverb_verb": ("Adverb → its verb", "adverbs", "their verb"),
 }
 """Label, rows, and the words they should attend to."""
 PIECES = "pieces"
@@ -67,9 +67,9 @@ MEASURES = (
     ),
     _relation_measure(
         PIECES,
-        "Pieces of its word",
-        "The share of rows of words of several pieces with their greatest weight, </s> aside, on "
-        "another piece of the word.",
-        "none has a word of several pieces",
+        "Other tokens of the word",
+        "For words of several tokens: the share of rows with their greatest weight, </s> aside, on "
+        "another token of the same word.",
+        "none has a word of several tokens",
     ),
 )

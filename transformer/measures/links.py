@@ -28,9 +28,8 @@ def _links_when_read(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
 MEASURES = (
     Measure(
         "aligned",
-        "What it is about to write",
-        "The weight on the source words that gold links align with the word that the row is about "
-        "to write.",
+        "Source of the predicted word",
+        "The weight on the source words that gold links align with the word that the row predicts.",
         lambda attention: attention.on(attention.rows.cached(_links_when_written)),
         kinds=("cross",),
         counts=lambda rows: rows.with_any(_links_when_written),
@@ -39,9 +38,9 @@ MEASURES = (
     ),
     Measure(
         "aligned_input",
-        "What was just written",
-        "The same for the word that the row has just read: the head aligns the last written word, "
-        "not the next one (Chen et al. 2020, section 3).",
+        "Source of the word just read",
+        "The weight on the source words that gold links align with the word that the row has just "
+        "read: the head aligns the decoder's input, not its output (Chen et al. 2020, section 3).",
         lambda attention: attention.on(attention.rows.cached(_links_when_read)),
         kinds=("cross",),
         counts=lambda rows: rows.with_any(_links_when_read),

@@ -7,8 +7,8 @@ from transformer.measures.measure import Measure
 MEASURES = (
     Measure(
         "previous",
-        "The token before",
-        "The weight on the token before.",
+        "Previous token",
+        "The weight on the previous token.",
         lambda attention: attention.on(attention.rows.j == attention.rows.i - 1),
         kinds=("encoder", "decoder"),
         counts=lambda rows: rows.real & (rows.i[:, 0] > 0),
@@ -16,7 +16,7 @@ MEASURES = (
     ),
     Measure(
         "itself",
-        "Its own place",
+        "Same position",
         "The weight on the row's own position.",
         lambda attention: attention.on(attention.rows.j == attention.rows.i),
         kinds=("encoder", "decoder"),
@@ -24,8 +24,8 @@ MEASURES = (
     ),
     Measure(
         "next",
-        "The token after",
-        "The weight on the token after.",
+        "Next token",
+        "The weight on the next token.",
         lambda attention: attention.on(attention.rows.j == attention.rows.i + 1),
         kinds=("encoder",),
         counts=lambda rows: rows.i[:, 0] < rows.n_query[:, None] - 1,

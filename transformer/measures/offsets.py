@@ -78,7 +78,7 @@ class OffsetShare(Measure):
 MEASURES = (
     OffsetShare(
         "positional",
-        "One offset",
+        "Fixed offset",
         "The share of rows with their greatest weight at the head's most common offset (Voita et "
         "al. 2019, section 5.1); rows that cannot reach it do not count.",
         _no_row_values,
@@ -87,7 +87,7 @@ MEASURES = (
     ),
     OffsetShare(
         "backwards",
-        "One offset from the end",
+        "Fixed offset from the end",
         "The share of rows with their greatest weight at the head's most common offset, counted "
         "from the other end of the sentence.",
         _no_row_values,

@@ -28,7 +28,7 @@ def _has_rare(rows: Rows) -> Bool[np.ndarray, "sentences query"]:
 MEASURES = (
     Measure(
         "rare",
-        "The rarest token",
+        "Rarest token",
         "The share of rows with their greatest weight, </s> aside, on the rarest token of the "
         f"sentence, where that is not one of the {FREQUENT} most frequent (Voita et al. 2019, "
         "section 5.3).",

@@ -10,9 +10,9 @@ The rule, on one sentence:
 - *backwards*: the same, counted from the other end of the sentence: row i attends to position
   n - 1 - i, as needed to reverse a sequence. Not for decoder self-attention, where these positions
   are masked.
-- *sink*: at least half of the weight is on the first or on the last token, as in a head that has
-  nothing to do (Clark et al. 2019, section 3.2, https://arxiv.org/abs/1906.04341).
-- else *none*. The first rule that holds counts.
+- *sink*: at least half of the weight is on the first or on the last token, which serves as an
+  attention sink (Clark et al. 2019, section 3.2, https://arxiv.org/abs/1906.04341).
+- *none* otherwise. The first rule that holds decides.
 
 A few rows agree by chance, especially before training: an offset counts only if at least four rows,
 and half of all, can reach it, and a sink only with four rows. The decoder's first row has only one
@@ -45,7 +45,7 @@ class Role:
     Attributes:
         group: none, aligned, positional, backwards or sink.
         short: two or three characters for small labels.
-        text: what the head does: "looks one back".
+        text: what the head does: "attends to the previous token".
     """
 
     group: str
@@ -84,7 +84,7 @@ def roles(
         for column, name in ((columns - 1, "last"), (0, "first")):
             shares = measures.share(free_rows, column)
             for head in np.flatnonzero(shares >= SINK):
-                text = f"rests on {word_labels([keys[column]])[0]}, the {name} token"
+                text = f"attends mostly to {word_labels([keys[column]])[0]}, the {name} token"
                 head_roles[head] = Role("sink", name, text, float(shares[head]))
     min_rows = max(MIN_SENTENCE_ROWS, queries / 2)
     mirrored = kind != "decoder"
@@ -125,21 +125,22 @@ def aligned_share(
 def _shape(links: Links) -> str:
     """Describe the alignment if it is a diagonal, else ""."""
     if all(source == target for source, target in links):
-        return ", the diagonal"
+        return " (the diagonal)"
     if len({source + target for source, target in links}) == 1:
-        return ", the reversed diagonal"
+        return " (the reversed diagonal)"
     return ""
 
 
 def straight(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:
     """Return the role of a head whose rows attend to one offset."""
     if offset == 0:
-        text = "looks at the same place" if kind == "cross" else "looks at itself"
+        text = "attends to the same position" if kind == "cross" else "attends to its own position"
         return Role("positional", "0", text, share)
-    direction = "back" if offset < 0 else "ahead"
-    return Role(
-        "positional", f"{offset:+d}".replace("-", "−"), f"looks {_count(offset)} {direction}", share
-    )
+    if abs(offset) == 1:
+        text = f"attends to the {'previous' if offset < 0 else 'next'} token"
+    else:
+        text = f"attends {_count(offset)} tokens {'back' if offset < 0 else 'ahead'}"
+    return Role("positional", f"{offset:+d}".replace("-", "−"), text, share)
 
 
 def backwards(offset: int, share: float, kind: str, keys: Sequence[str]) -> Role:

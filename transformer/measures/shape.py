@@ -60,9 +60,9 @@ def _distances(w: npt.NDArray[Any]) -> npt.NDArray[Any]:
 MEASURES = (
     Measure(
         "entropy",
-        "Spread (entropy)",
-        "The spread in bits: 0 is all on one token, each further bit doubles them (Clark et al. "
-        "2019, section 3.3).",
+        "Entropy",
+        "The entropy of a row in bits: 0 if one token has all of the weight; n bits for uniform "
+        "attention to 2ⁿ tokens (Clark et al. 2019, section 3.3).",
         lambda attention: _entropies(attention.w),
         unit="bits",
         group="shape",
@@ -70,8 +70,8 @@ MEASURES = (
     Measure(
         "distance",
         "Distance",
-        "The mean distance in tokens, weighted by attention (Vig and Belinkov 2019); between two "
-        "languages, the distance from the diagonal.",
+        "The mean distance in tokens between query and key, weighted by attention (Vig and "
+        "Belinkov 2019); in cross-attention, the distance from the diagonal.",
         lambda attention: _distances(attention.w),
         unit="tokens",
         group="shape",

@@ -14,7 +14,7 @@ def share(
 ) -> Float[np.ndarray, "*heads"]:
     """Return the mean weight on one column, 0 to 1: column 0 is the first key, −1 the last.
 
-    Heads with nothing to do put it on `<s>` or `</s>`: Clark et al. 2019, section 3.2.
+    `<s>` and `</s>` are common attention sinks: Clark et al. 2019, section 3.2.
 
     Raises:
         ValueError: for invalid weights or a column out of range.
@@ -48,16 +48,15 @@ def _same(rows: Rows) -> Bool[np.ndarray, "sentences query key"]:
 MEASURES = (
     Measure(
         "first",
-        "The first token",
-        "The weight on the first token; a head with nothing to do puts much there (Clark et al. "
-        "2019, section 3.2).",
+        "First token",
+        "The weight on the first token, a common attention sink (Clark et al. 2019, section 3.2).",
         lambda attention: attention.w[..., 0],
     ),
     Measure(
         "last",
-        "The last token",
-        "The weight on the last token, in the source </s>; a head with nothing to do puts much "
-        "there (Clark et al. 2019, section 3.2).",
+        "Last token",
+        "The weight on the last token, in the source </s>, a common attention sink (Clark et al. "
+        "2019, section 3.2).",
         lambda attention: attention.on(attention.rows.cached(_last)),
     ),
     Measure(
@@ -78,7 +77,7 @@ MEASURES = (
     ),
     Measure(
         "duplicate",
-        "The same token",
+        "Same token",
         "If the row's word occurs elsewhere too (in the decoder: earlier), the weight on it there; "
         "in cross-attention, the weight on source occurrences of the word that the row writes. "
         "Only tokens that are whole words count, not punctuation or parts of words.",

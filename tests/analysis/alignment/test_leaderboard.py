@@ -92,7 +92,7 @@ def test_a_hand_built_aligner_has_no_errors(sentence: Corpus, built: Translator)
     assert line(table, "head", "weights", "input", 0, 1)["aer"] == 1
     assert line(table, "head", "weights", "output", 0, 0)["aer"] > 0.5
     roles = {(c.kind, c.head): c.role for c in head_roles(measure_heads(built, sentence))}
-    assert roles["cross", 0].text == "looks at what was just written"
+    assert roles["cross", 0].text == "aligns the word it has just read"
     assert roles["cross", 1].group != "aligner"
 
 

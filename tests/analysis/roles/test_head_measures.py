@@ -189,10 +189,10 @@ def test_a_hand_built_shift_head_is_positional_through_and_through(vocabulary: V
     assert table["positional"].tolist() == [1.0] * 4
     roles = [card.role for card in head_roles(measured) if card.kind == "encoder"]
     assert [role.text for role in roles] == [
-        "looks one back",
-        "looks one ahead",
-        "looks at itself",
-        "looks two back",
+        "attends to the previous token",
+        "attends to the next token",
+        "attends to its own position",
+        "attends two tokens back",
     ]
     assert measured.strongest_keys["encoder"].offsets(0, 0)[-1] == sum(
         len(pair.src) - 1 for pair in measured.pairs

@@ -23,30 +23,30 @@ HALF = 0.5
 """Minimum share of the weight, or of the rows, for a role."""
 
 RULES: dict[str, str] = {
-    "positional": "At least 90% of the rows have their greatest weight at one offset (Voita et al. "
-    "2019, section 5.1); rows that cannot reach it do not count, and at least half must.",
-    "backwards": "The same, counted from the other end of the sentence.",
-    "aligner": "At least half of the weight is on the words that the word being written, or the "
-    "word just read (Chen et al. 2020, section 3), is translated from, by the gold links of the "
-    "corpus.",
-    "syntactic": "From verbs to their subject, object or adverb, from nouns to their adjective, or "
-    f"back: the greatest weight (</s> aside) is there at least {MARGIN:.0%} of the rows more often "
-    "than at the offset that finds it most often (Voita et al. 2019, section 5.2); over at least "
-    f"{MIN_ROWS} rows.",
-    "pieces": "Of words of several pieces: the greatest weight is on another piece of the word, by "
-    "the same rule as for a syntactic head (seen by Correia et al. 2019).",
+    "positional": "At least 90% of the rows have their greatest weight at one fixed offset (Voita "
+    "et al. 2019, section 5.1). Rows that cannot reach the offset do not count; at least half must "
+    "reach it.",
+    "backwards": "The same, with offsets counted from the other end of the sentence.",
+    "aligner": "At least half of the weight is on the source words that the gold links of the "
+    "corpus align with the word that the row predicts, or with the word it has just read (Chen et "
+    "al. 2020, section 3).",
+    "syntactic": "For one relation (verb and subject, object or adverb; noun and adjective; either "
+    "direction), the greatest weight (</s> aside) is on the related word at least "
+    f"{MARGIN:.0%} of the rows more often than at the best fixed offset (Voita et al. 2019, "
+    f"section 5.2); over at least {MIN_ROWS} rows.",
+    "pieces": "For words of several tokens, the greatest weight is on another token of the same "
+    "word, by the same rule as for a syntactic head (seen by Correia et al. 2019).",
     "rare": "In the lowest encoder layer, at least half of the rows have their greatest weight on "
-    "the rarest token of the sentence, and twice as many as in a head that looks everywhere alike; "
-    "sentences without a token beyond the 500 most frequent do not count (Voita et al. 2019, "
-    "section 5.3).",
-    "duplicate": "Where a word occurs elsewhere too, at least half of the weight is on it there, "
-    "and twice as much as in a head that looks everywhere alike; in cross attention: where the "
-    "word being written occurs in the source. Punctuation and parts of words do not count; over "
-    f"at least {MIN_ROWS} rows.",
+    "the rarest token of the sentence, and twice as many as under uniform attention. Sentences "
+    "without a token beyond the 500 most frequent do not count (Voita et al. 2019, section 5.3).",
+    "duplicate": "If the row's word also occurs elsewhere, at least half of the weight is on it "
+    "there, and twice as much as under uniform attention; in cross-attention, if the source "
+    "contains the word that the row predicts. Punctuation and parts of words do not count; over at "
+    f"least {MIN_ROWS} rows.",
     "punctuation": "At least half of the weight is on punctuation.",
-    "sink": "At least half of the weight rests on the first token, on the last, or on <s>, </s> "
-    "and punctuation together, as in a head that has nothing to do (Clark et al. 2019, section "
-    "3.2); the decoder's first row, which has no choice, does not count.",
+    "sink": "At least half of the weight is on the first token, on the last, or on <s>, </s> and "
+    "punctuation together: tokens that often serve as attention sinks (Clark et al. 2019, section "
+    "3.2). The decoder's first row, which has only one key, does not count.",
     "none": "No rule is met.",
 }
 """Every role's rule, in the order in which they are tested: the first that is met names the head.
@@ -67,17 +67,17 @@ ROLE_MEASURES = {
 """The measure that a role is based on, and by which its strongest sentences are selected."""
 
 RELATION_TEXTS: dict[str, tuple[str, str]] = {
-    "verb_subject": ("v→s", "finds the verb's subject"),
-    "subject_verb": ("s→v", "finds the subject's verb"),
-    "verb_object": ("v→o", "finds the verb's object"),
-    "object_verb": ("o→v", "finds the object's verb"),
-    "noun_adjective": ("n→a", "finds the noun's adjective"),
-    "adjective_noun": ("a→n", "finds the adjective's noun"),
-    "verb_adverb": ("v→d", "finds the verb's adverb"),
-    "adverb_verb": ("d→v", "finds the adverb's verb"),
-    PIECES: ("a+b", "joins the pieces of a word"),
+    "verb_subject": ("v→s", "attends to the verb's subject"),
+    "subject_verb": ("s→v", "attends to the subject's verb"),
+    "verb_object": ("v→o", "attends to the verb's object"),
+    "object_verb": ("o→v", "attends to the object's verb"),
+    "noun_adjective": ("n→a", "attends to the noun's adjective"),
+    "adjective_noun": ("a→n", "attends to the adjective's noun"),
+    "verb_adverb": ("v→d", "attends to the verb's adverb"),
+    "adverb_verb": ("d→v", "attends to the adverb's verb"),
+    PIECES: ("a+b", "attends to other tokens of its word"),
 }
-"""For measures between two source tokens: a symbol, and what a head does that scores high."""
+"""For measures between two source tokens: a symbol, and what a head with a high value does."""
 
 _BY_SHORT = {"first": "first", "last": "last", "ends": "delimiters", "↔−1": "aligned_input"} | {
     short: name for name, (short, _) in RELATION_TEXTS.items()
@@ -162,18 +162,24 @@ def _roles(
         return bool(measured.rows[kind][name].sum() >= rows and line[name] >= threshold)
 
     if kind == "cross" and exceeds("aligned"):
-        yield Role("aligner", "↔", "looks at what it writes next", float(line["aligned"]))
+        yield Role("aligner", "↔", "aligns the word it predicts", float(line["aligned"]))
     if kind == "cross" and exceeds("aligned_input"):
-        yield Role("aligner", "↔−1", "looks at what was just written", float(line["aligned_input"]))
+        yield Role(
+            "aligner", "↔−1", "aligns the word it has just read", float(line["aligned_input"])
+        )
     if kind == "encoder":
         yield from _relation_roles(measured, line)
     if kind == "encoder" and layer == 0 and exceeds("rare", twice=True):
-        yield Role("rare", "!", "looks at the rarest token", float(line["rare"]))
+        yield Role("rare", "!", "attends to the rarest token", float(line["rare"]))
     if exceeds("duplicate", twice=True, rows=MIN_ROWS):
-        text = "copies" if kind == "cross" else "looks for its own word elsewhere"
+        text = (
+            "attends to the same word in the source"
+            if kind == "cross"
+            else "attends to other occurrences of its word"
+        )
         yield Role("duplicate", "=", text, float(line["duplicate"]))
     if exceeds("punctuation"):
-        text = "looks at punctuation"
+        text = "attends to punctuation"
         yield Role("punctuation", ".,", text, float(line["punctuation"]))
     ends = {"last": ("</s>, the last token", float(line["last"]))} if kind != "decoder" else {}
     first = "<s>, the first token" if kind == "decoder" else "the first token"
@@ -181,9 +187,9 @@ def _roles(
         ends | {"first": (first, _first_token_share(measured, line, kind))}
     ).items():
         if share >= SINK and measured.rows[kind][name].sum() >= MIN_SENTENCE_ROWS:
-            yield Role("sink", name, f"rests on {token}", share)
+            yield Role("sink", name, f"attends mostly to {token}", share)
     if exceeds("delimiters"):
-        text = "rests on punctuation and the ends of the sentence"
+        text = "attends mostly to punctuation, <s> and </s>"
         yield Role("sink", "ends", text, float(line["delimiters"]))
 
 
@@ -203,8 +209,8 @@ def _relation_roles(measured: HeadMeasures, line: pd.Series) -> Iterator[Role]:
 
 
 def _first_token_share(measured: HeadMeasures, line: pd.Series, kind: str) -> float:
-    """Return the weight on the first token, without the decoder's first rows, which have no
-    choice."""
+    """Return the weight on the first token, without the decoder's first rows, which
+    have only one key."""
     share, rows = float(line["first"]), measured.rows[kind]["first"]
     if kind != "decoder":
         return share
