@@ -246,10 +246,10 @@ def test_a_lesson_opens_the_live_model(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(f"{address}course.html")
     page.get_by_role("link", name="Begin: Whose umbrella?").click()
-    wrong = page.locator("details", has_text="Not this one").first
+    wrong = page.locator("details", has_text="Incorrect").first
     wrong.locator("summary").click()
     expect(wrong).to_have_attribute("open", "")
-    right = page.locator("details", has_text="✓ Right")
+    right = page.locator("details", has_text="✓ Correct")
     right.locator("summary").click()
     expect(wrong).not_to_have_attribute("open", "")  # one guess at a time
     page.locator(".hu-lesson-panel").wait_for(state="attached")  # the model has answered

@@ -273,10 +273,10 @@ def captions_of(*pictures: np.ndarray, steps: tuple[int, ...] = (0, 10, 20, 30))
 
 def test_captions_describe_the_first_frame_and_then_changes() -> None:
     first, sharper, same, last = captions_of(flat(0.3), flat(0.8), flat(0.82), flat(0.5))
-    assert first.startswith("Before the first step: the greatest weight of a row is 30% on average")
-    assert sharper.startswith("Sharper, from 30%: the greatest weight of a row is 55% on average")
-    assert same.startswith("Little changed: the greatest weight of a row is 56%")
-    assert last.startswith("At the end: the greatest weight of a row is 40%")
+    assert first.startswith("Before the first step: the largest weight of a row is 30% on average")
+    assert sharper.startswith("Sharper, from 30%: the largest weight of a row is 55% on average")
+    assert same.startswith("Little changed: the largest weight of a row is 56%")
+    assert last.startswith("At the end: the largest weight of a row is 40%")
     assert captions_of(flat(0.8), flat(0.3), flat(0.3))[1].startswith("More diffuse, from 55%")
     weights = np.stack([np.stack([[flat(0.3)]]), np.stack([[flat(0.8)]])])
     frame_roles = roles(weights, "encoder", OF_TEN)
@@ -288,7 +288,7 @@ def test_captions_describe_the_first_frame_and_then_changes() -> None:
 def test_captions_count_heads_by_role() -> None:
     (one_caption,) = captions_of(pointing(ROWS, ROWS, -1))
     assert one_caption.endswith(
-        "Of 2 heads 2 look at one fixed offset."
+        "Of 2 heads 2 attend to a fixed offset."
     )  # the other at its own place
     resting = np.zeros((ROWS, ROWS))
     resting[:, -1] = 1
@@ -296,7 +296,7 @@ def test_captions_count_heads_by_role() -> None:
     frame_roles = roles(weights, "encoder", OF_TEN)
     assert [role.group for role in frame_roles.ravel().tolist()] == ["sink", "none"]
     (caption,) = captions(weights, frame_roles, [0])
-    assert caption.endswith("Of 2 heads 1 is an attention sink.")
+    assert caption.endswith("Of 2 heads 1 attends to a sink.")
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])

@@ -83,7 +83,11 @@ def test_styles_are_joined_dependencies_first(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
-        ("base.js", 'import { left } from "./left.js";\n', "circle: left.js → base.js → left.js."),
+        (
+            "base.js",
+            'import { left } from "./left.js";\n',
+            "Circular import: left.js → base.js → left.js.",
+        ),
         ("left.js", 'import { four } from "./base.js";\n', "four from base.js, which exports one"),
         ("left.js", 'import { x } from "./gone.js";\n', "left.js imports from gone.js, which is"),
         (
@@ -97,7 +101,7 @@ def test_styles_are_joined_dependencies_first(folder: Path) -> None:
         ("left.js", "export { left };\n", "write it as import"),
         ("left.js", "export const left = 1;\nexport default left;\n", "write it as"),
         ("left.js", "const left = 1;\n", "left from left.js, which exports nothing"),
-        ("wide.css", '@import "right.css";\n', "circle: right.css → wide.css → right.css"),
+        ("wide.css", '@import "right.css";\n', "Circular import: right.css → wide.css → right.css"),
         ("wide.css", '@import "gone.css";\n', "wide.css imports gone.css, which is not in"),
     ],
 )

@@ -138,7 +138,7 @@ def test_results_survive_json_and_pickle(translator: Translator) -> None:
         ({"target": []}, "There is no translation to force"),
         ({"target": [5, 2, 6]}, "Target id 2 at position 1 is a control token"),
         ({"target": [5, 999]}, "Target id 999 is not from 0 to 319"),
-        ({"target": [5] * 563}, "The translation to force has 563 pieces; at most 562 can"),
+        ({"target": [5] * 563}, "The translation to force has 563 tokens; at most 562 can"),
     ],
 )
 def test_invalid_options_are_refused(
@@ -162,16 +162,16 @@ def test_too_long_texts_are_refused_with_both_numbers(
 ) -> None:
     text = "baker " * 800
     pieces = len(vocabulary.encode(text))
-    with pytest.raises(ValueError, match=f"has {pieces} pieces; at most 512 can be translated"):
+    with pytest.raises(ValueError, match=f"has {pieces} tokens; at most 512 can be translated"):
         translator.translate(text)
     learned = models.untrained(positions="learned", max_len=9, vocab_size=len(vocabulary))
     short = Translator(learned, vocabulary)
     assert len(short.translate("bread.").ids) <= 9
-    with pytest.raises(ValueError, match=r"pieces; at most 9 can"):
+    with pytest.raises(ValueError, match=r"tokens; at most 9 can"):
         short.translate(TEXT)
     with pytest.raises(ValueError, match="max_len is 10; this model learned 9 positions"):
         short.translate("bread.", max_len=10)
-    with pytest.raises(ValueError, match="pieces; at most 9 can be forced"):
+    with pytest.raises(ValueError, match="tokens; at most 9 can be forced"):
         short.translate("bread.", target=TARGET)
     with pytest.raises(ValueError, match="2 texts and 1 targets"):
         translator.translate_batch([TEXT, TEXT], targets=[TARGET])

@@ -257,14 +257,14 @@ def test_without_a_model_the_list_works_and_lessons_say_what_is_missing(
 def test_a_lesson_that_the_chosen_model_does_not_show_opens_with_another(visit: Visit) -> None:
     """Word order across languages, looked at with the German model, which has no such head."""
     app = visit(LIST, SHIPPED, lesson="crossing", model="en-de")
-    reason = "Of the model that you chose: no head shows two neighbouring words in the opposite"
+    reason = "the chosen model does not show the effect: no head shows two neighbouring words"
     assert reason in words(app)
     assert app.button("lesson-model").label.replace("\\", "") == "Open the lesson with en-fr"
     app.button("lesson-model").click().run()
     assert not app.exception
     assert view(app).model == ""  # the first of the models, en-fr
     assert reason in words(app)
-    assert "Other lessons open with your model again." in words(app)
+    assert "Other lessons open with the chosen model again." in words(app)
     assert not [button for button in app.button if button.key == "lesson-model"]
     app.button("lesson-next").click().run()
     assert (view(app).lesson, view(app).model) == (following("crossing"), "en-de")

@@ -241,7 +241,7 @@ def test_every_length_is_measured_and_stored(visit: Visit, jobs: Jobs, tmp_path:
     assert [trace["name"] for trace in chart["data"]] == ["learned", "sinusoidal"]
     page = page_content(app)
     assert "cannot read 12 symbols" in page
-    assert "The text has 13 pieces; at most 12 can be translated at once." in page
+    assert "The text has 13 tokens; at most 12 can be translated at once." in page
     assert page.count("no vector") == 9 + 1  # nine lengths, and why
     assert len(charts(visit(PAGE, topic="far", **named))) == 1  # at once for the next visitor
 

@@ -62,7 +62,7 @@ def folder(tmp_path: Path, checkpoints: Path, monkeypatch: pytest.MonkeyPatch) -
 def test_the_train_page_lists_them_before_any_training(visit: Visit, folder: Path) -> None:
     app = visit(PAGE, folder)
     assert "Trained runs" in visible_text(app)
-    assert "step 2 · 75 % right" in visible_text(app)
+    assert "step 2 · 75 % correct" in visible_text(app)
     labels = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
     assert "**Reverse a sequence**" in labels
     assert "**The training of tiny**" in labels
@@ -149,7 +149,7 @@ def test_the_film_of_an_ended_run_shows_its_last_frame(
     assert data["start"]["step"] == -1, "the newest"
     assert not data["play"]
     first, last = data["probes"][0]["captions"]["cross"]
-    assert first.startswith("Before the first step: the greatest weight of a row is 50% on average")
+    assert first.startswith("Before the first step: the largest weight of a row is 50% on average")
     assert last.startswith("At the end:")
 
 

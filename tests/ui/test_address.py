@@ -124,7 +124,7 @@ def test_problems_with_fields_of_other_pages_are_reported() -> None:
         ({"heads": "3.2,"}, 'layer.head with commas, like "3.2,3.4".'),
         ({"off": "x3.2"}, 'e, d or c and layer.head or a layer, with commas, like "e3.2,c5".'),
         ({"paint": "c5.1.3:2x0"}, "then keys and weights from 1 to 100, like"),
-        ({"force": "2:x"}, 'a step and a piece\'s id, like "2:1234".'),
+        ({"force": "2:x"}, 'a step and a token\'s id, like "2:1234".'),
         ({"view": "head"}, f"must be one of {', '.join(EXPLORER)}."),
     ],
 )

@@ -143,7 +143,7 @@ def answers(
     step = _step(ranges)
     figure.update_xaxes(dtick=step, showticklabels=False, zeroline=True, zerolinecolor="#808080")
     figure.add_annotation(
-        text=f"a line every {step:.0%}", showarrow=False, xref="paper", yref="paper", x=0, y=0,
+        text=f"grid lines every {step:.0%}", showarrow=False, xref="paper", yref="paper", x=0, y=0,
         yshift=-22,
     )  # fmt: skip
     figure.update_annotations(font={"size": 13})

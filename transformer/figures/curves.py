@@ -52,8 +52,8 @@ QUANTITIES = {
     "loss": Quantity("loss (nats per token)", ("nll", "loss"), "valid_loss"),
     "smoothed_loss": Quantity("loss with label smoothing (nats per token)", ("loss",)),
     "perplexity": Quantity("perplexity", (), "perplexity"),
-    "token_accuracy": Quantity("tokens that are right", (), "token_accuracy", share=True),
-    "sequence_accuracy": Quantity("sequences that are right", (), "sequence_accuracy", share=True),
+    "token_accuracy": Quantity("token accuracy", (), "token_accuracy", share=True),
+    "sequence_accuracy": Quantity("sequence accuracy", (), "sequence_accuracy", share=True),
     "bleu": Quantity("BLEU", (), "bleu"),
     "aer": Quantity("alignment error rate", (), "aer", share=True),
     "previous_token": Quantity(
@@ -69,7 +69,7 @@ QUANTITIES = {
         share=True,
     ),
     "learning_rate": Quantity("learning rate", ("learning_rate",)),
-    "gradient_norm": Quantity("norm of the gradient", ("gradient_norm",)),
+    "gradient_norm": Quantity("gradient norm", ("gradient_norm",)),
     "tokens_per_second": Quantity("tokens per second", ("tokens_per_second",)),
 }
 

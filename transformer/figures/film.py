@@ -46,9 +46,9 @@ MIN_CHANGE = 0.03
 NO_PATTERN = "no recognised pattern"
 ROLE_PHRASES = {
     "aligned": ("follows the alignment", "follow the alignment"),
-    "positional": ("looks at one fixed offset", "look at one fixed offset"),
+    "positional": ("attends to a fixed offset", "attend to a fixed offset"),
     "backwards": ("reads backwards", "read backwards"),
-    "sink": ("is an attention sink", "are attention sinks"),
+    "sink": ("attends to a sink", "attend to a sink"),
 }
 _LABELS = ("src", "tgt", "predicted")
 Frame = Mapping[str, npt.NDArray[np.floating]]
@@ -276,7 +276,7 @@ def captions(
 def _caption(
     mean_max: float, previous: float | None, roles_sentence: str, step: int, *, last: bool
 ) -> str:
-    amount = f"the greatest weight of a row is {mean_max:.0%} on average"
+    amount = f"the largest weight of a row is {mean_max:.0%} on average"
     if previous is None:
         when = "Before the first step" if step == 0 else "First frame"
         return f"{when}: {amount}. {roles_sentence}"

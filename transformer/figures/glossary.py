@@ -11,7 +11,7 @@ class Term:
 
     Attributes:
         name: as a heading; also: other names under which pages show the same tooltip.
-        what: a definition in one or two sentences, plain text.
+        definition: in one or two sentences, plain text.
         see: the path of a page, with a query, that shows it.
         formula: LaTeX; "" if none is needed.
     """
@@ -61,11 +61,11 @@ TERMS = (
         ("Decoder self-attention",),
     ),
     Term(
-        "Encoder–decoder",
-        "Cross-attention: the queries come from the decoder, keys and values from the encoder's "
-        "output. So the translation attends to the source sentence.",
+        "Cross-attention",
+        "Attention whose queries come from the decoder, and keys and values from the encoder's "
+        "output: the translation attends to the source sentence.",
         "attention",
-        ("Cross-attention", "Cross attention"),
+        ("Encoder–decoder attention", "Cross attention"),
     ),
     Term(
         "Self-attention",
@@ -209,17 +209,18 @@ TERMS = (
     ),
     Term(
         "Top-k",
-        "Sample only from the k most probable tokens; 0 means from all tokens.",
+        "Samples only from the k most probable tokens; 0 means from all tokens.",
         "translate?method=sample",
     ),
     Term(
         "Top-p",
-        "Sample only from the smallest set of tokens whose probabilities sum to at least p.",
+        "Samples only from the smallest set of tokens whose probabilities sum to at least p.",
         "translate?method=sample",
     ),
     Term(
         "Seed",
-        "The start of the random number generator: the same seed gives the same result on the same "
+        "The initial state of the random number generator: the same seed gives the same result on "
+        "the same "
         "machine with the same settings.",
         "translate?method=sample",
     ),
@@ -242,11 +243,11 @@ TERMS = (
         "lab?lab=align",
     ),
     Term(
-        "Alignment error",
+        "Alignment error rate",
         "The alignment error rate (AER) of links A against sure gold links S and possible ones P: "
-        "0 is perfect, 1 has no link in common.",
+        "0 is perfect, 1 means no link in common.",
         "lab?lab=align",
-        ("AER", "Alignment error rate"),
+        ("AER", "Alignment error"),
         r"\mathrm{AER} = 1 - \frac{|A \cap S| + |A \cap P|}{|A| + |S|}",
     ),
     Term(
@@ -310,18 +311,18 @@ TERMS = (
         "translation that layer already holds (Langedijk et al. 2023).",
         "inside?section=encoder-layers",
     ),
-    Term("Checkpoint", "A trained model, stored as a folder of files.", "train"),
+    Term("Checkpoint", "The weights and settings of a trained model, stored in a folder.", "train"),
     Term(
         "Loss",
-        "The negative log-probability of the right token, in nats per token; 0 is perfect. "
+        "The negative log-probability of the correct token, in nats per token; 0 is perfect. "
         "Training minimises it.",
         "train",
         formula=r"\mathcal{L} = -\ln P(y_t \mid y_{<t}, x)",
     ),
     Term(
         "Learning rate",
-        "How far each training step changes the weights; here its peak, after warm-up and before "
-        "decay.",
+        "The factor by which each training step is scaled; the setting is its peak, after warm-up "
+        "and before decay.",
         "train",
         formula=r"d_{model}^{-0.5} \cdot \min\left(step^{-0.5},\ step \cdot warmup^{-1.5}\right)",
     ),
@@ -355,14 +356,14 @@ TERMS = (
     Term(
         "Induction head",
         "A head that finds an earlier occurrence of the current token and attends to what followed "
-        "it. Another head has to prepare this, in language models one on the previous token.",
+        "it. It uses the output of another head, in language models of a previous-token head.",
         "train?run=toy-induction",
         ("Induction",),
     ),
     Term(
         "Syntactic head",
-        "A head whose strongest weight is often on a word that stands in one grammatical relation "
-        "to the row's word, more often than any fixed offset would be.",
+        "A head whose largest weight is on the word in one grammatical relation to the query's "
+        "word (such as its subject) more often than on any fixed offset.",
         "lab?lab=cards",
         ("Syntactic",),
     ),

@@ -69,7 +69,7 @@ class _ModuleJoiner:
             names, file = re.findall(r"\w+", match[1]), match[2]
             if file in (*import_chain, name):
                 circle = (*import_chain, name)[(*import_chain, name).index(file) :]
-                raise ValueError(f"Imports go in a circle: {' → '.join((*circle, file))}.")
+                raise ValueError(f"Circular import: {' → '.join((*circle, file))}.")
             if file not in self.bodies:
                 self.follow(file, self._read(name, file), (*import_chain, name))
             if missing := [export for export in names if export not in self.exports[file]]:
@@ -113,7 +113,7 @@ def _styles(scripts: Iterable[str], folder: Path) -> str:
 
     def follow(file: str, import_chain: tuple[str, ...]) -> None:
         if file in import_chain:
-            raise ValueError(f"Imports go in a circle: {' → '.join((*import_chain, file))}.")
+            raise ValueError(f"Circular import: {' → '.join((*import_chain, file))}.")
         text = (folder / file).read_text(encoding="utf-8")
         for imported in _STYLE_IMPORT.findall(text):
             if not (folder / imported).exists():

@@ -117,10 +117,10 @@ def accuracy_by_distance(
     A vertical line marks the reach of an entry that theory limits.
 
     Args:
-        entries: (distances, shares of right answers) of each seed, by the name of the entry; all
+        entries: (distances, shares of correct answers) of each seed, by the name of the entry; all
             seeds of an entry have the same distances. Its colour follows from its position.
         reach: reach of each entry in positions; infinite if unlimited.
-        chance: the share that guessing gets right.
+        chance: the accuracy of random guessing.
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
@@ -141,7 +141,7 @@ def accuracy_by_distance(
             x=x, y=values.mean(axis=0), name=name, legendgroup=entry, mode="lines+markers",
             line={"color": colour, "width": 2.6, "dash": DASHES[index % len(DASHES)]},
             marker={"symbol": MARKS[index % len(MARKS)], "size": 8},
-            hovertemplate=f"distance %{{x}}: %{{y:.1%}} right{of}<extra>{name}</extra>",
+            hovertemplate=f"distance %{{x}}: %{{y:.1%}} correct{of}<extra>{name}</extra>",
         )  # fmt: skip
         if reach.get(entry, math.inf) < far:
             _mark(figure, name, reach[entry], colour, index)
@@ -170,11 +170,11 @@ def _lay_out_far(figure: go.Figure, entries: Mapping[str, Sequence[Curve]], dark
     ticks = sorted({int(d) for seeds in entries.values() for x, _ in seeds for d in x})
     _base_layout(figure, dark, "distance")
     figure.update_xaxes(
-        title="distance from a letter to its mark, positions",
+        title="distance between reading and writing a letter, positions",
         type="log", tickvals=ticks, ticktext=[str(tick) for tick in ticks],
     )  # fmt: skip
     figure.update_yaxes(
-        title="letters right",
+        title="accuracy",
         tickformat=".0%",
         range=[-0.02, 1.29],
         tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1],

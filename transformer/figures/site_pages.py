@@ -181,7 +181,7 @@ def _page(title: str, up: str, home: str, body: str, footer: str, scripts: str =
 
 def _choice_details(choice: AnswerChoice) -> str:
     """Return an answer to choose; the shared name closes the others when one opens."""
-    word = "✓ Right." if choice.right else "✗ Not this one."
+    word = "✓ Correct." if choice.right else "✗ Incorrect."
     feedback = f"<p><b>{word}</b> {html_of(choice.feedback)}</p>"
     return f'<details name="guess"><summary>{html_of(choice.label)}</summary>{feedback}</details>'
 

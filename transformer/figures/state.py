@@ -105,7 +105,7 @@ FIELDS: dict[str, Field] = {
     "step": Field(0, bounds=(0, 9999)),
     "node": Field(-1, bounds=(-1, 999_999)),
     "force": Field(
-        "", form=(r"(\d{1,4}:\d{1,7})?", 'a step and a piece\'s id, like "2:1234"'), of_model=True
+        "", form=(r"(\d{1,4}:\d{1,7})?", 'a step and a token\'s id, like "2:1234"'), of_model=True
     ),
     "size": Field("normal", choices=("normal", "large"), linked=False),  # for a projector
 }

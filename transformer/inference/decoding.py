@@ -148,7 +148,7 @@ class SequenceDecoder:
             limit = min(limit, config.max_len)
         if len(ids) > limit:
             raise ValueError(
-                f"The translation to force has {len(ids)} pieces; at most {limit} can be forced."
+                f"The translation to force has {len(ids)} tokens; at most {limit} can be forced."
             )
         if not ids:
             raise ValueError("There is no translation to force; it needs at least `</s>`.")

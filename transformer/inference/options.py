@@ -144,7 +144,7 @@ def check_source(n_pieces: int, config: ModelConfig) -> None:
     limit = source_limit(config)
     if n_pieces > limit:
         raise ValueError(
-            f"The text has {n_pieces} pieces; at most {limit} can be translated at once. "
+            f"The text has {n_pieces} tokens; at most {limit} can be translated at once. "
             "Split it into sentences."
         )
 

@@ -54,7 +54,7 @@ TITLE = "A course through the Transformer"
 LEAD = (
     "A Transformer translates a sentence, and you can look into every head of every layer. **Guess "
     "first, then look**: the questions are about the model that runs in your browser, and each "
-    "answer opens it where you can see why. Change the sentence there and ask again.",
+    "answer opens the model at the view that shows why. Change the sentence there and ask again.",
 )
 
 
@@ -101,7 +101,7 @@ def write_site(
         write_live(folder, site)
         looks = [("Sentences, every head", _sentences(models_here))]
         progress(0.9, "films")
-        looks.append(("Heads as they formed", _write_films(folder)))
+        looks.append(("Heads during training", _write_films(folder)))
         index = index_page(TITLE, LEAD, parts, [entry for entry in looks if entry[1]], FOOTER)
         _write(folder, "course.html", index)
         write_service_worker(folder)
@@ -231,7 +231,7 @@ NOT_PRECACHED = (MODELS, "films", "views")
 """Folders that the service worker does not fetch in advance; models have a separate cache."""
 FOOTER = (
     "The model runs in your browser; what you type stays there. Only the full app trains models, "
-    "tests heads over a corpus in its lab, and repeats what papers found. The model is that of "
+    "tests heads over a corpus in its lab, and replicates published findings. The model is that of "
     "*Attention Is All You Need*."
 )
 

@@ -221,7 +221,7 @@ write_dataset(translator, corpus, {str(out)!r}, options={{"max_len": 4}}, progre
 @pytest.mark.parametrize(
     ("lines", "more", "says"),
     [
-        (["Fine.", "word " * 600], {}, r"mine, line 2: The text has \d+ pieces; at most 512"),
+        (["Fine.", "word " * 600], {}, r"mine, line 2: The text has \d+ tokens; at most 512"),
         (["Fine.\tBon.", "So.\t" + "mot " * 700], {}, r"mine, line 2: The translation to force"),
         (["A.\tB."], {"options": {"beam_size": 4}}, "mine has targets, .* omit beam_size"),
         (["A."], {"options": {"beam": 4}}, "no option 'beam'"),

@@ -116,7 +116,7 @@ def test_where_learned_positions_end_the_error_is_told(letters: Vocabulary) -> N
     beyond = positions.accuracy_at_length(translator, "copy", 12, n=3)
     assert beyond.share is None
     assert beyond.why == (
-        "The text has 13 pieces; at most 12 can be translated at once. Split it into sentences."
+        "The text has 13 tokens; at most 12 can be translated at once. Split it into sentences."
     )
 
 

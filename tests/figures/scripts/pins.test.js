@@ -63,7 +63,7 @@ test("a word that is written is the row of the piece before it", () => {
 
 test("who looks at whom is said in the order of the look", () => {
   const one = { kind: "encoder", layer: 0, head: 0, weight: 0.5, way: "to", other: "red" };
-  assert.deepEqual(attentionText(one, "hat").map(([text]) => text), ["red", "looks at", "hat"]);
-  assert.deepEqual(attentionText({ ...one, way: "from" }, "hat").map(([text]) => text), ["hat", "looks at", "red"]);
+  assert.deepEqual(attentionText(one, "hat").map(([text]) => text), ["red", "attends to", "hat"]);
+  assert.deepEqual(attentionText({ ...one, way: "from" }, "hat").map(([text]) => text), ["hat", "attends to", "red"]);
   assert.equal(attentionText({ ...one, weight: 0 }, "hat")[0][1], false);
 });

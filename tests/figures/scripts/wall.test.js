@@ -16,6 +16,6 @@ test("one point, and a loss of nothing, have a place", () => {
 
 test("what is known of a run is said, and nothing else", () => {
   const card = { status: "running", step: 1200, right: 0.5, curve: [[1, 2.5], [1200, 0.126]] };
-  assert.equal(wordsOf(card), "step 1,200 · loss 0.13 · 50% right");
+  assert.equal(wordsOf(card), "step 1,200 · loss 0.13 · 50% correct");
   assert.equal(wordsOf({ status: "queued, place 3", step: 0, right: null, curve: [] }), "queued, place 3");
 });

@@ -97,7 +97,7 @@ function compareView(ctx) {
       const differing = heads.filter(({ mean }) => mean > MIN_SHOWN_DIFFERENCE).sort((one, other) => other.mean - one.mean);
       const from = pooled ? " (from the small pictures)" : "";
       list.replaceChildren(
-        el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `; the most, by their mean difference over the cells that both have${from}:` : "."),
+        el("p", {}, `${differing.length} of ${heads.length} heads differ`, differing.length ? `. Largest mean differences over the cells that both have${from}:` : "."),
         el("div", { class: "hu-buttons" }, ...differing.slice(0, LISTED_HEADS).map((one) => headButton(one, one.mean / differing[0].mean))),
       );
     }

@@ -94,7 +94,7 @@ export function makeStepPanel(ctx, force) {
 function candidateRow({ token, id, p, taken }, forced, take) {
   const share = el("span", { class: "hu-share" });
   share.style.width = `${100 * Math.min(p, 1)}%`;
-  const told = taken ? (forced ? "yours" : "taken") : take ? "choose this instead" : "";
+  const told = taken ? (forced ? "yours" : "chosen") : take ? "choose this instead" : "";
   const row = el(take && !taken ? "button" : "div", {
     class: taken ? "hu-candidate hu-taken" : "hu-candidate",
     "data-id": id,

@@ -119,7 +119,7 @@ function decodingView(ctx) {
       const writes = step < steps.length ? `: “${plainToken(predicted.names[step])}”` : "";
       return `Step ${step + 1} of ${count()}${writes}`;
     },
-    note: () => `Of ${KINDS[ctx.state.kind]} the rows below are those of the chosen head, of the other kinds those of the clearest head of each.${isExact() ? "" : ` ${PIECES_HERE}`}`,
+    note: () => `For ${KINDS[ctx.state.kind].toLowerCase()}, the rows below show the selected head; for the other kinds, the head with the clearest pattern.${isExact() ? "" : ` ${PIECES_HERE}`}`,
     code: () => `trace.translation.steps[${at()}]`,
     figure: () => count() && decodingFigure(ctx, at(), tree),
     table: () => count() && decodingTable(ctx, at()),
@@ -178,12 +178,12 @@ function makeOutputRow(go) {
         return chip;
       }));
     }
-    label.textContent = name || "The decoder has read the filled tokens and writes the marked one";
+    label.textContent = name || "The decoder has read the filled tokens and predicts the marked one";
     [...chips.children].slice(1).forEach((chip, i) => {
       const state = i < step ? "read" : i === step ? "now" : "later";
       setIfNew(chip, "data-state", state);
       setIfNew(chip, "class", `hu-piece${differing.has(i) ? " hu-differing" : ""}${i === forced ? " hu-forced-token" : ""}`);
-      setIfNew(chip, "title", `step ${i + 1}${i === forced ? ", the piece you took" : ""}${differing.has(i) ? ", in this translation only" : ""}`);
+      setIfNew(chip, "title", `step ${i + 1}${i === forced ? ", the token you forced" : ""}${differing.has(i) ? ", in this translation only" : ""}`);
       setIfNew(chip, "aria-current", state === "now" ? "step" : "false");
     });
   }

@@ -61,7 +61,7 @@ export function makeField(ask) {
         return button;
       }));
     }
-    const unread = data.unknown.length ? `In training it never saw ${data.unknown.join(", ")}, so it reads it as unknown.` : "";
+    const unread = data.unknown.length ? `Never seen in training: ${data.unknown.join(", ")}, so it reads it as unknown.` : "";
     problem.textContent = data.problem || unread;
     area.setAttribute("aria-invalid", String(Boolean(data.problem)));
     mark();

@@ -146,9 +146,9 @@ function howToRead({ heads, to, measured, written }) {
   const unsure = unsureWords(written);
   return [
     sample,
-    "The wider a band, the more this head looks at that word. ",
+    "The wider a band, the more weight this head gives to that word. ",
     ...whichHead(heads, measured),
-    to === "input" ? "For each word it looks at the source just after writing it. " : "",
+    to === "input" ? "It attends to the source of a word just after writing that word. " : "",
     unsure ? `On this sentence it is unsure about ${unsure} of ${written.length} ${written.length === 1 ? "word" : "words"}: their bands are thin. ` : "",
   ];
 }
@@ -158,5 +158,5 @@ function whichHead(heads, measured) {
   if (!measured) return [`No alignment was measured for this model. Of its ${heads} heads this one agrees most with the others on this sentence. `];
   const { right, sentences, source } = measured;
   const figure = el("span", { title: `1 − AER, the alignment error rate. Links: ${source}` }, `${wholePercent(right)} agreement, ${sentences} sentences`);
-  return [`Of ${heads} heads it agrees best with human-made links (`, figure, "). "];
+  return [`Of ${heads} heads it agrees best with the human alignment (`, figure, "). "];
 }

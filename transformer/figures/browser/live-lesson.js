@@ -89,7 +89,7 @@ export function openLesson(tabs, site, lesson) {
   function guess({ label, feedback }, number) {
     const right = number === shown.question.correct;
     return el("details", { name: "guess" }, el("summary", {}, ...markdownNodes(label)),
-      el("p", {}, el("b", {}, right ? "✓ Right." : "✗ Not this one."), " ", ...markdownNodes(feedback || shown.question.answer)));
+      el("p", {}, el("b", {}, right ? "✓ Correct." : "✗ Incorrect."), " ", ...markdownNodes(feedback || shown.question.answer)));
   }
 
   function lookDetails() {
@@ -150,7 +150,7 @@ export function openLesson(tabs, site, lesson) {
       const chosen = { kind: fields.get("kind") ?? "cross", layer: Number(fields.get("layer") ?? 0), head: Number(fields.get("head") ?? 0), off: fields.get("off") ?? "" };
       try {
         const found = await client.ask("check", { model: shown.model, text: shown.text, lesson: lesson.name, fields: chosen });
-        if (found) said.replaceChildren(el("b", {}, found.right ? "✓ Right." : "✗ Not yet."), " ", ...markdownNodes(found.text));
+        if (found) said.replaceChildren(el("b", {}, found.right ? "✓ Correct." : "✗ Not yet."), " ", ...markdownNodes(found.text));
       } catch (error) {
         said.textContent = error.message;
       }

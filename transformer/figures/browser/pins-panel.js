@@ -82,7 +82,7 @@ export function makePins(ctx) {
     const all = pinnable(ctx.side);
     const button = (one) => {
       const made = el("button", { type: "button", class: "hu-pinword", "data-pin": pinOf(one) }, el("bdi", {}, one.label));
-      if (one.members.length > 1) made.title = `${one.members.length} pieces. ${COUNTED}`;
+      if (one.members.length > 1) made.title = `${one.members.length} tokens. ${COUNTED}`;
       made.addEventListener("click", () => {
         stop = all.findIndex((other) => pinOf(other) === pinOf(one));
         ctx.set({ pin: made.getAttribute("aria-pressed") === "true" ? "" : pinOf(one) });

@@ -90,6 +90,6 @@ export function pinnedTokens(side, { pin, way, kind }) {
 /** @param {Glance} given @param {string} label @returns {[string, boolean][]} */
 export function attentionText({ way, other, kind, weight }, label, whole = false) {
   if (!(weight > 0)) return [["no other word", false]];
-  const looks = whole && kind === "cross" ? "looks, when it is written, at" : "looks at";
+  const looks = whole && kind === "cross" ? "attends, when it is written, to" : "attends to";
   return way === "to" ? [[other, true], [looks, false], [label, true]] : [[label, true], [looks, false], [other, true]];
 }

@@ -63,7 +63,7 @@ export function workSteps(w, side) {
   const compare = (what, here, there) => ({ text: `${what} computed here ${fixed(here)}, in the trace ${fixed(there)}`, same: Math.abs(here - there) < MAX_ROUNDING_GAP * Math.max(1, Math.abs(there)) });
   const gap = greatestGap(w.shares, w.traced.weights);
   const apart = greatestGap(w.output, w.traced.output);
-  const words = isExact() ? "" : " There is one for each piece, so pieces are shown here, not whole words; one that continues a word begins with “…”.";
+  const words = isExact() ? "" : " There is one for each token, so tokens are shown here, not whole words; “…” marks a token that continues a word.";
   return [
     { title: ["The query of “", query, "”"], text: `This head multiplies the token's vector by its matrix W^Q and gets d_k = ${w.d} numbers: q. They are drawn in step 3, blue above zero, orange below.${words}` },
     { title: ["The key of “", key, "”"], text: `With another matrix, W^K, it computes as many numbers for every token that may be attended to: k.` },
@@ -77,7 +77,7 @@ export function workSteps(w, side) {
     },
     {
       title: ["The weighted sum of the values: the output for “", query, "”"],
-      text: `Every key has a value, v: what it says if chosen. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is what leaves the head.`,
+      text: `Every key has a value, v: what it passes on if attended to. Each is multiplied by its weight α: a row here is α·v of one key. Their sum is the output of the head.`,
       check: { text: `Σ α·v computed here and in the trace: greatest difference ${apart.toExponential(0)}`, same: apart < MAX_ROUNDING_GAP * mostOf([w.traced.output]) + MAX_ROUNDING_GAP },
     },
   ];

@@ -24,7 +24,7 @@ function queryKeyView(ctx) {
   const keys = makeTokenList("Key", (column) => ctx.set({ row: w.row, column }));
   const steps = el("ol", { class: "hu-work" });
   const body = el("div", {},
-    el("p", { class: "hu-paper" }, "Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V is eq. (1) of the paper, section 3.2.1. Here it is worked out for one query and one key, with the numbers of this head. Read Q as “what I am looking for”, K as “what I have”, V as “what I say if chosen”."),
+    el("p", { class: "hu-paper" }, "Attention(Q, K, V) = softmax(Q Kᵀ / √d_k) V is eq. (1) of the paper, section 3.2.1. Here it is worked out for one query and one key, with the numbers of this head. Read Q as “what I am looking for”, K as “what I offer”, V as “what I pass on”."),
     el("div", { class: "hu-pair" }, queries.node, keys.node), steps);
   const empty = el("div", { class: "hu-empty", role: "status", hidden: "" });
   const node = el("div", { class: "hu-querykey" }, empty, body);

@@ -56,7 +56,7 @@ function stepTable(steps, report) {
   more.addEventListener("click", () => fill(more.getAttribute("aria-expanded") === "true" ? FEW : most));
   fill(FEW);
   const next = isExact() ? "Most probable next tokens" : "Alternatives";
-  const heads = ["Step", "The decoder has read", next, "Chosen"];
+  const heads = ["Step", "Decoder input", next, "Chosen"];
   const row = el("tr", {}, ...heads.map((text) => el("th", { scope: "col" }, text)));
   if (most > FEW) row.children[2].append(" ", more);
   return el("table", { class: "hu-steps" }, el("thead", {}, row), body);

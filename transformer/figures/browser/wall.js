@@ -121,7 +121,7 @@ const lossOf = ({ curve }) => (curve.length ? curve[curve.length - 1][1] : Infin
 export function wordsOf({ status, step, right, curve }) {
   const parts = [status === "running" ? `step ${step.toLocaleString("en")}` : status];
   if (curve.length) parts.push(`loss ${curve[curve.length - 1][1].toFixed(2)}`);
-  if (right !== null) parts.push(`${Math.round(100 * right)}% right`);
+  if (right !== null) parts.push(`${Math.round(100 * right)}% correct`);
   return parts.join(" · ");
 }
 

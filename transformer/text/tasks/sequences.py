@@ -108,8 +108,8 @@ REVERSE = Task(
         "wherever it is, and then move back one symbol at each step."
     ),
     look_for=(
-        "A cross-attention head becomes the other diagonal, from the end of the source to its "
-        "beginning; until then, outputs are right at one end and wrong at the other."
+        "A cross-attention head forms the antidiagonal, from the end of the source to its "
+        "beginning; until then, outputs are correct at one end and wrong at the other."
     ),
     symbols=_LETTERS,
     options={"longest": _LONGEST, "letters": OptionRange(2, 26, 10)},

@@ -59,8 +59,8 @@ class RerunCancellation:
         """Raises ValueError after `SECONDS`, or the exception that stops an outdated rerun."""
         if time.thread_time() > self._until:
             raise ValueError(
-                f"This took more than {MAX_CPU_SECONDS} seconds of processor time, the limit for a "
-                "page; use a shorter sentence or fewer options."
+                f"This took more than {MAX_CPU_SECONDS} seconds of CPU time, the limit for a page; "
+                "use a shorter sentence or fewer options."
             )
         _ = "turn" in st.session_state
 

@@ -79,10 +79,10 @@ def _announce() -> None:
     url = _url(f"[{host}]" if ":" in host else host)
     print(f"\n  Heads Up is at {url}")
     if address in ANY_ADDRESS and (network := network_address()):
-        print(f"  For the room:  {_url(network)}")
+        print(f"  On the local network:  {_url(network)}")
     with suppress(ValueError):  # a broken limits.toml; the page Class says so
         if token := live_classes.generated_token():
-            print(f"  To open a class, as its teacher: {token}")
+            print(f"  Teacher token, which opens a class: {token}")
     print(flush=True)
     if not st.get_option("server.headless"):
         webbrowser.open(url)

@@ -79,8 +79,8 @@ PAGES = {
     "pages/positions.py": Page(
         "Positions",
         Positions,
-        "**Positions**: how it knows the order →",
-        "Waves added to words; which heads attend by position and which by word.",
+        "**Positions**: how the model knows the word order →",
+        "Sinusoids added to embeddings; which heads attend by position and which by content.",
     ),
     "pages/why.py": Page(
         "Why self-attention",
@@ -97,7 +97,7 @@ PAGES = {
     "pages/findings.py": Page(
         "Findings",
         Findings,
-        link_text="**Findings** of papers, repeated →",
+        link_text="**Findings** of papers, replicated →",
         summary="Published claims about attention heads, tested on this model.",
     ),
     "pages/glossary.py": Page("Glossary"),

@@ -63,7 +63,7 @@ def target_language(model: Model) -> None:
         return
     st.session_state["into"] = model.translator.vocabulary.split_language(state.view().text)[0]
     st.selectbox(
-        "Into",
+        "Target language",
         ["", *codes],
         format_func=lambda code: language_name(code) if code else "(not specified)",
         help="This model can write several languages. The first token of the sentence selects one: "

@@ -58,7 +58,7 @@ def _read_facts(folder: JobFolder) -> tuple[str, ...]:
     parts = []
     right = [line[SCORE] for line in folder.last_lines() if SCORE in line]
     if right:
-        parts.append(f"{quantities.percent(right[-1])} right")
+        parts.append(f"{quantities.percent(right[-1])} correct")
     seconds = folder.state().get("seconds")
     if isinstance(seconds, int | float) and seconds:
         parts.append(f"trained {quantities.duration(seconds)}")

@@ -44,7 +44,7 @@ export class Translator {
     const { positions, max_len } = this.model.config;
     const limit = positions === "learned" ? Math.min(MAX_SOURCE, max_len) : MAX_SOURCE;
     if (ids.length === 1) throw new BadText("Type a few words to translate.");
-    if (ids.length > limit) throw new BadText(`The text has ${ids.length} pieces; at most ${limit} can be translated at once. Split it into sentences.`);
+    if (ids.length > limit) throw new BadText(`The text has ${ids.length} tokens; at most ${limit} can be translated at once. Split it into sentences.`);
     return ids;
   }
 

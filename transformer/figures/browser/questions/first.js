@@ -134,7 +134,7 @@ export function meeting(lesson) {
   const powers = scores.map((score) => Math.exp(score - Math.max(...scores)));
   const weights = powers.map((power) => power / powers.reduce((a, b) => a + b));
   const own = rowsOf(trace, "cross", layer, head)[at];
-  if (weights.some((weight, n) => Math.abs(weight - own[n]) > 1e-4)) throw new NotShown("its weights are no softmax of its scores");
+  if (weights.some((weight, n) => Math.abs(weight - own[n]) > 1e-4)) throw new NotShown("its weights are not the softmax of its scores");
   const [best, second] = falling(scores);
   const gap = scores[best] - scores[second];
   const listed = scores.map((score, n) => `${lesson.token(trace.srcTokens, n)} ${score.toFixed(1)}`).join(" · ");
@@ -170,7 +170,7 @@ function undecided({ trace, words }) {
       }
     }
   }
-  if (found.distance > 0.2) throw new NotShown("no head of it gives a word between 55 % and 95 % of a row");
+  if (found.distance > 0.2) throw new NotShown("none of its heads gives a word between 55 % and 95 % of a row");
   return found;
 }
 

@@ -19,7 +19,7 @@ export function back(lesson) {
   const places = Object.fromEntries(Object.entries(shares).map(([kind, layers]) => [kind, layers.flat()]));
   const top = (kind) => Math.max(0, ...places[kind]);
   const kind = top("decoder") > top("encoder") ? "decoder" : "encoder";
-  if (top(kind) < CLEAR) throw new NotShown("no head of it attends to the previous word on most words");
+  if (top(kind) < CLEAR) throw new NotShown("none of its heads attends to the previous word on most words");
   const { n_heads } = lesson.trace.config;
   const placeOf = (number) => ({ layer: Math.floor(number / n_heads), head: number % n_heads });
   const [best, least] = [greatestAt(places[kind]), greatestAt(places[kind].map((share) => -share))].map(placeOf);
@@ -81,7 +81,7 @@ export function rest(lesson) {
   const row = meanRow(trace, kind, layer, head);
   const [column, uniform] = [greatestAt(row), 1 / tokens.length];
   if (spoken.includes(column) || share < Math.max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform)) {
-    throw new NotShown("no head of it gives most of its attention to one such token");
+    throw new NotShown("none of its heads gives most of its attention to one such token");
   }
   const longest = spoken.reduce((a, b) => ([...tokens[b]].length > [...tokens[a]].length ? b : a));
   const options = fourOf([column, longest, spoken[0], tokens.length - 1, ...falling(row)]);
@@ -91,7 +91,7 @@ export function rest(lesson) {
     correct: options.indexOf(column),
     answer: `${lesson.token(tokens, column)}: ${roundedPercent(share)} of this head's attention, averaged over ` +
       `${kind === "encoder" ? "all tokens read" : "all tokens written"}; uniform attention would give it ${roundedPercent(uniform)}. The token says little ` +
-      "about the sentence. A row has to sum to 1, so a head that finds nothing useful needs a token to put its weight on: an **attention sink**.",
+      "about the sentence. A row has to sum to 1, so a head that finds nothing useful still has to give its weight to some token: an **attention sink**.",
     answerFields: { view: "heads", kind, layer, head, tokens: `k${column}` },
   });
 }

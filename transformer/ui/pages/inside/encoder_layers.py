@@ -74,7 +74,7 @@ def _comparison(lens: DecoderLens, number: int) -> str:
     first = lens.translations.index(final)
     if first == len(lens.translations) - 1:
         return "This is the model's translation. No earlier layer gives the same text."
-    return f"The same as from the last layer. The first to give it: {_layer(first)}."
+    return f"The same as from the last layer. The first layer that gives it: {_layer(first)}."
 
 
 def _all_layers(lens: DecoderLens, names: list[str]) -> None:

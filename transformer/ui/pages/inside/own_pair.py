@@ -108,8 +108,8 @@ def bleu_by_hand(model: Model) -> None:
     output = trace_cache.read(model, view).trace.text
     st.markdown(
         "How close is a translation to a reference? BLEU counts the n-grams (sequences of one to "
-        "four words) of the output that also occur in the reference, each at most as often as "
-        "there. An output that is too short is penalised."
+        "four words) of the output that also occur in the reference, each counted at most as often "
+        "as in the reference. An output that is too short is penalised."
     )
     st.text_input(
         "Reference translation",

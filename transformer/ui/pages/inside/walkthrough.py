@@ -183,7 +183,7 @@ def _convolutions(result: Convolved, trace: Trace, stop: Stop) -> None:
         rows, columns = result.linear.shape
         st.caption(
             f"Over all {rows} × {columns} numbers the two forms differ by at most "
-            f"{result.max_difference:.0e}, which is rounding. With kernel size 1 no position "
+            f"{result.max_difference:.0e}, a rounding error. With kernel size 1 no position "
             "affects another: each position alone gives the same result, up to "
             f"{result.alone:.0e}. This is what “position-wise” means."
         )

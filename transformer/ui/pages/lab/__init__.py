@@ -36,8 +36,8 @@ REMOVAL_METHODS = {
 }
 BLANK_SCOPES = {"cell": "Selected cell", "all": "All cells of the head"}
 PRUNING_ORDERS = {
-    "sentence": "Least important first, by sentences",
-    "position": "Least important first, by positions",
+    "sentence": "Least important first (gates per sentence)",
+    "position": "Least important first (gates per position)",
     "random": "Random",
 }
 PATCHED_ACTIVATIONS = {

@@ -103,7 +103,7 @@ def direct_attribution(model: Model, trace: Trace, step: int, against: int | Non
         {kind: attribution.heads(kind) for kind in ("cross", "decoder")},
         "adds to the logit",
         "adds",
-        lambda head, best: f", most by {head} ({_signed(best)})" if best > 0 else "",
+        lambda head, best: f", largest: {head} ({_signed(best)})" if best > 0 else "",
     )
     st.caption(
         "In logits: blue raises the token's logit, orange lowers it; 0.7 more doubles its odds. "
@@ -138,10 +138,16 @@ def _reliability(attribution: DirectLogits) -> str:
     agreement = attribution.agreement
     if np.isnan(agreement):
         return "Ablating heads of this model changes nothing here, so there is nothing to compare."
-    strength = "closely" if agreement >= 0.8 else "roughly" if agreement >= 0.5 else "hardly"
+    strength = (
+        "closely agrees"
+        if agreement >= 0.8
+        else "roughly agrees"
+        if agreement >= 0.5
+        else "hardly agrees"
+    )
     return (
         "**How reliable is this?** Each head was also ablated at this position: the measured "
-        f"change agrees **{strength}** with the direct contributions (correlation "
+        f"change **{strength}** with the direct contributions (correlation "
         f"{_signed(agreement)} over all heads). They differ where later layers react to the head."
     )
 

@@ -66,7 +66,7 @@ CELL_MEASURES = {
         "Compared with attention weights by Serrano & Smith 2019",
         "it holds for small changes only, and a weight near 0 may have a large gradient.",
         "gradient",
-        "nats for each 1 of weight",
+        "nats per unit of weight",
         signed=True,
     ),
     "product": MeasureExplanation(
@@ -116,7 +116,7 @@ TOKEN_MEASURES = {
     "gradient": MeasureExplanation(
         "Gradient",
         "How the log-probability of this token depends on each token's embedding: gradient × "
-        "embedding. The other colour lowers it.",
+        "embedding. Negative values lower it.",
         "Simonyan et al. 2014, Denil et al. 2014",
         "it holds for small changes only, is noisy, and is small where the model is confident, "
         "because a probability near 1 can hardly change.",

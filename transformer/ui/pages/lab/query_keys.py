@@ -180,7 +180,7 @@ def _agreement(result: dict[str, Any]) -> str:
         return ""
     numbers = [f"{value:.2f}".replace("-", "−") for value in (full, plane)]
     return (
-        f": within rows, the correlation of closeness and score is {numbers[0]} in all dimensions "
+        f": the correlation of proximity and score within rows is {numbers[0]} in all dimensions "
         f"and **{numbers[1]}** on this map"
     )
 

@@ -39,11 +39,11 @@ ROLE_PHRASES = {
     "backwards": "read backwards",
     "aligner": "align words with their source words",
     "syntactic": "follow a grammatical relation",
-    "pieces": "join the tokens of a word",
+    "pieces": "attend to other tokens of the same word",
     "rare": "attend to the rarest token",
     "duplicate": "attend to the same token",
     "punctuation": "attend to punctuation",
-    "sink": "are attention sinks",
+    "sink": "attend to a sink",
 }
 _grid = component("headgrid")
 
@@ -256,7 +256,7 @@ def _role(card: HeadRole, report: Mapping[str, Any]) -> None:
         st.markdown(text)
         return
     st.header(f"{head_name}: no role")
-    text = "It meets no rule. Like most heads, it has no single function. "
+    text = "It meets none of the rules. Like most heads, it has no single function. "
     above_uniform = [
         (value / uniform_value, name)
         for name, uniform_value in report["chance"][card.kind].items()

@@ -376,7 +376,7 @@ def _effect(plan: Plan, comparison: Comparison) -> str:
     token = escaped_token(str(row["token"]))
     before, after = float(row["before"]), float(row["after"])
     if abs(after - before) < 0.005:
-        effect = f"{change}, no token of the translation changes by half a percent"
+        effect = f"{change}, the probability of every token changes by less than 0.5 points"
     else:
         direction = "falls" if after < before else "rises"
         effect = f"{change}, “{token}” {direction} from **{before:.0%}** to **{after:.0%}**"

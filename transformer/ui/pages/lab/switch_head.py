@@ -124,7 +124,7 @@ def _weight_controls(keys: Sequence[str], weights: Mapping[int, int], head: Head
     exactly = display_names.is_exact()
     st.session_state[KEYS_KEY] = list(weights)
     st.multiselect(
-        "Keys with weight",
+        "Keys with non-zero weight",
         range(len(keys)),
         format_func=lambda position: position_label(position, keys[position], exactly),
         key=KEYS_KEY,

@@ -213,7 +213,7 @@ def _later_positions_chart(result: dict[str, Any]) -> None:
                     [value[2] for value in joined_losses],
                 ),
             ],
-            across="moved: first position, from 1; joined: source tokens",
+            across="first position (moved), number of source tokens (joined)",
             down="log-probability (nats per token)",
             log="x",
             dark=dark(),

@@ -257,7 +257,7 @@ def _figures(info: RunInfo, lines: list[dict[str, Any]]) -> None:
     of = f", of {count:,} held-out pairs" if count else ""
     for label, name, description in (
         ("Token accuracy", "token_accuracy", "given the correct previous tokens"),
-        ("Sequence accuracy", "sequence_accuracy", f"whole outputs, decoded freely{of}"),
+        ("Sequence accuracy", "sequence_accuracy", f"whole outputs, without teacher forcing{of}"),
     ):
         value = newest(name)
         add(label, value, quantities.percent(value or 0.0), description)
@@ -296,7 +296,7 @@ def _examples(folder: JobFolder) -> None:
     rows = "".join(
         f"<tr><td>{escape(example['src'])}</td><td>{escape(example['tgt'])}</td>"
         f"<td>{escape(example['output'])}</td>"
-        f"<td>{'right' if example['right'] else 'wrong'}</td></tr>"
+        f"<td>{'correct' if example['right'] else 'wrong'}</td></tr>"
         for example in latest["examples"]
     )
     headings = "".join(

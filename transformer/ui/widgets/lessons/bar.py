@@ -174,14 +174,15 @@ def _model_note(ready: PreparedLesson) -> None:
         return
     name, replaced = ready.lesson.name, st.session_state.get(_REPLACED)
     used = (
-        f"This lesson is about the model {escaped(ready.model.name)}. Of the model that you chose"
+        f"This lesson uses the model {escaped(ready.model.name)}, because the chosen model does "
+        "not show the effect"
     )
     if ready.missing:  # the page shows the chosen one
         st.caption(f"{used}: {escaped(ready.missing)}.")
         go(name, f"Open the lesson with {escaped(ready.model.name)}", "lesson-model")
     elif replaced and (replaced.lesson, replaced.used) == (name, ready.model_name):
         st.caption(
-            f"{used}: {escaped(replaced.missing)}. Other lessons open with your model again."
+            f"{used}: {escaped(replaced.missing)}. Other lessons open with the chosen model again."
         )
 
 

@@ -169,7 +169,7 @@ CORE = (
             "encoder's output. Some of its heads **align** words: they attend to the source word "
             "of the word that is being written."
         ),
-        question="While the bold word is written, which word gets most of one such head's weight?",
+        question="While the bold word is written, which word gets most weight from such a head?",
         takeaway="Cross-attention learns which words belong together, in any order.",
         build=head_questions.reordering,
     ),

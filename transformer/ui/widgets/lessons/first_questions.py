@@ -187,7 +187,7 @@ def meeting(case: LessonCase) -> Question:
     scores = trace[f"{site}scores"][head, row].astype(np.float64)
     weights = torch.from_numpy(scores).softmax(-1).numpy()
     if np.abs(weights - trace[f"{site}weights"][head, row]).max() > 1e-4:
-        raise LessonUnavailable("its weights are no softmax of its scores")
+        raise LessonUnavailable("its weights are not the softmax of its scores")
     best, second = (int(n) for n in np.argsort(-scores)[:2])
     gap = float(scores[best] - scores[second])
     listed = " · ".join(
@@ -239,7 +239,7 @@ def _undecided(trace: Trace, words: TraceWords) -> tuple[int, int, int]:
                     distance = abs(float(rows[head, best]) - 0.75)
                     candidates.append((distance, layer, head, position))
     if not candidates or min(candidates)[0] > 0.2:
-        raise LessonUnavailable("no head of it gives a word between 55 % and 95 % of a row")
+        raise LessonUnavailable("none of its heads gives a word between 55 % and 95 % of a row")
     return min(candidates)[1:]
 
 

@@ -37,7 +37,7 @@ def previous_word(case: LessonCase) -> Question:
     kind = max(shares, key=lambda name: float(shares[name].max(initial=0)))
     best = shares[kind]
     if best.max(initial=0) < MIN_SHARE:
-        raise LessonUnavailable("no head of it attends to the previous word on most words")
+        raise LessonUnavailable("none of its heads attends to the previous word on most words")
     layer, head = (int(n) for n in np.unravel_index(int(best.argmax()), best.shape))
     start_layer, start_head = (int(n) for n in np.unravel_index(int(best.argmin()), best.shape))
     count = sum(int((each >= MIN_SHARE).sum()) for each in shares.values())
@@ -112,7 +112,7 @@ def sink(case: LessonCase) -> Question:
     mean_row = weights.mean(axis=0)
     column, uniform = int(mean_row.argmax()), 1 / len(tokens)
     if column in spoken or share < max(MIN_SINK_SHARE, MIN_SINK_RATIO * uniform):
-        raise LessonUnavailable("no head of it gives most of its attention to one such token")
+        raise LessonUnavailable("none of its heads gives most of its attention to one such token")
     longest = max(spoken, key=lambda n: len(tokens[n]))
     likely = [column, longest, spoken[0], len(tokens) - 1, *np.argsort(-mean_row).tolist()]
     options = sorted([*dict.fromkeys(likely)][:4])
@@ -131,7 +131,7 @@ def sink(case: LessonCase) -> Question:
             f"{case.token(tokens, column)}: {rounded_percent(share)} of this head's attention, "
             f"averaged over {rows}; uniform attention would give it {rounded_percent(uniform)}. "
             "The token says little about the sentence. A row has to sum to 1, so a head that finds "
-            "nothing useful needs a token to put its weight on: an **attention sink**."
+            "nothing useful still has to give its weight to some token: an **attention sink**."
         ),
         answer_fields={
             "view": "heads", "kind": kind, "layer": layer, "head": head, "tokens": f"k{column}",

@@ -35,7 +35,7 @@ def cosine(case: LessonCase) -> Question:
             "shift by k positions is a rotation of the pair, the same at every position. With the "
             "wrong exponent the two turn at different speeds, and no 2 × 2 matrix is such a shift: "
             f"the best one has an error of up to {misprint:.2g}; with the paper's exponent it "
-            f"is {paper:.0e}, which is rounding."
+            f"is {paper:.0e}, a rounding error."
         ),
     )
 
@@ -106,7 +106,7 @@ def keys(case: LessonCase) -> Question:
             "would be the same in both directions: if a token attended to another, the other would "
             "attend to it. In this model's first layer the scores of the two directions differ by "
             f"up to {result.right_asymmetry:.2g}; with the matrix of the queries by "
-            f"{result.wrong_asymmetry:.0e}, which is rounding. {percent(result.moved)} of each "
+            f"{result.wrong_asymmetry:.0e}, a rounding error. {percent(result.moved)} of each "
             f"row's weight would move to other tokens, and a token would give itself "
             f"{percent(with_queries)} on average instead of {percent(with_keys)}."
         ),

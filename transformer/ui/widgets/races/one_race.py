@@ -304,15 +304,22 @@ def distance_figures(table: pd.DataFrame, entries: Sequence[str], name: str) -> 
     begun = {entry: lines for entry, lines in of_entry.items() if len(lines)}
     chance = float(table["chance"].iloc[0])
     tables.show(
-        "Letters right, mean over seeds; two layers each",
-        ("Layer", "Weights", "d_ff", "Reach in theory", "Within reach", "Beyond it"),
+        "Accuracy, mean over seeds; two layers each",
+        (
+            "Layer",
+            "Weights",
+            "d_ff",
+            "Theoretical reach",
+            "Accuracy within reach",
+            "Accuracy beyond reach",
+        ),
         [_row(entry, lines, chance) for entry, lines in begun.items()],
     )
     st.caption(
         "Reach: L·(k−1)/2 positions for L layers with a kernel of k, L·(r−1)/2 for a "
         "neighbourhood of r, and m^L − 1 with dilations 1, m, m² … where m = (k+1)/2. "
         f"Beyond it a layer can only guess: one of {round(1 / chance)} letters, {chance:.1%}. "
-        "Tinted: from the worst seed to the best."
+        "Shaded: from the worst seed to the best."
     )
     tables.csv(
         "Accuracy by distance as CSV",
