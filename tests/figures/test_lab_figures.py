@@ -72,7 +72,7 @@ def test_changes_of_heads_for_comparable_kinds() -> None:
 @pytest.mark.parametrize("dark", [False, True])
 def test_bars_in_pairs(dark: bool) -> None:
     before, after = np.array([0.9, 0.1, 0.5]), np.array([0.2, 0.1, 0.6])
-    figure = pairs(["▁the", "▁the", "<b>"], before, after, across="p", marked=(2,), dark=dark)
+    figure = pairs(["▁the", "▁the", "<b>"], before, after, x_title="p", marked=(2,), dark=dark)
     for bars, expected in zip(figure.data, (before, after), strict=True):
         np.testing.assert_array_equal(bars.x, expected)
         np.testing.assert_array_equal(bars.y, [0, 1, 2])  # places keep repeated tokens apart
@@ -84,7 +84,7 @@ def test_every_cell_is_a_point_by_the_sign_of_its_change() -> None:
     sizes = np.array([0.5, 0.0, 0.25, 1.0])
     changes = np.array([-0.1, 0.2, 0.0, -3.0])
     cell_names = [("<i>", "a"), ("b", "c"), ("d", "e"), ("f", "g")]
-    figure = effects(sizes, changes, cell_names, across="weight", chosen=1)
+    figure = effects(sizes, changes, cell_names, x_title="weight", chosen=1)
     less, more, ring = figure.data
     np.testing.assert_allclose(less.y, [0.1, 3.0])
     np.testing.assert_allclose(more.x, [MIN_SIZE, 0.25])

@@ -18,7 +18,7 @@ VALUES = np.array([[0.5, -2.0, np.nan], [1.0, 0.0, 0.25]])
 
 
 def drawn(**more: object) -> go.Figure:
-    options = {"down": "position", "across": "dimension", "quantity": "added", **more}
+    options = {"y_title": "position", "x_title": "dimension", "quantity": "added", **more}
     return table(VALUES, ["0 a", "1 a"], **options)  # type: ignore[arg-type]
 
 
@@ -45,35 +45,41 @@ def test_a_table_has_a_scale_symmetric_about_zero() -> None:
 
 
 def test_repeated_tokens_are_separate_rows() -> None:
-    figure = table(VALUES, ["a", "a"], ["b", "b", "c"], down="d", across="a", quantity="w")
+    figure = table(VALUES, ["a", "a"], ["b", "b", "c"], y_title="d", x_title="a", quantity="w")
     assert figure.layout.yaxis.tickvals == (0, 1)
     assert figure.layout.yaxis.ticktext == ("a", "a")
     assert figure.layout.xaxis.ticktext == ("b", "b", "c")
-    named = table(VALUES, ["a", ""], down="d", across="a", quantity="w")
+    named = table(VALUES, ["a", ""], y_title="d", x_title="a", quantity="w")
     assert named.layout.yaxis.tickvals == (0,)
 
 
 def test_a_table_without_values_has_a_scale() -> None:
     for empty in (np.zeros((2, 2)), np.full((2, 2), np.nan)):
-        trace = table(empty, ["a", "b"], down="d", across="a", quantity="w").data[0]
+        trace = table(empty, ["a", "b"], y_title="d", x_title="a", quantity="w").data[0]
         assert (trace.zmin, trace.zmax) == (-1, 1)
 
 
 def test_wrong_labels_are_refused_with_both_numbers() -> None:
     with pytest.raises(ValueError, match=r"\(2, 3\) do not fit 1 rows, 3 columns"):
-        table(VALUES, ["a"], down="d", across="a", quantity="w")
+        table(VALUES, ["a"], y_title="d", x_title="a", quantity="w")
     with pytest.raises(ValueError, match="do not fit 2 rows, 2 columns"):
-        table(VALUES, ["a", "b"], ["c", "d"], down="d", across="a", quantity="w")
+        table(VALUES, ["a", "b"], ["c", "d"], y_title="d", x_title="a", quantity="w")
 
 
 def test_tokens_are_escaped() -> None:
     figures = [
         table(
-            VALUES, [HOSTILE, "b"], [HOSTILE] * 3, down="d", across="a", quantity="w", title=HOSTILE
+            VALUES,
+            [HOSTILE, "b"],
+            [HOSTILE] * 3,
+            y_title="d",
+            x_title="a",
+            quantity="w",
+            title=HOSTILE,
         ),
-        bars({HOSTILE: [1.0]}, [HOSTILE], across="token", down="length"),
+        bars({HOSTILE: [1.0]}, [HOSTILE], x_title="token", y_title="length"),
         shares(np.ones((1, 1)), [HOSTILE], [HOSTILE]),
-        lines([Curve(HOSTILE, [0], [0]), Curve("b", [0], [0])], across="k", down="y"),
+        lines([Curve(HOSTILE, [0], [0]), Curve("b", [0], [0])], x_title="k", y_title="y"),
         clock_hands(np.ones((1, 2)), np.ones((1, 2)), [HOSTILE], names=(HOSTILE, "b")),
     ]
     for figure in figures:
@@ -87,20 +93,20 @@ def test_tokens_are_escaped() -> None:
 
 def test_curves_differ_in_dashes_and_keep_gaps() -> None:
     curves = [Curve(f"c{n}", [0, 1, 2], [n, None, n]) for n in range(6)]
-    figure = lines(curves, across="k", down="y")
+    figure = lines(curves, x_title="k", y_title="y")
     assert len({trace.line.dash for trace in figure.data}) == 6
     assert len({trace.line.color for trace in figure.data}) == 6
     assert figure.data[3].y == (3, None, 3)
     assert figure.layout.showlegend
-    assert not lines(curves[:1], across="k", down="y").layout.showlegend
-    marks = lines([Curve("m", [0], [0], points=True)], across="k", down="y").data[0]
+    assert not lines(curves[:1], x_title="k", y_title="y").layout.showlegend
+    marks = lines([Curve("m", [0], [0], points=True)], x_title="k", y_title="y").data[0]
     assert marks.mode == "markers"
 
 
 def test_a_band_surrounds_its_curve() -> None:
     k = np.arange(3)
     band = Curve("b", k, k * 1.0, low=k - 1.0, high=k + 1.0)
-    area, line = lines([band], across="k", down="y").data
+    area, line = lines([band], x_title="k", y_title="y").data
     assert list(zip(area.x, area.y, strict=True)) == [
         (0, 1), (1, 2), (2, 3), (2, 1), (1, 0), (0, -1),
     ]  # fmt: skip
@@ -110,13 +116,13 @@ def test_a_band_surrounds_its_curve() -> None:
 
 def test_axes_can_be_logarithmic_or_in_percent() -> None:
     curve = [Curve("c", [1, 10], [0.5, 1.0])]
-    assert lines(curve, across="k", down="y", log="x").layout.xaxis.type == "log"
-    assert lines(curve, across="k", down="y", log="y").layout.yaxis.type == "log"
-    assert lines(curve, across="k", down="y").layout.xaxis.type is None
-    share = lines(curve, across="k", down="y", percent=True)
+    assert lines(curve, x_title="k", y_title="y", log="x").layout.xaxis.type == "log"
+    assert lines(curve, x_title="k", y_title="y", log="y").layout.yaxis.type == "log"
+    assert lines(curve, x_title="k", y_title="y").layout.xaxis.type is None
+    share = lines(curve, x_title="k", y_title="y", percent=True)
     assert share.layout.yaxis.tickformat == ".0%"
     assert share.layout.yaxis.range[1] > 1
-    marked = lines(curve, across="k", down="y", at=(2.5, "here"))
+    marked = lines(curve, x_title="k", y_title="y", at=(2.5, "here"))
     assert marked.layout.annotations[0].text == "here"
     assert marked.layout.shapes[0].x0 == 2.5
 
@@ -135,7 +141,7 @@ def test_shares_are_stacked_in_the_order_given() -> None:
 
 
 def test_bars_of_one_group_are_of_one_colour() -> None:
-    figure = bars({"word": [1, 2], "place": [3, 4]}, ["a", "a"], across="t", down="l")
+    figure = bars({"word": [1, 2], "place": [3, 4]}, ["a", "a"], x_title="t", y_title="l")
     assert [list(trace.y) for trace in figure.data] == [[1, 2], [3, 4]]
     assert figure.data[0].x == figure.data[1].x == (0, 1)
     assert figure.data[0].marker.color != figure.data[1].marker.color

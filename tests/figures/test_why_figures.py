@@ -78,7 +78,7 @@ def test_long_curves_are_thinned_and_empty_figures_have_a_note() -> None:
 
 def test_every_point_is_where_its_cost_and_score_are() -> None:
     points = {"ours": [("a <b>", 1e18, 27.0), ("c", 3e19, 28.0)], "theirs": [("d", 1e21, 26.0)]}
-    figure = score_and_cost(points, across="cost", down="BLEU")
+    figure = score_and_cost(points, x_title="cost", y_title="BLEU")
     assert [list(trace.x) for trace in figure.data] == [[1e18, 3e19], [1e21]]
     assert [list(trace.y) for trace in figure.data] == [[27.0, 28.0], [26.0]]
     assert figure.data[0].text == ("a &lt;b&gt;", "c")
@@ -91,7 +91,7 @@ def test_every_point_is_where_its_cost_and_score_are() -> None:
 
 def test_labels_of_close_points_do_not_overlap() -> None:
     points = {"ours": [("low", 1e18, 27.0), ("high", 1.1e18, 27.1), ("far", 1e21, 29.0)]}
-    figure = score_and_cost(points, across="cost", down="BLEU")
+    figure = score_and_cost(points, x_title="cost", y_title="BLEU")
     assert figure.data[0].textposition == ("bottom center", "top center", "top center")
 
 

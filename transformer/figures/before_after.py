@@ -25,7 +25,7 @@ def pairs(
     before: Numbers,
     after: Numbers,
     *,
-    across: str,
+    x_title: str,
     marked: Sequence[int] = (),
     dark: bool = False,
 ) -> go.Figure:
@@ -33,7 +33,7 @@ def pairs(
 
     Args:
         tokens: labels of the rows; they may repeat.
-        across: title of the x axis.
+        x_title: title of the x axis.
         marked: positions of the tokens to write in bold.
     """
     palette = DARK if dark else LIGHT
@@ -48,7 +48,7 @@ def pairs(
         for name, values, colour in (("before", before, BEFORE), ("after", after, AFTER))
     ]  # fmt: skip
     row = ROW if len(tokens) <= FEW else LOW_ROW
-    layout = layout_of(across, "", dark, height=100 + row * len(tokens))
+    layout = layout_of(x_title, "", dark, height=100 + row * len(tokens))
     layout |= {
         "barmode": "group", "bargap": 0.25, "bargroupgap": 0.05,
         "margin": {"l": 110, "r": 12, "t": 34, "b": 48},
@@ -70,7 +70,7 @@ def effects(
     changes: Float[np.ndarray, "cell"],
     cell_names: Sequence[tuple[str, str]],
     *,
-    across: str,
+    x_title: str,
     chosen: int | None = None,
     dark: bool = False,
 ) -> go.Figure:
@@ -83,7 +83,7 @@ def effects(
         sizes: size of each cell, 0 or more.
         changes: change of the output's log-probability when the cell is blanked, in nats.
         cell_names: query and key of each cell.
-        across: title of the x axis: what the sizes measure.
+        x_title: title of the x axis: what the sizes measure.
         chosen: the cell to draw a ring around.
     """
     palette = DARK if dark else LIGHT
@@ -105,7 +105,7 @@ def effects(
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 7, "opacity": 0.65},
             hovertemplate="%{customdata[1]} → %{customdata[2]}<br>"
-            f"{escape(across)} %{{x:.3~g}}<br>change %{{customdata[3]:.3~g}} nats<extra></extra>",
+            f"{escape(x_title)} %{{x:.3~g}}<br>change %{{customdata[3]:.3~g}} nats<extra></extra>",
         )
     if chosen is not None:
         figure.add_scatter(
@@ -116,7 +116,7 @@ def effects(
                 "line": {"width": 2.5},
             },
         )  # fmt: skip
-    lay_out(figure, across, "size of the change, nats", dark, height=360)
+    lay_out(figure, x_title, "size of the change, nats", dark, height=360)
     figure.update_layout(legend={"font": {"size": 12}}, margin={"l": 70, "r": 10, "b": 52})
     figure.update_xaxes(type="log", exponentformat="power", nticks=6)
     figure.update_yaxes(type="log", exponentformat="power", nticks=6)

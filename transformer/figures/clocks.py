@@ -41,8 +41,8 @@ def bars(
     groups: Mapping[str, Sequence[float] | Numbers],
     labels: Sequence[str],
     *,
-    across: str,
-    down: str,
+    x_title: str,
+    y_title: str,
     dark: bool = False,
 ) -> go.Figure:
     """Draw grouped bars over each label; labels may repeat."""
@@ -56,7 +56,7 @@ def bars(
             marker={"color": palette[index % len(palette)]},
             hovertemplate="%{x}<br>%{y:.2f}<extra>%{fullData.name}</extra>",
         )
-    lay_out(figure, across, down, dark)
+    lay_out(figure, x_title, y_title, dark)
     figure.update_xaxes(showgrid=False, **ticks(labels))
     return figure
 

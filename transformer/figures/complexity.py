@@ -38,8 +38,8 @@ class Law:
 def laws(
     curves: Sequence[Law],
     *,
-    across: str,
-    down: str,
+    x_title: str,
+    y_title: str,
     unit: str = "",
     at: tuple[float, str] | None = None,
     crossings: Sequence[tuple[float, float, str]] = (),
@@ -54,7 +54,7 @@ def laws(
     """
     palette = DARK if dark else LIGHT
     figure = go.Figure()
-    hover = f"{escape(across)} %{{x:,.5~g}}<br>%{{y:,.4~s}}{escape(unit)}"
+    hover = f"{escape(x_title)} %{{x:,.5~g}}<br>%{{y:,.4~s}}{escape(unit)}"
     for law in curves:
         colour = palette[law.style_index % len(palette)]
         named = {"name": escape(law.name, quote=False), "legendgroup": law.name}
@@ -77,7 +77,7 @@ def laws(
             marker={"symbol": "circle-open", "size": 16, "color": "#808080", "line": {"width": 2}},
             hovertemplate=f"{escape(sentence)}<extra></extra>",
         )  # fmt: skip
-    lay_out(figure, across, down, dark, height=420)
+    lay_out(figure, x_title, y_title, dark, height=420)
     figure.update_layout(showlegend=True)
     figure.update_xaxes(type="log", **_doublings(curves))
     figure.update_yaxes(type="log", exponentformat="SI", dtick=1 if _decades(curves) > 2 else "D2")

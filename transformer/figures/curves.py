@@ -224,7 +224,7 @@ def _lay_out(
     figure: go.Figure,
     quantity: Quantity,
     revision: str,
-    across: str,
+    x_title: str,
     log: bool,
     title: str,
     dark: bool,
@@ -241,7 +241,7 @@ def _lay_out(
         showlegend=len(figure.data) > 1,
         overwrite=True,
     )
-    figure.update_xaxes(title=across, rangemode="tozero", **axis)
+    figure.update_xaxes(title=x_title, rangemode="tozero", **axis)
     figure.update_yaxes(title=quantity.name, type="log" if log else "linear", **axis)
     if log:
         figure.update_yaxes(exponentformat="power", nticks=6)

@@ -34,7 +34,7 @@ def measurement_chart(
         ("", table)
     ]  # fmt: skip
     for index, (name, part) in enumerate(groups):
-        across = part[chart.x] if numeric else part[chart.x].astype(str).map(words.index)
+        positions = part[chart.x] if numeric else part[chart.x].astype(str).map(words.index)
         has_interval = chart.low in part and chart.high in part
         number_format = ".1%" if chart.percent else ".4~g"
         between = (
@@ -43,7 +43,7 @@ def measurement_chart(
             else ""
         )
         figure.add_scatter(
-            x=across,
+            x=positions,
             y=part[chart.y],
             name=escape(str(name), quote=False),
             mode="lines+markers" if chart.joined else "markers",
@@ -80,13 +80,13 @@ def _lay_out(figure: go.Figure, chart: Chart, words: list[str], dark: bool) -> N
         showlegend=len(figure.data) > 1,
         overwrite=True,
     )
-    figure.update_xaxes(title=chart.across, **axis)
+    figure.update_xaxes(title=chart.x_title, **axis)
     if words:
         few = range(0, len(words), max(1, len(words) // 12))
         figure.update_xaxes(
             tickvals=list(few), ticktext=[escape(words[n], quote=False) for n in few]
         )
-    figure.update_yaxes(title=chart.down, **axis)
+    figure.update_yaxes(title=chart.y_title, **axis)
     if chart.percent:
         figure.update_yaxes(tickformat=".0%")
     if chart.mark:

@@ -41,8 +41,8 @@ def table(
     rows: Sequence[str],
     columns: Sequence[str] | None = None,
     *,
-    down: str,
-    across: str,
+    y_title: str,
+    x_title: str,
     quantity: str,
     limit: float | None = None,
     weights: bool = False,
@@ -55,7 +55,7 @@ def table(
         values: (row, column); NaN is left empty.
         rows: a label for each row; labels may repeat, and "" leaves a row without one.
         columns: labels of the columns; by default they are numbered.
-        down, across, quantity: names of the row axis, of the column axis and of the values.
+        y_title, x_title, quantity: titles of the row axis, of the column axis and of the values.
         limit: the colour scale ends at ±limit; by default at the largest absolute value.
         weights: values are from 0 to 1 and drawn in one hue.
 
@@ -81,7 +81,7 @@ def table(
                 "thickness": 12,
                 "outlinewidth": 0,
             },
-            hovertemplate=f"{escape(down)} %{{y}}<br>{escape(across)} %{{x}}<br>"
+            hovertemplate=f"{escape(y_title)} %{{y}}<br>{escape(x_title)} %{{x}}<br>"
             f"{escape(quantity)} %{{z:.4f}}<extra></extra>",
             xgap=1 if wide <= 40 else 0,
             ygap=1 if wide <= 40 else 0,
@@ -89,7 +89,7 @@ def table(
         )
     )
     height = min(MAX_HEIGHT, max(MIN_HEIGHT, 130 + ROW_HEIGHT * len(rows)))
-    lay_out(figure, across, down, dark, height=height, title=title)
+    lay_out(figure, x_title, y_title, dark, height=height, title=title)
     figure.update_layout(showlegend=False, margin={"l": 96, "r": 8, "t": 48 if title else 8})
     figure.update_yaxes(autorange="reversed", showgrid=False, **ticks(rows))
     figure.update_xaxes(showgrid=False)
@@ -101,8 +101,8 @@ def table(
 def lines(
     curves: Sequence[Curve],
     *,
-    across: str,
-    down: str,
+    x_title: str,
+    y_title: str,
     at: tuple[float, str] | None = None,
     log: str = "",
     percent: bool = False,
@@ -137,10 +137,10 @@ def lines(
             mode="markers" if curve.points else "lines",
             line={"color": colour, "dash": DASHES[index % len(DASHES)], "width": 2},
             marker={"symbol": MARKS[index % len(MARKS)], "size": 7, "color": colour},
-            hovertemplate=f"{escape(across)} %{{x}}<br>%{{y:{'.1%' if percent else '.4~g'}}}"
+            hovertemplate=f"{escape(x_title)} %{{x}}<br>%{{y:{'.1%' if percent else '.4~g'}}}"
             "<extra>%{fullData.name}</extra>",
         )
-    lay_out(figure, across, down, dark)
+    lay_out(figure, x_title, y_title, dark)
     figure.update_layout(showlegend=len(curves) > 1)
     if log == "x":
         ticks_at = [number * 10**power for power in range(4) for number in (1, 2, 5)]
@@ -159,10 +159,10 @@ def lines(
 
 
 def lay_out(
-    figure: go.Figure, across: str, down: str, dark: bool, *, height: int = 380, title: str = ""
+    figure: go.Figure, x_title: str, y_title: str, dark: bool, *, height: int = 380, title: str = ""
 ) -> None:
     """Set the axis titles, the theme, the legend and the margins."""
-    layout = layout_of(across, down, dark, height=height, title=title)
+    layout = layout_of(x_title, y_title, dark, height=height, title=title)
     across_axis, down_axis = layout.pop("xaxis"), layout.pop("yaxis")
     figure.update_layout(layout, overwrite=True)  # half the time of merging
     figure.update_xaxes(across_axis)
@@ -170,7 +170,7 @@ def lay_out(
 
 
 def layout_of(
-    across: str, down: str, dark: bool, *, height: int = 380, title: str = ""
+    x_title: str, y_title: str, dark: bool, *, height: int = 380, title: str = ""
 ) -> dict[str, Any]:
     """Return what `lay_out` sets, to pass to `go.Figure` directly, which is fastest."""
     named = {"text": escape(title, quote=False), "x": 0, "xref": "paper", "font": {"size": 15}}
@@ -180,8 +180,8 @@ def layout_of(
         "title": named if title else None,
         "legend": {"orientation": "h", "y": 1.0, "x": 0, "yanchor": "bottom"},
         "margin": {"l": 64, "r": 24, "t": 48 if title else 40, "b": 56},
-        "xaxis": {"title": {"text": escape(across)}},
-        "yaxis": {"title": {"text": escape(down)}},
+        "xaxis": {"title": {"text": escape(x_title)}},
+        "yaxis": {"title": {"text": escape(y_title)}},
     }
 
 

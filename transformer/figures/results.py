@@ -20,8 +20,8 @@ MIN_PROBABILITY = 1e-6
 def score_and_cost(
     points: Mapping[str, Sequence[tuple[str, float, float]]],
     *,
-    across: str,
-    down: str,
+    x_title: str,
+    y_title: str,
     dark: bool = False,
 ) -> go.Figure:
     """Draw labelled points: the cost on a logarithmic x axis, the score on the y axis.
@@ -42,11 +42,11 @@ def score_and_cost(
             textposition=[_label_position(cost, score, all_points) for _, cost, score in members],
             textfont={"size": 11},
             marker={"symbol": MARKS[index], "size": 11, "color": palette[index]},
-            hovertemplate=f"%{{text}}<br>{escape(down)} %{{y}}<br>{escape(across)} %{{x:.2~e}}"
+            hovertemplate=f"%{{text}}<br>{escape(y_title)} %{{y}}<br>{escape(x_title)} %{{x:.2~e}}"
             "<extra>%{fullData.name}</extra>",
             cliponaxis=False,
         )
-    lay_out(figure, across, down, dark, height=420)
+    lay_out(figure, x_title, y_title, dark, height=420)
     costs, scores = zip(*all_points, strict=True)
     ends = [math.log10(min(costs)) - 0.5, math.log10(max(costs)) + 0.5]  # room for the names
     figure.update_xaxes(type="log", exponentformat="power", dtick=1, range=ends)

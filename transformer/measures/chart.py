@@ -11,7 +11,7 @@ class Chart:
 
     Attributes:
         x, y: columns; text values of x are placed at 0, 1, 2 …
-        across, down: titles of the x and y axes, with units.
+        x_title, y_title: titles of the x and y axes, with units.
         by: the column whose values have different colours and symbols; "" for none.
         low, high: columns with the ends of y's interval; not drawn if missing.
         mark: position and name of a horizontal line, such as a rule's threshold.
@@ -21,8 +21,8 @@ class Chart:
 
     x: str
     y: str
-    across: str
-    down: str
+    x_title: str
+    y_title: str
     by: str = ""
     low: str = "low"
     high: str = "high"

@@ -127,7 +127,7 @@ def _bleu(model: Model) -> None:
         low=np.array([row["bleu_low"] for row in rows]),
         high=np.array([row["bleu_high"] for row in rows]),
     )
-    figure = lines([curve], across="encoder layers", down="BLEU", dark=dark())
+    figure = lines([curve], x_title="encoder layers", y_title="BLEU", dark=dark())
     figure.update_xaxes(dtick=1)
     chart(figure, "encoder-layers-bleu")
     st.caption(

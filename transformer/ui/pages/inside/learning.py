@@ -69,7 +69,7 @@ def _rate() -> None:
         Curve("falling: step^−0.5", schedule.steps, schedule.falling),
     ]
     step, peak = schedule.peak
-    figure = lines(curves, across="step", down="learning rate",
+    figure = lines(curves, x_title="step", y_title="learning rate",
                    at=(step, f"peak {peak:.2e} at step {step:,}"), dark=dark())  # fmt: skip
     figure.update_yaxes(range=[0, 1.5 * peak], exponentformat="power")
     chart(figure, "learning-rate")
@@ -111,8 +111,8 @@ def _dropout(model: Model, trace: Trace, layer: int) -> None:
         "change of y": result.normed_dropped - result.normed,
     }
     figure = table(
-        np.stack([values[:SHOWN_DIMENSIONS] for values in rows.values()]), list(rows), down="row",
-        across="dimension", quantity="value", dark=dark(),
+        np.stack([values[:SHOWN_DIMENSIONS] for values in rows.values()]), list(rows),
+        y_title="row", x_title="dimension", quantity="value", dark=dark(),
     )  # fmt: skip
     figure.update_traces(
         x=[display_names.first_number() + dimension for dimension in range(SHOWN_DIMENSIONS)][

@@ -205,7 +205,7 @@ def _show_changes(
                 tokens,
                 table["before"].to_numpy(),
                 table["after"].to_numpy(),
-                across="probability",
+                x_title="probability",
                 marked=comparison.overturned,
                 dark=dark(),
             ),

@@ -165,7 +165,7 @@ def _preview(keys: Sequence[str], before: Numbers, weights: Mapping[int, int]) -
             display_names.tokens(keys),
             before,
             after / after.sum(),
-            across="weight",
+            x_title="weight",
             dark=dark(),
         ),
         "switch-painted",
@@ -291,7 +291,7 @@ def _rank_comparison(
         (display_names.token(rows[i]), display_names.token(columns[j])) for i, j in cells.cells
     ]
     index = cells.cells.index(selected) if selected else None
-    for column, (name, across, sizes) in zip(
+    for column, (name, x_title, sizes) in zip(
         st.columns(2, gap="large"),
         (("weight", "weight", cells.weights), ("norm", "norm ‖α·f(x)‖", cells.norms)),
         strict=True,
@@ -302,7 +302,7 @@ def _rank_comparison(
                 f"{_number(ranks[f'{name}_effect'])}"
             )
             chart(
-                effects(sizes, cells.total, names, across=across, chosen=index, dark=dark()),
+                effects(sizes, cells.total, names, x_title=x_title, chosen=index, dark=dark()),
                 f"switch-by-{name}",
                 partial(_select_cell, f"switch-by-{name}", cells.cells),
             )

@@ -63,7 +63,7 @@ def sizes(model: Model) -> None:
                 "sum": lengths["sum"].to_numpy(),
             }
             chart(
-                bars(groups, labels, across="token", down="vector length", dark=dark()),
+                bars(groups, labels, x_title="token", y_title="vector length", dark=dark()),
                 f"positions-added-{stack_side}",
             )
             embedding_mean, position_mean = lengths["embedding"].mean(), lengths["encoding"].mean()
@@ -194,8 +194,8 @@ def _head_terms(model: Model, terms: ScoreParts, weights: np.ndarray, first: int
                     matrix,
                     labels,
                     labels,
-                    down="from",
-                    across="to",
+                    y_title="from",
+                    x_title="to",
                     quantity="weight" if as_attention else "score",
                     limit=limit,
                     weights=as_attention,

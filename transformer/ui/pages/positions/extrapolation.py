@@ -132,8 +132,8 @@ def _draw(names: list[str], rows: list[list[LengthAccuracy]], longest: int) -> N
                 Curve(name, lengths, [accuracy.share for accuracy in row])
                 for name, row in zip(names, rows, strict=True)
             ],
-            across="symbols in the sequence",
-            down="correct sequences",
+            x_title="symbols in the sequence",
+            y_title="correct sequences",
             percent=True,
             at=(longest + 0.5, "longest in training"),
             dark=dark(),
@@ -213,8 +213,8 @@ def _later_positions_chart(result: dict[str, Any]) -> None:
                     [value[2] for value in joined_losses],
                 ),
             ],
-            across="first position (moved), number of source tokens (joined)",
-            down="log-probability (nats per token)",
+            x_title="first position (moved), number of source tokens (joined)",
+            y_title="log-probability (nats per token)",
             log="x",
             dark=dark(),
         ),

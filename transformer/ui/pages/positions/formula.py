@@ -61,7 +61,7 @@ def matrix(model: Model) -> None:
     values = positions.table(model.translator.model, stack_side, rows)
     chart(
         table(
-            values, labels, down="position", across="dimension", quantity="added", dark=dark(),
+            values, labels, y_title="position", x_title="dimension", quantity="added", dark=dark(),
             limit=1.0 if config.positions == "sinusoidal" else None,
         ),
         "positions-matrix",
@@ -102,7 +102,7 @@ def waves(model: Model) -> None:
         angle = fine_positions * 2 * np.pi / lengths[dim // 2]
         wave = np.cos(angle) if dim % 2 else np.sin(angle)
         curves.append(Curve(f"dimension {dim}", fine_positions, wave))
-    chart(lines(curves, across="position", down="PE", dark=dark()), "positions-waves-drawn")
+    chart(lines(curves, x_title="position", y_title="PE", dark=dark()), "positions-waves-drawn")
     tables.show(
         f"d_model = {width}",
         ["Dimension", "Function", "Wavelength in positions", "At 0, 1, 2, 3"],
@@ -158,7 +158,7 @@ def distance(model: Model) -> None:
         shown = slice(number * 2, None, 2 * len(START_POSITIONS))
         curves.append(Curve(f"measured from p = {start}", k[shown], products[shown], points=True))
     chart(
-        lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
+        lines(curves, x_title="distance k (positions)", y_title="dot product", dark=dark()),
         "positions-distance",
     )
     st.caption(
@@ -195,7 +195,7 @@ def shift(model: Model) -> None:
     chart(
         table(
             positions.shift_matrix(k, width)[:corner, :corner], names, names, limit=1.0,
-            down="to dimension", across="from dimension", quantity="M_k", dark=dark(),
+            y_title="to dimension", x_title="from dimension", quantity="M_k", dark=dark(),
         ),
         "positions-shift",
     )  # fmt: skip

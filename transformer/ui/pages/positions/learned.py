@@ -93,8 +93,8 @@ def _tables(values: np.ndarray, n_trained: int) -> None:
                 table(
                     numbers,
                     names,
-                    down="position",
-                    across="dimension",
+                    y_title="position",
+                    x_title="dimension",
                     quantity="added",
                     title=title,
                     dark=dark(),
@@ -120,13 +120,13 @@ def _sinusoids(model: Model) -> None:
     left_column, right_column = st.columns(2)
     with left_column:
         figure = table(
-            values, names, down="position", across="dimension", quantity="added", dark=dark()
+            values, names, y_title="position", x_title="dimension", quantity="added", dark=dark()
         )
         chart(figure, "positions-learned-Sinusoids")
     with right_column:
         curves = [_similarity("sinusoids", values)]
         figure = lines(
-            curves, across="distance k (positions)", down="cosine similarity", dark=dark()
+            curves, x_title="distance k (positions)", y_title="cosine similarity", dark=dark()
         )
         chart(figure, "positions-learned-alike")
 
@@ -144,7 +144,7 @@ def _similarity_chart(values: np.ndarray, n_trained: int) -> None:
     sines = positions.sinusoidal(n_trained, values.shape[1])
     curves = [_similarity("learned", values[:n_trained]), _similarity("sinusoids", sines)]
     chart(
-        lines(curves, across="distance k (positions)", down="cosine similarity", dark=dark()),
+        lines(curves, x_title="distance k (positions)", y_title="cosine similarity", dark=dark()),
         "positions-learned-alike",
     )
     st.caption(
@@ -168,7 +168,11 @@ def _fit(values: np.ndarray) -> None:
         curves.append(Curve(name, share, r2))
     chart(
         lines(
-            curves, across="share of the dimensions", down="R² or less", percent=True, dark=dark()
+            curves,
+            x_title="share of the dimensions",
+            y_title="R² or less",
+            percent=True,
+            dark=dark(),
         ),
         "positions-learned-fit",
     )

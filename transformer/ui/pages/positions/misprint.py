@@ -67,7 +67,7 @@ def show(model: Model) -> None:
                 Curve("paper", position_range, paper["circle"][:256, pair]),
                 Curve("error", position_range, error["circle"][:256, pair]),
             ],
-            across="position", down=f"sin² + cos² of pair {pair}", dark=dark(),
+            x_title="position", y_title=f"sin² + cos² of pair {pair}", dark=dark(),
         ),
         "positions-slip-circle",
     )  # fmt: skip
@@ -86,7 +86,7 @@ def show(model: Model) -> None:
             )
         )
     chart(
-        lines(curves, across="distance k (positions)", down="dot product", dark=dark()),
+        lines(curves, x_title="distance k (positions)", y_title="dot product", dark=dark()),
         "positions-slip-distance",
     )
     st.markdown(f"**Error of the best 2×2 matrix of each pair**, for k = {k}")
@@ -95,7 +95,7 @@ def show(model: Model) -> None:
         lines(
             [Curve(name, pairs, np.maximum(form["pairs"], 1e-17))
              for name, form in results.items()],
-            across="pair i, fast to slow", down="largest error", log="y", dark=dark(),
+            x_title="pair i, fast to slow", y_title="largest error", log="y", dark=dark(),
         ),
         "positions-slip-pairs",
     )  # fmt: skip

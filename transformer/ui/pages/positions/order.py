@@ -46,8 +46,8 @@ def order(model: Model) -> None:
     )
     pieces = display_names.tokens(result.pieces)
     groups = {"with positions": result.cosines["with"], "without": result.cosines["without"]}
-    across, down = "token", "cosine similarity"
-    chart(bars(groups, pieces, across=across, down=down, dark=dark()), "positions-order")
+    x_title, y_title = "token", "cosine similarity"
+    chart(bars(groups, pieces, x_title=x_title, y_title=y_title, dark=dark()), "positions-order")
     st.caption(
         "Each bar is the cosine similarity between the encoder outputs of a token in the two "
         "sentences. Without positions all are 1, and no number of the vectors differs by more than "

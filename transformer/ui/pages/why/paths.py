@@ -52,7 +52,7 @@ def _sequential_operations(measurements: pd.DataFrame, n: int) -> None:
     ]
     left_column, right_column = st.columns([3, 2], gap="large")
     with left_column:
-        figure = laws(curves, across="n, sequence length", down="longest chain of operations",
+        figure = laws(curves, x_title="n, sequence length", y_title="longest chain of operations",
                       at=(n, f"n = {n}"), dark=dark())  # fmt: skip
         chart(figure, "chains")
     with right_column:
@@ -94,7 +94,7 @@ def _layers(measurements: pd.DataFrame, n: int, view: Why) -> None:
                 [x for x, _ in formula_points], [y for _, y in formula_points],
                 list(measured_points["n"]), list(measured_points["measured"]))
         )  # fmt: skip
-    figure = laws(curves, across="n, sequence length", down="layers",
+    figure = laws(curves, x_title="n, sequence length", y_title="layers",
                   at=(view.n, f"n = {view.n:,}"), dark=dark())  # fmt: skip
     chart(figure, "path-lengths")
     texts = {

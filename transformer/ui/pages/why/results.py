@@ -28,8 +28,8 @@ def show() -> None:
     for column, (language, title) in zip(columns, LANGUAGE_PAIRS.items(), strict=True):
         with column:
             st.markdown(f"**{title}**")
-            figure = score_and_cost(_points(language), across="training cost (operations)",
-                                    down="BLEU", dark=dark())  # fmt: skip
+            figure = score_and_cost(_points(language), x_title="training cost (operations)",
+                                    y_title="BLEU", dark=dark())  # fmt: skip
             chart(figure, f"results-{language}")
     _table()
     _cost_estimate()

@@ -118,8 +118,8 @@ def _costs(view: Why) -> object:
             crossings.append((n, float(n**2 * d), sentence))
     return laws(
         curves,
-        across="n, sequence length",
-        down="multiplications, by formula",
+        x_title="n, sequence length",
+        y_title="multiplications, by formula",
         at=(view.n, f"n = {view.n:,}"),
         crossings=crossings,
         dark=dark(),

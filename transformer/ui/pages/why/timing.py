@@ -121,8 +121,8 @@ def _predicted_figure(sizes: Mapping[str, Any]) -> object:
         )
         for name in EXPECTED_EXPONENTS
     ]
-    across, down = "n, sequence length", "multiplications, by formula"
-    return laws(curves, across=across, down=down, dark=dark())
+    x_title, y_title = "n, sequence length", "multiplications, by formula"
+    return laws(curves, x_title=x_title, y_title=y_title, dark=dark())
 
 
 def _figure(timings: list[Timing], fits: dict[str, dict[str, Slope]], direction: str) -> object:
@@ -157,8 +157,8 @@ def _figure(timings: list[Timing], fits: dict[str, dict[str, Slope]], direction:
         curves.append(Law(NAMES[name], COLOUR_INDEX[name], fitted_lengths, line, lengths, times))
     return laws(
         curves,
-        across="n, sequence length",
-        down=f"{direction}, milliseconds",
+        x_title="n, sequence length",
+        y_title=f"{direction}, milliseconds",
         unit=" ms",
         dark=dark(),
     )
