@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.imports import FLOORS  # noqa: E402
+from tests.imports import LAYERS  # noqa: E402
 
 MAP = ROOT / "docs" / "map.md"
 PACKAGE = ROOT / "transformer"
@@ -23,7 +23,7 @@ WIDTH = 28
 HEAD = """# Package map
 
 Each line is a package, or a module directly in `transformer/`, with its import layer and the first
-sentence of its docstring. Imports point to the same layer or a lower one (`tests/test_floors.py`).
+sentence of its docstring. Imports point to the same layer or a lower one (`tests/test_import_layers.py`).
 `python docs/map.py` writes this page.
 
 ```text
@@ -55,7 +55,7 @@ def line(name: str, path: Path, source: Path | None, depth: int) -> str:
     """Return the name, the import layer (top-level packages only) and the description."""
     module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
     described = first_sentence(source) if source else "One thin file per page"
-    layer = FLOORS.get(module, 7 if name == "pages/" else "")
+    layer = LAYERS.get(module, 7 if name == "pages/" else "")
     return f"{'  ' * depth + name:<{WIDTH}} {layer!s:1} {described}".rstrip()
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 Graph = dict[str, set[str]]
 
-# A new room is given its floor here; docs/map.py shows it.
-FLOORS = {
+# Add new top-level packages here with their layer; docs/map.py shows it.
+LAYERS = {
     "app": 7,
     "pages": 7,
     "transformer.ui": 6,
@@ -47,8 +47,8 @@ UI_LAYERS = (
     ("widgets",),
     ("shell.page",),
 )
-"""The layers inside transformer/ui, the lowest first; the folders of the pages are above them all.
-A page's own `__init__.py` declares the fields of its address and belongs to the second layer."""
+"""The layers inside transformer/ui, lowest first; the folders of the pages are above all of them.
+The `__init__.py` of a page declares the fields of its address and belongs to the second layer."""
 UI = "transformer.ui."
 
 
@@ -76,9 +76,9 @@ def sources(root: Path) -> dict[str, Path]:
 
 
 def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
-    """What one file imports: our modules by their full name, anything else by its first part.
+    """Return what one file imports: our modules by their full name, others by their first part.
 
-    Imports inside functions and for type checkers alone count too: they are knowledge all the same.
+    Imports inside functions and for type checkers count, too.
     """
     known_modules, imported_names = set(modules), set()
     package = module.split(".") if file.name == "__init__.py" else module.split(".")[:-1]
@@ -88,7 +88,7 @@ def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             above = package[: len(package) + 1 - node.level] if node.level else []
             base = ".".join([*above, *([node.module] if node.module else [])])
-            # `from room import name`: `name` may be a file of the room, or something within it.
+            # In `from package import name`, `name` may be a module or defined in the package.
             inner = {alias.name: f"{base}.{alias.name}" for alias in node.names}
             names = [name if name in known_modules else base for name in inner.values()]
         else:
@@ -100,40 +100,40 @@ def imported(module: str, file: Path, modules: Iterable[str]) -> set[str]:
 
 
 def graph(root: Path) -> Graph:
-    """Every module of the app with what it imports."""
+    """Return every module of the app with its imports."""
     files = sources(root)
     return {module: imported(module, file, files) for module, file in files.items()}
 
 
-def circle(links: Mapping[str, set[str]]) -> list[str]:
+def find_cycle(links: Mapping[str, set[str]]) -> list[str]:
     """Return a cycle in `links`, with the first node repeated at the end; [] if there is no
     cycle."""
-    done: set[str] = set()
+    visited: set[str] = set()
 
-    def walk(node: str, path: list[str]) -> list[str]:
+    def search(node: str, path: list[str]) -> list[str]:
         if node in path:
             return [*path[path.index(node) :], node]
-        if node in done:
+        if node in visited:
             return []
-        for after in sorted(links.get(node, ())):
-            if cycle := walk(after, [*path, node]):
+        for successor in sorted(links.get(node, ())):
+            if cycle := search(successor, [*path, node]):
                 return cycle
-        done.add(node)
+        visited.add(node)
         return []
 
     for start in sorted(links):
-        if cycle := walk(start, []):
+        if cycle := search(start, []):
             return cycle
     return []
 
 
 def reach(start: str, links: Mapping[str, set[str]]) -> set[str]:
-    """Everything that `start` imports, directly or through others."""
+    """Return all modules that `start` imports, directly or through others."""
     reached: set[str] = set()
-    ahead = [start]
-    while ahead:
-        for name in links.get(ahead.pop(), ()):
+    pending = [start]
+    while pending:
+        for name in links.get(pending.pop(), ()):
             if name not in reached:
                 reached.add(name)
-                ahead.append(name)
+                pending.append(name)
     return reached

@@ -35,7 +35,7 @@ libc.fclose(stream)
 
 @pytest.mark.skipif(not GLIBC, reason="only glibc has arenas")
 @pytest.mark.parametrize("setting", ["default", "bounded"])
-def test_threads_share_two_arenas(setting: str) -> None:
+def test_threads_share_two_memory_arenas(setting: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, setting], capture_output=True, text=True, check=True
     )
@@ -43,6 +43,6 @@ def test_threads_share_two_arenas(setting: str) -> None:
     assert (arenas <= 2) == (setting == "bounded"), arenas
 
 
-def test_elsewhere_nothing_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_platforms_are_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     assert not allocator.return_freed_memory()

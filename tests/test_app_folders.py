@@ -31,7 +31,7 @@ def test_the_shipped_checkpoints_have_names() -> None:
     assert "toy-reverse" in names
 
 
-def test_a_name_is_found_from_any_folder(elsewhere: Path) -> None:
+def test_checkpoint_names_work_from_any_folder(elsewhere: Path) -> None:
     assert [*named_checkpoints()] == ["tiny", "toy"]
     assert Translator.load("tiny", "cpu").folder == elsewhere / "tiny"
     assert load_checkpoint("tiny")[0].config == load_config(elsewhere / "tiny")
@@ -45,13 +45,13 @@ def test_a_folder_in_the_working_directory_comes_first(elsewhere: Path) -> None:
         Translator.load("tiny", "cpu")
 
 
-def test_an_unknown_name_is_answered_with_the_known_ones(elsewhere: Path) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(elsewhere: Path) -> None:
     with pytest.raises(CheckpointError, match=r"no checkpoint folder en-es; .* by name: tiny, toy"):
         Translator.load("en-es")
     assert find_checkpoint("../tiny") == Path("../tiny")
 
 
-def test_a_folder_of_transformers_is_answered_with_the_way_to_import_it(tmp_path: Path) -> None:
+def test_a_transformers_folder_is_refused_with_the_import_command(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "marian"}')
     with pytest.raises(CheckpointError, match=r"of type 'marian'.*transformer import FOLDER OUT"):
         load_checkpoint(tmp_path)

@@ -82,7 +82,7 @@ LONG: dict[str, Callable[[Translator, Trace], object]] = {
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_what_takes_long_ends_in_the_middle(
+def test_long_computations_can_be_cancelled(
     name: str, translator: Translator, trace: Trace
 ) -> None:
     full_run = Check(10**9)
@@ -96,7 +96,7 @@ def test_what_takes_long_ends_in_the_middle(
         assert check.asked == limit + 1  # nothing continues after it
 
 
-def test_afterwards_and_in_other_threads_nobody_asks(translator: Translator) -> None:
+def test_cancelling_is_limited_to_its_block_and_thread(translator: Translator) -> None:
     check, done = Check(0), []
     with cancelled_by(check):
         thread = threading.Thread(target=lambda: done.append(translator.translate(TEXT)))
@@ -108,7 +108,7 @@ def test_afterwards_and_in_other_threads_nobody_asks(translator: Translator) -> 
     assert check.asked == 1
 
 
-def test_of_two_the_inner_one_decides() -> None:
+def test_the_inner_of_two_blocks_decides() -> None:
     outer, inner = Check(0), Check(5)
     with cancelled_by(outer):
         with cancelled_by(inner):

@@ -32,13 +32,13 @@ VOITA, KINGMA, ABNAR = "Voita et al. 2019", "Kingma and Ba 2015", "Abnar and Zui
         ("In January 2020, a table of 3 rows", []),
     ],
 )
-def test_a_section_is_of_the_work_before_it_or_of_the_paper(
+def test_a_section_belongs_to_the_citation_before_it(
     text: str, expected: list[tuple[str, str]]
 ) -> None:
     assert list(citations.mentions(text)) == [Citation(*citation) for citation in expected]
 
 
-def test_every_citation_in_the_code_is_on_the_list() -> None:
+def test_every_citation_in_the_code_is_listed() -> None:
     cited, listed = citations.cited(), citations.listed()
     unlisted = [
         f"{citation} ({', '.join(files)})"
@@ -48,12 +48,12 @@ def test_every_citation_in_the_code_is_on_the_list() -> None:
     assert unlisted == [], "give each a line in tests/citations.toml"
 
 
-def test_every_line_of_the_list_is_cited_somewhere() -> None:
+def test_every_listed_work_is_cited() -> None:
     cited = citations.cited()
     assert [str(citation) for citation in citations.listed() if citation not in cited] == []
 
 
-def test_a_line_says_what_is_claimed_and_whether_it_was_checked() -> None:
+def test_every_entry_has_its_claim_and_whether_it_was_checked() -> None:
     for citation, entry in citations.listed().items():
         assert entry.keys() == {"claim", "checked"}, citation
         assert entry["claim"].strip(), citation

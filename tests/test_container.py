@@ -34,7 +34,7 @@ def sent(path: str) -> bool:
     return included
 
 
-def test_what_the_wheel_is_made_of_goes_to_the_builder_and_nothing_else() -> None:
+def test_only_the_contents_of_the_wheel_are_sent_to_the_builder() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     forced = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     expected = {*forced, "transformer/app_folders.py", "pyproject.toml", "requirements.txt"}
@@ -45,20 +45,20 @@ def test_what_the_wheel_is_made_of_goes_to_the_builder_and_nothing_else() -> Non
     assert not sent(".streamlit/secrets.toml")
 
 
-def test_every_copied_file_is_there() -> None:
+def test_every_copied_file_exists() -> None:
     for words in of("COPY"):
         if not words.startswith("--from="):
             for path in words.split()[:-1]:
                 assert (ROOT / path).exists(), path
 
 
-def test_the_images_have_a_version_and_nobody_is_root() -> None:
+def test_images_are_pinned_and_the_user_is_not_root() -> None:
     assert {words.split()[0] for words in of("FROM")} == {"python:3.11-slim-bookworm"}
     assert of("USER") == ["1000"]
     assert of("VOLUME") == ["/data"]
 
 
-def test_it_runs_the_command_and_asks_the_server_itself() -> None:
+def test_it_runs_the_command_and_has_a_health_check() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (command,) = of("CMD")
     assert json.loads(command)[0] in project["scripts"]
@@ -68,12 +68,12 @@ def test_it_runs_the_command_and_asks_the_server_itself() -> None:
 
 
 @pytest.mark.parametrize("named", ["HEADS_UP_RUNS", "PYTHONPYCACHEPREFIX"])
-def test_what_is_written_lies_in_the_volume(named: str) -> None:
+def test_all_written_files_are_in_the_volume(named: str) -> None:
     settings = dict(word.split("=", 1) for line in of("ENV") for word in line.split())
     assert settings[named].startswith("/data/")
 
 
-def test_the_app_of_the_cluster_is_given_limits_that_it_takes(tmp_path: Path) -> None:
+def test_the_clusters_limits_are_valid(tmp_path: Path) -> None:
     text = (ROOT / "compose.cluster.yaml").read_text(encoding="utf-8")
     limits = tomllib.loads(textwrap.dedent(text.partition("content: |\n")[2]))
     assert limits.pop("cluster_keys") == "/keys"

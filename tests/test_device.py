@@ -27,7 +27,7 @@ def machine(monkeypatch: pytest.MonkeyPatch) -> Machine:
 @pytest.mark.parametrize(
     ("gpus", "mps", "chosen"), [(0, False, "cpu"), (0, True, "mps"), (2, False, "cuda")]
 )
-def test_the_best_there_is(machine: Machine, gpus: int, mps: bool, chosen: str) -> None:
+def test_auto_chooses_the_best_device(machine: Machine, gpus: int, mps: bool, chosen: str) -> None:
     machine(gpus, mps)
     assert choose_device() == choose_device("auto") == torch.device(chosen)
     assert choose_device(chosen) == torch.device(chosen)
@@ -35,7 +35,7 @@ def test_the_best_there_is(machine: Machine, gpus: int, mps: bool, chosen: str) 
     assert choose_device("cpu") == torch.device("cpu")
 
 
-def test_a_gpu_by_its_number(machine: Machine) -> None:
+def test_a_gpu_is_selected_by_number(machine: Machine) -> None:
     machine(2, False)
     assert choose_device("cuda:1") == torch.device("cuda", 1)
     with pytest.raises(ValueError, match=r"no cuda:2: this machine has 2 cuda device\(s\)"):
@@ -43,7 +43,7 @@ def test_a_gpu_by_its_number(machine: Machine) -> None:
 
 
 @pytest.mark.parametrize("name", ["cuda", "mps", "cuda:0"])
-def test_what_is_not_there_is_refused_with_what_is(machine: Machine, name: str) -> None:
+def test_missing_devices_are_refused_with_the_available_ones(machine: Machine, name: str) -> None:
     machine(0, False)
     kind = name.split(":")[0]
     with pytest.raises(ValueError, match=rf"no {kind} device, .* it has cpu$"):
@@ -51,7 +51,7 @@ def test_what_is_not_there_is_refused_with_what_is(machine: Machine, name: str) 
 
 
 @pytest.mark.parametrize("name", ["", "gpu", "CUDA", "auto:0", "cuda:", "cuda:one", "cuda:-1"])
-def test_any_other_name_is_refused_with_the_right_ones(machine: Machine, name: str) -> None:
+def test_unknown_names_are_refused_with_the_known_ones(machine: Machine, name: str) -> None:
     machine(2, True)
     with pytest.raises(ValueError, match=rf"one of auto, cpu, cuda, mps .*, not '{name}'$"):
         choose_device(name)

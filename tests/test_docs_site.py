@@ -30,7 +30,7 @@ def test_every_page_is_in_the_navigation_once() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_to_a_heading_lead_to_one(page: Path) -> None:
+def test_links_to_headings_exist(page: Path) -> None:
     links = re.findall(r"\]\(([^)#:\s]*)#([^)\s]+)\)", page.read_text(encoding="utf-8"))
     for target, anchor in links:
         path = page.parent / target if target else page
@@ -58,11 +58,11 @@ def test_every_name_of_the_api_page_exists_and_is_documented() -> None:
         ("[a](#here)", "[a](#here)"),
     ],
 )
-def test_a_link_out_of_the_folder_leads_to_the_repository(link: str, expected: str) -> None:
+def test_links_out_of_docs_point_to_the_repository(link: str, expected: str) -> None:
     assert with_repository_links(link, "page.md", "https://host/r/") == expected
 
 
-def test_nothing_is_loaded_from_another_host() -> None:
+def test_pages_load_nothing_from_another_host() -> None:
     assert re.search(r"^  font: false", CONFIG, flags=re.M)
     assert not re.search(r"^repo_url:", CONFIG, flags=re.M)
     assert not re.search(r"^extra_(css|javascript):", CONFIG, flags=re.M)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.imports import FLOORS
+from tests.imports import LAYERS
 from transformer.exchange import export_marian
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,17 +95,17 @@ def test_every_example_is_found() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_within_the_repository_lead_somewhere(page: Path) -> None:
+def test_links_within_the_repository_exist(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8"))
     inside = [target for target in targets if not target.startswith(("https://", "http://"))]
     assert [target for target in inside if not (page.parent / target).exists()] == []
 
 
-def test_the_readme_is_short_enough_to_be_read() -> None:
+def test_the_readme_has_at_most_150_lines() -> None:
     assert len(README.splitlines()) <= 150
 
 
-def test_every_benchmark_has_its_line_and_every_line_its_benchmark() -> None:
+def test_every_benchmark_is_documented() -> None:
     files = (ROOT / "benchmarks").glob("*.py")
     benchmarks = {file.stem for file in files if "__main__" in file.read_text(encoding="utf-8")}
     measured = (ROOT / "docs/measured.md").read_text(encoding="utf-8")
@@ -136,7 +136,7 @@ def test_the_readme_shows_the_import_layers() -> None:
                 name = re.sub(r"(\.py|/)$", "", path.strip()).replace("/", ".")
                 layers[name] = int(match[2])
             assert all((ROOT / path.strip()).exists() for path in match[1].split(", "))
-    assert layers == {package: FLOORS[package] for package in layers}
+    assert layers == {package: LAYERS[package] for package in layers}
     assert len(layers) >= 10
     assert [*layers.values()] == sorted(layers.values(), reverse=True)
 

@@ -44,23 +44,23 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", READ)
-def test_a_card_says_what_it_reads_and_writes(case: str) -> None:
+def test_a_card_names_source_and_target_language(case: str) -> None:
     assert languages_from_card(READ[case]) == ("en", "fr")
 
 
 @pytest.mark.parametrize("case", SILENT)
-def test_a_card_may_say_nothing(case: str) -> None:
+def test_a_card_without_languages_is_valid(case: str) -> None:
     assert languages_from_card(SILENT[case]) is None
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_a_wrong_entry_is_one_sentence(case: str) -> None:
+def test_an_invalid_entry_is_one_sentence(case: str) -> None:
     with pytest.raises(ValueError, match=r"languages are (two codes|named once)"):
         languages_from_card(WRONG[case])
 
 
 @given(st.text())
-def test_any_text_is_read_or_refused(text: str) -> None:
+def test_any_card_is_read_or_refused(text: str) -> None:
     for card in (text, f"---\n{text}\n---\n", f"---\nlanguage: {text}\n---\n"):
         try:
             languages = languages_from_card(card)
@@ -73,23 +73,23 @@ codes = st.sampled_from([*NAMES, "pt-BR", "sr-Latn", "xho"])
 
 
 @given(codes, codes)
-def test_what_is_written_is_read_back(src: str, tgt: str) -> None:
+def test_languages_survive_a_round_trip(src: str, tgt: str) -> None:
     assert languages_from_card(front_matter((src, tgt)) + "# Card\n") == (src, tgt)
 
 
-def test_what_is_no_pair_is_not_written() -> None:
+def test_invalid_pairs_are_refused() -> None:
     with pytest.raises(ValueError, match="two codes"):
         front_matter(["en"])
 
 
-def test_only_known_codes_make_a_name() -> None:
+def test_only_known_codes_have_a_name() -> None:
     assert languages_from_name("en-fr") == ("en", "fr")
     assert languages_from_name("en-de") == ("en", "de")
     for name in ("tiny", "my-run", "en-fr-2", "en_fr", "EN-FR", "-"):
         assert languages_from_name(name) is None
 
 
-def test_languages_are_called_as_people_call_them() -> None:
+def test_languages_have_common_names() -> None:
     assert language_name("de") == "German"
     assert language_name("pt-BR") == "Portuguese (BR)"
     assert language_name("xho") == "xho"

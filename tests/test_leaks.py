@@ -21,7 +21,7 @@ LEAKS = {
 }
 
 
-def test_each_leak_fails_the_test_that_left_it_and_no_other(tmp_path: Path) -> None:
+def test_each_leak_fails_only_the_test_that_caused_it(tmp_path: Path) -> None:
     """Each leaking test is followed by a clean one, which must not pay for it."""
     tests = ["import torch", "from torch.nn.modules import module"]
     for number, leak in enumerate(LEAKS.values()):

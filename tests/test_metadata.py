@@ -14,14 +14,14 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 
 
-def test_the_version_is_written_once() -> None:
+def test_the_version_is_defined_once() -> None:
     assert PROJECT["dynamic"] == ["version"]
     assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "transformer/__init__.py"
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {transformer.__version__}\n" in citation
 
 
-def test_the_licences_are_those_of_the_code_and_of_the_checkpoints() -> None:
+def test_the_licences_are_those_of_code_and_checkpoints() -> None:
     named = set(PROJECT["license"].split(" AND "))
     assert named == {"MIT", "CC-BY-2.0"}
     image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
@@ -34,12 +34,12 @@ def test_the_licences_are_those_of_the_code_and_of_the_checkpoints() -> None:
         assert card.relative_to(ROOT).as_posix() in PROJECT["license-files"]
 
 
-def test_the_package_says_that_it_is_typed() -> None:
+def test_the_package_is_marked_as_typed() -> None:
     assert (ROOT / "transformer/py.typed").is_file()
     assert "Typing :: Typed" in PROJECT["classifiers"]
 
 
-def test_the_long_description_needs_nothing_of_the_repository() -> None:
+def test_the_long_description_has_no_relative_links() -> None:
     """A package index shows it alone: a relative image or link would lead nowhere there."""
     text = (ROOT / PROJECT["readme"]).read_text(encoding="utf-8")
     assert "![" not in text

@@ -40,18 +40,18 @@ FILES = [
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_every_pin_is_exact(name: str) -> None:
+def test_every_requirement_is_pinned(name: str) -> None:
     for requirement in pins(name).values():
         assert re.fullmatch(r"==[\d.]+", str(requirement.specifier)), requirement
 
 
 @pytest.mark.parametrize("name", FILES[:-2])
-def test_what_is_pinned_is_what_the_tests_ran_with(name: str) -> None:
+def test_installed_versions_equal_the_pinned_ones(name: str) -> None:
     for package, requirement in pins(name).items():
         assert requirement.specifier.contains(importlib.metadata.version(package)), package
 
 
-def test_the_package_asks_for_the_same_within_ranges() -> None:
+def test_the_packages_ranges_include_the_pinned_versions() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     for requirements, file in (
@@ -69,7 +69,7 @@ def test_the_package_asks_for_the_same_within_ranges() -> None:
             assert operators == ({"=="} if name == "streamlit" else {">=", "<"}), name
 
 
-def test_the_other_extras_hold_what_the_tests_ran_with() -> None:
+def test_the_ranges_of_other_extras_include_installed_versions() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     exact = pins("requirements-dev.txt") | pins("requirements-docs.txt")
     extras = project["optional-dependencies"]
@@ -83,7 +83,7 @@ def test_the_other_extras_hold_what_the_tests_ran_with() -> None:
             assert {part.operator for part in requirement.specifier} == {">=", "<"}
 
 
-def test_what_the_app_imports_is_what_it_pins() -> None:
+def test_imported_packages_are_pinned() -> None:
     links = imports.graph(ROOT)
     internal = {"app", "pages", "transformer", "__future__"}
     foreign = {name for names in links.values() for name in names if "." not in name}
@@ -94,7 +94,7 @@ def test_what_the_app_imports_is_what_it_pins() -> None:
     assert foreign == (pins("requirements.txt").keys() | optional) - {"uvloop"}
 
 
-def test_the_server_runs_on_the_loop_that_is_pinned() -> None:
+def test_the_server_uses_the_pinned_event_loop() -> None:
     if sys.platform == "win32":
         pytest.skip("there is none for Windows")
     run = bootstrap._get_uvloop_loop_factory()
@@ -104,7 +104,7 @@ def test_the_server_runs_on_the_loop_that_is_pinned() -> None:
     assert type(loop).__module__.startswith("uvloop")
 
 
-def test_only_the_cluster_imports_what_comes_with_its_extra() -> None:
+def test_only_the_cluster_imports_its_extra() -> None:
     links = imports.graph(ROOT)
     extra = {name for name, needed in links.items() if "distributed" in needed}
     assert extra
@@ -112,14 +112,12 @@ def test_only_the_cluster_imports_what_comes_with_its_extra() -> None:
 
 
 @pytest.mark.parametrize(("packages", "module"), ONE_MODULE.values(), ids=ONE_MODULE.keys())
-def test_one_module_alone_imports_what_comes_with_its_extra(
-    packages: tuple[str, ...], module: str
-) -> None:
+def test_each_other_extra_is_imported_by_one_module(packages: tuple[str, ...], module: str) -> None:
     links = imports.graph(ROOT)
     assert [name for name, needed in links.items() if {*packages} & needed] == [module]
 
 
-def test_the_readme_says_why_for_each_package() -> None:
+def test_the_readme_gives_a_reason_for_each_package() -> None:
     table = (ROOT / "README.md").read_text(encoding="utf-8").split("\n| package | why |\n")[1]
     rows = re.findall(r"^\| ([\w-]+) \| .+ \|$", table.split("\n\n")[0], flags=re.M)
     assert sorted(rows) == sorted(pins("requirements.txt"))

@@ -68,7 +68,7 @@ def written(run: RunConfig, tagged: bool = True) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: run.kind)
-def test_every_kind_comes_back_with_and_without_its_tag(run: RunConfig) -> None:
+def test_every_kind_of_run_survives_with_and_without_its_tag(run: RunConfig) -> None:
     assert {type(config) for config in RUNS} == {*KINDS.values()}
     for tagged in (True, False):
         parsed = parse(written(run, tagged))
@@ -76,7 +76,7 @@ def test_every_kind_comes_back_with_and_without_its_tag(run: RunConfig) -> None:
         assert type(parsed) is type(run)
 
 
-def test_the_runs_that_came_with_the_app_are_read() -> None:
+def test_included_runs_are_read() -> None:
     """Files written before the tag "kind", and with fewer and older training settings."""
     files = sorted(Path("checkpoints/runs").glob("*/config.json"))
     assert files
@@ -116,12 +116,12 @@ def test_the_runs_that_came_with_the_app_are_read() -> None:
         ({"race": {"id": "a", "name": "b", "entry": "c"}}, "needs a value for 'seed'"),
     ],
 )
-def test_what_is_wrong_is_said(changes: dict[str, Any], message: str) -> None:
+def test_errors_are_reported(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         parse({**written(RUNS[0]), **changes})
 
 
-def test_of_a_wrong_file_the_owner_is_still_known(tmp_path: Path) -> None:
+def test_the_owner_of_an_invalid_file_is_known(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path / "run")
     folder.write_config(RUNS[1])
     assert folder.config() == RUNS[1]
@@ -141,7 +141,7 @@ def test_of_a_wrong_file_the_owner_is_still_known(tmp_path: Path) -> None:
     assert folder.config().owner == "bob"  # another file by now
 
 
-def test_spoilt_files_are_refused_and_never_anything_else() -> None:
+def test_corrupt_files_are_always_refused() -> None:
     rng, refused = random.Random(5), 0
     for _ in range(400):
         text = corrupt_json(rng, written(rng.choice(RUNS)))

@@ -16,7 +16,7 @@ def square(x: Float[Tensor, "n n"]) -> Float[Tensor, "n"]:
     return x.sum(0)
 
 
-def test_a_wrong_shape_is_refused_and_what_was_right_often_is_believed() -> None:
+def test_shapes_are_checked_a_limited_number_of_times() -> None:
     right, wrong = torch.ones(2, 2), torch.ones(2, 3)
     for _ in range(3):
         square(right)

@@ -39,9 +39,9 @@ def policy(program: str, **environment: str) -> str:
         "import app; import torch",
     ],
 )
-def test_the_runtime_that_torch_loads_waits_passively(program: str) -> None:
+def test_the_openmp_runtime_waits_passively(program: str) -> None:
     assert policy(program) == "PASSIVE"
 
 
-def test_a_policy_of_the_user_is_kept() -> None:
+def test_a_wait_policy_set_by_the_user_is_kept() -> None:
     assert policy("import transformer, torch", OMP_WAIT_POLICY="ACTIVE") == "ACTIVE"

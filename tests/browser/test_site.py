@@ -125,7 +125,7 @@ def test_it_works_offline(site: Path, new_page: NewPage, en_fr: Translator) -> N
     expect(page.get_by_role("heading", level=1)).to_have_text("Whose umbrella?")
 
 
-def test_bad_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
+def test_invalid_input_gets_one_sentence(address: str, new_page: NewPage) -> None:
     page = new_page(alone=True)
     page.goto(address)
     _ready(page)
@@ -196,14 +196,14 @@ def _translates_without_keeping(page: Page, address: str, en_fr: Translator) -> 
     page.locator(".hu-lesson-panel").wait_for(state="attached")
 
 
-def test_full_storage_is_told(address: str, new_page: NewPage, en_fr: Translator) -> None:
+def test_full_storage_is_reported(address: str, new_page: NewPage, en_fr: Translator) -> None:
     page = new_page(alone=True)
     quota = {"origin": address.rstrip("/"), "quotaSize": 1_000}
     page.context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", quota)
     _translates_without_keeping(page, address, en_fr)
 
 
-def test_forbidden_storage_is_told(
+def test_forbidden_storage_is_reported(
     address: str, new_page: NewPage, en_fr: Translator, tmp_path: Path
 ) -> None:
     """A browser whose settings block cookies refuses every kind of storage."""

@@ -110,7 +110,7 @@ SPOILT: dict[str, tuple[Spoil, tuple[str, ...]]] = {
 
 
 @pytest.mark.parametrize("case", SPOILT)
-def test_a_spoilt_checkpoint_is_one_sentence(case: str, folder: Path) -> None:
+def test_a_corrupt_checkpoint_is_one_sentence(case: str, folder: Path) -> None:
     spoil, expected = SPOILT[case]
     spoil(folder)
     with pytest.raises(CheckpointError) as caught:
@@ -123,7 +123,7 @@ def test_a_spoilt_checkpoint_is_one_sentence(case: str, folder: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.5, 0.999])
-def test_cut_off_weights_are_told_with_their_size(share: float, folder: Path) -> None:
+def test_truncated_weights_are_reported_with_their_size(share: float, folder: Path) -> None:
     path = folder / "model.safetensors"
     size = min(int(share * path.stat().st_size), path.stat().st_size - 1)
     os.truncate(path, size)
@@ -131,7 +131,7 @@ def test_cut_off_weights_are_told_with_their_size(share: float, folder: Path) ->
         load_checkpoint(folder)
 
 
-def test_a_file_is_no_checkpoint(
+def test_a_file_is_not_a_checkpoint(
     tmp_path: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
     path = tmp_path / "model.bin"
@@ -165,7 +165,7 @@ def test_a_pickle_is_never_opened(name: str, tmp_path: Path, folder: Path) -> No
     assert (tmp_path / "mark").exists()  # the trap was sharp
 
 
-def test_what_a_config_claims_is_not_built(folder: Path) -> None:
+def test_a_huge_config_allocates_no_memory(folder: Path) -> None:
     """Its numbers are known to be wrong before anything of their size is made."""
     edit_config(d_ff=2_000_000_000)(folder)
     began = time.process_time()

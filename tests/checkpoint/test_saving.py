@@ -29,7 +29,7 @@ from transformer.text import Vocabulary
     "changes",
     [{}, {"score": "additive"}, {"positions": "learned", "max_len": 7}, {"positions": "none"}],
 )
-def test_float32_comes_back_exactly(
+def test_float32_survives_exactly(
     tmp_path: Path, vocabulary: Vocabulary, changes: dict[str, Any]
 ) -> None:
     model = tiny(len(vocabulary), **changes)
@@ -57,7 +57,7 @@ def test_float16_halves_the_file_and_rounds(
     assert sizes[0] < 0.6 * sizes[1]
 
 
-def test_loading_leaves_the_random_numbers_alone(folder: Path) -> None:
+def test_loading_does_not_change_the_random_state(folder: Path) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
@@ -65,7 +65,7 @@ def test_loading_leaves_the_random_numbers_alone(folder: Path) -> None:
     assert torch.equal(torch.rand(3), expected)
 
 
-def test_the_hash_follows_the_numbers_and_not_the_card(
+def test_the_hash_depends_on_weights_and_not_on_the_card(
     tmp_path: Path, folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
     before = checkpoint_hash(folder)
@@ -78,7 +78,7 @@ def test_the_hash_follows_the_numbers_and_not_the_card(
     assert checkpoint_hash(folder) != before
 
 
-def test_a_card_goes_before_the_name(
+def test_the_card_takes_precedence_over_the_name(
     tmp_path: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
     card = front_matter(("en", "de")) + "# Card\n"
@@ -86,7 +86,7 @@ def test_a_card_goes_before_the_name(
     assert load_languages(tmp_path / "en-fr") == ("en", "de")
 
 
-def test_without_a_card_the_name_says_it(folder: Path, tmp_path: Path) -> None:
+def test_without_a_card_the_name_gives_the_languages(folder: Path, tmp_path: Path) -> None:
     assert load_languages(folder) is None
     named = tmp_path / "en-de"
     shutil.copytree(folder, named)
@@ -95,26 +95,26 @@ def test_without_a_card_the_name_says_it(folder: Path, tmp_path: Path) -> None:
     assert load_languages(named) == ("en", "de")
 
 
-def test_a_card_of_other_bytes_is_no_reason_to_end(folder: Path) -> None:
+def test_a_card_that_is_not_utf_8_does_not_fail(folder: Path) -> None:
     (folder / "README.md").write_bytes(b"---\nlanguage: [en, fr]\nauthor: M\xfcller\n---\n")
     assert load_languages(folder) == ("en", "fr")
     (folder / "README.md").write_bytes(b"\xef\xbb\xbf---\nlanguage: [fr, en]\n---\n\xff\xfe")
     assert load_languages(folder) == ("fr", "en")
 
 
-def test_of_a_large_card_only_the_beginning_is_read(folder: Path) -> None:
+def test_only_the_beginning_of_a_large_card_is_read(folder: Path) -> None:
     card = folder / "README.md"
     card.write_bytes(b"---\nlanguage: [en, fr]\n---\n" + b"x" * 1_000_000)
     assert load_languages(folder) == ("en", "fr")
 
 
-def test_a_wrong_card_names_its_file(folder: Path) -> None:
+def test_an_invalid_card_names_its_file(folder: Path) -> None:
     (folder / "README.md").write_text("---\nlanguage: en\n---\n")
     with pytest.raises(CheckpointError, match=r"README.md: languages are two codes.*'en'"):
         load_languages(folder)
 
 
-def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
+def test_a_path_that_is_not_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="there is no checkpoint folder"):
         load_languages(tmp_path / "en-fr")
 
@@ -134,7 +134,7 @@ def test_another_model_is_not_overwritten(
     assert files(folder) == before
 
 
-def test_what_could_not_be_loaded_is_replaced(
+def test_an_invalid_checkpoint_is_replaced(
     folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
     (folder / "config.json").write_text("{")
@@ -151,7 +151,7 @@ def test_a_vocabulary_of_another_size_is_refused(
     assert not (tmp_path / "new").exists()
 
 
-def test_weights_that_are_not_finite_are_refused(
+def test_nonfinite_weights_are_refused(
     folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
     before = files(folder)
@@ -161,7 +161,7 @@ def test_weights_that_are_not_finite_are_refused(
     assert files(folder) == before
 
 
-def test_a_reader_is_served_while_another_writes(folder: Path, vocabulary: Vocabulary) -> None:
+def test_a_checkpoint_can_be_read_while_it_is_written(folder: Path, vocabulary: Vocabulary) -> None:
     """Each model saved has all weights equal, so half of two would show."""
     versions = [tiny(len(vocabulary)) for _ in range(2)]
     for number, version in enumerate(versions):
@@ -200,7 +200,7 @@ def test_a_reader_is_served_while_another_writes(folder: Path, vocabulary: Vocab
 @pytest.mark.skipif(os.name != "posix", reason="no fork")
 @pytest.mark.parametrize("call", ["write", "rename"])
 @pytest.mark.parametrize("number", [1, 3, 4])
-def test_a_kill_while_saving_leaves_a_whole_checkpoint(
+def test_a_kill_while_saving_leaves_a_complete_checkpoint(
     call: str, number: int, folder: Path, model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """A copy of this process saves other weights and is killed at its n-th write or rename."""

@@ -40,7 +40,7 @@ def classes(clock: Clock) -> Classes:
     return Classes(TOKEN, max_classes=2, max_members=3, clock=clock)
 
 
-def test_a_class_is_opened_joined_and_found_again(classes: Classes) -> None:
+def test_a_class_is_opened_and_joined(classes: Classes) -> None:
     opened = classes.open(f"  {TOKEN}\n", "teacher", name="Ms  Curie ")
     assert (opened.teacher_name, opened.members()) == ("Ms Curie", ())
     typed = f" {opened.code[:3].lower()} - {opened.code[3:]}"
@@ -61,7 +61,7 @@ def test_a_class_is_opened_joined_and_found_again(classes: Classes) -> None:
     assert "ann'" not in repr(opened.members())  # the id is never displayed
 
 
-def test_only_the_token_opens(classes: Classes) -> None:
+def test_only_the_token_opens_a_class(classes: Classes) -> None:
     for wrong in ("", TOKEN[:-1], TOKEN + "x", TOKEN.upper(), "\udcff", "x" * 10**6):
         with pytest.raises(ClassroomError, match="not the teacher's token"):
             classes.open(wrong, f"somebody {wrong[:3]}", address=wrong[:2])
@@ -69,7 +69,7 @@ def test_only_the_token_opens(classes: Classes) -> None:
         Classes("").open("", "somebody")  # no token opens nothing
 
 
-def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
+def test_leaving_and_ending_delete_everything(classes: Classes) -> None:
     opened = classes.open(TOKEN, "teacher", name="Ms Curie")
     classes.join(opened.code, "ann", name="Ann")
     classes.join(opened.code, "bob", name="Bob")
@@ -97,7 +97,7 @@ def test_leaving_and_closing_leave_nothing(classes: Classes) -> None:
         opened.join("ann")
 
 
-def test_guesses_are_bounded_by_visitor_and_by_address(classes: Classes, clock: Clock) -> None:
+def test_code_guesses_are_limited_per_visitor_and_address(classes: Classes, clock: Clock) -> None:
     code = classes.open(TOKEN, "teacher").code
     wrong = next(code_ for code_ in iter(new_code, "") if code_ != code)
     for _ in range(20):
@@ -117,7 +117,7 @@ def test_guesses_are_bounded_by_visitor_and_by_address(classes: Classes, clock: 
     classes.join(code, "eve", "E")
 
 
-def test_what_can_be_no_code_is_no_guess(classes: Classes) -> None:
+def test_malformed_codes_do_not_count_as_guesses(classes: Classes) -> None:
     code = classes.open(TOKEN, "teacher").code
     for typed in ["", "K7", "K7FA2PX", "0O1ILS", "K7FA2\x00", "<b>hi</b>", "é" * 6] * 20:
         with pytest.raises(ClassroomError, match="code has 6 letters and digits"):
@@ -125,7 +125,7 @@ def test_what_can_be_no_code_is_no_guess(classes: Classes) -> None:
     assert classes.join(code, "ann", "A").code == code
 
 
-def test_token_guesses_are_bounded(classes: Classes) -> None:
+def test_token_guesses_are_limited(classes: Classes) -> None:
     for _ in range(5):
         with pytest.raises(ClassroomError, match="not the teacher's token"):
             classes.open("a guess", "eve", "E")
@@ -134,7 +134,7 @@ def test_token_guesses_are_bounded(classes: Classes) -> None:
     assert classes.open(TOKEN, "teacher", "T").code
 
 
-def test_attempts_are_remembered_within_bounds(clock: Clock) -> None:
+def test_the_memory_of_attempts_is_limited(clock: Clock) -> None:
     attempts = Attempts(5, 10**9, clock)
     for number in range(2 * MAX_TRACKED):
         attempts.record_wrong(f"cookie {number}", "A")
@@ -142,7 +142,7 @@ def test_attempts_are_remembered_within_bounds(clock: Clock) -> None:
     assert not attempts.is_blocked("cookie 0", "A")
 
 
-def test_classes_and_places_are_bounded(classes: Classes) -> None:
+def test_classes_and_members_are_limited(classes: Classes) -> None:
     opened = classes.open(TOKEN, "teacher")
     for number in range(3):
         classes.join(opened.code, f"student {number}")
@@ -157,7 +157,7 @@ def test_classes_and_places_are_bounded(classes: Classes) -> None:
         classes.open(TOKEN, "third")
 
 
-def test_somebody_is_in_one_class_at_most(classes: Classes) -> None:
+def test_a_visitor_is_in_at_most_one_class(classes: Classes) -> None:
     first, two = classes.open(TOKEN, "teacher"), classes.open(TOKEN, "colleague")
     with pytest.raises(ClassroomError, match="close that one first"):
         classes.open(TOKEN, "teacher")
@@ -172,7 +172,7 @@ def test_somebody_is_in_one_class_at_most(classes: Classes) -> None:
         classes.join(two.code, "")
 
 
-def test_a_forgotten_class_ends(classes: Classes, clock: Clock) -> None:
+def test_an_abandoned_class_ends(classes: Classes, clock: Clock) -> None:
     opened = classes.open(TOKEN, "teacher")
     classes.join(opened.code, "ann")
     clock.now += IDLE_SECONDS - 1
@@ -185,7 +185,7 @@ def test_a_forgotten_class_ends(classes: Classes, clock: Clock) -> None:
 
 
 @pytest.mark.parametrize("name", ["Ann", "Zoë-Marie", "O’Neil Jr.", "आरती", "Ολυμπία", "明", "A1"])
-def test_names_of_all_scripts(name: str) -> None:
+def test_names_in_all_scripts_are_accepted(name: str) -> None:
     assert read_name(f" {name} ") == name
 
 
@@ -193,12 +193,12 @@ def test_names_of_all_scripts(name: str) -> None:
     "name",
     ["<b>", "a\u202eb", "a\x00b", "x" * 25, "**x**", "[x](http://x)", "42", ".", "😀", "a_b"],
 )
-def test_what_is_no_name(name: str) -> None:
+def test_invalid_names_are_refused(name: str) -> None:
     with pytest.raises(ClassroomError, match="A name has at most 24 letters"):
         read_name(name)
 
 
-def test_codes_and_tokens_are_drawn_from_all_signs() -> None:
+def test_codes_and_tokens_use_all_characters() -> None:
     codes = {new_code() for _ in range(2000)}
     assert len(codes) > 1990
     assert {sign for code in codes for sign in code} == set(CODE_CHARACTERS)
@@ -206,7 +206,7 @@ def test_codes_and_tokens_are_drawn_from_all_signs() -> None:
     assert len({new_token() for _ in range(100)}) == 100
 
 
-def test_a_name_is_nothing_or_a_name(classes: Classes) -> None:
+def test_with_an_invalid_name_nobody_joins(classes: Classes) -> None:
     opened = classes.open(TOKEN, "teacher")
     bad: list[Callable[[], object]] = [
         lambda: classes.join(opened.code, "ann", name="<script>"),

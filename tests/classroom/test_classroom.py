@@ -50,13 +50,13 @@ def test_the_newest_view_is_the_one_to_follow(classroom: Classroom) -> None:
     assert classroom.view_to_follow.number > first.number + MAX_RECENT_VIEWS
 
 
-def test_an_address_has_an_end(classroom: Classroom) -> None:
+def test_too_long_addresses_are_refused(classroom: Classroom) -> None:
     with pytest.raises(ClassroomError, match="exceeds 20,000 characters"):
         classroom.set_view_to_follow("teacher", "attention", {"text": "x" * MAX_URL_LENGTH})
     assert classroom.view_to_follow is None
 
 
-def test_who_follows_is_counted_while_they_are_here(classroom: Classroom) -> None:
+def test_followers_are_counted_while_connected(classroom: Classroom) -> None:
     assert classroom.follows("ann")
     assert not classroom.follows("teacher")
     assert classroom.following() == 0
@@ -77,7 +77,7 @@ def test_who_follows_is_counted_while_they_are_here(classroom: Classroom) -> Non
     assert not classroom.follows("eve")
 
 
-def test_the_first_answer_counts_and_nobody_knows_whose_it_is(classroom: Classroom) -> None:
+def test_only_the_first_answer_counts_and_answers_are_anonymous(classroom: Classroom) -> None:
     classroom.answer("ann", "umbrella", 2)
     classroom.answer("ann", "umbrella", 0)
     classroom.answer("bob", "umbrella", 2)
@@ -100,7 +100,7 @@ def test_the_first_answer_counts_and_nobody_knows_whose_it_is(classroom: Classro
     assert classroom.answers("umbrella") == {2: 2}
 
 
-def test_questions_are_bounded(classroom: Classroom) -> None:
+def test_questions_are_limited(classroom: Classroom) -> None:
     for number in range(2 * MAX_QUESTIONS):
         classroom.answer("ann", f"question {number}", 0)
         classroom.show_answers(f"shown {number}")
@@ -111,7 +111,7 @@ def test_questions_are_bounded(classroom: Classroom) -> None:
     assert len(classroom.questions_shown()) == MAX_QUESTIONS
 
 
-def test_every_change_is_heard_once(classroom: Classroom) -> None:
+def test_every_change_is_sent_once(classroom: Classroom) -> None:
     events: list[str] = []
     stop = classroom.listen("ann", lambda on: events.append("x"), limit=3)
     changes = [
@@ -131,7 +131,7 @@ def test_every_change_is_heard_once(classroom: Classroom) -> None:
     assert len(events) == 1 + len(changes)
 
 
-def test_the_oldest_of_too_many_listeners_goes(classroom: Classroom) -> None:
+def test_the_oldest_excess_listener_is_removed(classroom: Classroom) -> None:
     events: list[tuple[int, bool]] = []
 
     def listener(number: int) -> Callable[[bool], None]:
@@ -150,7 +150,7 @@ def test_the_oldest_of_too_many_listeners_goes(classroom: Classroom) -> None:
     assert events[-1] == (9, False)
 
 
-def test_threads(classroom: Classroom) -> None:
+def test_concurrent_calls_keep_the_state_consistent(classroom: Classroom) -> None:
     """Joining, answering and leading at once: every answer is counted once, in any order."""
     everybody = [f"student {number}" for number in range(50)]
     begin = threading.Barrier(8)

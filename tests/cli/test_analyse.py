@@ -39,9 +39,7 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_heads_as_csv_are_the_functions_figures(
-    shell: Shell, checkpoint: Path, corpus: Path
-) -> None:
+def test_csv_equals_the_functions_results(shell: Shell, checkpoint: Path, corpus: Path) -> None:
     result = shell("analyse", checkpoint, "--corpus", corpus, "--device", "cpu")
     assert (result.status, result.err) == (0, "")
     table = measure_heads(Translator.load(checkpoint, "cpu"), Corpus.read(corpus)).table()
@@ -54,7 +52,9 @@ def test_heads_as_csv_are_the_functions_figures(
 
 
 @pytest.mark.parametrize("report_name", REPORTS)
-def test_everything_as_json(shell: Shell, checkpoint: Path, corpus: Path, report_name: str) -> None:
+def test_json_has_all_results(
+    shell: Shell, checkpoint: Path, corpus: Path, report_name: str
+) -> None:
     result = shell("analyse", checkpoint, "--what", report_name, "--corpus", corpus, "--json")
     assert result.status == 0
     content = json.loads(result.out)
@@ -68,7 +68,7 @@ def test_everything_as_json(shell: Shell, checkpoint: Path, corpus: Path, report
     assert [set(line) for line in content["table"]] == [set(line) for line in table_rows]
 
 
-def test_heads_that_are_off_together(shell: Shell, checkpoint: Path, corpus: Path) -> None:
+def test_several_heads_are_ablated_together(shell: Shell, checkpoint: Path, corpus: Path) -> None:
     result = shell(
         "analyse", checkpoint, "--what", "without", "--corpus", corpus, "--heads", "c0,e1.2"
     )
@@ -78,7 +78,7 @@ def test_heads_that_are_off_together(shell: Shell, checkpoint: Path, corpus: Pat
     assert float(row["loss_change"]) != 0
 
 
-def test_into_a_file_and_only_the_first_sentences(
+def test_output_file_and_number_of_sentences(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "board.json"
@@ -91,7 +91,7 @@ def test_into_a_file_and_only_the_first_sentences(
     refused(shell("analyse", checkpoint, *words, "--output", missing), "there is no folder")
 
 
-def test_a_bundled_corpus_by_name(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
+def test_bundled_corpora_have_names(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     words = ("--what", "alignment", "--corpus", "linked-fr", "--json", "--device", "cpu")
     content = json.loads(shell("analyse", checkpoint, *words).out)
     assert content["corpus"]["hash"] == Corpus.linked("fr").hash
@@ -104,7 +104,9 @@ def test_a_bundled_corpus_by_name(shell: Shell, checkpoint: Path, tmp_path: Path
     assert "linked-fr,linked-de" in "".join(shell("analyse", "--help").out.split())
 
 
-def test_links_of_their_own_file(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
+def test_links_are_read_from_a_separate_file(
+    shell: Shell, checkpoint: Path, tmp_path: Path
+) -> None:
     (tmp_path / "pairs").write_text("She paints.\tElle peint.\n")
     (tmp_path / "links").write_text("0-0 1-1\n")
     words = ("--what", "alignment", "--corpus", tmp_path / "pairs", "--links", tmp_path / "links")
@@ -128,7 +130,7 @@ def test_links_of_their_own_file(shell: Shell, checkpoint: Path, tmp_path: Path)
         (("--corpus", "BLANK"), "line 2: the line has no sentence"),
     ],
 )
-def test_refusals_are_one_sentence(
+def test_errors_are_one_sentence(
     shell: Shell, checkpoint: Path, tmp_path: Path, words: tuple[object, ...], says: str
 ) -> None:
     (tmp_path / "PLAIN").write_text("She paints.\n")
@@ -137,7 +139,7 @@ def test_refusals_are_one_sentence(
     refused(shell("analyse", checkpoint, *arguments), says)
 
 
-def test_a_long_call_says_how_far_it_is_and_what_is_left(
+def test_a_long_call_prints_progress_and_time_left(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A log gets a line every half minute; of 128 s in all there are left 128 less those passed."""
@@ -156,7 +158,7 @@ def test_a_long_call_says_how_far_it_is_and_what_is_left(
     ]
 
 
-def test_a_terminal_gets_a_bar_with_the_time_left(
+def test_a_terminal_shows_a_progress_bar(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
@@ -173,7 +175,7 @@ def test_a_terminal_gets_a_bar_with_the_time_left(
     assert ", 00:59 left" in output or ", 01:00 left" in output
 
 
-def test_findings_are_kept_beside_the_checkpoint_if_asked(
+def test_findings_are_stored_with_the_checkpoint_on_request(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     folder = Path(shutil.copytree(checkpoint, tmp_path / "tiny"))
@@ -187,7 +189,7 @@ def test_findings_are_kept_beside_the_checkpoint_if_asked(
     refused(shell("analyse", folder, "--keep"), "--keep is for --what findings, not heads")
 
 
-def test_the_checkpoint_it_writes_is_what_the_function_learns(
+def test_the_written_checkpoint_equals_the_functions_result(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     checkpoint = shutil.copytree(checkpoint, tmp_path / "en-de")
@@ -206,9 +208,7 @@ def test_the_checkpoint_it_writes_is_what_the_function_learns(
     assert load_languages(tmp_path / "new") == ("en", "de")
 
 
-def test_rounded_gates_over_sentences_of_ours(
-    shell: Shell, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_rounded_gates_on_bundled_sentences(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     command = ("--corpus", "linked-de", "--penalty", "0.5", "--steps", "3", "--round", "--json")
     result = shell("gates", checkpoint, tmp_path / "new", *command)
     assert (result.status, result.err) == (0, "")
@@ -218,7 +218,7 @@ def test_rounded_gates_over_sentences_of_ours(
     assert "rounded to 0 or 1" in card
 
 
-def test_what_cannot_be_is_said_before_anything_is_learned(
+def test_invalid_arguments_are_reported_before_training(
     shell: Shell, checkpoint: Path, corpus: Path, tmp_path: Path
 ) -> None:
     refused(shell("gates", checkpoint, tmp_path, "--penalty", "1"), "exists already")

@@ -13,7 +13,7 @@ from transformer.training import console
 from transformer.training.quality import concatenate_sentences
 
 
-def test_scores_are_sacrebleus(
+def test_scores_equal_sacrebleu(
     shell: Shell, checkpoint: Path, pairs: list[tuple[str, str]], tmp_path: Path
 ) -> None:
     """With a second reference for one sentence, equal to the hypothesis, BLEU equals
@@ -41,9 +41,7 @@ def test_scores_are_sacrebleus(
     assert output_file.read_text("utf-8").split("\n")[:-1] == hypotheses
 
 
-def test_says_it_in_words_and_searches_with_a_beam(
-    shell: Shell, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_text_output_and_beam_search(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "a.en").write_text("She paints.\nShe sells.\n")
     (tmp_path / "a.fr").write_text("Elle peint.\nElle vend.\n")
     result = shell("evaluate", checkpoint, tmp_path / "a.en", tmp_path / "a.fr", "--max-len", 4)
@@ -62,7 +60,7 @@ def test_says_it_in_words_and_searches_with_a_beam(
         (b"\x1f\x8bnot really gzip", "not a complete gzip file"),
     ],
 )
-def test_refuses_a_wrong_file(
+def test_an_invalid_file_is_refused(
     shell: Shell, checkpoint: Path, tmp_path: Path, content: bytes, says: str
 ) -> None:
     path = tmp_path / "wrong.tsv"
@@ -72,16 +70,14 @@ def test_refuses_a_wrong_file(
     assert str(path) in result.err
 
 
-def test_refuses_missing_things(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
+def test_missing_files_are_refused(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     assert "no file" in shell("evaluate", checkpoint, tmp_path / "none.tsv").err
     assert "is a folder" in shell("evaluate", checkpoint, tmp_path).err
     refused(shell("evaluate", checkpoint, "a", "b", "c"), "not 3 files")
     assert "--batch must be at least 1" in shell("evaluate", checkpoint, "a", "--batch", 0).err
 
 
-def test_neighbours_are_joined_with_their_references(
-    shell: Shell, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_consecutive_pairs_are_joined(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     sources, references = concatenate_sentences(
         ["A.", "B.", "C.", "D."], [["a1", "a2"], ["b1"], ["c1", "c2", "c3"], ["d1"]], 3
     )
@@ -95,7 +91,7 @@ def test_neighbours_are_joined_with_their_references(
     assert "1 sentences, 2 references" in result.out
 
 
-def test_progress_is_said_where_there_is_no_terminal(
+def test_progress_is_printed_without_a_terminal(
     shell: Shell, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "LOG_INTERVAL_SECONDS", 0.0)

@@ -29,7 +29,7 @@ def installed(
 
 
 @pytest.mark.parametrize("words", [["--help"], ["serve", "--help"], ["translate", "--help"]])
-def test_help_names_the_program_that_was_called(
+def test_help_names_the_called_program(
     shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -39,14 +39,14 @@ def test_help_names_the_program_that_was_called(
     assert shell(*words).out.startswith("usage: python -m transformer")
 
 
-def test_the_version(
+def test_the_version_is_printed(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert shell("--version").out == f"Heads Up {__version__}\n"
     assert installed(monkeypatch, capsys, "--version") == f"Heads Up {__version__}\n"
 
 
-def test_help_of_the_server_is_ours(shell: Shell) -> None:
+def test_server_help_names_our_command(shell: Shell) -> None:
     out = shell("serve", "--help").out
     assert "--server.port N" in out
     assert "streamlit run --help" in out
@@ -74,7 +74,7 @@ def test_help_of_train_has_the_text_and_the_default_of_every_field(
     assert "source plus target positions of one step, padding included (default: 4096)" in out
 
 
-def test_texts_of_attributes_are_read_from_a_docstring() -> None:
+def test_attribute_descriptions_are_read_from_a_docstring() -> None:
     @dataclass
     class Example:
         """An example.
@@ -92,6 +92,6 @@ def test_texts_of_attributes_are_read_from_a_docstring() -> None:
     }
 
 
-def test_help_of_evaluate_says_what_it_does_by_default(shell: Shell) -> None:
+def test_help_of_evaluate_has_its_defaults(shell: Shell) -> None:
     output = shell("evaluate", "--help").out
     assert re.search(r"--beam BEAM_SIZE\s+beam size \(4; 4 in the paper\)", output)

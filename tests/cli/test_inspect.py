@@ -10,7 +10,7 @@ from tests.cli.conftest import Shell, refused
 from transformer.model.transformer import Transformer
 
 
-def test_says_what_the_checkpoint_is(
+def test_text_output_describes_the_checkpoint(
     shell: Shell, checkpoint: Path, tiny_model: Transformer
 ) -> None:
     facts = json.loads(shell("inspect", checkpoint, "--json").out)
@@ -22,7 +22,7 @@ def test_says_what_the_checkpoint_is(
     assert f"parameters  {facts['parameters']:,}\n" in words
 
 
-def test_says_what_it_reads_and_writes(
+def test_text_output_names_the_languages(
     shell: Shell, checkpoint: Path, tmp_path: Path, tiny_model: Transformer
 ) -> None:
     assert json.loads(shell("inspect", checkpoint, "--json").out)["languages"] is None
@@ -35,18 +35,20 @@ def test_says_what_it_reads_and_writes(
     assert "languages are two codes" in shell("inspect", named).err
 
 
-def test_lists_every_hook(shell: Shell, checkpoint: Path, tiny_model: Transformer) -> None:
+def test_every_hook_point_is_listed(
+    shell: Shell, checkpoint: Path, tiny_model: Transformer
+) -> None:
     listed = shell("inspect", checkpoint, "--hooks").out.split()
     assert tuple(listed) == tiny_model.hook_names
 
 
-def test_refuses_what_is_none(shell: Shell, tmp_path: Path) -> None:
+def test_an_invalid_checkpoint_is_refused(shell: Shell, tmp_path: Path) -> None:
     refused(shell("inspect", tmp_path / "none"), "error: there is no checkpoint")
     refused(shell("inspect", tmp_path), "has no config.json; it holds nothing")
 
 
 @pytest.mark.parametrize("words", [[], ["transalte"], ["translate", "--beam", "many"]])
-def test_unknown_words_end_with_usage(shell: Shell, words: list[str]) -> None:
+def test_unknown_arguments_print_usage(shell: Shell, words: list[str]) -> None:
     result = shell(*words)
     assert result.status == 2
     assert "usage: python -m transformer" in result.err

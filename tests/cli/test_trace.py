@@ -22,7 +22,7 @@ def sentences(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_file_becomes_a_dataset(shell: Shell, checkpoint: Path, sentences: Path) -> None:
+def test_a_file_is_traced_into_a_dataset(shell: Shell, checkpoint: Path, sentences: Path) -> None:
     out = sentences.with_name("out")
     words = ("--checkpoint", checkpoint, "--heads", "e1.2,c0", "--beam", 2, "--max-len", 6)
     result = shell("trace", sentences, out, *words, "--device", "cpu")
@@ -60,7 +60,7 @@ def test_a_file_becomes_a_dataset(shell: Shell, checkpoint: Path, sentences: Pat
         (b"Fine.\n", ("--beam", 0), "beam_size must be at least 1"),
     ],
 )
-def test_refusals_are_one_sentence_and_leave_nothing(
+def test_errors_are_one_sentence_and_leave_no_files(
     shell: Shell,
     checkpoint: Path,
     sentences: Path,
@@ -74,12 +74,14 @@ def test_refusals_are_one_sentence_and_leave_nothing(
     assert [path.name for path in sentences.parent.iterdir()] == ["mine.txt"]
 
 
-def test_what_is_there_is_left_alone(shell: Shell, checkpoint: Path, sentences: Path) -> None:
+def test_an_existing_output_is_not_overwritten(
+    shell: Shell, checkpoint: Path, sentences: Path
+) -> None:
     refused(shell("trace", sentences, sentences, "--checkpoint", checkpoint), "exists already")
     assert sentences.read_text().split("\n")[:2] == LINES
 
 
-def test_a_name_that_no_disk_takes_is_not_repeated_whole(
+def test_a_too_long_file_name_is_shortened_in_the_message(
     shell: Shell, checkpoint: Path, sentences: Path
 ) -> None:
     result = shell("trace", sentences, "x" * 3000, "--checkpoint", checkpoint)

@@ -52,7 +52,7 @@ def test_a_task_is_trained_and_translates(shell: Shell, tmp_path: Path) -> None:
         ([], "or a task with --task"),
     ],
 )
-def test_a_wrong_option_is_one_sentence(
+def test_an_invalid_option_is_one_sentence(
     words: list[str], message: str, shell: Shell, tmp_path: Path
 ) -> None:
     refused(shell("train", *words, "--run-folder", tmp_path / "run"), message)
@@ -66,7 +66,7 @@ def test_another_task_in_the_same_folder_is_refused(shell: Shell, tmp_path: Path
     refused(done, "was started with task 'copy', not 'reverse'")
 
 
-def test_a_run_that_fails_says_why(shell: Shell, tmp_path: Path) -> None:
+def test_a_failed_run_prints_the_reason(shell: Shell, tmp_path: Path) -> None:
     where = ("--run-folder", tmp_path / "run", *WORDS)
     done = shell("train", "--task", "copy", *where, "--learning-rate", "1e38", "--steps", 9)
     assert done.status == 1
@@ -74,7 +74,7 @@ def test_a_run_that_fails_says_why(shell: Shell, tmp_path: Path) -> None:
     assert RunFolder(tmp_path / "run").state()["status"] == "failed"
 
 
-def test_a_missing_tracker_is_one_sentence_before_anything_is_written(
+def test_a_missing_tracker_is_reported_before_training(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "wandb", None)

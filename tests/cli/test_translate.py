@@ -17,13 +17,13 @@ ROOT = Path(__file__).resolve().parents[2]
 TEXT = "The baker sells bread."
 
 
-def test_prints_what_the_translator_says(shell: Shell, checkpoint: Path) -> None:
+def test_prints_the_translators_translation(shell: Shell, checkpoint: Path) -> None:
     result = shell("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 9)
     expected = Translator.load(checkpoint, "cpu").translate(TEXT, max_len=9)
     assert (result.status, result.out, result.err) == (0, expected.text + "\n", "")
 
 
-def test_options_reach_the_search(shell: Shell, checkpoint: Path) -> None:
+def test_options_are_passed_to_the_search(shell: Shell, checkpoint: Path) -> None:
     words = ("translate", TEXT, "--checkpoint", checkpoint, "--max-len", 6, "--json")
     beam = json.loads(shell(*words, "--beam", 3, "--length-penalty", 1.0).out)
     assert beam["method"] == "beam"
@@ -32,7 +32,7 @@ def test_options_reach_the_search(shell: Shell, checkpoint: Path) -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
-def test_json_holds_every_step(shell: Shell, checkpoint: Path) -> None:
+def test_json_has_every_step(shell: Shell, checkpoint: Path) -> None:
     content = json.loads(
         shell("translate", TEXT, "--checkpoint", checkpoint, "--json", "--target", "Le pain.").out
     )
@@ -47,7 +47,7 @@ def test_json_holds_every_step(shell: Shell, checkpoint: Path) -> None:
     assert content["log_probability"] == pytest.approx(total, rel=1e-4)
 
 
-def test_lines_of_standard_input_stay_aligned(shell: Shell, checkpoint: Path) -> None:
+def test_every_input_line_gives_one_output_line(shell: Shell, checkpoint: Path) -> None:
     lines = [*(f"{TEXT} {n}" for n in range(40)), "", "An owl 🦉 sleeps."]
     stdin = ("\r\n".join(lines) + "\n").encode()
     result = shell("translate", "--checkpoint", checkpoint, "--max-len", 4, stdin=stdin)
@@ -61,7 +61,7 @@ def test_lines_of_standard_input_stay_aligned(shell: Shell, checkpoint: Path) ->
 
 
 @pytest.mark.parametrize("suffix", ["npz", "json"])
-def test_trace_is_kept(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: str) -> None:
+def test_a_trace_is_written(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"kept.{suffix}"
     words = ("--checkpoint", checkpoint, "--max-len", 5, "--trace", path)
     assert shell("translate", TEXT, *words).status == 0
@@ -88,16 +88,14 @@ def test_trace_is_kept(shell: Shell, checkpoint: Path, tmp_path: Path, suffix: s
         ([TEXT, "--checkpoint", "nowhere"], b"", "no checkpoint folder nowhere"),
     ],
 )
-def test_refuses_in_one_sentence(
+def test_errors_are_one_sentence(
     shell: Shell, checkpoint: Path, words: list[str], stdin: bytes, says: str
 ) -> None:
     arguments = words if "--checkpoint" in words else [*words, "--checkpoint", str(checkpoint)]
     refused(shell("translate", *arguments, stdin=stdin), says)
 
 
-def test_a_trace_that_cannot_be_written_leaves_nothing(
-    shell: Shell, checkpoint: Path, tmp_path: Path
-) -> None:
+def test_an_unwritable_trace_leaves_no_file(shell: Shell, checkpoint: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("in the way")
     words = ("--checkpoint", checkpoint, "--max-len", 3, "--trace", blocked / "x.npz")
@@ -107,7 +105,7 @@ def test_a_trace_that_cannot_be_written_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_too_little_memory_is_a_sentence(
+def test_too_little_memory_is_one_sentence(
     shell: Shell, checkpoint: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Translator, "translate", Mock(side_effect=MemoryError))
@@ -118,7 +116,7 @@ def test_too_little_memory_is_a_sentence(
 ACTS = "\x1b]0;mine\x07 \x9b2J"
 
 
-def test_words_that_are_refused_steer_no_terminal(shell: Shell, tmp_path: Path) -> None:
+def test_error_messages_contain_no_control_characters(shell: Shell, tmp_path: Path) -> None:
     for words in (["translate", TEXT, "--checkpoint", tmp_path / ACTS], ["translate", "a", ACTS]):
         result = shell(*words)
         assert result.status != 0
@@ -127,7 +125,7 @@ def test_words_that_are_refused_steer_no_terminal(shell: Shell, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_results_are_as_they_are_but_on_a_terminal(
+def test_results_are_escaped_only_on_a_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, terminal: bool
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
@@ -141,7 +139,7 @@ def test_results_are_as_they_are_but_on_a_terminal(
     assert rest == f"role,{written}\n\tnext"
 
 
-def test_a_sentence_does_not_wait_for_what_it_does_not_need(checkpoint: Path) -> None:
+def test_translating_imports_only_what_it_needs(checkpoint: Path) -> None:
     program = (
         "import sys\n"
         "from transformer.cli import main\n"
@@ -158,7 +156,7 @@ def test_a_sentence_does_not_wait_for_what_it_does_not_need(checkpoint: Path) ->
     assert not [name for name in loaded if name.startswith("transformer.analysis")]
 
 
-def test_a_trace_in_a_folder_that_is_not_there_is_refused_before_any_work(
+def test_a_missing_trace_folder_is_reported_before_translating(
     shell: Shell, checkpoint: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Translator, "load", Mock(side_effect=AssertionError))

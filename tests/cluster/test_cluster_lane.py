@@ -35,7 +35,7 @@ def _computing(machines: Machines, folder: Path) -> Iterator[ComputationService]
         yield service
 
 
-def test_a_report_and_a_dataset_are_what_this_machine_makes(
+def test_reports_and_datasets_equal_local_ones(
     steady: Machines, computing: ComputationService, checkpoints: Path, tmp_path: Path
 ) -> None:
     folder = checkpoints / "tiny"
@@ -58,7 +58,7 @@ def test_a_report_and_a_dataset_are_what_this_machine_makes(
     assert [path.name for path in leftovers] == [checkpoint_hash(folder)]  # sent once
 
 
-def test_progress_comes_home_and_cancelling_goes_there(
+def test_progress_is_received_and_cancelling_is_sent(
     computing: ComputationService, tmp_path: Path
 ) -> None:
     key = computing.submit(question(tmp_path, "long"), visitor="ann")
@@ -71,9 +71,7 @@ def test_progress_comes_home_and_cancelling_goes_there(
     assert time.monotonic() < began + PATIENCE / 2  # it did not wait for the 600 seconds
 
 
-def test_when_the_last_machine_is_lost_the_reason_says_so(
-    machines: Machines, tmp_path: Path
-) -> None:
+def test_losing_the_last_machine_is_the_reason(machines: Machines, tmp_path: Path) -> None:
     doomed = machines.worker()
     with _computing(machines, tmp_path) as computing:
         key = computing.submit(question(tmp_path, "long"), visitor="ann")
@@ -87,7 +85,7 @@ def test_when_the_last_machine_is_lost_the_reason_says_so(
         until(computing, computing.submit(question(tmp_path, "quick"), visitor="ann"), "done")
 
 
-def test_what_measures_this_machine_stays_here() -> None:
+def test_measurements_of_this_machine_stay_local() -> None:
     limits = Limits(executor="dask", scheduler="tcp://127.0.0.1:1")
     kinds = {name: type(for_lanes(lane, limits)) for name, lane in LANES.items()}
     assert kinds == {

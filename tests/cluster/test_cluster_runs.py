@@ -31,7 +31,7 @@ def cluster_jobs(machines: Machines, trainer: str = STANDIN, keys: str = "") -> 
     return Jobs(machines.folder / "runs", limits, executor=for_runs(trainer))
 
 
-def test_eight_runs_on_two_workers_of_which_one_is_killed_and_then_the_scheduler(
+def test_eight_runs_survive_a_killed_worker_and_scheduler(
     machines: Machines,
 ) -> None:
     doomed = machines.worker()
@@ -61,7 +61,7 @@ def test_eight_runs_on_two_workers_of_which_one_is_killed_and_then_the_scheduler
             assert len({*starts}) == len(starts) >= 1 + folder.job().get("losses", 0)
 
 
-def test_a_run_is_paused_goes_on_is_stopped_and_deleted(steady: Machines) -> None:
+def test_a_run_is_paused_resumed_stopped_and_deleted(steady: Machines) -> None:
     with cluster_jobs(steady) as jobs:
         warm(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
@@ -81,7 +81,7 @@ def test_a_run_is_paused_goes_on_is_stopped_and_deleted(steady: Machines) -> Non
         steady.wait(lambda: not [*visits.glob("*/*/heads-up/runs/*/config.json")])
 
 
-def test_an_app_that_ends_has_its_runs_saved(steady: Machines) -> None:
+def test_runs_are_saved_when_the_app_ends(steady: Machines) -> None:
     with cluster_jobs(steady) as jobs:
         warm(jobs)
         name = jobs.submit(run_config(400, 0.02), "ann")
@@ -92,7 +92,7 @@ def test_an_app_that_ends_has_its_runs_saved(steady: Machines) -> None:
         assert jobs.folder(name).saved_step() >= 7
 
 
-def test_the_real_trainer_brings_home_what_every_page_shows(steady: Machines) -> None:
+def test_a_trained_run_has_all_files_that_pages_show(steady: Machines) -> None:
     with cluster_jobs(steady, TRAINER) as jobs:
         warm(jobs)
         config = make_run_config(
@@ -115,7 +115,7 @@ def test_the_real_trainer_brings_home_what_every_page_shows(steady: Machines) ->
         assert "line 1" in until(jobs, bad, "failed").reason
 
 
-def test_without_a_scheduler_or_a_worker_runs_wait_and_the_page_says_why(tmp_path: Path) -> None:
+def test_without_a_scheduler_or_worker_runs_wait_with_a_reason(tmp_path: Path) -> None:
     machines = Machines(tmp_path)
     with cluster_jobs(machines) as jobs:
         name = jobs.submit(run_config(), "ann")
@@ -131,7 +131,7 @@ def test_without_a_scheduler_or_a_worker_runs_wait_and_the_page_says_why(tmp_pat
             machines.close()
 
 
-def test_a_run_is_given_back_though_its_place_is_given_up_before_a_thread_has_begun(
+def test_a_run_is_returned_if_its_slot_is_lost_before_it_starts(
     tmp_path: Path,
 ) -> None:
     """An app that ends at the moment in which a run has: its lock was left to the collector."""
@@ -160,7 +160,7 @@ def test_a_run_is_given_back_though_its_place_is_given_up_before_a_thread_has_be
     assert [info.status for info in queue.infos()] == ["queued"]
 
 
-def test_a_run_over_tls_and_a_stranger_who_is_not_let_in(
+def test_tls_runs_work_and_strangers_are_rejected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name in ("ours", "theirs"):

@@ -21,7 +21,7 @@ from transformer.cluster.copying import Mirror
 @pytest.mark.parametrize(
     "name", ["config.json", "weights/00000120.safetensors", "_a-b.c", "x" * 99]
 )
-def test_names_of_files_of_ours(name: str, tmp_path: Path) -> None:
+def test_valid_file_names_are_accepted(name: str, tmp_path: Path) -> None:
     assert folders.checked_path(tmp_path, name) == tmp_path / name
 
 
@@ -32,7 +32,7 @@ def test_names_of_files_of_ours(name: str, tmp_path: Path) -> None:
         *("a\0", "x\n", "x" * 101, "a//b", "a/", "C:x"),
     ],
 )
-def test_names_that_lead_elsewhere(name: str, tmp_path: Path) -> None:
+def test_names_outside_the_folder_are_rejected(name: str, tmp_path: Path) -> None:
     with pytest.raises(folders.CopyError, match="is not the name of a file that may be copied"):
         folders.checked_path(tmp_path, name)
 
@@ -54,7 +54,7 @@ def test_links_are_never_followed(tmp_path: Path) -> None:
             folders.checked_path(tmp_path / "run", name)
 
 
-def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listings_are_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_bytes(b"12345")
     (tmp_path / ".a.tmp").write_bytes(b"half")
     (tmp_path / "weights").mkdir()
@@ -70,7 +70,7 @@ def test_what_is_listed_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         folders.check_listing(files, tmp_path)
 
 
-def test_a_worker_that_lists_what_it_may_not_writes_nothing(tmp_path: Path) -> None:
+def test_invalid_listings_of_a_worker_write_nothing(tmp_path: Path) -> None:
     mirror, wire = _mirror(tmp_path)
     for name in ("../x", "/etc/cron.d/x", ".ssh/authorized_keys", "a/b/c"):
         with pytest.raises(folders.CopyError):
@@ -79,7 +79,7 @@ def test_a_worker_that_lists_what_it_may_not_writes_nothing(tmp_path: Path) -> N
     assert [*(tmp_path / "home").iterdir()] == []
 
 
-def test_pieces_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_are_appended_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folders, "PIECE_BYTES", 4)
     (tmp_path / "a").write_bytes(b"0123456789")
     for offset in (0, 4, 8):
@@ -92,7 +92,7 @@ def test_pieces_follow_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             folders.write_piece(tmp_path / "there" / "a", offset, content)
 
 
-def test_a_file_that_grew_is_told_from_one_that_was_replaced(tmp_path: Path) -> None:
+def test_appended_and_replaced_files_are_distinguished(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl"
     path.write_text("1\n")
     before = folders.stamp(path)
@@ -132,7 +132,7 @@ def _mirror(tmp_path: Path, meanwhile: Callable[[str], object] = print) -> tuple
     return Mirror(wire, "worker", "visit", tmp_path / "home"), wire  # type: ignore[arg-type]
 
 
-def test_a_copy_becomes_like_its_original_again_and_again(
+def test_repeated_copies_equal_the_original(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(folders, "PIECE_BYTES", 7)
@@ -154,7 +154,7 @@ def test_a_copy_becomes_like_its_original_again_and_again(
         assert folders.listing(home).keys() == folders.listing(remote).keys()
 
 
-def test_a_save_never_comes_before_the_lines_of_its_steps(tmp_path: Path) -> None:
+def test_a_save_is_never_copied_before_its_metrics(tmp_path: Path) -> None:
     remote, home = tmp_path / "there", tmp_path / "home"
 
     def replaced(name: str) -> None:

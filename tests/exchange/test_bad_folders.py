@@ -115,7 +115,7 @@ BAD: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_is_refused(folder: Path, tmp_path: Path, case: str) -> None:
+def test_unsupported_models_are_refused(folder: Path, tmp_path: Path, case: str) -> None:
     spoil, says = BAD[case]
     spoil(folder)
     with pytest.raises(CheckpointError) as raised:
@@ -126,12 +126,12 @@ def test_is_refused(folder: Path, tmp_path: Path, case: str) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_no_folder(tmp_path: Path) -> None:
+def test_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="there is no folder"):
         import_folder(tmp_path / "none", tmp_path / "out")
 
 
-def test_a_pickle_is_read_when_asked_for(folder: Path, tmp_path: Path) -> None:
+def test_a_pickle_is_read_on_request(folder: Path, tmp_path: Path) -> None:
     import_folder(folder, tmp_path / "safe")
     as_pickle(folder)
     import_folder(folder, tmp_path / "pickled", pickled=True)
@@ -140,7 +140,7 @@ def test_a_pickle_is_read_when_asked_for(folder: Path, tmp_path: Path) -> None:
         assert torch.equal(weight, second.state_dict()[name])
 
 
-def test_a_pickle_of_anything_else_is_not_run(folder: Path, tmp_path: Path) -> None:
+def test_code_in_a_pickle_is_not_run(folder: Path, tmp_path: Path) -> None:
     (folder / "model.safetensors").unlink()
     torch.save({"weight": Path("x")}, folder / "pytorch_model.bin")
     with pytest.raises(CheckpointError, match=r"has more than weights"):

@@ -38,7 +38,7 @@ def checkpoint(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) 
     return folder
 
 
-def test_the_same_logits_and_text(checkpoint: Path, tmp_path: Path) -> None:
+def test_exported_logits_and_texts_are_equal(checkpoint: Path, tmp_path: Path) -> None:
     export_marian(checkpoint, tmp_path / "theirs")
     theirs = MarianMTModel.from_pretrained(tmp_path / "theirs").eval()
     pieces = marian.tokenizer(tmp_path / "theirs")
@@ -72,7 +72,7 @@ def test_the_same_logits_and_text(checkpoint: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Recommended. pip install sacremoses")
-def test_the_same_text_from_ctranslate2(checkpoint: Path, tmp_path: Path) -> None:
+def test_ctranslate2_gives_the_same_texts(checkpoint: Path, tmp_path: Path) -> None:
     """By its own converter, which drops the last row and starts from a zero embedding."""
     export_marian(checkpoint, tmp_path / "theirs")
     TransformersConverter(str(tmp_path / "theirs")).convert(str(tmp_path / "converted"))
@@ -86,7 +86,7 @@ def test_the_same_text_from_ctranslate2(checkpoint: Path, tmp_path: Path) -> Non
         assert done.hypotheses[0] == [token for token in expected.tokens if token != "</s>"]
 
 
-def test_there_and_back(checkpoint: Path, tmp_path: Path) -> None:
+def test_exporting_and_importing_give_the_same_model(checkpoint: Path, tmp_path: Path) -> None:
     """The round trip keeps weights (and adds zero biases), languages and licence."""
     export_marian(checkpoint, tmp_path / "theirs")
     import_folder(tmp_path / "theirs", tmp_path / "again")
@@ -114,7 +114,7 @@ def test_there_and_back(checkpoint: Path, tmp_path: Path) -> None:
     assert "license: mit" in (tmp_path / "again" / "README.md").read_text("utf-8")
 
 
-def test_an_imported_model_goes_back(tmp_path: Path) -> None:
+def test_an_imported_model_is_exported_unchanged(tmp_path: Path) -> None:
     marian.save(tmp_path / "theirs")
     import_folder(tmp_path / "theirs", tmp_path / "ours")
     export_marian(tmp_path / "ours", tmp_path / "back")
@@ -133,7 +133,7 @@ def test_an_imported_model_goes_back(tmp_path: Path) -> None:
     ("change", "says"),
     [({"score": "additive"}, "'scaled_dot'"), ({"positions": "learned"}, "'sinusoidal'")],
 )
-def test_what_marian_is_not(
+def test_models_that_marian_cannot_represent_are_refused(
     vocabulary: Vocabulary, tmp_path: Path, change: dict[str, str], says: str
 ) -> None:
     model = make_model(dtype=torch.float32, vocab_size=len(vocabulary), **change)
@@ -142,13 +142,13 @@ def test_what_marian_is_not(
         export_marian(tmp_path / "ours", tmp_path / "theirs")
 
 
-def test_a_folder_that_is_there_is_left_alone(checkpoint: Path, tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_overwritten(checkpoint: Path, tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     with pytest.raises(CheckpointError, match="already exists"):
         export_marian(checkpoint, tmp_path / "theirs")
 
 
-def test_the_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_export_and_import_commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     marian.save(tmp_path / "opus-mt-en-fr")
     theirs, our_folder, back = (str(tmp_path / name) for name in ("opus-mt-en-fr", "ours", "back"))
     assert main(["import", theirs, our_folder]) == 0

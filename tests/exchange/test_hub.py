@@ -59,7 +59,7 @@ def our_folder(
     return tmp_path / "ours"
 
 
-def test_a_checkpoint_of_ours_is_downloaded_once(hub: type[HubHandler], our_folder: Path) -> None:
+def test_our_checkpoint_is_downloaded_once(hub: type[HubHandler], our_folder: Path) -> None:
     loaded = Translator.load("ana/en-fr", "cpu", "fp32")
     local = Translator.load(our_folder, "cpu", "fp32")
     for name, weight in local.model.state_dict().items():
@@ -73,7 +73,7 @@ def test_a_checkpoint_of_ours_is_downloaded_once(hub: type[HubHandler], our_fold
     assert sum("model.safetensors" in line for line in hub.log if line.startswith("GET")) == 1
 
 
-def test_the_cache_serves_while_the_hub_cannot_be_reached(
+def test_the_cache_works_without_the_hub(
     hub: type[HubHandler], our_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     Translator.load("ana/en-fr", "cpu")
@@ -86,7 +86,9 @@ def test_the_cache_serves_while_the_hub_cannot_be_reached(
         Translator.load("ana/other", "cpu")
 
 
-def test_a_marian_model_is_imported_as_it_is_loaded(hub: type[HubHandler], tmp_path: Path) -> None:
+def test_a_marian_model_is_imported_while_it_is_loaded(
+    hub: type[HubHandler], tmp_path: Path
+) -> None:
     marian.save(tmp_path / "theirs", trained=True)
     (tmp_path / "theirs/README.md").write_text("---\nlicense: apache-2.0\n---\n\n# Theirs\n")
     hub.repositories["lab/opus-mt-en-fr"] = {"main": contents(tmp_path / "theirs")}
@@ -107,7 +109,9 @@ def test_a_marian_model_is_imported_as_it_is_loaded(hub: type[HubHandler], tmp_p
 
 
 @pytest.mark.parametrize("format", ["heads-up", "marian"])
-def test_what_is_pushed_can_be_loaded(hub: type[HubHandler], our_folder: Path, format: str) -> None:
+def test_an_uploaded_model_can_be_loaded(
+    hub: type[HubHandler], our_folder: Path, format: str
+) -> None:
     translator = Translator.load(our_folder, "cpu", "fp32")
     address = translator.push_to_hub("ana/mine", format=format)
     files = hub.repositories["ana/mine"]["main"]
@@ -139,7 +143,7 @@ def test_another_revision_is_loaded_by_name(hub: type[HubHandler], our_folder: P
         Translator.load(our_folder, "cpu", revision="v9")
 
 
-def test_what_cannot_be_loaded_is_one_sentence(hub: type[HubHandler], our_folder: Path) -> None:
+def test_loading_errors_are_one_sentence(hub: type[HubHandler], our_folder: Path) -> None:
     hub.gated.add("ana/gated")
     bert = {"config.json": json.dumps({"model_type": "bert"}).encode(), "model.safetensors": b"x"}
     sharded = {**contents(our_folder), "model.safetensors.index.json": b"{}"}
@@ -167,7 +171,7 @@ def test_what_cannot_be_loaded_is_one_sentence(hub: type[HubHandler], our_folder
     assert not any("/ana/bert/resolve" in line and "safetensors" in line for line in hub.log)
 
 
-def test_a_hub_that_refuses_is_one_sentence(
+def test_hub_errors_are_one_sentence(
     hub: type[HubHandler], our_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = Translator.load(our_folder, "cpu")
@@ -181,7 +185,9 @@ def test_a_hub_that_refuses_is_one_sentence(
     assert "ana/mine" not in hub.repositories
 
 
-def test_a_path_on_this_machine_is_never_looked_up(hub: type[HubHandler], our_folder: Path) -> None:
+def test_a_local_path_is_never_looked_up_on_the_hub(
+    hub: type[HubHandler], our_folder: Path
+) -> None:
     Path("models").mkdir()
     for path in ("models/en-xx", "./en-xx", "../en-xx", "en-xx", "/en-xx", "a/b/c", "~/x"):
         with pytest.raises(CheckpointError, match=r"no checkpoint folder .*by name: en-de"):
@@ -189,7 +195,7 @@ def test_a_path_on_this_machine_is_never_looked_up(hub: type[HubHandler], our_fo
     assert hub.log == []
 
 
-def test_without_the_package_one_sentence_says_what_to_install(
+def test_a_missing_package_is_named_in_one_sentence(
     tiny_model: Transformer, vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)

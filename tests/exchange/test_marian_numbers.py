@@ -69,7 +69,7 @@ def run_both(
 
 
 @pytest.mark.parametrize("lengths", [(9, 4, 1), (60,)])
-def test_logits(
+def test_logits_equal_transformers(
     theirs: MarianMTModel, our_translator: Translator, lengths: tuple[int, ...]
 ) -> None:
     """Padding and an input of the whole table's length included. The start is no output."""
@@ -84,7 +84,9 @@ def test_logits(
 
 @pytest.mark.parametrize("activation", ["relu", "swish", "gelu"])
 @pytest.mark.parametrize("scaled", [True, False])
-def test_every_kind_of_model(tmp_path: Path, activation: str, scaled: bool) -> None:
+def test_every_model_variant_equals_transformers(
+    tmp_path: Path, activation: str, scaled: bool
+) -> None:
     theirs = marian.save(
         tmp_path / "theirs",
         seed=4,
@@ -103,7 +105,9 @@ def test_every_kind_of_model(tmp_path: Path, activation: str, scaled: bool) -> N
     torch.testing.assert_close(logits[..., :-1], marian_output.logits, atol=2e-5, rtol=1e-5)
 
 
-def test_all_attention_weights(theirs: MarianMTModel, our_translator: Translator) -> None:
+def test_attention_weights_equal_transformers(
+    theirs: MarianMTModel, our_translator: Translator
+) -> None:
     source = "The baker paints a boat today."
     trace = our_translator.trace(source, target="Ma tante vend du pain encore.")
     src, tgt = torch.tensor([trace.src_ids]), torch.tensor([trace.tgt_ids])
@@ -128,7 +132,9 @@ def generated(theirs: MarianMTModel, src: torch.Tensor, **options: Any) -> list[
     return outputs
 
 
-def test_greedy_output(theirs: MarianMTModel, our_translator: Translator) -> None:
+def test_greedy_outputs_equal_transformers(
+    theirs: MarianMTModel, our_translator: Translator
+) -> None:
     config = our_translator.model.config
     src = rows(config, 12, 5, 9, 3, 40, 7)
     sources = [[id for id in row if id != config.pad_id] for row in src.tolist()]
@@ -141,7 +147,7 @@ def test_greedy_output(theirs: MarianMTModel, our_translator: Translator) -> Non
 
 
 @pytest.mark.parametrize("beams", [2, 4])
-def test_beam_output_without_a_length_penalty(
+def test_beam_search_without_length_penalty_equals_transformers(
     theirs: MarianMTModel, our_translator: Translator, beams: int
 ) -> None:
     """`transformers` divides by |Y|^p, we by ((5 + |Y|)/6)^α: with both at 0 the sums are compared
@@ -159,7 +165,7 @@ def test_beam_output_without_a_length_penalty(
 
 
 @torch.inference_mode()
-def test_the_cached_decoders_say_the_same(our_translator: Translator) -> None:
+def test_cached_decoding_gives_the_same_outputs(our_translator: Translator) -> None:
     """Biases, activation and output bias are in both."""
     model, config = our_translator.model, our_translator.model.config
     src, tgt = rows(config, 9, 4, 18), rows(config, 25, 25, 25, seed=6)

@@ -48,7 +48,9 @@ def our_vocabulary(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Vo
     return load_checkpoint(out)[1]
 
 
-def test_ids_of_sources_and_targets(theirs: MarianTokenizer, our_vocabulary: Vocabulary) -> None:
+def test_ids_equal_the_marian_tokenizer(
+    theirs: MarianTokenizer, our_vocabulary: Vocabulary
+) -> None:
     for text in TEXTS:
         assert our_vocabulary.encode(text) == theirs(text).input_ids, text
         if not text.startswith(">>"):
@@ -61,7 +63,9 @@ def test_ids_of_sources_and_targets(theirs: MarianTokenizer, our_vocabulary: Voc
     assert our_vocabulary.unk_id not in our_vocabulary.encode(english)
 
 
-def test_text_of_ids(theirs: MarianTokenizer, our_vocabulary: Vocabulary) -> None:
+def test_decoded_text_equals_the_marian_tokenizer(
+    theirs: MarianTokenizer, our_vocabulary: Vocabulary
+) -> None:
     for text in marian.FRENCH[::5]:
         ids = our_vocabulary.encode(text, target=True)
         assert our_vocabulary.decode(ids) == theirs.decode(ids, skip_special_tokens=True) == text
@@ -70,7 +74,7 @@ def test_text_of_ids(theirs: MarianTokenizer, our_vocabulary: Vocabulary) -> Non
     assert "⁇" in our_vocabulary.decode(ids)
 
 
-def test_a_language_is_one_piece(our_vocabulary: Vocabulary) -> None:
+def test_a_language_code_is_one_token(our_vocabulary: Vocabulary) -> None:
     assert our_vocabulary.pair is not None
     assert our_vocabulary.pair.languages() == marian.LANGUAGES
     first, *rest = our_vocabulary.encode(">>fra<< The baker")
@@ -79,7 +83,7 @@ def test_a_language_is_one_piece(our_vocabulary: Vocabulary) -> None:
     assert our_vocabulary.token(our_vocabulary.bos_id) == "<s>"
 
 
-def test_a_language_is_asked_for_once(our_vocabulary: Vocabulary) -> None:
+def test_an_existing_language_code_is_replaced(our_vocabulary: Vocabulary) -> None:
     text = our_vocabulary.with_language("The baker", "fra")
     assert our_vocabulary.split_language(text) == ("fra", "The baker")
     assert our_vocabulary.split_language("The baker >>fra<<") == ("", "The baker >>fra<<")
@@ -87,7 +91,7 @@ def test_a_language_is_asked_for_once(our_vocabulary: Vocabulary) -> None:
     assert our_vocabulary.with_language(text, "") == "The baker"
 
 
-def test_bytes_and_back(our_vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_the_vocabulary_survives_serialization(our_vocabulary: Vocabulary, tmp_path: Path) -> None:
     our_vocabulary.save(tmp_path / "vocabulary.model")
     reloaded = Vocabulary.load(tmp_path / "vocabulary.model")
     assert reloaded.sha256 == our_vocabulary.sha256
@@ -95,13 +99,13 @@ def test_bytes_and_back(our_vocabulary: Vocabulary, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 100, -1])
-def test_bytes_that_are_cut_off(our_vocabulary: Vocabulary, cut: int) -> None:
+def test_truncated_bytes_are_refused(our_vocabulary: Vocabulary, cut: int) -> None:
     data = our_vocabulary.to_bytes()
     with pytest.raises(ValueError, match=r"is truncated|no list"):
         Vocabulary.from_bytes(data[: len(data) - cut if cut > 0 else 40])
 
 
-def test_a_list_that_does_not_fit() -> None:
+def test_a_vocabulary_of_another_size_is_refused() -> None:
     source, target = map(marian.sentence_pieces, (marian.ENGLISH, marian.FRENCH))
     with pytest.raises(ValueError, match="has no <pad>"):
         PairPieces(source, target, ["</s>", "<unk>"], 0)

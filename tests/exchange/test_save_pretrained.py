@@ -39,7 +39,7 @@ def loaded(tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path) -> T
     return Translator.load(tmp_path / "en-fr", "cpu", "fp32")
 
 
-def test_our_folder_opens_again_with_the_same_numbers(loaded: Translator, tmp_path: Path) -> None:
+def test_our_folder_loads_with_equal_numbers(loaded: Translator, tmp_path: Path) -> None:
     loaded.save_pretrained(tmp_path / "out")
     reloaded = Translator.load(tmp_path / "out", "cpu", "fp32")
     for name, weight in loaded.model.state_dict().items():
@@ -50,7 +50,7 @@ def test_our_folder_opens_again_with_the_same_numbers(loaded: Translator, tmp_pa
     assert licence_of((tmp_path / "out" / "README.md").read_text("utf-8")) == "mit"
 
 
-def test_marians_folder_opens_in_transformers(loaded: Translator, tmp_path: Path) -> None:
+def test_the_marian_folder_loads_in_transformers(loaded: Translator, tmp_path: Path) -> None:
     loaded.save_pretrained(tmp_path / "out", format="marian", languages=["en", "de"])
     theirs = MarianMTModel.from_pretrained(tmp_path / "out").eval()
     pieces = marian.tokenizer(tmp_path / "out")
@@ -72,7 +72,7 @@ def test_marians_folder_opens_in_transformers(loaded: Translator, tmp_path: Path
 @pytest.mark.parametrize(
     ("format", "library"), [("heads-up", "heads-up"), ("marian", "transformers")]
 )
-def test_a_hub_reads_the_card(
+def test_the_model_card_is_valid_for_the_hub(
     loaded: Translator, tmp_path: Path, format: str, library: str
 ) -> None:
     """By the hub's own reader, which parses YAML."""
@@ -88,7 +88,7 @@ def test_a_hub_reads_the_card(
     assert card.text.strip() == "# English to French\n\nlanguage: not metadata"
 
 
-def test_a_model_that_was_never_on_disk_gets_a_card_of_its_shape(
+def test_an_unsaved_model_gets_a_card_with_its_shape(
     tiny_model: Transformer, vocabulary: Vocabulary, tmp_path: Path
 ) -> None:
     Translator(tiny_model, vocabulary).save_pretrained(tmp_path / "a", languages=("no", "pt-BR"))
@@ -104,7 +104,7 @@ def test_a_model_that_was_never_on_disk_gets_a_card_of_its_shape(
     assert "Licence: mit." in card.text
 
 
-def test_what_cannot_be_saved_is_one_sentence_and_no_folder(
+def test_saving_errors_are_one_sentence_and_leave_no_folder(
     loaded: Translator, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"

@@ -94,7 +94,7 @@ def test_a_dataset_has_the_weights_by_name(translator: Translator) -> None:
     assert ModelConfig.from_dict(json.loads(data.attrs["config"]))
 
 
-def test_a_dataset_has_the_hook_points_that_were_asked_for(translator: Translator) -> None:
+def test_a_dataset_has_the_requested_hook_points(translator: Translator) -> None:
     pytest.importorskip("xarray")
     trace = translator.trace(TEXTS[1], "Elle peint.")
     data = trace.to_xarray(["encoder.layers.*.ffn_norm.hook_output", "hook_logits"])
@@ -107,7 +107,7 @@ def test_a_dataset_has_the_hook_points_that_were_asked_for(translator: Translato
         trace.to_xarray("hook_logit")
 
 
-def test_a_dataset_of_another_model_has_what_there_is() -> None:
+def test_a_dataset_of_another_model_has_its_weights() -> None:
     pytest.importorskip("xarray")
     layers = np.random.default_rng(0).dirichlet(np.ones(5), size=(3, 4, 5))
     data = Trace.from_weights(["a", "b", "c", "d", "e"], encoder=layers).to_xarray()

@@ -135,7 +135,7 @@ def test_without_a_target_it_takes_what_the_model_generates(tokenizer: Any) -> N
     assert [token.removeprefix("▁") for token in trace.predicted_tokens] == expected[1:]
 
 
-def test_what_does_not_fit_is_said_in_one_sentence(tokenizer: Any) -> None:
+def test_unsupported_models_are_refused_in_one_sentence(tokenizer: Any) -> None:
     with pytest.raises(ValueError, match="give one text and no target"):
         Trace.of(built(bert), tokenizer, "the cat", target="le chat")
     with pytest.raises(ValueError, match="the text must not be blank, and it is ' '"):

@@ -280,7 +280,7 @@ def test_a_translator_used_as_a_model_is_explained(translator: Translator) -> No
     assert copy.copy(translator).model is translator.model
 
 
-def test_a_model_in_the_place_of_its_translator_is_named(translator: Translator) -> None:
+def test_a_model_instead_of_a_translator_is_named(translator: Translator) -> None:
     model = translator.model
     for name in ("model", "vocabulary", "translate", "trace"):
         with pytest.raises(AttributeError, match="where a translator is expected"):

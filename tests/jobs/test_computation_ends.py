@@ -41,7 +41,7 @@ from transformer.text.files import write_json
 from transformer.training.locks import is_free, try_lock
 
 
-def test_a_pass_that_takes_too_long_is_ended_and_says_so(tmp_path: Path) -> None:
+def test_a_computation_over_its_time_limit_fails_with_a_reason(tmp_path: Path) -> None:
     limits = Limits(pass_minutes=1)
     object.__setattr__(limits, "pass_minutes", 0.01)  # less than the operator may set
     with ComputationService(tmp_path, limits) as computing:
@@ -51,7 +51,7 @@ def test_a_pass_that_takes_too_long_is_ended_and_says_so(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the system holds no process to seconds")
-def test_one_that_takes_too_much_of_a_processor_is_ended(tmp_path: Path) -> None:
+def test_a_computation_over_its_cpu_limit_fails(tmp_path: Path) -> None:
     lanes = {"step": replace(LANES["step"], max_cpu_seconds=1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
         key = computing.submit(question(tmp_path, "busy", "step"), visitor="me")
@@ -63,7 +63,7 @@ def test_one_that_takes_too_much_of_a_processor_is_ended(tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the system holds no process to a limit")
-def test_one_that_takes_too_much_memory_fails_alone(
+def test_a_computation_without_enough_memory_fails_alone(
     ask: Ask, computing: ComputationService
 ) -> None:
     assert until(computing, ask("large"), "failed").reason == (
@@ -72,7 +72,7 @@ def test_one_that_takes_too_much_memory_fails_alone(
     until(computing, ask("quick"), "done")
 
 
-def test_one_process_answers_what_comes_next_and_is_replaced_when_it_is_killed(
+def test_the_lane_process_is_reused_and_replaced_if_killed(
     tmp_path: Path,
 ) -> None:
     lanes = {name: replace(LANES["corpus"], idle_seconds=PATIENCE) for name in ("corpus", "timing")}
@@ -92,7 +92,7 @@ def test_one_process_answers_what_comes_next_and_is_replaced_when_it_is_killed(
         assert made_by("quick", number=1) != first
 
 
-def test_it_gives_its_memory_back_when_nobody_asks(tmp_path: Path) -> None:
+def test_an_idle_process_ends(tmp_path: Path) -> None:
     lanes = {"corpus": replace(LANES["corpus"], idle_seconds=0.1)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
         until(computing, computing.submit(question(tmp_path, "quick"), visitor="me"), "done")
@@ -100,7 +100,7 @@ def test_it_gives_its_memory_back_when_nobody_asks(tmp_path: Path) -> None:
         until(computing, computing.submit(question(tmp_path, "quick", n=1), visitor="me"), "done")
 
 
-def test_what_nobody_asks_for_any_more_is_dropped(tmp_path: Path) -> None:
+def test_an_abandoned_request_is_dropped(tmp_path: Path) -> None:
     """Sliders are moved through many settings, of which the last alone is waited for."""
     lanes = {"step": replace(LANES["step"], abandoned_after=0.5)}
     with ComputationService(tmp_path, LIMITS, lanes=lanes) as computing:
@@ -123,7 +123,7 @@ def test_what_nobody_asks_for_any_more_is_dropped(tmp_path: Path) -> None:
         assert sum(computing.status(key).status == "done" for key in keys) <= 2
 
 
-def test_what_fails_says_why_and_can_be_asked_for_again(
+def test_a_failed_computation_has_a_reason_and_can_be_repeated(
     computing: ComputationService, ask: Ask
 ) -> None:
     fails, breaks = ask("fails"), ask("breaks")
@@ -135,13 +135,13 @@ def test_what_fails_says_why_and_can_be_asked_for_again(
     assert computing.status(fails).status == "running"
 
 
-def test_the_process_of_a_full_disk_is_understood(tmp_path: Path) -> None:
+def test_a_full_disk_in_the_process_is_reported(tmp_path: Path) -> None:
     with ComputationService(tmp_path) as computing:
         key = computing.submit(question(tmp_path, "full"), visitor="me")
         assert until(computing, key, "failed").reason == DISK_FULL
 
 
-def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
+def test_a_killed_app_leaves_no_partial_result(tmp_path: Path) -> None:
     """Its computing process ends too; the next app cleans up and starts again."""
     code = (
         "import sys, time\n"
@@ -170,7 +170,7 @@ def test_a_killed_app_leaves_no_half_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_folder_that_another_app_clears_as_it_is_begun_is_made_again(
+def test_a_result_folder_deleted_by_another_app_is_created_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
     """A starting app removes unlocked folders, just before or just after the lock is taken."""
@@ -191,7 +191,7 @@ def test_a_folder_that_another_app_clears_as_it_is_begun_is_made_again(
         assert try_lock(folder / "lock") is None, "the folder that is there is the one that is held"
 
 
-def test_old_results_make_room(tmp_path: Path) -> None:
+def test_the_oldest_results_are_removed(tmp_path: Path) -> None:
     for number, name in enumerate(("a", "b", "c", "d")):
         path = tmp_path / name / ("failed.json" if name == "b" else "result.json")
         write_json(path, {"number": number})
@@ -202,7 +202,7 @@ def test_old_results_make_room(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "d", "running"]
 
 
-def test_a_full_disk_is_said_even_if_it_takes_no_word(
+def test_a_full_disk_is_reported_even_without_a_file(
     computing: ComputationService, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:

@@ -33,7 +33,7 @@ from transformer.jobs.results import has_ended, read_or_empty, remove_oldest
 from transformer.text.files import write_json
 
 
-def test_a_result_is_kept_for_everyone_and_for_the_next_app(
+def test_results_are_shared_and_survive_a_restart(
     computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     key = ask("quick", bleu=True)
@@ -53,7 +53,7 @@ def test_a_result_is_kept_for_everyone_and_for_the_next_app(
     assert starts(tmp_path) == ["quick", "quick"]
 
 
-def test_a_file_is_kept_beside_a_result(computing: ComputationService, tmp_path: Path) -> None:
+def test_a_computation_may_store_a_file(computing: ComputationService, tmp_path: Path) -> None:
     computation = replace(question(tmp_path, "file"), file="made.zip")
     with pytest.raises(JobError, match="this file is no longer stored"):
         computing.file(computation)
@@ -71,7 +71,7 @@ def test_a_file_is_kept_beside_a_result(computing: ComputationService, tmp_path:
         computing.file(question(tmp_path, "quick"))  # it has none
 
 
-def test_the_key_is_of_everything_that_counts(tmp_path: Path) -> None:
+def test_the_key_depends_on_all_inputs(tmp_path: Path) -> None:
     first = report_computation(tmp_path, "a", "heads", CORPUS)
     variants = [
         report_computation(tmp_path, "b", "heads", CORPUS),
@@ -86,7 +86,7 @@ def test_the_key_is_of_everything_that_counts(tmp_path: Path) -> None:
     assert report_computation(tmp_path / "moved", "a", "heads", renamed).key == first.key
 
 
-def test_results_of_other_code_are_nobodys(
+def test_results_of_other_code_are_not_used(
     computing: ComputationService, ask: Ask, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     key = ask("quick")
@@ -97,7 +97,7 @@ def test_results_of_other_code_are_nobodys(
     assert computing.status(later).status == "absent"
 
 
-def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path: Path) -> None:
+def test_the_code_fingerprint_covers_computing_modules_only(tmp_path: Path) -> None:
     for name in ("measures.py", "analysis/heads.py", "ui/page.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("ROLE = 0.4\n")
@@ -118,7 +118,7 @@ def test_the_fingerprint_is_of_what_computes_and_of_nothing_that_shows(tmp_path:
     fingerprint.cache_clear()
 
 
-def test_whatever_a_report_imports_is_in_the_fingerprint() -> None:
+def test_the_fingerprint_covers_all_imports_of_a_report() -> None:
     links = imports.graph(IMPORT_ROOT)
     reached = imports.reach("transformer.analysis.reports", links)
     rooms = {name.split(".")[1] for name in reached if name.startswith("transformer.")}
@@ -126,7 +126,7 @@ def test_whatever_a_report_imports_is_in_the_fingerprint() -> None:
     assert not rooms & {*EXCLUDED_PACKAGES}
 
 
-def test_one_at_a_time_with_progress_and_whoever_asked_may_take_it_back(
+def test_computations_run_one_at_a_time_and_can_be_cancelled(
     computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     long, quick = ask("long"), ask("quick", "you")
@@ -146,7 +146,7 @@ def test_one_at_a_time_with_progress_and_whoever_asked_may_take_it_back(
     assert starts(tmp_path) == ["long", "quick"]
 
 
-def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
+def test_excess_requests_are_refused_until_one_ends(
     computing: ComputationService, ask: Ask, tmp_path: Path
 ) -> None:
     long, quick = ask("long"), ask("quick")
@@ -167,7 +167,7 @@ def test_too_many_are_refused_taken_back_and_one_that_ends_is_asked_for_anew(
     wait_for(lambda: starts(tmp_path) == ["long", "long"])
 
 
-def test_what_comes_in_parts_is_seen_meanwhile_and_stays_when_it_is_stopped(
+def test_partial_results_are_shown_and_kept_after_cancelling(
     ask: Ask, computing: ComputationService, tmp_path: Path
 ) -> None:
     key = ask("parts", lane="timing")
@@ -185,7 +185,7 @@ def test_what_comes_in_parts_is_seen_meanwhile_and_stays_when_it_is_stopped(
         assert later.status(key).status == "stopped"
 
 
-def test_a_clock_put_back_takes_no_new_result(tmp_path: Path) -> None:
+def test_a_clock_set_back_keeps_the_newest_result(tmp_path: Path) -> None:
     """What was looked at in the future goes first, and what has just been made stays."""
     for name in ("a", "b", "new"):
         write_json(tmp_path / name / "result.json", {})
@@ -196,7 +196,7 @@ def test_a_clock_put_back_takes_no_new_result(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "new"]
 
 
-def test_what_a_process_makes_of_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:
+def test_a_report_on_a_real_checkpoint(checkpoints: Path, tmp_path: Path) -> None:
     folder = checkpoints / "tiny"
     corpus = Corpus.of_lines(["She paints.\tElle peint.\t0-0 1-1"], "mine")
     ask = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "what": "heads"}

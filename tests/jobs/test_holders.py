@@ -17,7 +17,7 @@ def of_seed(seed: int, **more: object) -> TrainingRun:
     return replace(config, training=replace(config.training, seed=seed), **more)  # type: ignore[arg-type]
 
 
-def test_thirty_who_ask_for_the_same_at_once_have_one_run(still: MakeStill) -> None:
+def test_thirty_equal_requests_share_one_run(still: MakeStill) -> None:
     jobs = still()
     visitors = [f"visitor {number}" for number in range(30)]
     with ThreadPoolExecutor(8) as pool:
@@ -33,7 +33,7 @@ def test_thirty_who_ask_for_the_same_at_once_have_one_run(still: MakeStill) -> N
         assert [future.name for future in jobs.runs(who)] == [info.name]
 
 
-def test_whatever_changes_the_numbers_makes_another_run(
+def test_any_setting_that_changes_results_makes_another_run(
     still: MakeStill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs, first = still(queued=20, runs_per_visitor=20), of_seed(1)
@@ -56,7 +56,7 @@ def test_whatever_changes_the_numbers_makes_another_run(
     assert jobs.submit(first, "bob", reuse=True) != begun
 
 
-def test_own_sentences_are_shared_with_nobody(still: MakeStill) -> None:
+def test_runs_on_own_sentences_are_not_shared(still: MakeStill) -> None:
     jobs, bare = still(), run_config()
     pairs = PairsRun(pairs="p.tsv", model=bare.model, training=bare.training)
     names = [jobs.submit(pairs, who, {"p.tsv": b"a\tb\n"}, reuse=True) for who in ("ann", "bob")]
@@ -64,7 +64,7 @@ def test_own_sentences_are_shared_with_nobody(still: MakeStill) -> None:
 
 
 @pytest.mark.parametrize("how", ["stop", "pause", "faster", "hidden"])
-def test_what_somebody_changed_is_nobody_elses(still: MakeStill, how: str) -> None:
+def test_a_run_changed_by_its_owner_is_not_shared(still: MakeStill, how: str) -> None:
     jobs = still()
     name = jobs.submit(run_config(), "ann", reuse=True)
     if how == "hidden":
@@ -77,7 +77,7 @@ def test_what_somebody_changed_is_nobody_elses(still: MakeStill, how: str) -> No
     assert jobs.submit(run_config(), "bob", reuse=True) != name
 
 
-def test_nobody_changes_what_others_wait_for_and_each_may_leave(still: MakeStill) -> None:
+def test_a_shared_run_cannot_be_changed_but_left(still: MakeStill) -> None:
     jobs = still()
     name = jobs.submit(run_config(), "ann", reuse=True)
     jobs.submit(run_config(), "bob", reuse=True)
@@ -98,7 +98,7 @@ def test_nobody_changes_what_others_wait_for_and_each_may_leave(still: MakeStill
     assert jobs.runs() == []
 
 
-def test_a_teacher_who_joins_a_line_comes_first(still: MakeStill) -> None:
+def test_a_shared_run_of_a_teacher_comes_first(still: MakeStill) -> None:
     jobs = still()
     jobs.submit(of_seed(1), "ann", reuse=True)
     name = jobs.submit(of_seed(2), "bob", reuse=True)
@@ -109,7 +109,7 @@ def test_a_teacher_who_joins_a_line_comes_first(still: MakeStill) -> None:
     assert jobs.run(name).queue_position == 1
 
 
-def test_what_has_been_computed_is_there_at_once(make_jobs: MakeJobs) -> None:
+def test_a_finished_equal_run_is_returned_at_once(make_jobs: MakeJobs) -> None:
     jobs = make_jobs()
     name = jobs.submit(run_config(), "ann", reuse=True)
     until(jobs, name, "finished")
@@ -119,7 +119,7 @@ def test_what_has_been_computed_is_there_at_once(make_jobs: MakeJobs) -> None:
 
 
 @pytest.mark.parametrize("spoilt", ["bob", [], [1], ["ann", ""], {"ann": 1}])
-def test_holders_that_are_none_are_the_one_who_began(still: MakeStill, spoilt: object) -> None:
+def test_invalid_holders_fall_back_to_the_owner(still: MakeStill, spoilt: object) -> None:
     jobs = still()
     name = jobs.submit(run_config(), "ann")
     jobs.folder(name).change_job(holders=spoilt)

@@ -15,7 +15,7 @@ def about(root: Path, action: str, subject: str = "a finding") -> Computation:
     return replace(question(root, action), subject=subject)
 
 
-def test_the_last_of_several_questions_outlives_the_app(tmp_path: Path) -> None:
+def test_the_latest_result_survives_a_restart(tmp_path: Path) -> None:
     before = time.time()
     with ComputationService(tmp_path, LIMITS) as computing:
         assert computing.latest("a finding") is None
@@ -33,11 +33,11 @@ def test_the_last_of_several_questions_outlives_the_app(tmp_path: Path) -> None:
     assert len([*(tmp_path / LATEST_FOLDER).iterdir()]) == 1
 
 
-def test_the_subject_makes_no_other_question(tmp_path: Path) -> None:
+def test_the_subject_does_not_change_the_key(tmp_path: Path) -> None:
     assert about(tmp_path, "one", "this").key == about(tmp_path, "one", "that").key
 
 
-def test_what_is_asked_anew_has_the_time_of_its_new_result(tmp_path: Path) -> None:
+def test_a_repeated_computation_has_a_new_time(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as computing:
         whens = []
         for force in (False, True):
@@ -49,7 +49,7 @@ def test_what_is_asked_anew_has_the_time_of_its_new_result(tmp_path: Path) -> No
     assert whens[0] < whens[1]
 
 
-def test_a_result_that_is_gone_is_not_found_and_its_note_goes(tmp_path: Path) -> None:
+def test_a_deleted_result_deletes_its_reference(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as computing:
         key = computing.submit(about(tmp_path, "one"), visitor="me")
         until(computing, key, "done")
@@ -60,7 +60,7 @@ def test_a_result_that_is_gone_is_not_found_and_its_note_goes(tmp_path: Path) ->
     assert not [*(tmp_path / LATEST_FOLDER).iterdir()]
 
 
-def test_a_note_that_was_written_by_somebody_else_leads_nowhere(tmp_path: Path) -> None:
+def test_a_foreign_reference_is_ignored(tmp_path: Path) -> None:
     with ComputationService(tmp_path, LIMITS) as computing:
         until(computing, computing.submit(about(tmp_path, "one"), visitor="me"), "done")
         (note,) = (tmp_path / LATEST_FOLDER).iterdir()

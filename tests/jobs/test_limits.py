@@ -18,13 +18,13 @@ from transformer.run_config import TaskRun
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_the_file_that_comes_with_the_app_says_the_defaults() -> None:
+def test_the_included_limits_file_has_the_defaults() -> None:
     assert Limits.load(ROOT / "limits.toml") == Limits()
     text = (ROOT / "limits.toml").read_text()
     assert all(f"\n{name} = " in text for name in asdict(Limits()))
 
 
-def test_a_container_has_the_memory_that_it_is_given(tmp_path: Path) -> None:
+def test_the_memory_limit_of_a_container_is_used(tmp_path: Path) -> None:
     limited, free, absent = tmp_path / "given", tmp_path / "free", tmp_path / "absent"
     limited.write_text("1073741824\n")
     free.write_text("max\n")
@@ -32,7 +32,7 @@ def test_a_container_has_the_memory_that_it_is_given(tmp_path: Path) -> None:
     assert machine_memory([free]) == machine_memory([]) > 2**28
 
 
-def test_a_file_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_limits_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("workers = 3\nminutes = 2.5\n")
     monkeypatch.setenv("HEADS_UP_LIMITS", str(file))
@@ -47,7 +47,7 @@ def test_a_file_of_one_s_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert 1 <= Limits().processes <= cores()
 
 
-def test_the_folder_of_runs_is_the_operator_s(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_operator_sets_the_folder_of_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEADS_UP_RUNS", raising=False)
     assert runs_folder() == ROOT / "runs"
     monkeypatch.setenv("HEADS_UP_RUNS", "/somewhere/else")
@@ -73,7 +73,9 @@ def test_the_folder_of_runs_is_the_operator_s(monkeypatch: pytest.MonkeyPatch) -
         ("teacher_token = 3141592653589", 'teacher_token must be text in "quotes", not another'),
     ],
 )
-def test_a_wrong_file_is_one_sentence(content: str | bytes, message: str, tmp_path: Path) -> None:
+def test_an_invalid_file_is_one_sentence(
+    content: str | bytes, message: str, tmp_path: Path
+) -> None:
     file = tmp_path / "limits.toml"
     file.write_bytes(content.encode() if isinstance(content, str) else content)
     with pytest.raises(ValueError, match=message) as caught:
@@ -81,7 +83,7 @@ def test_a_wrong_file_is_one_sentence(content: str | bytes, message: str, tmp_pa
     assert str(file) in str(caught.value)
 
 
-def test_the_token_is_in_no_message_and_no_log(tmp_path: Path) -> None:
+def test_the_teacher_token_is_in_no_message_and_no_log(tmp_path: Path) -> None:
     file = tmp_path / "limits.toml"
     file.write_text('teacher_token = "a token of mine"\n')
     limits = Limits.load(file)
@@ -92,7 +94,7 @@ def test_the_token_is_in_no_message_and_no_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
 @pytest.mark.parametrize("biased", [False, True])
-def test_the_count_is_that_of_the_model(score: Any, positions: Any, biased: bool) -> None:
+def test_the_parameter_count_equals_the_models(score: Any, positions: Any, biased: bool) -> None:
     config = ModelConfig(
         vocab_size=17,
         d_model=12,
@@ -127,7 +129,7 @@ def test_the_count_is_that_of_the_model(score: Any, positions: Any, biased: bool
         ),
     ],
 )
-def test_what_goes_past_a_limit_is_refused(
+def test_runs_over_a_limit_are_refused(
     changes: dict[str, Any], message: str, still: MakeStill
 ) -> None:
     jobs = still(parameters=1_000_000, minutes=30)
@@ -136,14 +138,14 @@ def test_what_goes_past_a_limit_is_refused(
     assert jobs.runs() == []
 
 
-def test_files_may_be_so_large(still: MakeStill) -> None:
+def test_uploaded_files_have_a_size_limit(still: MakeStill) -> None:
     jobs = still(upload_bytes=10)
     jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"12345"})
     with pytest.raises(JobError, match="the files have 11 bytes; this app allows at most 10"):
         jobs.submit(run_config(), "ann", {"a.tsv": b"12345", "b.tsv": b"123456"})
 
 
-def test_a_run_without_minutes_gets_those_of_the_limit(still: MakeStill) -> None:
+def test_a_run_without_a_time_gets_the_limit(still: MakeStill) -> None:
     jobs = still(minutes=12)
     free = jobs.folder(jobs.submit(run_config(), "ann")).config()
     assert isinstance(free, TaskRun)
@@ -164,12 +166,12 @@ def keys(tmp_path: Path) -> str:
 @pytest.mark.parametrize(
     "address", ["tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786"]
 )
-def test_one_machine_needs_no_keys(address: str) -> None:
+def test_a_local_scheduler_needs_no_keys(address: str) -> None:
     assert Limits(executor="dask", scheduler=address).scheduler == address
 
 
 @pytest.mark.parametrize("address", ["tls://10.0.0.5:8786", "tls://cluster.example.org:8786"])
-def test_more_machines_need_keys(address: str, keys: str) -> None:
+def test_remote_schedulers_need_keys(address: str, keys: str) -> None:
     assert Limits(executor="dask", scheduler=address, cluster_keys=keys).cluster_keys == keys
     with pytest.raises(ValueError, match="needs cluster_keys, the folder of"):
         Limits(executor="dask", scheduler=address)
@@ -190,8 +192,6 @@ def test_more_machines_need_keys(address: str, keys: str) -> None:
         ({"scheduler": "tcp://127.0.0.1:8786"}, 'add executor = "dask"'),
     ],
 )
-def test_what_cannot_be_or_would_be_open_to_all_is_refused(
-    values: dict[str, str], why: str
-) -> None:
+def test_invalid_and_unprotected_clusters_are_refused(values: dict[str, str], why: str) -> None:
     with pytest.raises(ValueError, match=why):
         Limits(**values)

@@ -52,7 +52,7 @@ def end(queue: Queue, claim: ClaimedRun | None) -> None:
     claims.release_run(queue, claim, ValueError("enough"))
 
 
-def test_two_small_runs_train_on_two_cores_and_a_third_waits(queue: Queue) -> None:
+def test_two_cores_train_two_small_runs_and_a_third_waits(queue: Queue) -> None:
     put(queue, run_config(title="a"), run_config(title="b"), run_config(title="c"))
     first, second = claim_next(queue), claim_next(queue)
     assert [title(first), title(second)] == ["a", "b"]
@@ -64,7 +64,7 @@ def test_two_small_runs_train_on_two_cores_and_a_third_waits(queue: Queue) -> No
         end(queue, claim)
 
 
-def test_a_large_run_has_both_cores_and_nobody_overtakes_it(queue: Queue) -> None:
+def test_a_large_run_gets_both_cores_and_keeps_its_position(queue: Queue) -> None:
     put(queue, run_config(title="small"), large("large"), run_config(title="late"))
     small = claim_next(queue)
     assert title(small) == "small"
@@ -79,7 +79,7 @@ def test_a_large_run_has_both_cores_and_nobody_overtakes_it(queue: Queue) -> Non
     end(queue, late)
 
 
-def test_what_another_app_s_workers_train_takes_none_of_these_cores(queue: Queue) -> None:
+def test_runs_of_another_app_take_no_cores(queue: Queue) -> None:
     put(queue, run_config(title="a"), large("b"), run_config(title="c"))
     elsewhere = claim_next(queue, new_worker_id("there"))
     claim_ = claim_next(queue)
@@ -90,7 +90,7 @@ def test_what_another_app_s_workers_train_takes_none_of_these_cores(queue: Queue
         end(queue, claim)
 
 
-def test_a_run_larger_than_the_machine_begins_alone(queue: Queue) -> None:
+def test_a_run_larger_than_the_machine_starts_alone(queue: Queue) -> None:
     put(queue, large("a"))
     claim = claim_next(queue, capacity=WorkerCapacity(cores=1, threads=2))
     assert title(claim) == "a"
@@ -112,7 +112,7 @@ def test_a_run_larger_than_the_machine_begins_alone(queue: Queue) -> None:
         (2, 8e9, 4, 4, 1),
     ],
 )
-def test_how_many_train_at_once(
+def test_the_number_of_concurrent_runs(
     monkeypatch: pytest.MonkeyPatch,
     cores: int,
     memory: float,
@@ -127,7 +127,7 @@ def test_how_many_train_at_once(
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_every_run_that_the_page_offers_takes_one_core(queue: Queue, task: str) -> None:
+def test_every_suggested_run_takes_one_core(queue: Queue, task: str) -> None:
     config = replace(make_run_config(task), title="a")
     put(queue, config, replace(config, title="b"))
     claimed = claim_next(queue), claim_next(queue)

@@ -36,7 +36,7 @@ def test_everyone_s_first_run_comes_before_anyone_s_second(still: MakeStill) -> 
         claim.lock.close()
 
 
-def test_who_trains_already_waits_behind_who_does_not(still: MakeStill) -> None:
+def test_visitors_with_a_run_wait_behind_those_without(still: MakeStill) -> None:
     jobs = still()
     begin(jobs, "a1", "a")
     queue = Queue(jobs.folder(jobs.runs()[0].name).path.parent)
@@ -51,7 +51,7 @@ def test_who_trains_already_waits_behind_who_does_not(still: MakeStill) -> None:
     assert queue_positions(jobs) == {"a1": 1, "b1": 2, "a2": 3}
 
 
-def test_a_run_that_pauses_never_stands_as_cancelled(still: MakeStill) -> None:
+def test_a_pausing_run_is_never_shown_as_cancelled(still: MakeStill) -> None:
     """The trainer ends at the worker's signal, says "cancelled", and the worker "paused"."""
     jobs = still()
     name = begin(jobs, "a", "ann")
@@ -69,7 +69,7 @@ def test_a_run_that_pauses_never_stands_as_cancelled(still: MakeStill) -> None:
 RESTARTS = "starts again at step 0, since nothing was saved"
 
 
-def test_a_run_that_was_interrupted_says_where_it_will_continue(still: MakeStill) -> None:
+def test_an_interrupted_run_shows_where_it_will_continue(still: MakeStill) -> None:
     """Regression: it said "goes on after step 157" but began at 0, because no save existed."""
     jobs = still()
     name = begin(jobs, "a", "ann")
@@ -97,7 +97,7 @@ def test_a_run_that_was_interrupted_says_where_it_will_continue(still: MakeStill
     )
 
 
-def test_a_worker_that_ended_by_itself(still: MakeStill) -> None:
+def test_runs_of_an_exited_worker_fail_with_its_exit_code(still: MakeStill) -> None:
     jobs = still()
     name, other_run = begin(jobs, "a", "ann"), begin(jobs, "b", "bob")
     queue = Queue(jobs.folder(name).path.parent)
@@ -129,7 +129,7 @@ def lines(draw: st.DrawFn) -> list[RunInfo]:
 
 
 @given(lines())
-def test_the_line_is_fair(infos: list[RunInfo]) -> None:
+def test_the_queue_is_fair(infos: list[RunInfo]) -> None:
     line = queue_order(infos)
     assert sorted(info.turn for info in line) == [i.turn for i in infos if i.status == "queued"]
     placed = {info.name: info.queue_position for info in with_queue_positions(infos)}
@@ -147,7 +147,7 @@ def test_the_line_is_fair(infos: list[RunInfo]) -> None:
         served[info.owner] += 1
 
 
-def test_thirty_at_once_with_room_for_twenty(still: MakeStill) -> None:
+def test_thirty_requests_for_twenty_positions(still: MakeStill) -> None:
     jobs, got, refused = still(queued=20), [], []
     barrier = threading.Barrier(30)
 
@@ -168,7 +168,7 @@ def test_thirty_at_once_with_room_for_twenty(still: MakeStill) -> None:
     )
 
 
-def test_a_visitor_keeps_so_many_runs(still: MakeStill) -> None:
+def test_stored_runs_of_a_visitor_are_limited(still: MakeStill) -> None:
     jobs = still(runs_per_visitor=2)
     names = [begin(jobs, "one", "ann"), begin(jobs, "two", "ann")]
     with pytest.raises(JobError, match="you keep 2 runs and this app allows 2: delete one first"):
@@ -179,7 +179,7 @@ def test_a_visitor_keeps_so_many_runs(still: MakeStill) -> None:
     assert {info.title for info in jobs.runs("ann")} == {"two", "three"}
 
 
-def test_only_the_owner_controls_and_all_may_look(still: MakeStill) -> None:
+def test_only_the_owner_controls_a_run_and_everybody_sees_it(still: MakeStill) -> None:
     jobs = still()
     name = begin(jobs, "mine", "ann")
     for stranger in ("bob", "", "Ann", "ann "):
@@ -195,9 +195,7 @@ def test_only_the_owner_controls_and_all_may_look(still: MakeStill) -> None:
             begin(jobs, "nobody's", owner)
 
 
-def test_a_run_of_the_command_line_is_shown_and_is_nobody_s(
-    still: MakeStill, tmp_path: Path
-) -> None:
+def test_a_command_line_run_is_listed_without_an_owner(still: MakeStill, tmp_path: Path) -> None:
     jobs = still()
     folder = tmp_path / "runs" / "Cats_1.b"
     folder.mkdir()
@@ -216,7 +214,7 @@ def test_a_run_of_the_command_line_is_shown_and_is_nobody_s(
         assert reason in jobs.run("Cats_1.b").reason
 
 
-def test_the_newest_is_shown_first_though_the_clock_was_put_back(
+def test_the_newest_run_is_first_even_if_the_clock_was_set_back(
     still: MakeStill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs, clock = still(), iter((2e9, 1e9, 1.5e9))
@@ -225,7 +223,7 @@ def test_the_newest_is_shown_first_though_the_clock_was_put_back(
     assert [info.name for info in jobs.runs()] == names[::-1]
 
 
-def test_a_waiting_run_follows_at_once(still: MakeStill) -> None:
+def test_a_queued_run_starts_as_soon_as_another_ends(still: MakeStill) -> None:
     jobs = still()
     first, second = begin(jobs, "one", "ann"), begin(jobs, "two", "bob")
     jobs.control(first, "ann", command="pause")

@@ -24,7 +24,7 @@ from transformer.jobs.races import RACES
 from transformer.jobs.shipped_race import MAX_BYTES, read_race, write_race
 
 
-def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
+def test_a_race_is_queued_seed_by_seed(still: MakeStill) -> None:
     jobs = still()
     race_id = submit_race(jobs, "positions", "ann", seeds=(4, 9))
     other_race = submit_race(jobs, "positions", "bob", seeds=(4,))
@@ -56,7 +56,7 @@ def test_a_race_is_put_in_line_seed_by_seed(still: MakeStill) -> None:
         ("scores", (-1,), r"different seeds, 0 or more each, not \[-1\]"),
     ],
 )
-def test_a_race_that_cannot_be_is_refused(
+def test_an_invalid_race_is_refused(
     still: MakeStill, race: str, seeds: tuple[int, ...], message: str
 ) -> None:
     jobs = still()
@@ -67,7 +67,7 @@ def test_a_race_that_cannot_be_is_refused(
     assert jobs.runs() == []
 
 
-def test_a_race_that_does_not_fit_leaves_nothing_behind(still: MakeStill) -> None:
+def test_a_race_over_the_limits_leaves_no_runs(still: MakeStill) -> None:
     jobs = still(runs_per_visitor=8, queued=9)
     submit_race(jobs, "warm-up", "ann", (1, 2))
     with pytest.raises(
@@ -85,7 +85,7 @@ def test_a_race_that_does_not_fit_leaves_nothing_behind(still: MakeStill) -> Non
     assert small.runs("cid") == []
 
 
-def test_cancel_and_delete_touch_ones_own_runs_of_this_race_alone(still: MakeStill) -> None:
+def test_cancel_and_delete_change_only_own_runs_of_the_race(still: MakeStill) -> None:
     jobs = still()
     own_race = submit_race(jobs, "warm-up", "ann", (1,))
     other_race = submit_race(jobs, "warm-up", "ann", (1,))
@@ -106,7 +106,7 @@ def _finish(path: Path, steps: int, loss: float, status: str = "finished") -> No
     (path / "state.json").write_text(json.dumps(state))
 
 
-def test_standings_are_computed_from_the_runs_files(still: MakeStill) -> None:
+def test_results_are_computed_from_the_files_of_the_runs(still: MakeStill) -> None:
     jobs = still()
     race_id = submit_race(jobs, "warm-up", "ann")
     steps = RACES["warm-up"].config("no warm-up", 1, "").training.steps
@@ -131,7 +131,7 @@ def test_standings_are_computed_from_the_runs_files(still: MakeStill) -> None:
         standings(jobs, [])
 
 
-def test_a_race_is_run_by_workers(make_jobs: MakeJobs) -> None:
+def test_workers_train_a_race(make_jobs: MakeJobs) -> None:
     with make_jobs(workers=2) as jobs:
         race_id = submit_race(jobs, "warm-up", "ann", (1,))
         for run in race_runs(jobs, race_id):
@@ -153,14 +153,14 @@ TABLE = pd.DataFrame(
 )
 
 
-def test_what_is_written_is_read_back(tmp_path: Path) -> None:
+def test_a_stored_race_survives_a_round_trip(tmp_path: Path) -> None:
     write_race(tmp_path, "layers", TABLE)
     read = read_race(tmp_path, "layers", ["b", "a"])
     assert read is not None
     pd.testing.assert_frame_equal(read.table, TABLE, check_dtype=False)
 
 
-def test_a_race_of_other_layers_is_none(tmp_path: Path) -> None:
+def test_a_stored_race_of_other_layers_is_ignored(tmp_path: Path) -> None:
     path = write_race(tmp_path, "layers", TABLE)
     assert read_race(tmp_path, "layers", ["a"]) is None
     assert read_race(tmp_path, "layers", ["a", "b", "c"]) is None
@@ -172,12 +172,12 @@ def test_a_race_of_other_layers_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"lines": 3, "when": 1}', " " * (MAX_BYTES + 1)])
-def test_any_other_file_is_none(tmp_path: Path, text: str) -> None:
+def test_invalid_files_are_ignored(tmp_path: Path, text: str) -> None:
     write_race(tmp_path, "layers", TABLE).write_text(text)
     assert read_race(tmp_path, "layers", ["a", "b"]) is None
 
 
-def test_the_one_that_ships_is_of_the_layers_of_today() -> None:
+def test_the_included_race_matches_the_current_layers() -> None:
     """Else: `python docs/shipped_runs.py --race layers`."""
     read = read_race(SHIPPED, "layers", RACES["layers"].entries)
     assert read is not None

@@ -35,7 +35,7 @@ def look(step: int, loss: float, accuracy: float) -> dict[str, Any]:
     return {"step": step, "valid_loss": loss, "sequence_accuracy": accuracy}
 
 
-def test_an_outcome_is_read_where_all_steps_were_taken() -> None:
+def test_results_are_read_from_runs_with_all_steps() -> None:
     lines: list[dict[str, Any]] = [
         {"step": 1, "loss": 3.0, "seconds": 0.25},
         look(1, 2.0, 0.94),
@@ -53,7 +53,7 @@ def test_an_outcome_is_read_where_all_steps_were_taken() -> None:
     assert never.reached == math.inf
 
 
-def test_the_table_has_means_and_spreads_over_seeds() -> None:
+def test_the_table_has_means_and_ranges_over_seeds() -> None:
     # 2, 4, 9: mean 5, squares of the differences 9 + 1 + 16 = 26, over n - 1 = 2 is 13.
     table = results([*outcomes("a", 2, 4, 9, reached=30), *outcomes("b", 1)], ["b", "a", "c"])
     assert list(table.index) == ["b", "a", "c"]
@@ -69,7 +69,7 @@ def test_the_table_has_means_and_spreads_over_seeds() -> None:
     assert math.isnan(c["loss_mean"])
 
 
-def test_steps_to_95_percent_have_a_mean_only_if_every_seed_got_there() -> None:
+def test_steps_to_95_percent_have_a_mean_only_if_all_seeds_reach_it() -> None:
     runs = [Outcome("a", 1, 0, 1, 20, 1), Outcome("a", 2, 0, 1, 50, 1)]
     row = results(runs, ["a"]).loc["a"]
     assert (row["steps_mean"], row["steps_min"], row["steps_max"], row["reached"]) == (
@@ -84,7 +84,7 @@ def test_steps_to_95_percent_have_a_mean_only_if_every_seed_got_there() -> None:
     assert math.isnan(row["steps_max"])
 
 
-def test_a_table_refuses_what_cannot_be() -> None:
+def test_invalid_tables_are_refused() -> None:
     with pytest.raises(ValueError, match=r"no entry 'x'; it has a, b$"):
         results(outcomes("x", 1), ["a", "b"])
     with pytest.raises(ValueError, match=r"'a' has seed 1 twice"):
@@ -122,7 +122,7 @@ def test_a_verdict_is_never_stronger_than_the_seeds(
         assert conclusion.claim is CLAIM
 
 
-def test_a_verdict_names_what_it_rests_on() -> None:
+def test_a_verdict_names_its_evidence() -> None:
     table = results([*outcomes("a", 1, 2, 3), *outcomes("b", 4, 5, 6)], ["a", "b"])
     reason = verdict(table, CLAIM).reason
     assert reason == "mean loss 2 against 5, pooled standard deviation 1, 3 and 3 seeds"
@@ -132,7 +132,7 @@ def test_a_verdict_names_what_it_rests_on() -> None:
     )
 
 
-def test_by_order_alone_a_claim_holds_one_time_in_twenty_at_most() -> None:
+def test_the_false_positive_rate_is_at_most_5_percent() -> None:
     """Six values that have nothing to do with the entries, in every way to deal them out."""
     values = [0.1, 0.15, 0.2, 0.9, 1.0, 1.1]
     held = deals = 0
@@ -145,7 +145,7 @@ def test_by_order_alone_a_claim_holds_one_time_in_twenty_at_most() -> None:
 
 
 @pytest.mark.parametrize("name", RACES)
-def test_every_race_can_run_within_the_limits_that_come_with_the_app(name: str) -> None:
+def test_every_race_fits_the_default_limits(name: str) -> None:
     race, limits = RACES[name], Limits()
     assert len(race.entries) * len(race.seeds) <= limits.runs_per_visitor
     assert len(race.seeds) >= MIN_SEEDS
@@ -165,7 +165,7 @@ def test_every_race_can_run_within_the_limits_that_come_with_the_app(name: str) 
         assert claim.better != claim.worse
 
 
-def test_entries_differ_in_what_the_race_is_about_and_nothing_else() -> None:
+def test_entries_differ_only_in_the_compared_setting() -> None:
     may_differ = {
         "scores": {"score", "d_model"},
         "positions": {"positions", "max_len"},
@@ -188,7 +188,7 @@ def test_entries_differ_in_what_the_race_is_about_and_nothing_else() -> None:
 
 
 @pytest.mark.parametrize("race", RACES)
-def test_all_entries_of_a_race_compute_in_one_precision(race: str) -> None:
+def test_all_entries_of_a_race_have_the_same_precision(race: str) -> None:
     """What "auto" finds faster would be a setting that differs between its runs."""
     chosen = race_named(race)
     precisions = {chosen.config(entry, 1, "x").training.precision for entry in chosen.entries}

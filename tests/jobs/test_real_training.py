@@ -26,7 +26,7 @@ SMALL = {"d_model": 16, "n_heads": 2, "n_layers": 1, "d_ff": 32, "precision": "f
 RACED = {"d_model": 16, "n_heads": 1, "d_ff": 64, "steps": 40, "batch_tokens": 112}
 
 
-def test_tasks_and_pairs_of_one_s_own_in_a_real_worker(make_jobs: MakeJobs, tmp_path: Path) -> None:
+def test_tasks_and_own_pairs_in_a_real_worker(make_jobs: MakeJobs, tmp_path: Path) -> None:
     jobs = warm(make_jobs(TRAINER))
     options = {"n_train": 400, "n_valid": 20}
     config = make_run_config(
@@ -75,9 +75,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Race:
     return race
 
 
-def test_a_race_is_trained_by_real_workers_and_read_by_distance(
-    make_jobs: MakeJobs, small: Race
-) -> None:
+def test_a_race_of_layers_is_trained_by_real_workers(make_jobs: MakeJobs, small: Race) -> None:
     jobs = warm(make_jobs(TRAINER))
     race_id = submit_race(jobs, "layers", "ann", (3,))
     for run in race_runs(jobs, race_id):
@@ -100,7 +98,7 @@ def test_a_race_is_trained_by_real_workers_and_read_by_distance(
         jobs.archive(runs[0].info.name)
 
 
-def test_a_paused_run_goes_on_where_it_was(make_jobs: MakeJobs, small: Race) -> None:
+def test_a_paused_run_resumes_where_it_stopped(make_jobs: MakeJobs, small: Race) -> None:
     jobs = warm(make_jobs(TRAINER))
     config = small.config("self-attention", 1, "one")
     name = jobs.submit(replace(config, training=replace(config.training, steps=400)), "ann")
@@ -114,7 +112,7 @@ def test_a_paused_run_goes_on_where_it_was(make_jobs: MakeJobs, small: Race) -> 
     assert [line["step"] for line in lines if "loss" in line] == [*range(1, 401)]
 
 
-def test_a_run_without_a_look_or_with_a_spoilt_config_is_left_out(still: MakeStill) -> None:
+def test_runs_without_state_or_with_a_corrupt_config_are_left_out(still: MakeStill) -> None:
     jobs = still()
     race_id = submit_race(jobs, "layers", "ann", (1,))
     runs = race_runs(jobs, race_id)

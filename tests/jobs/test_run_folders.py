@@ -38,12 +38,12 @@ def test_a_name_never_leaves_the_folder(name: str, still: MakeStill, tmp_path: P
 
 
 @pytest.mark.parametrize("name", ["config.json", "State.json", "job.lock", "checkpoint", "lock"])
-def test_a_file_does_not_take_the_place_of_ours(name: str, still: MakeStill) -> None:
+def test_an_upload_cannot_replace_the_runs_files(name: str, still: MakeStill) -> None:
     with pytest.raises(JobError, match=f"a file cannot be called '{name}'"):
         still().submit(run_config(), "ann", {name: b""})
 
 
-def test_a_link_out_of_the_folder_is_no_run(still: MakeStill, tmp_path: Path) -> None:
+def test_a_symlink_out_of_the_folder_is_not_a_run(still: MakeStill, tmp_path: Path) -> None:
     jobs = still()
     name = begin(jobs, "mine", "ann")
     elsewhere = tmp_path / "elsewhere"
@@ -54,7 +54,7 @@ def test_a_link_out_of_the_folder_is_no_run(still: MakeStill, tmp_path: Path) ->
     assert (elsewhere / "config.json").is_file()
 
 
-def test_a_run_reads_only_what_came_with_it(still: MakeStill) -> None:
+def test_a_run_reads_only_its_own_files(still: MakeStill) -> None:
     shape = {"model": run_config().model, "training": run_config().training}
     for pairs in ("/etc/passwd", "other.tsv"):
         with pytest.raises(JobError, match=f"'{pairs}', did not come with it"):
@@ -66,7 +66,7 @@ def test_a_run_reads_only_what_came_with_it(still: MakeStill) -> None:
 @pytest.mark.parametrize(
     "refused", ["config.json", "job.json", "state.json", "pairs.tsv", "rename"]
 )
-def test_a_disk_that_refuses_leaves_nothing_half_made(
+def test_a_full_disk_leaves_no_partial_run(
     refused: str, still: MakeStill, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     jobs = still()
@@ -86,7 +86,7 @@ def test_a_disk_that_refuses_leaves_nothing_half_made(
     assert queue_positions(jobs) == {"again": 1}
 
 
-def test_what_a_killed_app_left_half_made_is_cleared_away(still: MakeStill, tmp_path: Path) -> None:
+def test_partial_runs_of_a_killed_app_are_removed(still: MakeStill, tmp_path: Path) -> None:
     still()
     for name in (".coming-run-1", ".going-2"):
         (tmp_path / "runs" / name).mkdir()
@@ -95,13 +95,13 @@ def test_what_a_killed_app_left_half_made_is_cleared_away(still: MakeStill, tmp_
     assert os.listdir(tmp_path / "runs") == [".lock"]
 
 
-def test_a_folder_that_cannot_be_is_a_sentence(still: MakeStill, tmp_path: Path) -> None:
+def test_an_invalid_folder_is_one_sentence(still: MakeStill, tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     with pytest.raises(JobError, match="the folder of runs cannot be used: File exists"):
         still()
 
 
-def test_an_archive_holds_the_checkpoint_and_not_the_owner(still: MakeStill) -> None:
+def test_an_archive_has_the_checkpoint_and_not_the_owner(still: MakeStill) -> None:
     jobs = still()
     name = begin(jobs, "mine", "ann-s-secret")
     with pytest.raises(JobError, match="has no checkpoint yet"):

@@ -20,7 +20,7 @@ LANE = LANES["corpus"]
 CAPACITY, OF_A_VISITOR = LANE.capacity, LANE.max_per_visitor
 
 
-def test_an_address_has_half_and_a_newcomer_a_place_even_where_all_is_taken() -> None:
+def test_an_address_gets_half_of_the_queue_and_newcomers_one_position() -> None:
     cookies = [Requester(f"cookie {n}", "A") for n in range(5)]
     assert exceeded_quota(cookies[:4], Requester("another", "A"), 10) == ""
     assert exceeded_quota(cookies, Requester("another", "A"), 10) == "address"
@@ -39,7 +39,7 @@ def test_an_address_has_half_and_a_newcomer_a_place_even_where_all_is_taken() ->
     )
 
 
-def test_new_cookies_of_one_address_leave_half_of_the_line(still: MakeStill) -> None:
+def test_new_cookies_from_one_address_get_at_most_half_of_the_queue(still: MakeStill) -> None:
     jobs = still(queued=6)
     for number in range(3):
         jobs.submit(run_config(), f"cookie {number}", address="A")
@@ -54,7 +54,7 @@ def test_new_cookies_of_one_address_leave_half_of_the_line(still: MakeStill) -> 
         jobs.submit(run_config(), "newcomer", address="C")
 
 
-def test_what_an_address_keeps_and_what_the_disk_has_left_are_bounded(still: MakeStill) -> None:
+def test_stored_runs_per_address_and_disk_space_are_limited(still: MakeStill) -> None:
     jobs = still(runs_per_address=2)
     for number in range(2):
         jobs.submit(run_config(), f"cookie {number}", address="A")
@@ -78,7 +78,7 @@ def order(line: LaneQueue, keys: list[str]) -> list[str]:
     return sorted((key for key in keys if line.get(key)), key=line.requests_ahead)
 
 
-def test_everyones_first_pass_comes_before_anyones_second() -> None:
+def test_everyones_first_computation_comes_before_anyones_second() -> None:
     line = LaneQueue(LANE)
     keys = ["a1", "a2", "a3", "b1", "c1", "b2"]
     for key, visitor in zip(keys, "aaabcb", strict=True):
@@ -91,7 +91,7 @@ def test_everyones_first_pass_comes_before_anyones_second() -> None:
     assert line.requests_ahead("b") == 1
 
 
-def test_one_visitor_fills_no_line_and_nobody_all_of_it() -> None:
+def test_one_visitor_cannot_fill_the_queue() -> None:
     line = LaneQueue(LANE)
     for number in range(OF_A_VISITOR):
         put(line, f"a{number}", "ann")
@@ -112,7 +112,7 @@ def test_one_visitor_fills_no_line_and_nobody_all_of_it() -> None:
     )
 
 
-def test_what_nobody_looks_at_makes_room() -> None:
+def test_abandoned_requests_are_dropped_first() -> None:
     line = LaneQueue(LANE)
     runs, waits, watched = (put(line, key, key) for key in ("runs", "waits", "looked"))
     runs.last_polled = waits.last_polled = time.monotonic() - LANE.abandoned_after - 1
@@ -123,7 +123,7 @@ def test_what_nobody_looks_at_makes_room() -> None:
     assert order(line, ["runs", "looked", "new"]) == ["runs", "looked", "new"]
 
 
-def test_a_run_does_not_say_where_its_owner_asked_from(still: MakeStill, tmp_path: Path) -> None:
+def test_a_run_does_not_contain_its_owners_address(still: MakeStill, tmp_path: Path) -> None:
     jobs = still()
     name = jobs.submit(run_config(), "ann", address="a word of the page's")
     assert jobs.run(name).address == "a word of the page's"
@@ -148,14 +148,14 @@ def worked_off(remaining: list[float], before: list[float], workers: int) -> flo
 
 
 @given(remaining=SECONDS, before=SECONDS, workers=st.integers(1, 4))
-def test_it_is_what_working_the_line_off_takes(
+def test_waiting_times_equal_a_simulation_of_the_queue(
     remaining: list[float], before: list[float], workers: int
 ) -> None:
     remaining = remaining[:workers]
     assert seconds_until_turn(remaining, before, workers) == worked_off(remaining, before, workers)
 
 
-def test_what_is_not_known_is_not_told() -> None:
+def test_unknown_durations_give_no_estimate() -> None:
     assert seconds_until_turn([None], [], 1) is None
     assert seconds_until_turn([1.0], [None], 1) is None
     assert seconds_until_turn([], [], 2) == 0

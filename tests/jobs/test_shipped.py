@@ -70,7 +70,7 @@ def history(root: Path, checkpoint: Any, name: str = "training") -> Path:
     return run.path
 
 
-def test_a_packed_run_keeps_what_people_look_at(trained: RunFolder, root: Path) -> None:
+def test_a_shipped_run_keeps_what_pages_show(trained: RunFolder, root: Path) -> None:
     run = RunFolder(root / "toy-reverse")
     assert run.snapshots() == trained.snapshots()
     assert run.labels() == trained.labels()
@@ -85,7 +85,7 @@ def test_a_packed_run_keeps_what_people_look_at(trained: RunFolder, root: Path) 
     assert model.state_dict().keys() == expected.state_dict().keys()
 
 
-def test_a_packed_run_holds_nothing_else(trained: RunFolder, root: Path) -> None:
+def test_a_shipped_run_has_no_other_files(trained: RunFolder, root: Path) -> None:
     packed = root / "toy-reverse"
     assert sorted(path.name for path in packed.iterdir()) == [
         "checkpoint",
@@ -102,7 +102,7 @@ def test_a_packed_run_holds_nothing_else(trained: RunFolder, root: Path) -> None
     assert [path.name for path in root.iterdir()] == ["toy-reverse"]
 
 
-def test_a_run_of_a_checkpoint_names_it_and_keeps_no_sentence(
+def test_a_shipped_run_of_a_checkpoint_names_it_and_has_no_sentences(
     trained: RunFolder, tmp_path: Path
 ) -> None:
     pairs = [("a b", "b a")]
@@ -118,13 +118,13 @@ def test_a_run_of_a_checkpoint_names_it_and_keeps_no_sentence(
     assert run.examples() == []
 
 
-def test_packed_again_it_replaces_the_old_one(trained: RunFolder, root: Path) -> None:
+def test_a_shipped_run_is_replaced(trained: RunFolder, root: Path) -> None:
     (root / "toy-reverse" / "left.txt").write_text("old")
     make_shipped_run(trained.path, root / "toy-reverse")
     assert not (root / "toy-reverse" / "left.txt").exists()
 
 
-def test_a_film_has_at_most_so_many_steps(trained: RunFolder, tmp_path: Path) -> None:
+def test_the_number_of_film_steps_is_limited(trained: RunFolder, tmp_path: Path) -> None:
     long = Path(shutil.copytree(trained.path, tmp_path / "long"))
     first = next((long / "snapshots").glob("*.npz"))
     for step in range(20, 120):
@@ -134,7 +134,7 @@ def test_a_film_has_at_most_so_many_steps(trained: RunFolder, tmp_path: Path) ->
     assert (steps[0], steps[-1]) == (0, 119)
 
 
-def test_thinned_curves_keep_what_was_measured_and_all_seconds() -> None:
+def test_thinned_curves_keep_evaluations_and_the_total_time() -> None:
     lines: list[dict[str, Any]] = []
     for step in range(1, 1001):
         lines.append({"step": step, "loss": 1 / 3 / step, "seconds": 0.25, "tokens": 7})
@@ -189,12 +189,12 @@ SHIPPED = shipped_folders(Path(__file__).resolve().parents[2] / "checkpoints" / 
 TOYS = [folder for folder in SHIPPED if folder.name.startswith("toy-")]
 
 
-def test_toys_came_with_the_app() -> None:
+def test_every_task_has_an_included_run() -> None:
     assert {"toy-reverse", "toy-sort"} <= {toy.name for toy in TOYS}
 
 
 @pytest.mark.parametrize("toy", TOYS, ids=lambda toy: toy.name)
-def test_a_toy_has_learned_and_has_its_film(toy: ShippedFolder) -> None:
+def test_an_included_run_has_learned_and_has_a_film(toy: ShippedFolder) -> None:
     task = toy.config().to_dict()["data"]["task"]
     assert toy.name in (f"toy-{task}", f"toy-{task}-learned")
     assert task in TASKS
@@ -212,7 +212,7 @@ def test_a_toy_has_learned_and_has_its_film(toy: ShippedFolder) -> None:
     assert translator.translate(example["src"]).text == example["output"]
 
 
-def test_it_is_nobodys_whatever_it_says(root: Path) -> None:
+def test_an_included_run_has_no_owner(root: Path) -> None:
     config = json.loads((root / "toy-reverse" / "config.json").read_text())
     (root / "toy-reverse" / "config.json").write_text(json.dumps({**config, "owner": OWNER}))
     (shipped,) = shipped_infos(root)
@@ -232,7 +232,7 @@ def test_early_saves_have_the_checkpoint_that_they_name(root: Path, trained: Run
 @pytest.mark.parametrize(
     "name", ["../outside", "../../outside", "/outside", "..", ".", "", "none", 7, None, ["en-fr"]]
 )
-def test_nothing_outside_the_checkpoints_is_reached(
+def test_no_name_leaves_the_folder_of_included_runs(
     root: Path, trained: RunFolder, name: Any
 ) -> None:
     shutil.copytree(trained.checkpoint_path, root.parents[1] / "outside")
@@ -243,16 +243,16 @@ def test_nothing_outside_the_checkpoints_is_reached(
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../runs/toy-reverse", "nowhere", "toy-reverse/"])
-def test_only_a_plain_name_finds_one(root: Path, name: str) -> None:
+def test_only_valid_names_are_found(root: Path, name: str) -> None:
     assert find_shipped(root, name) is None
 
 
-def test_a_link_to_a_run_is_none(root: Path) -> None:
+def test_a_symlink_is_not_an_included_run(root: Path) -> None:
     (root / "link").symlink_to(root / "toy-reverse")
     assert [folder.name for folder in shipped_folders(root)] == ["toy-reverse"]
 
 
-def test_all_may_look_and_nobody_may_change(root: Path, tmp_path: Path) -> None:
+def test_everybody_sees_included_runs_and_nobody_changes_them(root: Path, tmp_path: Path) -> None:
     jobs = still_jobs(tmp_path / "runs", root)
     before = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
     assert [info.name for info in jobs.shipped()] == ["toy-reverse"]
@@ -272,7 +272,7 @@ def test_all_may_look_and_nobody_may_change(root: Path, tmp_path: Path) -> None:
         jobs.folder("toy-sort")
 
 
-def test_a_run_of_ones_own_comes_before_one_of_the_same_name(root: Path, tmp_path: Path) -> None:
+def test_an_own_run_takes_precedence_over_an_included_one(root: Path, tmp_path: Path) -> None:
     jobs = still_jobs(tmp_path / "runs", root)
     name = jobs.submit(run_config(title="Mine"), OWNER)
     (tmp_path / "runs" / name).rename(tmp_path / "runs" / "toy-reverse")
@@ -281,7 +281,7 @@ def test_a_run_of_ones_own_comes_before_one_of_the_same_name(root: Path, tmp_pat
     assert jobs.folder("toy-reverse").shipped
 
 
-def test_without_such_a_folder_there_are_none(tmp_path: Path) -> None:
+def test_without_the_folder_there_are_no_included_runs(tmp_path: Path) -> None:
     assert shipped_infos(tmp_path / "nowhere") == []
     jobs = still_jobs(tmp_path / "runs")
     assert jobs.shipped() == []

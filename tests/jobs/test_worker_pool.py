@@ -45,7 +45,7 @@ def jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Jobs]:
         yield warm(shared)
 
 
-def test_from_click_to_finished(jobs: Jobs) -> None:
+def test_a_run_trains_from_submission_to_the_end(jobs: Jobs) -> None:
     name = jobs.submit(
         run_config(title="Reverse, 4 heads", steps=7), "ann", {"pairs.tsv": b"a\tb\n"}
     )
@@ -62,7 +62,7 @@ def test_from_click_to_finished(jobs: Jobs) -> None:
         jobs.control(name, "ann", command="pause")
 
 
-def test_a_paused_run_gives_its_worker_to_the_next_and_goes_on(jobs: Jobs) -> None:
+def test_a_paused_run_frees_its_worker_and_resumes(jobs: Jobs) -> None:
     first = jobs.submit(run_config(steps=60, nap=0.02), "ann")
     second = jobs.submit(run_config(steps=2), "bob")
     assert jobs.run(second).queue_position in (1, 2)  # the first one may not have been taken yet
@@ -82,7 +82,7 @@ def test_a_paused_run_gives_its_worker_to_the_next_and_goes_on(jobs: Jobs) -> No
     assert jobs.folder(first).control().learning_rate_factor == 0.5
 
 
-def test_stop_and_delete_while_it_trains(jobs: Jobs) -> None:
+def test_a_training_run_is_stopped_and_deleted(jobs: Jobs) -> None:
     stopped = jobs.submit(run_config(steps=1000, nap=0.02), "ann")
     until(jobs, stopped, lambda info: info.step >= 2)
     jobs.control(stopped, "ann", command="stop")
@@ -99,7 +99,7 @@ def test_stop_and_delete_while_it_trains(jobs: Jobs) -> None:
     assert not {stopped, deleted} & {p.name for p in path.parent.iterdir()}
 
 
-def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs) -> None:
+def test_a_killed_worker_fails_its_run_and_closing_ends_all_workers(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(nice=3)
     name = jobs.submit(run_config(steps=40, nap=0.03), "ann")
     waiting = jobs.submit(run_config(), "bob")
@@ -128,7 +128,7 @@ def test_a_killed_worker_is_a_reason_and_closing_leaves_none(make_jobs: MakeJobs
     assert (state["status"], state["step"]) == ("queued", steps(jobs, unfinished)[-1])
 
 
-def test_what_breaks_is_told_and_the_queue_goes_on(jobs: Jobs) -> None:
+def test_errors_are_reported_and_the_queue_continues(jobs: Jobs) -> None:
     reasons = {
         "memory": "the memory was not enough at step 2: begin a run with a smaller model",
         "disk": "could not be written (No space left on device) at step 2; Resume starts again at "
@@ -169,9 +169,7 @@ def app(root: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
         process.communicate()
 
 
-def test_the_app_is_killed_and_finds_its_runs_again(
-    make_jobs: MakeJobs, still: MakeStill, tmp_path: Path
-) -> None:
+def test_runs_survive_a_killed_app(make_jobs: MakeJobs, still: MakeStill, tmp_path: Path) -> None:
     """Its worker saves and ends; the run is queued before all later ones, and continues."""
     with app(tmp_path / "runs") as (process, trained):
         looking = still()
@@ -195,7 +193,7 @@ def test_the_app_is_killed_and_finds_its_runs_again(
     assert len(starts(after, trained)) == 2
 
 
-def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) -> None:
+def test_runs_survive_a_killed_app_and_worker(still: MakeStill, tmp_path: Path) -> None:
     """As in a power cut: no final state was written, but the run is found."""
     with app(tmp_path / "runs") as (process, name):
         looking = still()
@@ -220,7 +218,7 @@ def test_app_and_worker_are_killed_together(still: MakeStill, tmp_path: Path) ->
     assert looking.run(name).queue_position == 1
 
 
-def test_a_run_is_given_back_when_the_disk_has_room_again(
+def test_a_run_is_queued_again_when_the_disk_has_space(
     still: MakeStill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Only the worker knows the outcome: without a final state the run would seem to be running."""
@@ -249,7 +247,7 @@ def test_a_run_is_given_back_when_the_disk_has_room_again(
     assert not jobs.folder(name).is_held
 
 
-def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:
+def test_thirty_simultaneous_requests_in_two_apps(make_jobs: MakeJobs) -> None:
     """Two servers and three workers on one folder: none lost, none mixed up, none run twice."""
     apps = [make_jobs(workers=2), make_jobs(workers=1)]
     names: dict[int, str] = {}
@@ -277,7 +275,7 @@ def test_thirty_press_train_at_once_in_two_apps(make_jobs: MakeJobs) -> None:
     assert {info.turn for info in apps[0].runs()} == {*range(1, 31)}
 
 
-def test_a_second_worker_comes_when_a_run_waits_and_both_train(
+def test_a_second_worker_starts_for_a_waiting_run(
     make_jobs: MakeJobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("limits", "worker_pool"):
@@ -295,7 +293,7 @@ def test_a_second_worker_comes_when_a_run_waits_and_both_train(
     until(jobs, first, "cancelled")
 
 
-def test_a_trainer_that_is_not_there_is_trouble_not_silence(make_jobs: MakeJobs) -> None:
+def test_a_missing_trainer_is_reported(make_jobs: MakeJobs) -> None:
     jobs = make_jobs(trainer="tests.jobs.nowhere:train")
     name = jobs.submit(run_config(), "ann")
     wait_for(jobs.startup_error)

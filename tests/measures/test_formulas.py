@@ -55,7 +55,7 @@ def shift(n: int, by: int) -> Weights:
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8, 512])
-def test_an_even_head_is_log2_n_bits_and_looks_a_third_of_the_way(n: int) -> None:
+def test_a_uniform_head_has_log2_n_bits_and_mean_distance_n_over_3(n: int) -> None:
     even = np.full((n, n), 1 / n, np.float32)
     assert entropy(even) == pytest.approx(log2(n), rel=1e-5)
     assert distance(even) == pytest.approx((n * n - 1) / (3 * n), rel=1e-5)
@@ -64,7 +64,7 @@ def test_an_even_head_is_log2_n_bits_and_looks_a_third_of_the_way(n: int) -> Non
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 8])
-def test_each_token_at_itself(n: int) -> None:
+def test_a_diagonal_head(n: int) -> None:
     same = np.eye(n, dtype=np.float32)
     assert (entropy(same), distance(same)) == (0, 0)
     assert (positional(same), offset(same), confidence(same)) == (1, 0, 1)
@@ -72,20 +72,20 @@ def test_each_token_at_itself(n: int) -> None:
 
 
 @pytest.mark.parametrize("by", [-3, -2, -1, 0, 1, 2, 3])
-def test_a_head_that_looks_k_on_is_wholly_positional_in_a_short_sentence_too(by: int) -> None:
+def test_an_offset_head_is_completely_positional_in_short_sentences(by: int) -> None:
     for n in (8, 9, 20):
         assert offset(shift(n, by)) == by
         assert positional(shift(n, by)) == 1
 
 
-def test_nine_of_ten_rows_are_a_share_of_nine_tenths() -> None:
+def test_nine_of_ten_rows_are_a_share_of_0_9() -> None:
     weights = shift(11, -1)  # ten rows have a token before them
     weights[5] = np.eye(11)[9]
     assert offset(weights) == -1
     assert positional(weights) == pytest.approx(0.9)
 
 
-def test_a_head_that_rests_on_one_token_is_not_positional() -> None:
+def test_an_attention_sink_is_not_positional() -> None:
     for column in (0, 9):
         rest = np.zeros((10, 10), np.float32)
         rest[:, column] = 1
@@ -96,17 +96,17 @@ def test_a_head_that_rests_on_one_token_is_not_positional() -> None:
         assert confidence(rest, [column]) == 0
 
 
-def test_of_equally_common_offsets_the_nearest_to_0_then_the_smaller() -> None:
+def test_ties_between_offsets_go_to_the_nearest_then_the_smaller() -> None:
     assert offset(np.eye(2, dtype=np.float32)[[1, 0]]) == -1  # +1 and −1
     one_each = np.eye(5, dtype=np.float32)[[4, 3, 3, 1, 0]]  # 4, 2, 1, −2, −4
     assert offset(one_each) == 1
 
 
-def test_of_a_row_s_equal_weights_the_first() -> None:
+def test_ties_in_a_row_go_to_the_first_key() -> None:
     assert offset(np.array([[0.2, 0.4, 0.4]], np.float32)) == 1
 
 
-def test_shapes_of_one_row_and_of_one_column() -> None:
+def test_single_rows_and_columns_have_valid_measures() -> None:
     row = np.array([[0.1, 0.2, 0.7]], np.float32)
     assert distance(row) == pytest.approx(0.2 + 2 * 0.7)
     assert (offset(row), positional(row)) == (2, 1)
@@ -116,7 +116,7 @@ def test_shapes_of_one_row_and_of_one_column() -> None:
     assert (share(column, -1), confidence(column), confidence(column, [0])) == (1, 1, 0)
 
 
-def test_columns_count_from_either_end_and_may_be_named_twice() -> None:
+def test_columns_may_be_negative_and_repeated() -> None:
     weights = np.array([[0.5, 0.1, 0.4], [0.2, 0.2, 0.6]], np.float32)
     assert share(weights, -1) == share(weights, 2) == pytest.approx(0.5)
     assert confidence(weights) == pytest.approx(0.55)
@@ -144,7 +144,7 @@ def in_loops(head: Weights) -> dict[str, float]:
 
 
 @given(heads())
-def test_any_head_as_plain_loops_say(weights: Weights) -> None:
+def test_measures_equal_plain_loops(weights: Weights) -> None:
     measured = {
         "entropy": entropy(weights),
         "distance": distance(weights),
@@ -161,7 +161,7 @@ def test_any_head_as_plain_loops_say(weights: Weights) -> None:
 
 
 @given(heads())
-def test_many_heads_at_once_are_each_head_alone(weights: Weights) -> None:
+def test_stacked_heads_equal_single_heads(weights: Weights) -> None:
     stacked = np.stack([weights, weights[::-1]])
     for measure in MEASURES:
         together = measure(stacked)
@@ -171,7 +171,7 @@ def test_many_heads_at_once_are_each_head_alone(weights: Weights) -> None:
 
 
 @given(heads())
-def test_every_measure_keeps_to_its_range(weights: Weights) -> None:
+def test_every_measure_stays_in_its_range(weights: Weights) -> None:
     n, m = weights.shape[-2:]
     assert (entropy(weights) >= 0).all()
     assert (entropy(weights) <= log2(m) + 1e-4).all()
@@ -182,7 +182,7 @@ def test_every_measure_keeps_to_its_range(weights: Weights) -> None:
 
 
 @given(heads())
-def test_measuring_changes_nothing(weights: Weights) -> None:
+def test_measuring_does_not_change_the_weights(weights: Weights) -> None:
     before = weights.copy()
     weights.flags.writeable = False  # as a trace gives them
     for measure in MEASURES:
@@ -191,7 +191,7 @@ def test_measuring_changes_nothing(weights: Weights) -> None:
     np.testing.assert_array_equal(weights, before)
 
 
-def test_a_weight_a_little_above_1_is_1() -> None:
+def test_weights_slightly_above_1_count_as_1() -> None:
     rounded = np.array([[1 + 9e-5, 0]], np.float32)
     assert (entropy(rounded), confidence(rounded), share(rounded, 0)) == (0, 1, 1)
 
@@ -207,7 +207,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_what_is_no_attention_is_refused(case: str) -> None:
+def test_invalid_attention_is_refused(case: str) -> None:
     weights, message = WRONG[case]
     for measure in MEASURES:
         with pytest.raises(ValueError, match=message):
@@ -215,19 +215,19 @@ def test_what_is_no_attention_is_refused(case: str) -> None:
 
 
 @pytest.mark.parametrize("column", [3, -4])
-def test_a_column_that_is_not_there_is_refused(column: int) -> None:
+def test_a_missing_column_is_refused(column: int) -> None:
     weights = np.full((2, 3), 1 / 3, np.float32)
     for measure in (share, lambda w, c: confidence(w, [0, c])):
         with pytest.raises(ValueError, match=f"no column {column}; the columns are 0 to 2"):
             measure(weights, column)
 
 
-def test_a_row_alone_is_no_head() -> None:
+def test_a_single_row_is_refused() -> None:
     read_anew(measures.entropy)
     with pytest.raises(TypeCheckError):
         measures.entropy(np.ones(3, np.float32))
 
 
-def test_measures_need_no_torch() -> None:
+def test_measures_do_not_import_torch() -> None:
     check = "import sys, transformer.measures; print('torch' in sys.modules)"
     assert subprocess.check_output([sys.executable, "-c", check], text=True) == "False\n"

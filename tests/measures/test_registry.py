@@ -27,7 +27,7 @@ def trace() -> FakeTrace:
     return fake_trace(SRC, TGT)
 
 
-def test_every_measure_says_what_it_is() -> None:
+def test_every_measure_has_a_description() -> None:
     assert len(MEASURES) > 20
     for name, measure in MEASURES.items():
         assert name == measure.name
@@ -44,7 +44,7 @@ def test_every_measure_says_what_it_is() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_one_sentence_they_are_the_formulas(trace: FakeTrace, kind: str) -> None:
+def test_measures_of_one_sentence_equal_the_formulas(trace: FakeTrace, kind: str) -> None:
     for layer in range(LAYERS):
         w = trace.weights(kind, layer)
         values = measure_heads(trace, kind, layer)
@@ -63,7 +63,7 @@ def test_of_one_sentence_they_are_the_formulas(trace: FakeTrace, kind: str) -> N
             assert np.isfinite(values[name]).all()
 
 
-def test_those_that_need_tokens_are_plain_loops(trace: FakeTrace) -> None:
+def test_token_measures_equal_plain_loops(trace: FakeTrace) -> None:
     w, values = trace.weights("encoder", 1), measure_heads(trace, "encoder", 1)
     n = len(SRC)
     np.testing.assert_allclose(
@@ -89,7 +89,7 @@ def test_those_that_need_tokens_are_plain_loops(trace: FakeTrace) -> None:
     )
 
 
-def test_side_by_side_and_padded_they_are_as_alone(trace: FakeTrace) -> None:
+def test_padded_batches_equal_single_sentences(trace: FakeTrace) -> None:
     """What a corpus does: two sentences in one batch, the shorter one padded."""
     short = fake_trace(SRC[3:], TGT)
     for measure in MEASURES.values():
@@ -134,7 +134,7 @@ def test_side_by_side_and_padded_they_are_as_alone(trace: FakeTrace) -> None:
                 np.testing.assert_allclose(values[at], alone[0], atol=2e-6, err_msg=measure.name)
 
 
-def test_an_even_head_is_what_chance_gives(trace: FakeTrace) -> None:
+def test_a_uniform_head_has_the_chance_value(trace: FakeTrace) -> None:
     rows = rows_of(trace, "encoder")
     even = rows.uniform()
     assert MEASURES["entropy"].means(even)[0, 0] == pytest.approx(np.log2(len(SRC)), abs=1e-5)
@@ -143,7 +143,7 @@ def test_an_even_head_is_what_chance_gives(trace: FakeTrace) -> None:
     assert MEASURES["pieces"].means(even)[0, 0] == pytest.approx(2 / 8)
 
 
-def test_a_new_measure_is_in_the_explorer(
+def test_a_new_measure_appears_in_the_explorer(
     trace: FakeTrace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing else names it: label, note and numbers go to the browser from the registry."""
@@ -164,14 +164,14 @@ def test_a_new_measure_is_in_the_explorer(
     assert "rare" not in content["measures"]  # which one sentence cannot say
 
 
-def test_numbers_are_said_with_their_unit() -> None:
+def test_numbers_are_formatted_with_their_unit() -> None:
     assert format_value(2.345, "bits") == "2.35 bits"
     assert format_value(2.345, "tokens") == "2.3 tokens"
     assert format_value(0.456) == "46%"
     assert format_value(None, "bits") == "–"
 
 
-def test_a_share_at_an_offset_is_no_mean_over_rows(trace: FakeTrace) -> None:
+def test_the_share_at_an_offset_is_not_a_mean_over_rows(trace: FakeTrace) -> None:
     measure = MEASURES["positional"]
     assert isinstance(measure, OffsetShare)
     rows = rows_of(trace, "encoder")

@@ -43,7 +43,7 @@ def test_scores_equal_a_loop(kind: Score) -> None:
 
 
 @given(st.lists(st.tuples(st.floats(-50, 50), st.booleans()), min_size=1, max_size=9))
-def test_weights_equal_a_softmax_by_hand(row: list[tuple[float, bool]]) -> None:
+def test_weights_equal_an_explicit_softmax(row: list[tuple[float, bool]]) -> None:
     row[0] = (row[0][0], True)  # each query has something to attend to
     scores, allowed = (list(column) for column in zip(*row, strict=True))
     actual = attention_weights(
@@ -65,7 +65,7 @@ def test_heads_are_consecutive_slices() -> None:
 
 @pytest.mark.parametrize("kind", SCORES)
 @pytest.mark.parametrize("crossed", [False, True])
-def test_multi_head_attention_is_its_equation(kind: Score, crossed: bool) -> None:
+def test_multi_head_attention_equals_its_equation(kind: Score, crossed: bool) -> None:
     """head_i = softmax(score(x W_i^Q, m W_i^K)) m W_i^V; Concat(head_1, …, head_h) W^O."""
     attention = MultiHeadAttention(make_config(score=kind)).double()
     x = torch.randn(2, 5, 24).double()
@@ -109,7 +109,7 @@ def test_scaling_keeps_the_variance_of_scores(d_k: int) -> None:
 
 
 @pytest.mark.parametrize("n_heads", [1, 4, 16, 64])
-def test_a_new_model_scores_alike_at_every_head_width(n_heads: int) -> None:
+def test_initial_scores_have_the_same_variance_at_every_head_width(n_heads: int) -> None:
     """Inputs of variance 1, as after a norm; queries and keys start with variance 1/2 each."""
     attention = MultiHeadAttention(make_config(d_model=256, n_heads=n_heads))
     x, memory = torch.randn(8, 60, 256), torch.randn(8, 60, 256)
@@ -122,7 +122,7 @@ def test_scores_cannot_overflow_the_softmax() -> None:
     assert torch.equal(attention_weights(scores, None), torch.tensor([[[[0.5, 0.0, 0.5]]]]))
 
 
-def test_the_additive_vector_learns() -> None:
+def test_the_additive_vector_has_a_gradient() -> None:
     model = make_model(score="additive")
     model(SRC, TGT).square().sum().backward()
     vectors: list[Tensor] = [w for name, w in model.named_parameters() if name.endswith("score.v")]

@@ -143,7 +143,7 @@ def test_a_run_survives_json(
         (TrainingConfig, {"warm_up": 8}, "no field 'warm_up'; did you mean 'warmup'"),
     ],
 )
-def test_dictionaries_that_fit_no_field(
+def test_unknown_and_missing_fields_are_refused(
     kind: type[ModelConfig | TrainingConfig], values: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
@@ -167,13 +167,13 @@ def test_presets_have_the_sizes_of_table_3() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_a_change_wins_over_its_preset(name: str) -> None:
+def test_overrides_take_precedence_over_presets(name: str) -> None:
     changed = ModelConfig.preset(name, vocab_size=50, dropout=0.5, n_layers=3)
     plain = ModelConfig.preset(name, vocab_size=50)
     assert changed == dataclasses.replace(plain, dropout=0.5, n_layers=3)
 
 
-def test_unknown_presets_and_changes_name_the_near_ones() -> None:
+def test_unknown_presets_and_fields_are_refused_with_suggestions() -> None:
     with pytest.raises(ValueError, match="tiny, small, base, big; did you mean 'small'"):
         ModelConfig.preset("smal", vocab_size=50)
     with pytest.raises(ValueError, match="no field 'heads'; did you mean 'n_heads'"):

@@ -20,7 +20,7 @@ def keep_in(captured: dict[str, Tensor]) -> HookFn:
     return lambda tensor, name: captured.update({name: tensor})
 
 
-def test_every_alias_is_one_of_the_models_hook_points() -> None:
+def test_every_alias_is_a_hook_point() -> None:
     model = make_model()
     alias_names = aliases(model.config.n_layers)
     # Of a stack 2 embeddings; of an encoder's block 6 of attention and 5, of a decoder's 7 more.
@@ -31,7 +31,7 @@ def test_every_alias_is_one_of_the_models_hook_points() -> None:
 
 
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
-def test_the_streams_of_the_blocks_are_what_a_layer_reads_and_writes(stack: str) -> None:
+def test_residual_stream_aliases_are_a_layers_input_and_output(stack: str) -> None:
     """By PyTorch's own hooks on the layers, which know nothing of names."""
     model = make_model()
     captured: dict[str, Tensor] = {}
@@ -52,7 +52,7 @@ def test_the_streams_of_the_blocks_are_what_a_layer_reads_and_writes(stack: str)
         assert torch.equal(our_tensors[aliases(2)[alias]], tensor)
 
 
-def test_the_parts_of_attention_are_what_their_names_say_in_transformer_lens() -> None:
+def test_attention_aliases_have_transformer_lens_meanings() -> None:
     """z = pattern · v; the pattern is the softmax of the scores over what may be attended to."""
     captured: dict[str, Tensor] = {}
     model = make_model()
@@ -67,7 +67,7 @@ def test_the_parts_of_attention_are_what_their_names_say_in_transformer_lens() -
         assert torch.allclose(pattern.sum(-1), torch.ones(()).double())
 
 
-def test_a_wildcard_means_every_layer_and_a_dot_is_no_wall() -> None:
+def test_wildcards_match_all_layers_and_dots() -> None:
     names = make_model().hook_names
     assert matching(CROSS.format("*"), names) == [CROSS.format(0), CROSS.format(1)]
     assert matching("decoder.blocks.*.cross_attn.hook_pattern", names) == matching(
@@ -77,7 +77,7 @@ def test_a_wildcard_means_every_layer_and_a_dot_is_no_wall() -> None:
     assert matching("*", names) == list(names)
 
 
-def test_a_filter_is_a_name_a_list_or_a_function_and_a_list_keeps_its_order() -> None:
+def test_filters_are_names_lists_or_functions() -> None:
     names = make_model().hook_names
     assert select(None, names) == names
     assert select("hook_logits", names) == ("hook_logits",)
@@ -101,16 +101,14 @@ def test_a_filter_is_a_name_a_list_or_a_function_and_a_list_keeps_its_order() ->
         ("*.none", "model.hook_names lists them all"),
     ],
 )
-def test_a_name_without_a_hook_point_gets_near_ones_of_its_own_kind(
-    pattern: str, hint: str
-) -> None:
+def test_unknown_names_are_refused_with_similar_ones(pattern: str, hint: str) -> None:
     model = make_model()
     message = rf"^the model has no hook {re.escape(repr(pattern))}.*{re.escape(hint)}"
     with pytest.raises(ValueError, match=message):
         model(SRC, TGT, hooks=Hooks({pattern: lambda tensor, name: None}))
 
 
-def test_functions_of_one_site_run_in_the_order_given_on_each_others_tensors() -> None:
+def test_hooks_of_one_hook_point_run_in_order() -> None:
     model, calls = make_model(), []
     cross = "decoder.layers.*.cross_attn.hook_heads"
 
@@ -130,7 +128,7 @@ def test_functions_of_one_site_run_in_the_order_given_on_each_others_tensors() -
     assert torch.equal(output, model(SRC, TGT, hooks=by_hand))
 
 
-def test_resolved_hooks_stay_causal_and_are_kept_for_the_model() -> None:
+def test_resolved_hooks_stay_causal_and_are_cached() -> None:
     hooks = Hooks({"*.hook_pattern": lambda tensor, name: None}, causal=True)
     names = make_model().hook_names
     resolved = hooks.resolved(names)

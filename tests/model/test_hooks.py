@@ -58,7 +58,7 @@ def swap(tensor: Tensor, name: str) -> Tensor:
 
 @pytest.mark.parametrize("n_layers", [1, 3])
 @pytest.mark.parametrize("gradients", [False, True])
-def test_every_site_is_called_once_in_order(n_layers: int, gradients: bool) -> None:
+def test_every_hook_point_is_called_once_in_order(n_layers: int, gradients: bool) -> None:
     model = make_model(n_layers=n_layers)
     calls: list[str] = []
     looking = Hooks(dict.fromkeys(sites(n_layers), lambda tensor, name: calls.append(name)))
@@ -68,7 +68,7 @@ def test_every_site_is_called_once_in_order(n_layers: int, gradients: bool) -> N
     assert calls == list(model.hook_names)
 
 
-def test_every_site_has_the_shape_that_stands_beside_it() -> None:
+def test_every_hook_point_has_its_documented_shape() -> None:
     captured = capture(make_model(), SRC, TGT, sites(2))
     assert {name: tuple(captured[name].shape) for name in sites(2)} == {
         name: shape_of(name) for name in sites(2)
@@ -76,7 +76,7 @@ def test_every_site_has_the_shape_that_stands_beside_it() -> None:
 
 
 @torch.no_grad()
-def test_looking_and_an_empty_set_change_nothing() -> None:
+def test_read_only_hooks_and_empty_hooks_change_nothing() -> None:
     model = make_model()
     logits = model(SRC, TGT)
     assert torch.equal(model(SRC, TGT, hooks=Hooks({})), logits)
@@ -86,7 +86,7 @@ def test_looking_and_an_empty_set_change_nothing() -> None:
 
 @pytest.mark.parametrize("name", sites(2))
 @torch.no_grad()
-def test_replacing_changes_what_follows_and_that_call_alone(name: str) -> None:
+def test_a_replaced_tensor_changes_only_that_call(name: str) -> None:
     model = make_model()
     plain = capture(model, SRC, TGT)
     captured: dict[str, Tensor] = {}
@@ -100,7 +100,7 @@ def test_replacing_changes_what_follows_and_that_call_alone(name: str) -> None:
     assert torch.equal(capture(model, SRC, TGT)["logits"], plain["logits"])
 
 
-def test_a_head_switched_off_is_a_slice_of_w_o_set_to_zero() -> None:
+def test_an_ablated_head_equals_zero_rows_of_w_o() -> None:
     model, name = make_model(), "decoder.layers.1.cross_attn.hook_heads"
 
     def off(heads: Tensor, name: str) -> Tensor:
@@ -112,7 +112,7 @@ def test_a_head_switched_off_is_a_slice_of_w_o_set_to_zero() -> None:
     torch.testing.assert_close(switched, model(SRC, TGT))
 
 
-def test_forced_weights_choose_one_value() -> None:
+def test_forced_weights_select_one_value() -> None:
     """All attention on source position 0: the heads are that position's values."""
     model, path = make_model(), "decoder.layers.0.cross_attn"
     captured: dict[str, Tensor] = {}
@@ -130,7 +130,7 @@ def test_forced_weights_choose_one_value() -> None:
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
 @torch.no_grad()
-def test_a_hook_that_writes_in_place_leaves_the_model_as_it_was(positions: str) -> None:
+def test_in_place_hooks_do_not_change_the_model(positions: str) -> None:
     model = make_model(positions=positions)
     before, state = model(SRC, TGT), [t.clone() for t in (*model.parameters(), *model.buffers())]
     model(SRC, TGT, hooks=Hooks(dict.fromkeys(model.hook_names, lambda t, name: t.zero_())))
@@ -139,7 +139,7 @@ def test_a_hook_that_writes_in_place_leaves_the_model_as_it_was(positions: str) 
     assert all(torch.equal(a, b) for a, b in zip(tensors, state, strict=True))
 
 
-def test_gradients_reach_what_a_hook_keeps() -> None:
+def test_gradients_reach_stored_activations() -> None:
     model, name = make_model(), "encoder.layers.0.self_attn.hook_weights"
     captured: list[Tensor] = []
 
@@ -161,7 +161,7 @@ def test_gradients_reach_what_a_hook_keeps() -> None:
         (torch.zeros(3, 4, 6, 7).numpy(), "returned a ndarray; it must return nothing"),
     ],
 )
-def test_what_a_hook_may_not_return(
+def test_invalid_return_values_of_hooks_are_refused(
     returned: Any, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user runs it
@@ -191,19 +191,19 @@ CALLS: dict[str, Callable[[Transformer, Hooks], object]] = {
         ("?", "model.hook_names lists them all"),
     ],
 )
-def test_unknown_names_name_the_near_ones(call: str, name: str, hint: str) -> None:
+def test_unknown_names_are_refused_with_suggestions(call: str, name: str, hint: str) -> None:
     pattern = rf"^the model has no hook {re.escape(repr(name))}.*{re.escape(hint)}"
     with pytest.raises(ValueError, match=pattern):
         CALLS[call](make_model(), Hooks({name: swap}))
 
 
-def test_a_plain_dictionary_is_told_what_to_become(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plain_dictionary_is_refused_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jaxtyping.config, "jaxtyping_disable", True)  # as a user runs it
     with pytest.raises(ValueError, match=r"hooks must be Hooks\(\{name: fn\}\), not a dict"):
         make_model()(SRC, TGT, hooks={"hook_logits": swap})  # type: ignore[arg-type]
 
 
-def test_encode_calls_the_encoders_hooks_alone() -> None:
+def test_encode_calls_only_encoder_hooks() -> None:
     model, calls = make_model(), []
     model.encode(SRC, hooks=Hooks(dict.fromkeys(sites(2), lambda t, name: calls.append(name))))
     assert calls == [name for name in sites(2) if name.startswith("encoder")]
@@ -211,7 +211,7 @@ def test_encode_calls_the_encoders_hooks_alone() -> None:
 
 @pytest.mark.parametrize("before", [False, True])
 @torch.no_grad()
-def test_pytorchs_own_hooks_work_on_a_hook_point(before: bool) -> None:
+def test_pytorch_hooks_work_on_a_hook_point(before: bool) -> None:
     model, name = make_model(), "encoder.layers.1.self_attn.hook_weights"
     expected = capture(model, SRC, TGT, [name])[name]
     point, captured = model.get_submodule(name), []
@@ -238,12 +238,12 @@ def test_pytorchs_own_hooks_work_on_a_hook_point(before: bool) -> None:
         (torch.zeros(2), "must be a function of the tensor and the name .* not a Tensor"),
     ],
 )
-def test_a_function_that_cannot_be_a_hook_is_named(function: Any, says: str) -> None:
+def test_functions_with_other_parameters_are_refused(function: Any, says: str) -> None:
     with pytest.raises(TypeError, match=says):
         Hooks({"a": function})
 
 
-def test_whatever_takes_a_tensor_and_a_name_can_be_a_hook() -> None:
+def test_any_callable_with_two_parameters_can_be_a_hook() -> None:
     def bound(x: Tensor, name: str, factor: int = 2) -> Tensor:
         return x * factor
 

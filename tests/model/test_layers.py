@@ -13,7 +13,7 @@ from transformer.model import Transformer
 from transformer.model.layers import AddAndNorm, AddPositions, FeedForward
 
 
-def test_ffn_is_two_convolutions_of_kernel_1() -> None:
+def test_ffn_equals_two_convolutions_of_kernel_1() -> None:
     """Section 3.3: "two convolutions with kernel size 1"; numbers and all gradients."""
     ffn = FeedForward(make_config()).double()
     with torch.no_grad():
@@ -39,13 +39,13 @@ def test_ffn_is_two_convolutions_of_kernel_1() -> None:
         torch.testing.assert_close(our_gradient, their_gradient)
 
 
-def test_ffn_treats_each_position_alone() -> None:
+def test_ffn_treats_positions_independently() -> None:
     ffn, x = FeedForward(make_config()).double(), torch.randn(1, 6, 24).double()
     alone = torch.cat([ffn(x[:, t : t + 1]) for t in range(6)], dim=1)
     torch.testing.assert_close(ffn(x), alone)
 
 
-def test_add_and_norm_by_hand() -> None:
+def test_add_and_norm_equals_an_explicit_computation() -> None:
     box = AddAndNorm(make_config()).double()
     with torch.no_grad():
         box.norm.weight.normal_()
@@ -57,7 +57,7 @@ def test_add_and_norm_by_hand() -> None:
     torch.testing.assert_close(box(x, sublayer), normed * box.norm.weight + box.norm.bias)
 
 
-def test_dropout_falls_on_the_sublayer_and_not_on_the_residual() -> None:
+def test_dropout_applies_to_the_sublayer_and_not_to_the_residual() -> None:
     box = AddAndNorm(make_config(dropout=0.5)).double()
     box.hook_sum.name = "sum"
     x, sublayer = torch.randn(4, 9, 24).double(), torch.randn(4, 9, 24).double()
@@ -71,7 +71,7 @@ def test_dropout_falls_on_the_sublayer_and_not_on_the_residual() -> None:
     assert is_kept.any()
 
 
-def test_positions_are_added_from_the_start_that_is_asked_for() -> None:
+def test_positions_are_added_from_the_given_start() -> None:
     box, embedded = AddPositions(make_config()).eval(), torch.randn(2, 9, 24)
     all_positions = box(embedded)
     for t in range(9):
@@ -79,7 +79,7 @@ def test_positions_are_added_from_the_start_that_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize("side", ["encoder", "decoder"])
-def test_embedding_sums_are_dropped_in_training(side: str) -> None:
+def test_dropout_applies_to_embedding_sums_in_training(side: str) -> None:
     """Section 5.4: dropout on the sums of embeddings and positions, in both stacks."""
     model = make_model(dropout=0.5).train()
     captured = capture(model, SRC, TGT)
@@ -88,7 +88,7 @@ def test_embedding_sums_are_dropped_in_training(side: str) -> None:
     assert share.unique().tolist() == pytest.approx([0, 2])
 
 
-def test_the_residual_stream_runs_through_every_box() -> None:
+def test_every_box_reads_the_output_of_the_one_before() -> None:
     """What each box adds to, and what comes out of it, written down from Figure 1."""
     model = make_model()
     captured = capture(model, SRC, TGT)
@@ -107,7 +107,7 @@ def test_the_residual_stream_runs_through_every_box() -> None:
     torch.testing.assert_close(captured["logits"], stream @ model.embedding.weight.T)
 
 
-def test_hidden_units_are_never_negative_and_often_zero() -> None:
+def test_hidden_units_are_nonnegative_and_often_zero() -> None:
     hidden = capture(make_model(), SRC, TGT, ["encoder.layers.0.ffn.hook_hidden"])
     values = hidden["encoder.layers.0.ffn.hook_hidden"]
     assert (values >= 0).all()
@@ -115,7 +115,7 @@ def test_hidden_units_are_never_negative_and_often_zero() -> None:
 
 
 @pytest.mark.parametrize("n_layers", [1, 6])
-def test_a_new_encoder_keeps_its_positions_apart(n_layers: int) -> None:
+def test_a_new_encoder_distinguishes_positions(n_layers: int) -> None:
     """Post-norm encoders can drown each token in what all share; ours must not start near it."""
     model = Transformer(make_config(vocab_size=50, d_model=64, n_layers=n_layers, n_heads=4)).eval()
     memory = model.encode(torch.randint(4, 50, (8, 20)))

@@ -98,7 +98,7 @@ def test_padding_changes_nothing(score: Score, gradients: bool, dtype: torch.dty
             )
 
 
-def test_nothing_flows_back_into_padding() -> None:
+def test_padding_gets_no_gradient() -> None:
     for site, ids in (("encoder.embed.hook_tokens", SRC), ("decoder.embed.hook_tokens", TGT)):
         logits, tokens = leaf_at(make_model(), site, SRC, TGT)
         logits[TGT != 0].square().sum().backward()
@@ -107,7 +107,7 @@ def test_nothing_flows_back_into_padding() -> None:
 
 
 @pytest.mark.parametrize("score", SCORES)
-def test_weights_are_shares_of_what_may_be_seen(score: Score) -> None:
+def test_weights_sum_to_1_over_unmasked_keys(score: Score) -> None:
     model = make_model(score=score)
     captured = capture(model, SRC, TGT)
     source, target = padding_mask(SRC, 0), target_mask(TGT, 0)
@@ -125,7 +125,7 @@ def test_weights_are_shares_of_what_may_be_seen(score: Score) -> None:
     assert n_sites == 6
 
 
-def test_masks_given_by_hand_replace_the_usual_ones() -> None:
+def test_explicit_masks_replace_the_default_ones() -> None:
     model = make_model()
     first = torch.zeros(3, 1, 1, 7, dtype=torch.bool)
     first[..., 0] = True

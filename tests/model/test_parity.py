@@ -107,7 +107,7 @@ def reference_logits(
     ("positions", "tolerance"),
     [("none", 1e-10), ("sinusoidal", 2e-5)],
 )
-def test_equals_torch_in_numbers_and_gradients(
+def test_outputs_and_gradients_equal_torch(
     seed: int, shape: dict[str, Any], positions: str, tolerance: float
 ) -> None:
     model = make_model(seed, positions=positions, **shape).train()  # no dropout
@@ -130,7 +130,7 @@ def test_equals_torch_in_numbers_and_gradients(
 
 
 @torch.no_grad()
-def test_equals_torch_in_float32() -> None:
+def test_float32_equals_torch() -> None:
     model, reference = make_model(5, positions="none"), make_reference()
     table = copy_weights(model, reference)
     theirs = reference_logits(reference, table, SRC, TGT, "none")

@@ -38,31 +38,31 @@ def shift_matrix(k: int, d_model: int) -> Tensor:
 
 
 @pytest.mark.parametrize("d_model", [1, 2, 7, 16, 33, 512])
-def test_equals_the_closed_form(d_model: int) -> None:
+def test_sinusoids_equal_the_closed_form(d_model: int) -> None:
     expected = torch.tensor([closed_form(pos, d_model) for pos in range(50)])
     torch.testing.assert_close(sinusoidal(50, d_model), expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("start", [1, 31, 5_000, 1_000_000])
-def test_equals_the_closed_form_from_any_start(start: int) -> None:
+def test_sinusoids_from_any_start_equal_the_closed_form(start: int) -> None:
     expected = torch.tensor([closed_form(pos, 9) for pos in range(start, start + 4)])
     torch.testing.assert_close(sinusoidal(4, 9, start), expected, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("k", [1, 5, 64, -3])
-def test_a_shift_is_a_matrix_that_does_not_depend_on_the_position(k: int) -> None:
+def test_a_shift_matrix_does_not_depend_on_the_position(k: int) -> None:
     table = sinusoidal(200, 32).double()
     moved = table[10:100] @ shift_matrix(k, 32).T
     torch.testing.assert_close(moved, table[10 + k : 100 + k], rtol=0, atol=1e-6)
 
 
-def test_neighbours_differ_and_rows_have_one_length() -> None:
+def test_positions_differ_and_have_equal_norms() -> None:
     table = sinusoidal(300, 64).double()
     torch.testing.assert_close(table.square().sum(-1), torch.full((300,), 32.0).double())
     assert all(not torch.allclose(a, b, atol=0.1) for a, b in pairwise(table))
 
 
-def test_the_table_goes_on_by_the_closed_form_beyond_max_len() -> None:
+def test_beyond_max_len_the_table_follows_the_closed_form() -> None:
     positions = SinusoidalPositions(make_config(max_len=8))
     for length, start in [(8, 0), (9, 0), (40, 0), (1, 8), (5, 6), (3, 700)]:
         expected = torch.tensor([closed_form(p, 24) for p in range(start, start + length)])
@@ -72,13 +72,13 @@ def test_the_table_goes_on_by_the_closed_form_beyond_max_len() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
-def test_rows_beyond_the_table_have_its_type(dtype: torch.dtype) -> None:
+def test_rows_beyond_the_table_have_its_dtype(dtype: torch.dtype) -> None:
     positions = SinusoidalPositions(make_config(max_len=8)).to(dtype)
     assert positions(9).dtype == positions(8).dtype == dtype
     assert torch.equal(positions(9)[:8], positions(8))
 
 
-def test_learned_positions_end_and_say_where() -> None:
+def test_learned_positions_refuse_longer_inputs() -> None:
     positions = LearnedPositions(make_config(max_len=32))
     assert torch.equal(positions(3, 29), positions.weight[29:])
     for length, start in [(33, 0), (1, 32), (4, 29)]:
@@ -94,13 +94,13 @@ def test_a_model_with_learned_positions_refuses_longer_sentences(side: str) -> N
         model(*(make_ids(n) for n in lengths))
 
 
-def test_a_model_with_sinusoids_reads_longer_sentences_alike() -> None:
+def test_a_model_with_sinusoids_accepts_longer_sentences() -> None:
     src, tgt = make_ids(50), make_ids(45)
     short, long = make_model(max_len=8), make_model(max_len=64)
     torch.testing.assert_close(short(src, tgt), long(src, tgt), rtol=0, atol=1e-6)
 
 
-def test_only_the_learned_rows_in_use_get_a_gradient() -> None:
+def test_only_used_learned_positions_get_a_gradient() -> None:
     model = make_model(positions="learned")
     model(make_ids(6), make_ids(4)).square().sum().backward()
     for stack, used in ((model.encoder, 6), (model.decoder, 4)):

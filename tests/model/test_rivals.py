@@ -16,13 +16,13 @@ def vectors(n: int, d: int = 6, batch: int = 2) -> Tensor:
 
 @pytest.mark.parametrize("name", rivals.RIVALS)
 @pytest.mark.parametrize("n", [1, 2, 7])
-def test_as_many_vectors_of_the_same_width_come_out(name: str, n: int) -> None:
+def test_outputs_have_the_shape_of_inputs(name: str, n: int) -> None:
     layer = rivals.RIVALS[name](rivals.RivalConfig(6, k=5, r=5, n_heads=2)).double()
     assert layer(vectors(n)).shape == (2, n, 6)
 
 
 @pytest.mark.parametrize("n_heads", [1, 3])
-def test_self_attention_is_torchs(n_heads: int) -> None:
+def test_self_attention_equals_torch(n_heads: int) -> None:
     layer = rivals.SelfAttention(rivals.RivalConfig(6, n_heads=n_heads)).double()
     theirs = nn.MultiheadAttention(6, n_heads, bias=False, batch_first=True).double()
     with torch.no_grad():
@@ -32,7 +32,7 @@ def test_self_attention_is_torchs(n_heads: int) -> None:
     torch.testing.assert_close(layer(x), theirs(x, x, x, need_weights=False)[0])
 
 
-def test_the_recurrent_layer_is_torchs() -> None:
+def test_the_recurrent_layer_equals_torch() -> None:
     layer, theirs = (
         rivals.Recurrent(rivals.RivalConfig(6)).double(),
         nn.RNN(6, 6, batch_first=True).double(),
@@ -48,7 +48,7 @@ def test_the_recurrent_layer_is_torchs() -> None:
 
 
 @pytest.mark.parametrize(("k", "dilation"), [(1, 1), (3, 1), (5, 1), (3, 2), (3, 9), (5, 5)])
-def test_the_convolution_is_the_sum_over_its_taps(k: int, dilation: int) -> None:
+def test_the_convolution_equals_the_sum_over_its_taps(k: int, dilation: int) -> None:
     layer = rivals.Convolutional(rivals.RivalConfig(6, k=k, dilation=dilation)).double()
     x = vectors(8)
     expected = layer.convolution.bias.expand_as(x).clone()
@@ -62,7 +62,7 @@ def test_the_convolution_is_the_sum_over_its_taps(k: int, dilation: int) -> None
 
 @pytest.mark.parametrize("r", [1, 3, 7, 21])
 @pytest.mark.parametrize("n_heads", [1, 2])
-def test_restricted_attention_is_full_attention_under_a_band(r: int, n_heads: int) -> None:
+def test_restricted_attention_equals_full_attention_with_a_band_mask(r: int, n_heads: int) -> None:
     config = rivals.RivalConfig(6, r=r, n_heads=n_heads)
     layer, full = rivals.RestrictedAttention(config).double(), rivals.SelfAttention(config).double()
     full.load_state_dict(layer.state_dict())
@@ -71,7 +71,7 @@ def test_restricted_attention_is_full_attention_under_a_band(r: int, n_heads: in
     torch.testing.assert_close(layer(x), full.attention(x, x, band))
 
 
-def test_restricted_attention_makes_no_matrix_of_all_pairs() -> None:
+def test_restricted_attention_allocates_no_full_matrix() -> None:
     layer, largest = rivals.RestrictedAttention(rivals.RivalConfig(4, r=3)), 0
 
     def record(tensor: Tensor) -> Tensor:
@@ -86,12 +86,12 @@ def test_restricted_attention_makes_no_matrix_of_all_pairs() -> None:
 
 
 @pytest.mark.parametrize("layer", [*rivals.RIVALS.values(), *rivals.GATED.values()])
-def test_gradients_agree_with_finite_differences(layer: type[nn.Module]) -> None:
+def test_gradients_equal_finite_differences(layer: type[nn.Module]) -> None:
     x = vectors(5, d=4, batch=1).requires_grad_()
     assert torch.autograd.gradcheck(layer(rivals.RivalConfig(4, n_heads=2)).double(), (x,))
 
 
-def test_a_dilated_stack_spreads_by_powers() -> None:
+def test_the_receptive_field_of_a_dilated_stack_grows_by_powers() -> None:
     for k, dilations in ((3, [1, 2, 4, 8]), (5, [1, 3, 9, 27])):
         layers = rivals.stack("dilated", rivals.RivalConfig(2, k=k), 4)
         assert [layer.convolution.dilation[0] for layer in layers] == dilations
@@ -109,7 +109,7 @@ def test_a_dilated_stack_spreads_by_powers() -> None:
         ({"d": 4, "dilation": 0}, "dilation must be at least 1, not 0"),
     ],
 )
-def test_sizes_that_cannot_be_are_refused(sizes: dict[str, int], problem: str) -> None:
+def test_invalid_sizes_are_refused(sizes: dict[str, int], problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         rivals.RivalConfig(**sizes)
 
@@ -121,7 +121,7 @@ def test_an_unknown_layer_is_refused() -> None:
 
 @pytest.mark.parametrize(("our_class", "theirs"), [(rivals.Lstm, nn.LSTM), (rivals.Gru, nn.GRU)])
 @pytest.mark.parametrize("n", [1, 9])
-def test_it_is_torchs(
+def test_lstm_and_gru_equal_torch(
     our_class: type[rivals.Gated], theirs: type[nn.LSTM | nn.GRU], n: int
 ) -> None:
     layer, reference = (
@@ -137,11 +137,11 @@ def test_it_is_torchs(
     torch.testing.assert_close(layer(vectors(n)), reference(vectors(n))[0])
 
 
-def test_an_lstm_begins_by_keeping_what_it_has() -> None:
+def test_the_forget_gate_of_a_new_lstm_is_open() -> None:
     assert rivals.Lstm(rivals.RivalConfig(4)).b.tolist() == [0] * 4 + [1] * 4 + [0] * 8
 
 
-def test_the_recurrent_matrices_begin_orthogonal() -> None:
+def test_recurrent_matrices_are_initially_orthogonal() -> None:
     for block in rivals.Gru(rivals.RivalConfig(5)).double().u.chunk(3):
         eye = torch.eye(5, dtype=torch.float64)
         torch.testing.assert_close(block @ block.T, eye, atol=1e-6, rtol=0)

@@ -32,7 +32,7 @@ def make_tagger(layer: str, config: ModelConfig = SHAPE, **sizes: int) -> Tagger
 
 @pytest.mark.parametrize(("layer", "sizes"), LAYERS.items())
 @pytest.mark.parametrize("n_layers", [1, 2, 3])
-def test_a_stack_hears_as_far_as_its_reach_and_no_further(
+def test_a_stack_depends_on_inputs_within_its_reach_only(
     layer: str, sizes: dict[str, int], n_layers: int
 ) -> None:
     model = make_tagger(layer, replace(SHAPE, n_layers=n_layers), **sizes).double()
@@ -49,7 +49,7 @@ def test_a_stack_hears_as_far_as_its_reach_and_no_further(
     assert furthest == min(receptive_field(layer, n_layers, **sizes), length - 1)
 
 
-def test_a_block_of_self_attention_is_an_encoder_layer() -> None:
+def test_a_self_attention_block_equals_an_encoder_layer() -> None:
     """With copied weights it is torch's own post-norm encoder layer."""
     model = make_tagger("self-attention", replace(SHAPE, n_layers=1))
     theirs = torch.nn.TransformerEncoderLayer(8, 2, 16, dropout=0.0, batch_first=True)
@@ -75,7 +75,9 @@ def test_a_block_of_self_attention_is_an_encoder_layer() -> None:
 
 
 @pytest.mark.parametrize(("layer", "sizes"), LAYERS.items())
-def test_all_get_as_many_weights_as_self_attention(layer: str, sizes: dict[str, int]) -> None:
+def test_all_layers_have_as_many_weights_as_self_attention(
+    layer: str, sizes: dict[str, int]
+) -> None:
     config = replace(SHAPE, d_model=32, d_ff=128)
     expected = count_weights("self-attention", config, 5)
     tagger = make_tagger(layer, match_parameters(layer, config, 5, expected, **sizes), **sizes)
@@ -84,20 +86,20 @@ def test_all_get_as_many_weights_as_self_attention(layer: str, sizes: dict[str, 
     assert count_weights(layer, tagger.config, 5, **sizes) == weights
 
 
-def test_a_layer_that_is_too_large_for_the_others_is_refused() -> None:
+def test_a_layer_that_cannot_be_matched_in_size_is_refused() -> None:
     with pytest.raises(ValueError, match=r"convolutional has [\d,]+ weights without an FFN, more"):
         match_parameters("convolutional", SHAPE, 5, 1000, k=31)
     with pytest.raises(ValueError, match="no layer 'pooling'"):
         Tagger("pooling", SHAPE, 5)
 
 
-def test_counting_draws_no_random_number() -> None:
+def test_counting_does_not_change_the_random_state() -> None:
     before = torch.random.get_rng_state()
     count_weights("recurrent", SHAPE, 5)
     assert torch.equal(torch.random.get_rng_state(), before)
 
 
-def test_reach_in_numbers() -> None:
+def test_reach_equals_known_values() -> None:
     assert receptive_field("convolutional", 2, k=7) == 6
     assert receptive_field("restricted", 2, r=17) == 16
     assert receptive_field("dilated", 2, k=7) == 15

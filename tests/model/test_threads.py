@@ -45,7 +45,7 @@ def run(model: Transformer, thread: int, turn: int) -> dict[str, Tensor]:
 
 
 @pytest.mark.usefixtures("hasty_threads")
-def test_eight_threads_see_their_own_tensors_alone(tiny_model: Transformer) -> None:
+def test_eight_threads_see_only_their_own_tensors(tiny_model: Transformer) -> None:
     start = Barrier(N_THREADS)
 
     def session(thread: int) -> list[dict[str, Tensor]]:
@@ -69,7 +69,7 @@ def test_eight_threads_see_their_own_tensors_alone(tiny_model: Transformer) -> N
 
 
 @pytest.mark.usefixtures("hasty_threads")
-def test_a_call_without_hooks_is_not_watched_by_another(tiny_model: Transformer) -> None:
+def test_hooks_do_not_affect_concurrent_calls(tiny_model: Transformer) -> None:
     """One thread looks all the time; the others' calls must never reach its function."""
     start, calls = Barrier(N_THREADS), []
     name = tiny_model.hook_names[0]

@@ -28,7 +28,7 @@ def test_sizes_are_near_those_of_table_3(preset: str, millions: float) -> None:
 
 @pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
 @pytest.mark.parametrize("score", ["scaled_dot", "additive"])
-def test_every_weight_is_accounted_for(positions: str, score: str) -> None:
+def test_the_parameter_count_equals_its_formula(positions: str, score: str) -> None:
     config = make_config(positions=positions, score=score)
     d, attention = 24, 4 * 24 * 24 + (24 if score == "additive" else 0)
     ffn, norm = d * 40 + 40 + 40 * d + d, 2 * d
@@ -37,7 +37,7 @@ def test_every_weight_is_accounted_for(positions: str, score: str) -> None:
     assert count(config) == 29 * d + layers + table
 
 
-def test_embeddings_are_rows_times_the_root_of_d_model() -> None:
+def test_embeddings_are_rows_times_sqrt_d_model() -> None:
     model = make_model()
     expected = model.embedding.weight[SRC] * math.sqrt(24)
     torch.testing.assert_close(model.embed(SRC), expected)
@@ -82,7 +82,7 @@ def test_the_output_is_linear_in_the_embedding_and_has_no_bias() -> None:
 
 
 @pytest.mark.parametrize("gradients", [False, True])
-def test_encode_decode_project_make_up_the_model(gradients: bool) -> None:
+def test_encode_decode_and_project_equal_forward(gradients: bool) -> None:
     model = make_model()
     with torch.set_grad_enabled(gradients):
         memory = model.encode(SRC)
@@ -90,7 +90,7 @@ def test_encode_decode_project_make_up_the_model(gradients: bool) -> None:
         assert torch.equal(model.project(states), model(SRC, TGT))
 
 
-def test_a_memory_without_padding_needs_no_mask() -> None:
+def test_a_memory_without_padding_needs_no_padding_mask() -> None:
     model, src = make_model(), make_ids(6, 6, 6)
     torch.testing.assert_close(model.project(model.decode(TGT, model.encode(src))), model(src, TGT))
 
@@ -104,7 +104,7 @@ def test_another_padding_id_is_respected() -> None:
     torch.testing.assert_close(changed(src, tgt)[real], usual(SRC, TGT)[real])
 
 
-def test_evaluation_is_repeatable_and_training_drops() -> None:
+def test_evaluation_is_deterministic_and_training_uses_dropout() -> None:
     model = make_model(dropout=0.3)
     assert torch.equal(model(SRC, TGT), model(SRC, TGT))
     model.train()
@@ -112,7 +112,7 @@ def test_evaluation_is_repeatable_and_training_drops() -> None:
 
 
 @torch.no_grad()
-def test_a_copy_and_a_loaded_twin_give_the_same_numbers() -> None:
+def test_copies_and_loaded_models_give_equal_numbers() -> None:
     model = make_model(positions="learned", score="additive")
     twin = make_model(seed=1, positions="learned", score="additive")
     logits = model(SRC, TGT)
@@ -124,7 +124,7 @@ def test_a_copy_and_a_loaded_twin_give_the_same_numbers() -> None:
 
 
 @torch.no_grad()
-def test_bfloat16_stays_near_float32() -> None:
+def test_bfloat16_is_close_to_float32() -> None:
     model = make_model(dtype=torch.float32)
     exact = model(SRC, TGT).log_softmax(-1)[TGT != 0]
     rounded = model.bfloat16()(SRC, TGT)[TGT != 0]
@@ -134,7 +134,7 @@ def test_bfloat16_stays_near_float32() -> None:
 
 
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
-def test_a_few_steps_learn_one_sentence(score: str) -> None:
+def test_a_few_steps_fit_one_sentence(score: str) -> None:
     """Gradients of the whole model point downhill."""
     model = make_model(dtype=torch.float32, score=score, n_layers=1)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)

@@ -81,7 +81,7 @@ def test_padding_is_little_and_most_batches_are_nearly_full() -> None:
     assert padded / (len(plan) * 2048) > 0.95
 
 
-def test_epochs_and_seeds_differ_in_order_and_in_company() -> None:
+def test_epochs_and_seeds_differ_in_order_and_batches() -> None:
     src, tgt = random_lengths(5000)
     plans = [
         batch_plan(src, tgt, batch_tokens=500, seed=seed, epoch=epoch)
@@ -96,7 +96,7 @@ def test_epochs_and_seeds_differ_in_order_and_in_company() -> None:
     assert abs(np.corrcoef(means, np.arange(len(means)))[0, 1]) < 0.2
 
 
-def test_wrong_arguments_are_named() -> None:
+def test_invalid_arguments_are_named() -> None:
     lengths = np.ones(3, dtype=np.int32)
     with pytest.raises(ValueError, match="3 source lengths and 2 target lengths"):
         batch_plan(lengths, lengths[:2], batch_tokens=9, seed=0, epoch=0)
@@ -142,7 +142,7 @@ def test_batches_of_a_plan_hold_every_token_once(store: TokenStore) -> None:
     assert all(batch.src.numel() + batch.tgt_out.numel() <= 600 for batch in batches)
 
 
-def test_a_batch_moves_whole(store: TokenStore) -> None:
+def test_to_moves_all_tensors_of_a_batch(store: TokenStore) -> None:
     batch = make_batch(store, [5, 6], pad_id=0, bos_id=1)
     moved = batch.to("meta")
     for name in ("src", "tgt_in", "tgt_out"):
@@ -152,7 +152,7 @@ def test_a_batch_moves_whole(store: TokenStore) -> None:
     assert moved.n_tokens == batch.n_tokens
 
 
-def test_a_batch_of_no_pairs_is_refused(store: TokenStore) -> None:
+def test_an_empty_batch_is_refused(store: TokenStore) -> None:
     with pytest.raises(ValueError, match="A batch needs at least 1 index, not 0"):
         make_batch(store, [], pad_id=0, bos_id=1)
 
@@ -180,18 +180,18 @@ ROWS = st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=6), min_size=1,
 
 
 @given(ROWS)
-def test_padding_is_torchs(rows: list[list[int]]) -> None:
+def test_padding_equals_torch(rows: list[list[int]]) -> None:
     expected = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
     assert torch.equal(pad(rows, 0), expected)
 
 
-def test_no_rows_are_no_batch() -> None:
+def test_no_rows_give_no_batches() -> None:
     with pytest.raises(ValueError, match="no rows"):
         pad([], 0)
 
 
 @given(ROWS)
-def test_what_the_decoder_reads_is_one_behind_what_it_writes(rows: list[list[int]]) -> None:
+def test_decoder_inputs_are_targets_shifted_right(rows: list[list[int]]) -> None:
     read = pad(shift_right(rows, 11), 0)
     written = pad(rows, 0)
     assert (read[:, 0] == 11).all()
@@ -201,7 +201,7 @@ def test_what_the_decoder_reads_is_one_behind_what_it_writes(rows: list[list[int
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1))
-def test_rows_in_order_of_their_lengths(lengths: list[tuple[int, int]]) -> None:
+def test_rows_are_sorted_by_length(lengths: list[tuple[int, int]]) -> None:
     order = by_length([first for first, _ in lengths], [second for _, second in lengths])
     assert sorted(order) == [*range(len(lengths))]
     assert [lengths[n] for n in order] == sorted(lengths)

@@ -42,7 +42,7 @@ def test_pairs_written_are_the_pairs_read(
     assert list(read_pairs(sides[0], sides[1])) == pairs
 
 
-def test_further_columns_line_ends_and_a_byte_order_mark_are_no_text(tmp_path: Path) -> None:
+def test_extra_columns_line_ends_and_bom_are_ignored(tmp_path: Path) -> None:
     path = write(tmp_path / "c.tsv", b"\xef\xbb\xbfa\tb\tCC-BY\tme\r\n c \t d\t\r\n\r\n\n")
     assert list(read_pairs(path)) == [("a", "b"), ("c", "d")]
 
@@ -59,7 +59,7 @@ def test_reading_is_lazy(tmp_path: Path) -> None:
         next(stream)
 
 
-def test_an_endless_text_can_be_parsed() -> None:
+def test_an_infinite_stream_can_be_parsed() -> None:
     def endless() -> Iterator[str]:
         while True:
             yield "yes\toui"
@@ -86,7 +86,7 @@ TABLE_ERRORS = {
 
 @pytest.mark.parametrize("case", TABLE_ERRORS)
 @pytest.mark.parametrize("zipped", [False, True])
-def test_a_bad_table_is_refused_by_line(tmp_path: Path, case: str, zipped: bool) -> None:
+def test_errors_in_a_table_name_the_line(tmp_path: Path, case: str, zipped: bool) -> None:
     data, message = TABLE_ERRORS[case]
     if zipped:
         data, message = gzip.compress(data), message.replace(r"\.tsv", r"\.tsv\.gz")
@@ -97,15 +97,13 @@ def test_a_bad_table_is_refused_by_line(tmp_path: Path, case: str, zipped: bool)
     assert str(caught.value).count("\n") == 0
 
 
-def test_pasted_text_is_named_as_the_caller_names_it() -> None:
+def test_errors_in_pasted_text_use_the_given_name() -> None:
     with pytest.raises(CorpusError, match=r"^your text, line 3 has no tab"):
         list(parse_pairs(["a\tb", "c\td", "e f"], "your text"))
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_a_line_of_many_megabytes_is_refused_before_it_is_in_memory(
-    tmp_path: Path, zipped: bool
-) -> None:
+def test_a_huge_line_is_refused_before_it_is_in_memory(tmp_path: Path, zipped: bool) -> None:
     """A file of 200 kB may unpack to one such line."""
     path = tmp_path / "bomb"
     content = b"a\tb\n" + b"a" * 200 * 10**6
@@ -136,7 +134,7 @@ def test_missing_files_and_folders_are_refused_before_reading(tmp_path: Path) ->
             read_pairs(*paths)
 
 
-def test_a_cut_off_gzip_is_refused_after_its_whole_lines(tmp_path: Path) -> None:
+def test_a_truncated_gzip_is_refused_after_its_complete_lines(tmp_path: Path) -> None:
     lines = "".join(f"sentence {i}\tphrase {i * 7919 % 1000}\n" for i in range(5000)).encode()
     path = write(tmp_path / "c.tsv.gz", gzip.compress(lines)[:-2000])
     read = []
@@ -146,7 +144,7 @@ def test_a_cut_off_gzip_is_refused_after_its_whole_lines(tmp_path: Path) -> None
     assert 0 < len(read) < 5000
 
 
-def test_damaged_and_false_gzip_are_refused(tmp_path: Path) -> None:
+def test_damaged_and_wrong_gzip_files_are_refused(tmp_path: Path) -> None:
     good = gzip.compress(b"a\tb\n" * 1000)
     damaged = bytearray(good)
     damaged[14] ^= 0xFF
@@ -183,7 +181,7 @@ def test_parallel_files_keep_their_tabs(tmp_path: Path) -> None:
     assert list(read_pairs(path, path)) == [("a\tb", "a\tb")]
 
 
-def test_references_of_one_source_are_gathered_in_order(tmp_path: Path) -> None:
+def test_references_of_one_source_are_grouped_in_order(tmp_path: Path) -> None:
     path = write(tmp_path / "c.tsv", "b\tB1\na\tA1\nb\tB2\nc\tC1\nb\tB2\na\tA2\n")
     sources, references = read_references(path)
     assert sources == ["b", "a", "c"]
@@ -195,17 +193,17 @@ def test_references_of_one_source_are_gathered_in_order(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", " ", "\t\n", "\u200b", "\u200d\u2060\ufeff", "\x00\x1b\x9b", "\u202e \u3000"]
 )
-def test_nothing_to_be_seen_is_blank(text: str) -> None:
+def test_invisible_text_is_blank(text: str) -> None:
     assert is_blank(text)
 
 
 @pytest.mark.parametrize("text", [".", "a\u200b", "\u0301", "\U0001f989", "\ufffd"])
-def test_anything_to_be_seen_is_not(text: str) -> None:
+def test_visible_text_is_not_blank(text: str) -> None:
     assert not is_blank(text)
 
 
 @given(st.text())
-def test_what_is_shown_steers_nothing_and_says_the_same(text: str) -> None:
+def test_escaped_text_has_no_control_characters(text: str) -> None:
     """Of control signs only tab and line feed are left, and JSON reads back what was written."""
     out = escape_controls(text)
     assert not {s for s in out if unicodedata.category(s) == "Cc"} - {"\t", "\n"}

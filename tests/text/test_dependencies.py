@@ -99,17 +99,19 @@ def readable(english: Words) -> set[str]:
 @pytest.mark.parametrize(
     ("clause_", "text", "expected"), BY_HAND, ids=[text for _, text, _ in BY_HAND]
 )
-def test_by_hand(clause_: c.Clause, text: str, expected: str) -> None:
+def test_dependencies_equal_hand_annotated_ones(
+    clause_: c.Clause, text: str, expected: str
+) -> None:
     english, _ = c.both_sides(clause_)
     assert " ".join(word.text for word in english) == text
     assert readable(english) == set(filter(None, expected.split(", ")))
 
 
-def test_of_to_be_there_is_only_the_adjective() -> None:
+def test_with_to_be_only_the_adjective_is_linked() -> None:
     assert readable(c.where_is(the("old lamp"))[0]) == {"adjective lamp old"}
 
 
-def test_every_sentence_has_what_it_must() -> None:
+def test_every_sentence_has_its_dependencies() -> None:
     """One subject but with "to be"; words of the right kind; none that governs itself."""
     verbs = {form for verb in (*VERBS.values(), *v.EAT, *v.DRINK, *v.ON_TEXTS)
              for form in (verb.base, verb.third)}  # fmt: skip

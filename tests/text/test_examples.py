@@ -38,7 +38,7 @@ LENGTHS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, 
 
 @settings(deadline=None)
 @given(LENGTHS, LENGTHS, st.floats(0.1, 3), st.floats(0, 0.99), st.integers(0, 99))
-def test_every_pair_comes_as_often_as_its_weight_says(
+def test_pairs_occur_as_often_as_their_weight(
     first: list[tuple[int, int]],
     second: list[tuple[int, int]],
     weight: float,
@@ -67,7 +67,7 @@ def test_every_pair_comes_as_often_as_its_weight_says(
     assert {int(weight), int(weight) + 1} >= set(counts)
 
 
-def test_the_asked_share_is_joined_and_no_pair_twice_alike() -> None:
+def test_the_given_fraction_is_concatenated() -> None:
     store = StubPairs(10, [(3, 4)] * 20_000)
     epochs = [
         Examples([store], [1.0], concat_prob=0.3, max_len=99, seed=1, epoch=number)
@@ -82,7 +82,7 @@ def test_the_asked_share_is_joined_and_no_pair_twice_alike() -> None:
     assert first[0] != first[1]
 
 
-def test_joined_ids_are_those_of_the_joined_sentences(tmp_path: Path) -> None:
+def test_concatenated_ids_equal_the_ids_of_the_joined_text(tmp_path: Path) -> None:
     pairs = [(f"I see {n} cats.", f"Je vois {n} chats.") for n in range(60)]
     vocabulary = Vocabulary.train((side for pair in pairs for side in pair), 286)
     store = TokenStore.build(tmp_path / "s.arrow", pairs, vocabulary)
@@ -94,7 +94,7 @@ def test_joined_ids_are_those_of_the_joined_sentences(tmp_path: Path) -> None:
             assert vocabulary.encode(vocabulary.decode(ids.tolist())) == ids.tolist()
 
 
-def test_an_example_outside_is_refused() -> None:
+def test_an_example_out_of_range_is_refused() -> None:
     epoch = Examples([StubPairs(10, [(1, 1)])], [1.0], concat_prob=0, max_len=9, seed=0, epoch=0)
     with pytest.raises(IndexError, match="outside the epoch's 0 to 0"):
         epoch.pair(1)

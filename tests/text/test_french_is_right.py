@@ -205,7 +205,7 @@ def examples() -> list[Example]:
     return [e for level in (1, 2, 3) for e in task.pairs(1000 * level, 99, level=level)]
 
 
-def test_every_sentence_is_right(examples: list[Example]) -> None:
+def test_every_sentence_is_grammatical(examples: list[Example]) -> None:
     assert len(examples) == 6_000
     wrong = {example.tgt: errors for example in examples if (errors := faults(example.tgt))}
     assert not wrong, list(wrong.items())[:20]
@@ -231,7 +231,7 @@ def test_every_sentence_is_right(examples: list[Example]) -> None:
         ("est-ce que il dort ?", "que il"),
     ],
 )
-def test_the_checker_finds_what_is_wrong(wrong: str, fault: str) -> None:
+def test_the_checker_finds_errors(wrong: str, fault: str) -> None:
     try:
         errors = faults(wrong)
     except (IndexError, StopIteration):  # a word that is none, where a noun should be
@@ -239,7 +239,7 @@ def test_the_checker_finds_what_is_wrong(wrong: str, fault: str) -> None:
     assert any(fault in item for item in errors)
 
 
-def test_links_stay_within_and_connect_every_word_that_means_something(
+def test_links_are_valid_and_cover_all_content_words(
     examples: list[Example],
 ) -> None:
     for example in examples:

@@ -16,7 +16,7 @@ from transformer.text.tasks.gap import NOTHING, Gap
     longest=st.integers(4, 70),
     seed=st.integers(0, 99),
 )
-def test_what_is_asked_stands_that_far_before(
+def test_the_answer_is_at_the_given_distance(
     letters: int, word: int, longest: int, seed: int
 ) -> None:
     gap = Gap(letters, word, longest)
@@ -34,14 +34,14 @@ def test_what_is_asked_stands_that_far_before(
         assert not other_symbols.any()
 
 
-def test_letters_are_even_and_one_says_nothing_of_another() -> None:
+def test_letters_are_uniform_and_independent() -> None:
     ids, _, _ = Gap(letters=4, word=2, longest=4).draw(np.random.default_rng(0), 16000)
     words = ids[:, :2] - 3
     counts = np.bincount(words[:, 0] * 4 + words[:, 1], minlength=16)
     assert abs(counts - 1000).max() < 4 * np.sqrt(1000)
 
 
-def test_every_distance_comes_as_often_and_one_alone_if_asked() -> None:
+def test_distances_are_uniform_or_fixed() -> None:
     gap = Gap(longest=16)
     drawn = gap.draw(np.random.default_rng(0), 6000)
     counts = [int((drawn.distances == distance).sum()) for distance in gap.distances]
@@ -50,7 +50,7 @@ def test_every_distance_comes_as_often_and_one_alone_if_asked() -> None:
     assert set(gap.draw(np.random.default_rng(0), 9, distance=6).distances) == {6}
 
 
-def test_a_sequence_for_people() -> None:
+def test_a_sequence_is_formatted_for_readers() -> None:
     gap = Gap(letters=8, word=3, longest=8)
     ids = np.array([4 + 2, 4, 4 + 5, 0, 0, 0, 1, 2, 3, 0, 0])
     assert gap.written(ids) == "c a f ·×3 1 2 3 ·×2"
@@ -66,6 +66,6 @@ def test_a_sequence_for_people() -> None:
         ({"longest": 3}, "longest must be from 4 to 512, not 3"),
     ],
 )
-def test_sizes_that_cannot_be(sizes: dict[str, int], message: str) -> None:
+def test_invalid_sizes_are_refused(sizes: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Gap(**sizes)

@@ -106,7 +106,7 @@ def said_in(kind: Kind, english: str, cache: dict[int, list[int]]) -> list[tuple
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_sentence_by_hand_is_made_once_and_as_written(line: str) -> None:
+def test_a_known_sentence_is_generated_once(line: str) -> None:
     expected = by_hand(line)
     cache: dict[int, list[int]] = {}
     sentences = [(kind, n) for kind in kinds(3) for n, _ in said_in(kind, expected.src, cache)]
@@ -116,11 +116,11 @@ def test_a_sentence_by_hand_is_made_once_and_as_written(line: str) -> None:
     assert links(src, tgt) == expected.alignment
 
 
-def test_there_are_enough_by_hand() -> None:
+def test_the_grammar_has_the_counted_number_of_sentences() -> None:
     assert len(LINES) == len(set(LINES)) >= 60
 
 
-def test_sentences_are_counted_and_no_small_kind_repeats_another() -> None:
+def test_sentences_are_counted_and_kinds_are_disjoint() -> None:
     """Every kind of up to 120 sentences whole, and 3,000 of the others: all are distinct."""
     assert count_sentences(1) < count_sentences(2) < count_sentences(3)
     assert FRENCH.count() == count_sentences(3) == sum(kind.size for kind in kinds(3))
@@ -142,12 +142,12 @@ def test_sentences_are_counted_and_no_small_kind_repeats_another() -> None:
 
 
 @pytest.mark.parametrize("level", [0, 4])
-def test_there_is_no_other_level(level: int) -> None:
+def test_unknown_levels_are_refused(level: int) -> None:
     with pytest.raises(ValueError, match=f"level is {level}; it must be 1, 2 or 3"):
         kinds(level)
 
 
-def test_the_levels_bring_what_they_promise() -> None:
+def test_each_level_adds_its_constructions() -> None:
     first = {word for e in FRENCH.pairs(2000, 1, level=1) for word in e.src.split()}
     second = {word for e in FRENCH.pairs(2000, 1, level=2) for word in e.src.split()}
     assert not first & {"not", "any", "'s", "?", "never", "can", "often"}
@@ -155,7 +155,7 @@ def test_the_levels_bring_what_they_promise() -> None:
     assert not second & {"?", "never", "can", "going", "who", "often", "today"}
 
 
-def test_numbers_and_sentences_are_one_to_one_within_a_kind() -> None:
+def test_numbering_is_a_bijection() -> None:
     kind = max(kinds(2), key=lambda kind: kind.size)
     step = kind.size // 3000
     sentences = {" ".join(w.text for w in kind.sentence(n)[0]) for n in range(0, kind.size, step)}
@@ -173,5 +173,5 @@ def test_numbers_and_sentences_are_one_to_one_within_a_kind() -> None:
         ("vendre", "", "vends vends vend vendons vendez vendent"),
     ],
 )
-def test_regular_verbs(infinitive: str, stem: str, forms: str) -> None:
+def test_regular_verbs_are_conjugated(infinitive: str, stem: str, forms: str) -> None:
     assert " ".join(conjugate(infinitive, stem)) == forms

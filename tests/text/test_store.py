@@ -53,7 +53,7 @@ def test_the_store_holds_the_encoded_pairs_in_order(
     assert store.src_lengths.dtype == store.tgt_lengths.dtype == np.int32
 
 
-def test_ids_are_views_of_the_mapped_file(
+def test_ids_are_views_of_the_memory_mapped_file(
     tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
 ) -> None:
     before = pa.total_allocated_bytes()
@@ -86,7 +86,7 @@ def test_ids_of_a_large_vocabulary_are_32_bits(
 
 
 @pytest.mark.parametrize("index", [-1, 200, 10**9])
-def test_a_pair_out_of_range_is_named(
+def test_a_pair_out_of_range_is_refused(
     tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs, index: int
 ) -> None:
     store = TokenStore.build(tmp_path / "s", pairs, vocabulary)
@@ -161,7 +161,7 @@ def test_a_store_can_be_built_again_over_itself(
     assert first.pair(199)[0].tolist() == vocabulary.encode(pairs[199][0])
 
 
-def test_no_pairs_make_no_store(tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs) -> None:
+def test_no_pairs_are_refused(tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs) -> None:
     with pytest.raises(ValueError, match="of 0 pairs, 0 have"):
         TokenStore.build(tmp_path / "s", iter([]), vocabulary)
     with pytest.raises(ValueError, match="of 200 pairs, 0 have both sides within max_len=2 ids"):
@@ -182,7 +182,7 @@ def test_a_store_of_another_vocabulary_is_refused(
         TokenStore.open(tmp_path / "s", other_vocabulary)
 
 
-def test_files_that_are_no_store_are_refused(
+def test_invalid_store_files_are_refused(
     tmp_path: Path, vocabulary: Vocabulary, pairs: Pairs
 ) -> None:
     with pytest.raises(FileNotFoundError, match="no token store at"):

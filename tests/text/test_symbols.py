@@ -22,9 +22,7 @@ SYMBOLS = st.lists(
 
 
 @given(symbols=SYMBOLS, data=st.data())
-def test_one_symbol_is_one_piece_in_the_order_given(
-    symbols: list[str], data: st.DataObject
-) -> None:
+def test_each_symbol_is_one_token_in_order(symbols: list[str], data: st.DataObject) -> None:
     vocabulary = Vocabulary.from_symbols(symbols)
     assert vocabulary.tokens(range(len(vocabulary))) == [
         "<pad>", "<s>", "</s>", "<unk>", *(f"▁{symbol}" for symbol in symbols)
@@ -37,14 +35,14 @@ def test_one_symbol_is_one_piece_in_the_order_given(
 
 
 @given(symbols=SYMBOLS)
-def test_the_bytes_depend_on_the_symbols_alone(symbols: list[str]) -> None:
+def test_the_file_depends_only_on_the_symbols(symbols: list[str]) -> None:
     first, second = Vocabulary.from_symbols(symbols), Vocabulary.from_symbols(tuple(symbols))
     assert first.to_bytes() == second.to_bytes()
     reference = sentencepiece.SentencePieceProcessor(model_proto=first.to_bytes())
     assert reference.vocab_size() == len(symbols) + 4
 
 
-def test_everything_else_of_the_class_works_with_it(tmp_path: Path) -> None:
+def test_a_symbol_vocabulary_works_like_any_other(tmp_path: Path) -> None:
     vocabulary = Vocabulary.from_symbols(["b", "a", "3"])
     vocabulary.check(ModelConfig(vocab_size=7))
     vocabulary.save(tmp_path / "vocabulary.model")
@@ -56,7 +54,7 @@ def test_everything_else_of_the_class_works_with_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("word", ["c", "ab", "</s>", "<0x41>", "é", "▁"])
-def test_a_word_that_is_no_symbol_is_unknown(word: str) -> None:
+def test_other_words_are_unknown(word: str) -> None:
     vocabulary = Vocabulary.from_symbols(["a", "b", "A"])
     ids = vocabulary.encode(f"a {word} b")
     assert ids in ([4, 3, 5, 2], [4, 5, 2])  # ▁ is a blank to SentencePiece
@@ -78,13 +76,13 @@ def test_a_word_that_is_no_symbol_is_unknown(word: str) -> None:
         (["\ud800"], "cannot make pieces"),
     ],
 )
-def test_what_can_be_no_symbol_is_refused(symbols: list[str], reason: str) -> None:
+def test_invalid_symbols_are_refused(symbols: list[str], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         Vocabulary.from_symbols(symbols)
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_s_symbols_say_all_of_its_examples(name: str) -> None:
+def test_a_tasks_symbols_cover_its_examples(name: str) -> None:
     task = TASKS[name]
     vocabulary = Vocabulary.from_symbols(task.symbols)
     for example in task.pairs(200, 5):

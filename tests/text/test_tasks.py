@@ -54,7 +54,7 @@ def one_to_one(example: Example) -> bool:
     return sorted(i) == sorted(j) == list(range(n)) and len(example.tgt.split()) == n
 
 
-def test_the_tasks_are_named() -> None:
+def test_every_task_is_registered() -> None:
     assert [name for name in NAMES if name in OLD] == OLD  # addresses, runs and lessons name them
     assert all(task.name == name for name, task in TASKS.items())
     for task in TASKS.values():
@@ -77,7 +77,7 @@ def test_a_new_task_is_one_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @given(draw_examples=drawn("copy"))
-def test_copy_is_the_same(draw_examples: Call) -> None:
+def test_copy_targets_equal_sources(draw_examples: Call) -> None:
     options, examples = draw_examples.keywords, draw_examples()
     for example in examples:
         assert example.tgt == example.src
@@ -88,7 +88,7 @@ def test_copy_is_the_same(draw_examples: Call) -> None:
 
 
 @given(draw_examples=drawn("reverse"))
-def test_reverse_is_reverse(draw_examples: Call) -> None:
+def test_reverse_targets_are_reversed(draw_examples: Call) -> None:
     for example in draw_examples():
         assert example.tgt == example.src[::-1]
         assert all(a == b for a, b in linked(example))
@@ -97,7 +97,7 @@ def test_reverse_is_reverse(draw_examples: Call) -> None:
 
 
 @given(draw_examples=drawn("sort"))
-def test_sort_is_sorted_and_no_letter_stands_twice(draw_examples: Call) -> None:
+def test_sort_targets_are_sorted_without_repeats(draw_examples: Call) -> None:
     for example in draw_examples():
         assert example.tgt.split() == sorted(set(example.src.split()))
         assert all(a == b for a, b in linked(example))
@@ -117,13 +117,13 @@ def test_the_cipher_is_one_alphabet_for_every_seed(key: int, seeds: tuple[int, i
     assert len(set(table.values())) == len(table)
 
 
-def test_another_key_is_another_cipher() -> None:
+def test_another_key_gives_another_cipher() -> None:
     targets = {TASKS["cipher"].pairs(1, 0, key=key)[0].tgt for key in range(20)}
     assert len(targets) == 20
 
 
 @given(draw_examples=drawn("dates"))
-def test_dates_are_those_that_the_calendar_reads(draw_examples: Call) -> None:
+def test_dates_equal_the_calendars(draw_examples: Call) -> None:
     for example in draw_examples():
         text = re.sub(r"(?<=\d) (?=\d)", "", example.src)
         if "," not in text:
@@ -145,7 +145,7 @@ def test_dates_are_those_that_the_calendar_reads(draw_examples: Call) -> None:
 
 
 @given(draw_examples=drawn("addition"))
-def test_a_sum_is_the_sum(draw_examples: Call) -> None:
+def test_addition_targets_are_sums(draw_examples: Call) -> None:
     options, examples = draw_examples.keywords, draw_examples()
     for example in examples:
         parts = example.src.replace(" ", "").split("+")
@@ -172,7 +172,7 @@ def test_source_and_target_together_are_balanced(draw_examples: Call) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=12)
 @given(seed=N_SEEDS)
-def test_examples_are_distinct_and_the_same_again(name: str, seed: int) -> None:
+def test_examples_are_distinct_and_reproducible(name: str, seed: int) -> None:
     task = TASKS[name]
     examples = task.pairs(40, seed)
     assert len({example.src for example in examples}) == 40
@@ -199,7 +199,7 @@ COUNTS |= {"induction": 31_850, "modular": 49}
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_the_count_is_all_there_are(name: str) -> None:
+def test_the_count_equals_the_number_of_examples(name: str) -> None:
     task, options = TASKS[name], SMALL[name]
     count = task.count(**options)
     assert count == COUNTS.get(name, count)
@@ -211,7 +211,7 @@ def test_the_count_is_all_there_are(name: str) -> None:
         task.pairs(count + 1, 3, **options)
 
 
-def test_brackets_are_counted_as_all_words_tried_out_are() -> None:
+def test_bracket_counts_equal_an_enumeration() -> None:
     def open_at_end(word: str) -> bool:
         while (shorter := re.sub(r"\(\)|\[\]", "", word)) != word:
             word = shorter
@@ -233,7 +233,7 @@ def test_no_source_is_in_both_splits(name: str, seed: int) -> None:
     assert len({example.src for example in train + valid}) == 120
 
 
-def test_lengths_are_met_alike_where_there_are_enough() -> None:
+def test_lengths_are_uniform_where_possible() -> None:
     lengths = [len(e.src.split()) for e in TASKS["reverse"].pairs(2000, 0, longest=10, letters=10)]
     counts = [lengths.count(n) for n in range(1, 11)]
     assert counts[:2] == [10, 100]  # all there are
@@ -250,7 +250,7 @@ def test_lengths_are_met_alike_where_there_are_enough() -> None:
         ("french", {"level": 4}, "level is 4; it must be from 1 to 3"),
     ],
 )
-def test_wrong_options_are_refused(name: str, options: dict[str, int], reason: str) -> None:
+def test_invalid_options_are_refused(name: str, options: dict[str, int], reason: str) -> None:
     task: Task = TASKS[name]
     for call in (task.settings, task.count, lambda **o: task.pairs(1, 0, **o)):
         with pytest.raises(ValueError, match=reason):
@@ -263,7 +263,7 @@ def test_the_defaults_are_used_and_within_bounds() -> None:
         assert task.pairs(5, 1) == task.pairs(5, 1, **task.settings())
 
 
-def test_numbers_below_none_are_refused() -> None:
+def test_negative_numbers_are_refused() -> None:
     with pytest.raises(ValueError, match="-1 examples of copy"):
         TASKS["copy"].pairs(-1, 0)
     with pytest.raises(ValueError, match="5 and -2 examples are requested; neither may be below 0"):

@@ -33,21 +33,21 @@ def vocabulary() -> Vocabulary:
         (("Dr. Who", "Dr. Who"), ("Dr. Who", "Dr. Who")),
     ],
 )
-def test_the_final_mark_goes_on_both_sides_or_on_none(
+def test_final_punctuation_is_removed_on_both_sides_or_none(
     pair: tuple[str, str], shorter: tuple[str, str]
 ) -> None:
     assert without_final_mark(*pair) == shorter
 
 
 @given(st.integers(0, 10_000), st.sampled_from(TEXT))
-def test_a_variant_keeps_the_words(seed: int, text: str) -> None:
+def test_typing_noise_keeps_the_words(seed: int, text: str) -> None:
     src, tgt = typing_variant(text, "La cible reste.", np.random.default_rng(seed))
     assert src.lower().replace(" ", "").rstrip(".") == text.replace(" ", "").rstrip(".")
     assert tgt in ("La cible reste.", "La cible reste")
     assert src.endswith(".") == tgt.endswith(".")
 
 
-def test_about_half_of_the_variants_lose_their_mark() -> None:
+def test_about_half_of_the_variants_lose_final_punctuation() -> None:
     random = np.random.default_rng(1)
     lost = sum(
         not typing_variant("I see.", "Je vois.", random)[0].endswith(".") for _ in range(2000)
@@ -67,7 +67,7 @@ def test_sampled_segmentations_keep_the_text_and_follow_the_seed(
     assert vocabulary.sample_batch(texts, alpha=1000.0, seed=3) == vocabulary.encode_batch(texts)
 
 
-def test_an_epoch_changes_the_asked_share_of_the_pairs(vocabulary: Vocabulary) -> None:
+def test_an_epoch_changes_the_given_fraction_of_pairs(vocabulary: Vocabulary) -> None:
     pairs = [
         tuple(np.array(ids, np.uint16) for ids in vocabulary.encode_batch([text, "the moon."]))
         for text in TEXT * 20

@@ -38,7 +38,7 @@ def test_any_text_is_encoded_without_specials_and_ends_once(
 
 
 @given(text=WORDS)
-def test_text_comes_back_in_unicode_normal_form(vocabulary: Vocabulary, text: str) -> None:
+def test_decoded_text_is_in_unicode_normal_form(vocabulary: Vocabulary, text: str) -> None:
     expected = " ".join(unicodedata.normalize("NFKC", text).split())
     assert vocabulary.decode(vocabulary.encode(text)) == expected
 
@@ -76,13 +76,13 @@ def test_control_pieces_in_the_training_text_stay_control(pairs: Pairs) -> None:
     assert not {0, 1, 2, 3} & set(vocabulary.encode(texts[0])[:-1])
 
 
-def test_lone_surrogates_are_taken_as_the_replacement_character(vocabulary: Vocabulary) -> None:
+def test_lone_surrogates_become_the_replacement_character(vocabulary: Vocabulary) -> None:
     assert vocabulary.encode("a\ud800b") == vocabulary.encode("a\ufffdb")
     # Two halves that belong together are joined.
     assert vocabulary.decode(vocabulary.encode("\ud83d\ude00")) == "😀"
 
 
-def test_empty_and_blank_text_is_the_end_alone(vocabulary: Vocabulary) -> None:
+def test_empty_and_blank_text_is_only_the_end_token(vocabulary: Vocabulary) -> None:
     assert vocabulary.encode("") == [2]
     assert vocabulary.encode("  \t ") == [2]
     assert vocabulary.decode([]) == ""
@@ -97,7 +97,7 @@ def test_a_batch_equals_its_texts_one_by_one(
     assert vocabulary.encode_batch([], threads) == []
 
 
-def test_encoding_agrees_with_sentencepiece_itself(vocabulary: Vocabulary, pairs: Pairs) -> None:
+def test_encoding_equals_sentencepiece(vocabulary: Vocabulary, pairs: Pairs) -> None:
     reference = sentencepiece.SentencePieceProcessor(model_proto=vocabulary.to_bytes())
     for source, target in pairs:
         assert vocabulary.encode(source) == [*reference.encode(source), 2]
@@ -115,7 +115,7 @@ def test_pieces_and_ids_are_inverse(vocabulary: Vocabulary) -> None:
 
 
 @pytest.mark.parametrize("number", [-1, 320])
-def test_ids_out_of_range_are_named(vocabulary: Vocabulary, number: int) -> None:
+def test_ids_out_of_range_are_refused(vocabulary: Vocabulary, number: int) -> None:
     with pytest.raises(ValueError, match=f"Id {number} is outside the vocabulary's 0 to 319"):
         vocabulary.decode([number])
     with pytest.raises(ValueError, match=f"Id {number} is outside"):
@@ -123,7 +123,7 @@ def test_ids_out_of_range_are_named(vocabulary: Vocabulary, number: int) -> None
 
 
 @pytest.mark.parametrize("model_type", ["unigram", "bpe"])
-def test_training_gives_the_same_bytes_again(pairs: Pairs, model_type: str) -> None:
+def test_training_is_reproducible(pairs: Pairs, model_type: str) -> None:
     texts = [source for source, _ in pairs]
     assert len(texts) == 200
     # Fewer sentences than there are, so that the sampling is shown to be no matter of chance.
@@ -140,9 +140,7 @@ def test_the_pieces_do_not_depend_on_the_threads(pairs: Pairs) -> None:
     assert vocabularies[0].tokens(range(290)) == vocabularies[1].tokens(range(290))
 
 
-def test_training_leaves_no_word_on_the_terminal(
-    pairs: Pairs, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_training_prints_nothing(pairs: Pairs, capfd: pytest.CaptureFixture[str]) -> None:
     Vocabulary.train((source for source, _ in pairs), 290)
     assert capfd.readouterr() == ("", "")
 
@@ -152,7 +150,7 @@ def test_a_text_too_small_for_the_size_is_refused(pairs: Pairs) -> None:
         Vocabulary.train((source for source, _ in pairs), 9000)
 
 
-def test_the_smallest_size_named_by_the_error_can_be_had(pairs: Pairs) -> None:
+def test_the_minimum_size_in_the_error_works(pairs: Pairs) -> None:
     texts = [source for source, _ in pairs]
     with pytest.raises(ValueError, match="vocabulary of 200 pieces is too small") as caught:
         Vocabulary.train(texts, 200)
@@ -179,7 +177,7 @@ def test_no_text_and_wrong_type_are_refused() -> None:
         Vocabulary.train(["a b"], 300, max_sentences=100)
 
 
-def test_an_error_of_the_text_stream_comes_through(pairs: Pairs) -> None:
+def test_errors_of_the_text_stream_are_raised(pairs: Pairs) -> None:
     class BrokenError(Exception):
         pass
 
@@ -220,7 +218,7 @@ def test_a_failed_save_leaves_the_old_file(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_wrong_files_are_refused(vocabulary: Vocabulary, tmp_path: Path) -> None:
+def test_invalid_files_are_refused(vocabulary: Vocabulary, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"no vocabulary file at .*absent\.model"):
         Vocabulary.load(tmp_path / "absent.model")
     with pytest.raises(FileNotFoundError, match="no vocabulary file"):
@@ -247,7 +245,7 @@ def test_a_model_without_padding_is_refused(pairs: Pairs) -> None:
         Vocabulary.from_bytes(written.getvalue())
 
 
-def test_check_names_both_numbers(vocabulary: Vocabulary) -> None:
+def test_check_reports_both_numbers(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="model has 8000 pieces, the vocabulary has 320"):
         vocabulary.check(ModelConfig(vocab_size=8000))
     with pytest.raises(ValueError, match="eos_id is 3, the vocabulary's is 2"):

@@ -53,7 +53,7 @@ def test_a_line_has_the_usual_names() -> None:
     assert scalars(valid) == {"valid/loss": 1.5, "valid/bleu": 20.5}
 
 
-def test_a_mosaic_has_a_row_a_layer_and_a_column_a_head() -> None:
+def test_a_mosaic_has_a_row_per_layer_and_a_column_per_head() -> None:
     weights = np.zeros((2, 3, 4, 5))
     weights[1, 2, 3, 0] = 1  # the last head, its lowest row, its first column
     image = mosaic(weights)
@@ -94,7 +94,7 @@ def test_tensorboard_reads_figures_and_heads(tmp_path: Path) -> None:
             )
 
 
-def test_a_resumed_run_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_resumed_run_continues_at_its_step(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing import event_accumulator
 
@@ -162,7 +162,7 @@ def test_trackio_and_wandb_get_the_same(
 
 
 @pytest.mark.parametrize("name", ["tensorboard", "trackio", "wandb"])
-def test_without_the_package_one_sentence_says_what_to_install(
+def test_a_missing_package_is_named_in_one_sentence(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, name, None)

@@ -58,7 +58,7 @@ def test_the_head_with_the_lowest_error_is_chosen(board: Leaderboard) -> None:
         choose_aligner_head([], [], [])
 
 
-def test_over_several_gold_sets_the_mean_decides(board: Leaderboard) -> None:
+def test_the_mean_error_over_gold_sets_chooses_the_head(board: Leaderboard) -> None:
     table = board.table.copy()
     heads = table["aligner"] == "head"
     second = table[heads].iloc[1]
@@ -70,7 +70,7 @@ def test_over_several_gold_sets_the_mean_decides(board: Leaderboard) -> None:
     assert [gold_set.name for gold_set in chosen.gold] == ["one", "two"]
 
 
-def test_what_is_saved_is_loaded_again(board: Leaderboard, folder: Path) -> None:
+def test_saving_and_loading_give_the_same_head(board: Leaderboard, folder: Path) -> None:
     chosen = choose_aligner_head([board], ["ours"], ["us"])
     assert loaded(folder) is None
     save_aligner_head(folder, chosen)
@@ -96,7 +96,7 @@ SPOILED: dict[str, Callable[[dict[str, Any]], Any]] = {
 
 
 @pytest.mark.parametrize("spoil", SPOILED.values(), ids=[*SPOILED])
-def test_a_file_of_other_weights_or_of_another_kind_is_ignored(
+def test_a_file_of_other_weights_or_another_format_is_ignored(
     spoil: Callable[[dict[str, Any]], Any], board: Leaderboard, folder: Path
 ) -> None:
     path = save_aligner_head(folder, choose_aligner_head([board], ["ours"], ["us"]))
@@ -109,7 +109,7 @@ def test_a_file_of_other_weights_or_of_another_kind_is_ignored(
 
 
 @pytest.mark.parametrize("name", ["en-fr", "en-de"])
-def test_the_checkpoints_that_come_with_the_app_have_one(name: str) -> None:
+def test_the_included_checkpoints_have_an_aligner_file(name: str) -> None:
     folder = ROOT / "checkpoints" / name
     head = loaded(folder)
     assert head is not None, f"run benchmarks.gold_alignments checkpoints/{name} … --keep again"
@@ -120,7 +120,7 @@ def test_the_checkpoints_that_come_with_the_app_have_one(name: str) -> None:
         assert gold.source != gold.name
 
 
-def test_the_benchmark_prints_every_reading_and_keeps_the_head(
+def test_the_benchmark_prints_all_variants_and_stores_the_best_head(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: Any
 ) -> None:
     lines = [
@@ -150,9 +150,7 @@ def test_the_benchmark_prints_every_reading_and_keeps_the_head(
     assert "name the source of each file" in capsys.readouterr().err
 
 
-def test_every_head_of_the_leaderboard_is_kept_the_best_first(
-    board: Leaderboard, folder: Path
-) -> None:
+def test_all_heads_are_stored_best_first(board: Leaderboard, folder: Path) -> None:
     save_aligner_head(folder, choose_aligner_head([board], ["ours"], ["us"]))
     aligner = loaded(folder)
     assert aligner is not None

@@ -17,7 +17,7 @@ from transformer.analysis.alignment.error_rate import (
 LINK = st.tuples(st.integers(0, 4), st.integers(0, 4))
 
 
-def test_by_hand() -> None:
+def test_error_rate_equals_a_hand_computed_one() -> None:
     """Och and Ney 2003: three links found, one of them sure and one more possible."""
     predicted = {(0, 0), (1, 1), (2, 3)}
     sure, possible = {(0, 0), (2, 2)}, {(1, 1)}
@@ -28,7 +28,7 @@ def test_by_hand() -> None:
     assert alignment_error([], sure) == 1
 
 
-def test_nothing_to_compare_is_refused() -> None:
+def test_empty_alignments_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one link"):
         alignment_error([], [])
 
@@ -43,14 +43,14 @@ def test_bounds_and_f1(
     assert 0 <= alignment_error(predicted, sure, more) <= alignment_error(predicted, sure)
 
 
-def test_a_row_is_linked_when_it_writes_its_word() -> None:
+def test_a_word_is_linked_by_the_row_that_predicts_it() -> None:
     """Row i has read `<s>` and i words and writes word i; `</s>` at the end is no word."""
     weights = np.array([[0.1, 0.2, 0.7], [0.6, 0.3, 0.1], [0.1, 0.1, 0.8]])
     assert links(weights, n_src=2, n_tgt=2) == {(1, 0), (0, 1)}
     assert links(weights, n_src=3, n_tgt=1) == {(2, 0)}
 
 
-def test_layers_are_means_and_the_best_head_is_named() -> None:
+def test_a_layer_has_its_mean_and_best_head() -> None:
     """Two sentences; head 1 of layer 0 is right everywhere, head 0 of it nowhere, layer 1 half."""
     n_layers, n_heads = 2, 2
     weights = np.zeros((2, n_layers, n_heads, 3, 3), np.float32)
@@ -71,14 +71,14 @@ def test_layers_are_means_and_the_best_head_is_named() -> None:
     }
 
 
-def test_links_of_different_sentences_are_kept_apart() -> None:
+def test_sentences_do_not_share_links() -> None:
     weights = np.eye(2)[None, None]
     errors = attention_errors([weights, weights], [{(0, 0), (1, 1)}, {(0, 1)}], [(2, 2), (2, 2)])
     assert errors.layers[0] == pytest.approx(1 - 2 * 2 / (4 + 3))
     assert isinstance(errors, Errors)
 
 
-def test_unequal_numbers_are_refused() -> None:
+def test_different_numbers_of_sentences_are_refused() -> None:
     with pytest.raises(ValueError, match="1 sentences, 0 alignments and 1 lengths"):
         attention_errors([np.eye(2)[None, None]], [], [(1, 1)])
     with pytest.raises(ValueError, match="at least one"):

@@ -68,7 +68,7 @@ def by_brute_force(rounds: int, sparse: float, tension: float) -> dict[tuple[str
 @pytest.mark.parametrize("sparse", [0.0, 0.01])
 @pytest.mark.parametrize("rounds", [1, 4])
 @pytest.mark.parametrize("tension", [0.0, TENSION])
-def test_it_is_em_over_every_alignment(rounds: int, sparse: float, tension: float) -> None:
+def test_training_equals_em_over_all_alignments(rounds: int, sparse: float, tension: float) -> None:
     """Without tension it is IBM model 1."""
     aligner = learn(CORPUS, rounds=rounds, tension=tension, alpha=sparse)
     expected = by_brute_force(rounds, sparse, tension)
@@ -79,7 +79,7 @@ def test_it_is_em_over_every_alignment(rounds: int, sparse: float, tension: floa
 
 
 @pytest.mark.parametrize("tension", [0.0, 0.1, 1.0, 4.0, 20.0])
-def test_the_normaliser_is_the_sum(tension: float) -> None:
+def test_the_normaliser_equals_the_sum_over_positions(tension: float) -> None:
     for n, m in itertools.product(range(1, 9), repeat=2):
         expected = [
             sum(math.exp(-tension * abs(i / m - j / n)) for j in range(1, n + 1))
@@ -95,14 +95,14 @@ def test_the_prior_sums_to_one_and_follows_the_diagonal() -> None:
     assert (probabilities[:, 0] == 0.1).all()
 
 
-def test_without_a_prior_on_words_the_corpus_grows_likelier() -> None:
+def test_em_never_lowers_the_likelihood() -> None:
     """With λ learned too: both steps of EM lift the same bound."""
     pairs = [(e.src.split(), e.tgt.split()) for e in TASKS["french"].pairs(60, seed=4)]
     log_likelihood = learn(pairs, rounds=8, alpha=0.0).log_likelihood
     assert (np.diff(log_likelihood) > 0).all()
 
 
-def test_the_grammars_links_are_found_again() -> None:
+def test_the_aligner_recovers_the_links_of_the_grammar() -> None:
     examples = TASKS["french"].pairs(900, seed=3)
     pairs = [(e.src.split(), e.tgt.split()) for e in examples]
     aligner = learn(pairs)
@@ -120,7 +120,7 @@ def test_the_grammars_links_are_found_again() -> None:
     assert alignment_error(predicted, sure) < alignment_error(diagonal, sure) / 2
 
 
-def test_a_word_of_none_and_words_never_seen() -> None:
+def test_null_links_and_unknown_words() -> None:
     aligner = learn(CORPUS, rounds=10)
     assert aligner.links(["the", "cat"], ["le", "chat"]) == {(0, 0), (1, 1)}
     # Of words that it never saw the diagonal decides.

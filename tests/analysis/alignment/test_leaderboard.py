@@ -84,7 +84,7 @@ def built(sentence: Corpus) -> Translator:
     return Translator(model, vocabulary)
 
 
-def test_a_hand_built_aligner_has_no_errors(sentence: Corpus, built: Translator) -> None:
+def test_an_aligner_with_fixed_weights_has_no_errors(sentence: Corpus, built: Translator) -> None:
     table = leaderboard(built, sentence).table
     best = line(table, "head", "weights", "input", 0, 0)
     assert best["aer"] == 0
@@ -118,7 +118,7 @@ def mixed(pairs: list[tuple[str, str]]) -> Corpus:
 @pytest.mark.parametrize("by", ["weights", "norms"])
 @pytest.mark.parametrize("to", ["output", "input"])
 @pytest.mark.parametrize("ends", [False, True])
-def test_figures_are_those_of_single_traces(
+def test_leaderboard_errors_equal_those_of_single_traces(
     sharp: Translator, mixed: Corpus, by: str, to: str, ends: bool
 ) -> None:
     """Computed sentence by sentence with `norms` and set arithmetic, pooling the links of all
@@ -171,7 +171,7 @@ def test_figures_are_those_of_single_traces(
         assert row["recall"] == pytest.approx(len(links & sure) / len(sure))
 
 
-def test_baselines(translator: Translator) -> None:
+def test_diagonal_and_statistical_baselines(translator: Translator) -> None:
     """4 source words, 2 target words: the diagonal is 1 and 3."""
     corpus = Corpus.of_lines(["a b c d\te f\t1-0 2-1"], "x")
     table = leaderboard(translator, corpus).table.set_index("aligner")
@@ -180,7 +180,7 @@ def test_baselines(translator: Translator) -> None:
     assert table["aer"].is_monotonic_increasing
 
 
-def test_rows_that_write_a_word_and_rows_that_read_it() -> None:
+def test_predicting_and_reading_rows_are_compared() -> None:
     """Three pieces of two target words over two source words, `</s>` behind all."""
     weights = np.zeros((1, 4, 3), np.float32)
     weights[0, :, :2] = [[0.1, 0.4], [0.45, 0.1], [0.2, 0.7], [0.9, 0.0]]
@@ -193,7 +193,7 @@ def test_rows_that_write_a_word_and_rows_that_read_it() -> None:
     assert (targets.tolist(), best.tolist()) == ([0, 2], [[0, 2]])
 
 
-def test_sentences_whose_words_are_not_the_texts_are_left_out(built: Translator) -> None:
+def test_sentences_with_unmatched_words_are_left_out(built: Translator) -> None:
     """To a vocabulary of symbols a word it does not know is `<unk>`, which spells nothing."""
     corpus = Corpus.of_lines(["the cat sleeps .\tle chat dort .\t0-0", "zzz .\tle .\t0-0"], "x")
     board = leaderboard(built, corpus)
@@ -204,6 +204,6 @@ def test_sentences_whose_words_are_not_the_texts_are_left_out(built: Translator)
         leaderboard(built, Corpus.of_lines(["the cat\tle chat"], "x"))
 
 
-def test_only_the_ways_asked_for(translator: Translator, mixed: Corpus) -> None:
+def test_only_the_requested_variants_are_computed(translator: Translator, mixed: Corpus) -> None:
     table = leaderboard(translator, mixed, methods=(("weights", "input"),)).table
     assert set(zip(table["by"], table["to"], strict=True)) == {("weights", "input"), ("", "")}

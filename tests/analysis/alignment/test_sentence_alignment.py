@@ -17,7 +17,7 @@ from transformer.analysis.corpora.gold import Gold
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_its_error_is_the_leaderboards_of_a_corpus_of_one() -> None:
+def test_the_error_equals_the_leaderboard_of_one_sentence() -> None:
     shipped = Translator.load(ROOT / "checkpoints" / "en-fr", device="cpu", precision="fp32")
     line = "The baker hides books .\tLe boulanger cache des livres .\t0-0 1-1 2-2 3?3 3-4 4-5"
     corpus = Corpus.of_lines([line], "one")
@@ -35,7 +35,7 @@ def test_its_error_is_the_leaderboards_of_a_corpus_of_one() -> None:
                 assert alignment.error(gold) == pytest.approx(heads[by, to, layer, head])
 
 
-def test_words_are_linked_by_the_row_that_writes_or_the_next(translator: Translator) -> None:
+def test_words_are_linked_by_the_predicting_or_the_reading_row(translator: Translator) -> None:
     trace = translator.trace("She paints books.", target="Elle peint des livres.")
     n_tgt, n_src = len(trace.predicted_tokens), len(trace.src_tokens)
     # Row i looks at piece i alone, as far as there is one.
@@ -59,7 +59,7 @@ def test_words_are_linked_by_the_row_that_writes_or_the_next(translator: Transla
     assert {(r.source, r.target) for r in frame[frame["linked"]].itertuples()} == reading.links()
 
 
-def test_words_are_spelled_as_people_write_them(translator: Translator) -> None:
+def test_words_have_no_subword_markers(translator: Translator) -> None:
     trace = translator.trace("She <b> \N{GRINNING FACE} books.", target="Elle <b>.")
     assert "<0x3C>" in trace.src_tokens
     alignment = aligned(translator.model, trace, 0, 0)
@@ -70,7 +70,7 @@ def test_words_are_spelled_as_people_write_them(translator: Translator) -> None:
     assert aligned(translator.model, altered, 0, 0).target == ("Elle", "<b>.")
 
 
-def test_what_cannot_be_aligned_is_refused(translator: Translator) -> None:
+def test_invalid_alignment_requests_are_refused(translator: Translator) -> None:
     trace = translator.trace("She paints books.", target="Elle peint.")
     with pytest.raises(ValueError, match="there is no head 9"):
         aligned(translator.model, trace, 0, 9)
@@ -83,7 +83,7 @@ def test_what_cannot_be_aligned_is_refused(translator: Translator) -> None:
         aligned(translator.model, trace, 0, 0).error(other_words)
 
 
-def test_directions_are_put_together(translator: Translator) -> None:
+def test_both_directions_are_combined(translator: Translator) -> None:
     scores = np.array([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])  # (target, source)
     alignment = Aligned(("a", "b", "c"), ("x", "y"), (0, 1), "output", {"output": scores})
     assert alignment.links() == {(0, 0), (0, 1)}

@@ -19,7 +19,7 @@ def links(text: str) -> set[Link]:
     return {(int(source), int(target)) for source, target in (p.split("-") for p in text.split())}
 
 
-def test_each_step_by_hand() -> None:
+def test_grow_diag_final_and_equals_a_hand_computed_example() -> None:
     """Six words on each side; both directions agree on 0-0 and 3-3.
 
     grow-diag looks at the neighbours of 0-0: 1-0 has a free source word; then 1-1, diagonal to 0-0,
@@ -65,7 +65,7 @@ same program and this one agreed on 60,000 random alignments."""
 
 
 @pytest.mark.parametrize(("directions", "grow", "final", "final_and"), SYMAL)
-def test_moses_prints_the_same(
+def test_results_equal_those_of_moses(
     directions: tuple[str, str], grow: str, final: str, final_and: str
 ) -> None:
     forward, backward = map(links, directions)
@@ -116,15 +116,13 @@ def test_it_follows_the_published_rule(forward: set[Link], backward: set[Link]) 
 
 
 @given(alignments, alignments)
-def test_each_method_keeps_the_links_of_the_one_before(
-    forward: set[Link], backward: set[Link]
-) -> None:
+def test_each_method_extends_the_one_before(forward: set[Link], backward: set[Link]) -> None:
     by_method = {method: symmetrize(forward, backward, method) for method in METHODS}
     assert by_method["intersection"] <= by_method["grow-diag"] <= by_method["grow-diag-final-and"]
     assert by_method["grow-diag"] <= by_method["grow-diag-final"] <= by_method["union"]
     assert symmetrize(forward, forward, "grow-diag-final") == forward
 
 
-def test_an_unknown_method_is_answered_with_the_known_ones() -> None:
+def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ValueError, match=r"not 'grow-diag-end'; did you mean 'grow-diag"):
         symmetrize([], [], "grow-diag-end")

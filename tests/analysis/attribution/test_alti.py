@@ -55,7 +55,7 @@ def slowly(model: Transformer, trace: Trace, kind: str, layer: int) -> np.ndarra
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)
-def test_contributions_are_their_definition(
+def test_contributions_equal_their_definition(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> None:
     contributions = alti.contributions(model, trace, kind, layer)
@@ -67,7 +67,7 @@ def test_contributions_are_their_definition(
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)
-def test_the_parts_add_up_to_the_output_before_its_shift(
+def test_contributions_sum_to_the_output_without_beta(
     any_trace: tuple[Translator, Trace], kind: str, layer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In the paper's attention only β of the LayerNorm comes from no token; otherwise also b^O."""
@@ -91,7 +91,7 @@ def test_the_parts_add_up_to_the_output_before_its_shift(
     np.testing.assert_allclose(np.concatenate(one_by_one), parts, atol=1e-6)
 
 
-def test_through_all_layers_it_is_one_product_over_all_states(
+def test_all_layers_equal_one_product_over_encoder_and_decoder(
     model: Transformer, trace: Trace
 ) -> None:
     n_src, n_tgt = len(trace.src_tokens), len(trace.tgt_tokens)
@@ -114,7 +114,7 @@ def test_through_all_layers_it_is_one_product_over_all_states(
     assert share[-1].max() < 1
 
 
-def test_a_source_that_says_nothing_has_no_share(
+def test_a_source_without_contribution_has_share_0(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """With all cross-attention values at 0 the decoder is a language model, all prefix."""
@@ -125,7 +125,7 @@ def test_a_source_that_says_nothing_has_no_share(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_where_nothing_brings_the_output_nearer_a_position_is_itself(
+def test_without_positive_contributions_a_position_explains_itself(
     model: Transformer, trace: Trace, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = WEIGHTS[kind].format(0).removesuffix(".hook_weights")
@@ -138,7 +138,7 @@ def test_where_nothing_brings_the_output_nearer_a_position_is_itself(
     np.testing.assert_array_equal(contributions, expected)
 
 
-def test_a_trace_without_its_sites_is_refused(
+def test_a_trace_without_the_needed_hook_points_is_refused(
     model: Transformer, trace: Trace, vocabulary: Vocabulary
 ) -> None:
     few = Translator(model, vocabulary).trace(TEXT, TARGET, names=["hook_logits"])

@@ -21,7 +21,7 @@ from transformer.model import Transformer
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_line_is_a_cell_and_the_future_has_none(
+def test_the_table_has_one_row_per_unmasked_cell(
     model: Transformer, trace: Trace, slopes: Gradients, kind: str
 ) -> None:
     table = contribution(model, trace, kind, 1, 2, slopes).to_frame()
@@ -47,7 +47,7 @@ def test_a_line_is_a_cell_and_the_future_has_none(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_ranks_are_those_of_the_sizes_of_open_cells(
+def test_ranks_follow_absolute_values_of_unmasked_cells(
     model: Transformer, trace: Trace, slopes: Gradients, kind: str
 ) -> None:
     quantities = contribution(model, trace, kind, 0, 1, slopes)
@@ -61,13 +61,13 @@ def test_ranks_are_those_of_the_sizes_of_open_cells(
     assert abs(pairs["weight", "gradient"] - signed) > 0.01
 
 
-def test_without_gradients_there_are_two(model: Transformer, trace: Trace) -> None:
+def test_without_gradients_two_measures_remain(model: Transformer, trace: Trace) -> None:
     quantities = contribution(model, trace, "cross", 0, 0)
     assert list(quantities.values) == list(QUANTITIES[:2])
     assert list(quantities.correlations()) == [("weight", "norm")]
 
 
-def test_they_are_furthest_apart_where_their_shares_of_the_greatest_are() -> None:
+def test_the_largest_disagreement_compares_shares_of_the_maximum() -> None:
     weight = np.array([[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.2, 0.4, 0.4]])
     # Of the greatest, 8: 0.25, 0.5 0.5, 0.2 −1 0.4; the future does not count.
     gradient = np.array([[2.0, 90.0, 90.0], [4.0, 4.0, 90.0], [1.6, -8.0, 3.2]])
@@ -80,7 +80,7 @@ def test_they_are_furthest_apart_where_their_shares_of_the_greatest_are() -> Non
     assert quantities.largest_disagreement("weight", "gradient") == (2, 1)
 
 
-def test_the_heads_that_agree_least_come_first(model: Transformer, trace: Trace) -> None:
+def test_heads_with_the_lowest_agreement_come_first(model: Transformer, trace: Trace) -> None:
     table = agreement(model, trace)
     assert len(table) == 3 * 2 * 4
     assert table["correlation"].is_monotonic_increasing
@@ -89,7 +89,7 @@ def test_the_heads_that_agree_least_come_first(model: Transformer, trace: Trace)
         assert rank == pytest.approx(spearmanr(cells["weight"], cells["norm"]).statistic)
 
 
-def test_a_head_that_weighs_all_alike_has_no_rank() -> None:
+def test_a_uniform_head_has_no_rank_correlation() -> None:
     even = np.full((1, 2), 0.5)
     quantities = Contribution(
         ("cross", 0, 0), ("<s>",), ("a", "b"), ("c",), {"weight": even, "norm": even}
@@ -97,14 +97,14 @@ def test_a_head_that_weighs_all_alike_has_no_rank() -> None:
     assert np.isnan(quantities.correlations()["weight", "norm"])
 
 
-def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
+def test_missing_layers_and_heads_are_refused(model: Transformer, trace: Trace) -> None:
     with pytest.raises(ValueError, match="there is no head 4; the heads are 0 to 3"):
         contribution(model, trace, "cross", 0, 4)
     with pytest.raises(ValueError, match="the layers are 0 to 1"):
         contribution(model, trace, "cross", 2, 0)
 
 
-def test_rank_correlations_are_scipys() -> None:
+def test_rank_correlations_equal_scipy() -> None:
     generator = np.random.default_rng(1)
     a, b = generator.integers(0, 4, (2, 3, 7)).astype(float), generator.random((3, 7))
     correlations = rank_correlations(a, b)

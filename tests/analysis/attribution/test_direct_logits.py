@@ -31,7 +31,7 @@ def logits(model: Transformer, trace: Trace, hooks: dict[str, HookFn] | None = N
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_all_parts_are_the_logit(model: Transformer, trace: Trace, position: int) -> None:
+def test_the_parts_sum_to_the_logit(model: Transformer, trace: Trace, position: int) -> None:
     every, chosen = logits(model, trace)[position], trace.predicted_ids[position]
     size = float(every.abs().max())
     attribution = direct_logits(model, trace, position)
@@ -44,7 +44,7 @@ def test_all_parts_are_the_logit(model: Transformer, trace: Trace, position: int
     assert (attribution.table["part"] == "cross").sum() == attribution.heads("cross").size
 
 
-def test_a_heads_way_is_the_slope_with_all_deviations_held(
+def test_a_direct_effect_is_the_derivative_with_fixed_layer_norms(
     model: Transformer, trace: Trace
 ) -> None:
     """By another road: every LayerNorm's deviation frozen by a hook, the ways above the head's own
@@ -106,7 +106,7 @@ def test_a_heads_way_is_the_slope_with_all_deviations_held(
     assert max(sizes) > 1e-3, "slopes of nothing would prove nothing"
 
 
-def test_what_goes_without_a_head_is_what_a_pass_without_it_says(
+def test_the_ablation_effect_equals_a_pass_without_the_head(
     model: Transformer, trace: Trace
 ) -> None:
     position, layer, head = 2, 1, 2
@@ -128,7 +128,7 @@ def test_what_goes_without_a_head_is_what_a_pass_without_it_says(
     assert -1 <= attribution.agreement <= 1
 
 
-def test_heads_that_write_nothing_add_nothing_and_agree_with_nothing(
+def test_heads_with_zero_output_have_no_effect_and_no_agreement(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     model = lively(tiny_model)
@@ -142,7 +142,7 @@ def test_heads_that_write_nothing_add_nothing_and_agree_with_nothing(
     assert np.isnan(attribution.agreement)
 
 
-def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
+def test_invalid_positions_and_traces_are_refused(model: Transformer, trace: Trace) -> None:
     with pytest.raises(ValueError, match="there is no position 99"):
         direct_logits(model, trace, 99)
     with pytest.raises(ValueError, match="there is no token -1"):

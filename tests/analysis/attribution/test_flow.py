@@ -39,7 +39,7 @@ def mixed(layers: np.ndarray, r: float) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize(("seed", "residual"), [(0, 0.5), (1, 0.5), (2, 0.0), (3, 0.2)])
-def test_flow_is_the_narrowest_cut(seed: int, residual: float) -> None:
+def test_flow_equals_the_minimum_cut(seed: int, residual: float) -> None:
     weights = random_rows(seed, 3, 2, 3, 3)
     trace = painted(weights, np.tril(weights) / np.tril(weights).sum(axis=-1, keepdims=True))
     pipes = stack("encoder", mixed(weights, residual))
@@ -55,7 +55,7 @@ def test_flow_is_the_narrowest_cut(seed: int, residual: float) -> None:
 
 
 @pytest.mark.parametrize(("seed", "depth"), [(0, 2), (1, 2), (2, 3)])
-def test_joint_flow_is_the_narrowest_cut(seed: int, depth: int) -> None:
+def test_joint_flow_equals_the_minimum_cut(seed: int, depth: int) -> None:
     """Two decoder layers, two source and two target tokens: 16 nodes or more, 16,384 cuts for each
     pair. The encoder may have another depth."""
     r = 0.4
@@ -81,7 +81,7 @@ def test_joint_flow_is_the_narrowest_cut(seed: int, depth: int) -> None:
         )
 
 
-def test_by_hand() -> None:
+def test_flow_equals_a_hand_computed_example() -> None:
     """Over two ways, 0.5 and 0.3 wide at their narrowest, 0.8 can pass."""
     low = np.array([[0.9, 0.1], [0.3, 0.7]])
     high = np.array([[0.5, 0.5], [0, 1]])
@@ -90,7 +90,7 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(flow.encoder(painted(low[None, None]), residual=0), low, atol=1e-8)
 
 
-def test_at_least_what_rollout_brings_and_at_most_one() -> None:
+def test_flow_is_at_least_rollout_and_at_most_1() -> None:
     """Rollout's products are a valid flow, so the maximum flow is at least as large."""
     encoder, cross = random_rows(1, 4, 2, 7, 7), random_rows(2, 4, 2, 6, 7)
     trace = painted(encoder, random_rows(3, 4, 2, 6, 6, causal=True), cross)
@@ -102,7 +102,7 @@ def test_at_least_what_rollout_brings_and_at_most_one() -> None:
 
 
 @pytest.mark.parametrize("over", [0.0, 6e-8, 1e-6])
-def test_rows_of_floats_that_come_to_more_than_one_let_no_more_than_one_through(
+def test_rows_that_sum_to_slightly_more_than_1_give_at_most_1(
     over: float,
 ) -> None:
     """A softmax in float32 may sum to 1 + 6e-8; even rows are the worst to round."""
@@ -114,7 +114,7 @@ def test_rows_of_floats_that_come_to_more_than_one_let_no_more_than_one_through(
             assert (values <= 1).all()
 
 
-def test_only_the_positions_asked_for(trace: Trace) -> None:
+def test_only_the_requested_positions_are_computed(trace: Trace) -> None:
     all_flows = flow.joint(trace)
     some = flow.joint(trace, [2, 0])
     np.testing.assert_array_equal(some.source, all_flows.source[[2, 0]])

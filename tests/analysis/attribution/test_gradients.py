@@ -43,7 +43,9 @@ def slope(model: Transformer, trace: Trace, position: int | None, name: str, by:
 
 @pytest.mark.parametrize("position", [None, 3])
 @pytest.mark.parametrize("kind", KINDS)
-def test_by_the_weights(model: Transformer, trace: Trace, kind: str, position: int | None) -> None:
+def test_weight_gradients_equal_finite_differences(
+    model: Transformer, trace: Trace, kind: str, position: int | None
+) -> None:
     gradient = gradients(model, trace, position)
     assert gradient.log_probability == pytest.approx(log_probability(model, trace, position, {}))
     for layer, head, query, key in ((0, 0, 3, 1), (0, 3, 2, 2), (1, 1, 3, 0), (1, 2, 3, 3)):
@@ -58,7 +60,9 @@ def test_by_the_weights(model: Transformer, trace: Trace, kind: str, position: i
 
 
 @pytest.mark.parametrize("position", [None, 3])
-def test_by_the_embeddings(model: Transformer, trace: Trace, position: int | None) -> None:
+def test_embedding_gradients_equal_finite_differences(
+    model: Transformer, trace: Trace, position: int | None
+) -> None:
     """Gradient × embedding is the slope when a token's embedding grows by its own length."""
     gradient = gradients(model, trace, position)
     for name, saliency in zip(EMBEDDINGS, (gradient.source, gradient.target), strict=True):
@@ -73,7 +77,7 @@ def test_by_the_embeddings(model: Transformer, trace: Trace, position: int | Non
             assert saliency[token] == pytest.approx(expected, rel=1e-4, abs=1e-8)
 
 
-def test_the_whole_is_the_sum_of_its_tokens(
+def test_the_total_is_the_sum_over_tokens(
     model: Transformer, trace: Trace, slopes: Gradients
 ) -> None:
     parts = [gradients(model, trace, position) for position in range(len(trace.predicted_ids))]
@@ -84,7 +88,7 @@ def test_the_whole_is_the_sum_of_its_tokens(
     np.testing.assert_allclose(sum(p.target for p in parts), slopes.target)
 
 
-def test_nothing_hangs_on_what_comes_later(model: Transformer, trace: Trace) -> None:
+def test_later_tokens_have_gradient_0(model: Transformer, trace: Trace) -> None:
     first = gradients(model, trace, 1)
     assert not first.target[2:].any()
     assert first.target[:2].all()
@@ -92,7 +96,7 @@ def test_nothing_hangs_on_what_comes_later(model: Transformer, trace: Trace) -> 
     assert not np.triu(first.weights["decoder"], 1).any()
 
 
-def test_of_an_altered_model(
+def test_gradients_of_a_model_with_hooks(
     model: Transformer, trace: Trace, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """With the trace's hooks it is the altered model's; a weight put there counts as the weight."""
@@ -108,7 +112,7 @@ def test_of_an_altered_model(
     assert weight.any()
 
 
-def test_what_does_not_fit_is_said(
+def test_invalid_arguments_are_refused(
     model: Transformer, trace: Trace, tiny_model: Transformer
 ) -> None:
     with pytest.raises(ValueError, match=r"no position 99; the positions are 0 to \d+"):

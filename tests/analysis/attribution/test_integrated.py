@@ -54,7 +54,7 @@ def at(model: Transformer, trace: Trace, scale: list[float] | float, against: in
 
 
 @pytest.mark.parametrize("contrastive", [False, True])
-def test_all_tokens_together_sum_to_the_difference(
+def test_scores_sum_to_the_difference_from_the_baseline(
     model: Transformer, trace: Trace, contrastive: bool
 ) -> None:
     against = other_of(trace) if contrastive else None
@@ -88,7 +88,7 @@ def test_each_side_is_the_integral_of_finite_differences(model: Transformer, tra
         assert parts.sum() == pytest.approx(total, abs=0.01 * size)
 
 
-def test_of_a_straight_line_they_are_the_gradient(
+def test_for_a_linear_function_they_equal_the_gradient(
     model: Transformer, trace: Trace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where f is linear in the words, one step is exact and every method the same."""
@@ -117,9 +117,7 @@ def test_of_a_straight_line_they_are_the_gradient(
     assert integrated.gap == pytest.approx(0, abs=1e-10)
 
 
-def test_the_difference_of_two_gradients_is_that_of_the_logits(
-    model: Transformer, trace: Trace
-) -> None:
+def test_a_contrast_is_the_difference_of_two_attributions(model: Transformer, trace: Trace) -> None:
     rival_id, step = other_of(trace), 1e-5
     gradient = gradients(model, trace, POSITION, against=rival_id)
     assert gradient.log_probability == pytest.approx(at(model, trace, 1.0, rival_id))
@@ -132,7 +130,7 @@ def test_the_difference_of_two_gradients_is_that_of_the_logits(
         assert parts.sum() == pytest.approx((ends[0] - ends[1]) / (2 * step), rel=1e-4, abs=1e-7)
 
 
-def test_a_rival_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> None:
+def test_a_contrast_token_is_an_id_or_a_candidate(model: Transformer, trace: Trace) -> None:
     candidates = trace.translation.steps[POSITION].candidates
     own, rival_id = trace.predicted_ids[POSITION], other_of(trace)
     piece = next(candidate.token for candidate in candidates if candidate.id == rival_id)

@@ -35,7 +35,7 @@ def keys_of(trace: Trace, kind: str, layer: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)
-def test_a_vector_is_the_key_through_both_matrices(
+def test_a_transformed_vector_is_the_key_times_w_v_and_w_o(
     model: Transformer, trace: Trace, kind: str, layer: int
 ) -> None:
     attention = model.get_submodule(WEIGHTS[kind].format(layer).rpartition(".")[0])
@@ -49,7 +49,7 @@ def test_a_vector_is_the_key_through_both_matrices(
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)
-def test_over_keys_and_heads_they_add_up_to_the_output(
+def test_contributions_sum_to_the_attention_output(
     any_trace: tuple[Translator, Trace], kind: str, layer: int
 ) -> None:
     """The paper's attention has no biases, so nothing is left over; else b^O is."""
@@ -65,7 +65,7 @@ def test_over_keys_and_heads_they_add_up_to_the_output(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_head_that_is_off_takes_its_vectors_away_and_no_bias(
+def test_an_ablated_head_removes_its_vectors_but_no_bias(
     any_trace: tuple[Translator, Trace], kind: str
 ) -> None:
     """Its mean value is not put in its place, and b^O stays."""
@@ -84,7 +84,7 @@ def test_a_head_that_is_off_takes_its_vectors_away_and_no_bias(
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)
-def test_a_norm_is_how_far_the_output_moves_without_the_weight(
+def test_a_norm_is_the_change_of_the_output_without_the_weight(
     translator: Translator, trace: Trace, kind: str, layer: int
 ) -> None:
     site = WEIGHTS[kind].format(layer).removesuffix(".hook_weights")
@@ -107,7 +107,7 @@ def test_a_norm_is_how_far_the_output_moves_without_the_weight(
 
 
 @pytest.mark.parametrize(("kind", "layer"), CASES)
-def test_heads_are_added_before_they_are_measured(
+def test_the_norm_of_a_layer_is_that_of_the_sum_over_heads(
     model: Transformer, trace: Trace, kind: str, layer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     weights, sent = trace.weights(kind, layer), norms.vectors(model, trace, kind, layer)
@@ -124,7 +124,7 @@ def test_heads_are_added_before_they_are_measured(
     )
 
 
-def test_a_head_that_is_turned_down_moves_less(translator: Translator, trace: Trace) -> None:
+def test_a_scaled_head_has_a_scaled_norm(translator: Translator, trace: Trace) -> None:
     model, site = translator.model, "decoder.layers.0.cross_attn"
     factors = torch.tensor([1.0, 0.0, 0.25, -1.0])[:, None, None]
     hooks = Hooks({f"{site}.hook_heads": lambda heads, _: heads * factors})
@@ -141,7 +141,7 @@ def test_a_head_that_is_turned_down_moves_less(translator: Translator, trace: Tr
     assert norms.contributions(model, rolled, "cross", 1).any()
 
 
-def test_what_does_not_fit_is_said(translator: Translator, trace: Trace) -> None:
+def test_invalid_arguments_are_refused(translator: Translator, trace: Trace) -> None:
     with pytest.raises(ValueError, match="kind must be one of"):
         norms.contributions(translator.model, trace, "self", 0)
     with pytest.raises(ValueError, match="the layers are 0 to 1"):

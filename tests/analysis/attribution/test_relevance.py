@@ -39,7 +39,7 @@ def log_probabilities(translator: Translator, trace: Trace, hidden: int | None) 
     return log_p[range(len(trace.predicted_ids)), list(trace.predicted_ids)].numpy()
 
 
-def test_hiding_a_position_equals_removing_it(model_translator: Translator, trace: Trace) -> None:
+def test_masking_a_position_equals_removing_it(model_translator: Translator, trace: Trace) -> None:
     effects = relevance(model_translator, trace, "memory")
     unperturbed = log_probabilities(model_translator, trace, None)
     for position in range(len(trace.src_ids) - 1):
@@ -48,7 +48,7 @@ def test_hiding_a_position_equals_removing_it(model_translator: Translator, trac
     assert effects.max() > 1e-3
 
 
-def test_correlations_are_scipys(model_translator: Translator, trace: Trace) -> None:
+def test_correlations_equal_scipy(model_translator: Translator, trace: Trace) -> None:
     explained = relevance_correlation(model_translator, trace, "memory")
     reference = relevance(model_translator, trace, "memory")
     reference = reference / reference.sum(axis=1, keepdims=True)
@@ -64,7 +64,7 @@ def test_correlations_are_scipys(model_translator: Translator, trace: Trace) -> 
     assert explained.mean == pytest.approx(expected.statistic, abs=1e-6)
 
 
-def test_a_corpus_has_the_mean_of_its_sentences_and_a_finding_its_verdict(
+def test_a_corpus_has_the_mean_of_its_sentences_and_a_verdict(
     model_translator: Translator, pairs: list[tuple[str, str]]
 ) -> None:
     corpus = Corpus("pairs", tuple(Sentence(*pair) for pair in pairs[:12]))

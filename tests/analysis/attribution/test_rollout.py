@@ -20,7 +20,7 @@ def trace() -> Trace:
     )
 
 
-def test_by_hand() -> None:
+def test_rollout_equals_a_hand_computed_example() -> None:
     """Two layers of one head over two tokens: (½I + ½A₂)(½I + ½A₁), worked out on paper."""
     weights = np.array([[[1, 0], [0.5, 0.5]], [[0.5, 0.5], [0, 1]]])[:, None]
     rolled = rollout.encoder(painted(weights))
@@ -30,7 +30,7 @@ def test_by_hand() -> None:
     np.testing.assert_allclose(raw[1], [[0.75, 0.25], [0.5, 0.5]])
 
 
-def test_a_head_that_looks_one_back_looks_as_far_back_as_there_are_layers() -> None:
+def test_a_previous_token_head_reaches_back_one_position_per_layer() -> None:
     shift = np.eye(6, k=-1)
     shift[0, 0] = 1
     even = np.full((6, 6), 1 / 6)
@@ -55,7 +55,7 @@ def test_rows_sum_to_one(trace: Trace, heads: rollout.Heads, residual: float) ->
 
 
 @pytest.mark.parametrize("heads", ["mean", "max", 0])
-def test_joint_is_one_product_over_source_and_target_states(
+def test_joint_rollout_equals_one_product_over_encoder_and_decoder(
     trace: Trace, heads: rollout.Heads
 ) -> None:
     """All states side by side, source first; every sublayer is one matrix on them."""
@@ -87,7 +87,7 @@ def test_joint_is_one_product_over_source_and_target_states(
     assert not np.triu(relevance.target, 1).any(), "no position has read a later one"
 
 
-def test_what_is_not_there_is_said(trace: Trace) -> None:
+def test_missing_attention_is_refused(trace: Trace) -> None:
     for heads in (2, -1):
         with pytest.raises(ValueError, match='"mean", "max" or a head from 0 to 1, not'):
             rollout.joint(trace, heads)

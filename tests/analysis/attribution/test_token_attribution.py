@@ -20,7 +20,7 @@ from transformer.model import Transformer
 
 
 @pytest.mark.parametrize("position", [0, 3])
-def test_the_lines_are_the_source_and_what_was_read_by_then(
+def test_the_table_has_the_source_and_the_target_prefix(
     model: Transformer, trace: Trace, position: int
 ) -> None:
     table = token_attribution(model, trace, position)
@@ -33,7 +33,7 @@ def test_the_lines_are_the_source_and_what_was_read_by_then(
     assert table["flow"].between(0, 1).all()
 
 
-def test_every_answer_is_its_methods(model: Transformer, trace: Trace) -> None:
+def test_columns_equal_the_single_methods(model: Transformer, trace: Trace) -> None:
     table = token_attribution(model, trace, 2)
     n = len(trace.src_tokens)
     slopes, flows = gradients(model, trace, 2), flow.joint(trace, [2])
@@ -56,7 +56,7 @@ def test_every_answer_is_its_methods(model: Transformer, trace: Trace) -> None:
     assert list(token_attribution(model, trace, 2, ["alti"]).columns[3:]) == ["alti"]
 
 
-def test_against_a_rival_only_those_answer_that_know_of_one(
+def test_with_a_contrast_token_only_gradient_methods_are_computed(
     model: Transformer, trace: Trace
 ) -> None:
     chosen = trace.predicted_ids[2]
@@ -79,7 +79,7 @@ def test_against_a_rival_only_those_answer_that_know_of_one(
             token_attribution(model, trace, 2, ["gradient", method], against=rival.id)
 
 
-def test_as_shares_they_keep_their_signs_and_sum_to_one(model: Transformer, trace: Trace) -> None:
+def test_normalized_scores_keep_their_signs_and_sum_to_1(model: Transformer, trace: Trace) -> None:
     table = token_attribution(model, trace, 2)
     normalized = shares(table)
     for method in METHODS:
@@ -90,7 +90,7 @@ def test_as_shares_they_keep_their_signs_and_sum_to_one(model: Transformer, trac
     assert (shares(table)["flow"] == 0).all()
 
 
-def test_the_sources_share_is_that_of_its_lines(model: Transformer, trace: Trace) -> None:
+def test_the_source_share_is_the_sum_of_its_rows(model: Transformer, trace: Trace) -> None:
     table = source_share(model, trace)
     assert tuple(table["token"]) == trace.predicted_tokens
     np.testing.assert_allclose(table["rollout"], 1 - 0.5**2, atol=1e-6)
@@ -101,7 +101,7 @@ def test_the_sources_share_is_that_of_its_lines(model: Transformer, trace: Trace
         assert table["alti"][position] == pytest.approx(of_source)
 
 
-def test_what_is_not_there_is_said(model: Transformer, trace: Trace) -> None:
+def test_invalid_positions_and_methods_are_refused(model: Transformer, trace: Trace) -> None:
     last = len(trace.tgt_tokens) - 1
     with pytest.raises(ValueError, match=f"the positions are 0 to {last}"):
         token_attribution(model, trace, last + 1)

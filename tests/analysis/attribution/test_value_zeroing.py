@@ -37,7 +37,7 @@ def outputs(model: Transformer, trace: Trace, kind: str, layer: int, off: int | 
 
 
 @pytest.mark.parametrize(("kind", "layer"), list(itertools.product(KINDS, range(2))))
-def test_scores_are_those_of_passes_without_the_token(
+def test_scores_equal_forward_passes_without_the_token(
     model: Transformer, trace: Trace, kind: str, layer: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     changes = value_zeroing.scores(model, trace, kind, layer)
@@ -56,7 +56,7 @@ def test_scores_are_those_of_passes_without_the_token(
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_the_residual_connection_is_missed_as_a_token_is(
+def test_the_residual_connection_is_removed_with_the_token(
     model: Transformer, trace: Trace, kind: str
 ) -> None:
     """Against a pass in which the sum before the LayerNorm is what attention wrote alone."""
@@ -75,7 +75,7 @@ def test_the_residual_connection_is_missed_as_a_token_is(
     np.testing.assert_allclose(residual, np.diag(expected.numpy()), rtol=2e-3, atol=2e-6)
 
 
-def test_layers_multiplied_divide_everything_between_source_and_prefix(
+def test_the_product_of_layers_sums_to_1_over_source_and_prefix(
     model: Transformer, trace: Trace
 ) -> None:
     relevance = value_zeroing.joint(model, trace)
@@ -90,9 +90,7 @@ def test_layers_multiplied_divide_everything_between_source_and_prefix(
     assert share.min() > 1e-3, "nothing of the source would prove nothing"
 
 
-def test_where_nothing_is_said_nothing_is_missed(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
+def test_zero_values_have_no_effect(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
     """All values of every attention are 0."""
     deaf = without_values(lively(tiny_model), "_attn")
     trace = Translator(deaf, vocabulary).trace(TEXT, TARGET)
@@ -100,7 +98,7 @@ def test_where_nothing_is_said_nothing_is_missed(
         assert not value_zeroing.scores(deaf, trace, kind, 1).any()
 
 
-def test_a_trace_that_lacks_something_or_is_of_another_model_is_refused(
+def test_incomplete_traces_and_those_of_other_models_are_refused(
     model: Transformer, trace: Trace, vocabulary: Vocabulary
 ) -> None:
     with pytest.raises(ValueError, match="layer"):

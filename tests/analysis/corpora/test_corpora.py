@@ -16,7 +16,7 @@ from transformer.text.tasks import TASKS, split
 from transformer.training.recipe import make_run_config
 
 
-def test_the_bundled_sentences_are_written_as_people_write_and_keep_their_links() -> None:
+def test_the_bundled_sentences_have_normal_spelling_and_valid_links() -> None:
     corpus = Corpus.bundled(120)
     assert len(corpus) == 120
     assert 50 < corpus.n_gold < 120
@@ -33,13 +33,13 @@ def test_the_bundled_sentences_are_written_as_people_write_and_keep_their_links(
             assert "".join(words) == text.replace(" ", "")
 
 
-def test_symbols_are_the_tasks_own() -> None:
+def test_tokenized_sentences_are_those_of_the_task() -> None:
     sentence = Corpus.bundled(1, symbols=True).sentences[0]
     example = TASKS["french"].pairs(1, seed=1)[0]
     assert (sentence.source, sentence.target) == (example.src, example.tgt)
 
 
-def test_the_hash_is_of_the_content_alone() -> None:
+def test_the_hash_depends_only_on_the_content() -> None:
     corpus = Corpus.of_lines(["a\tb\t0-0", "c\td"], "one")
     assert Corpus.of_lines(["a\tb\t0-0", "c\td"], "another").hash == corpus.hash
     assert Corpus.from_dict(json.loads(json.dumps(corpus.to_dict()))) == corpus
@@ -81,12 +81,12 @@ def test_lines_pairs_and_links() -> None:
         (["a"], ["0-0"], "line 1"),
     ],
 )
-def test_a_wrong_text_is_refused(lines: list[str], links: list[str] | None, says: str) -> None:
+def test_invalid_text_is_refused(lines: list[str], links: list[str] | None, says: str) -> None:
     with pytest.raises(CorpusError, match=f"^mine.*{says}"):
         Corpus.of_lines(lines, "mine", links)
 
 
-def test_files(tmp_path: Path) -> None:
+def test_corpora_are_read_from_files(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.tsv.gz", "wt", encoding="utf-8") as file:
         file.write("the café\tle café\n")
     (tmp_path / "links").write_text("0-0 1-1\n")
@@ -99,7 +99,7 @@ def test_files(tmp_path: Path) -> None:
         Corpus.read(tmp_path / "latin")
 
 
-def test_a_run_of_the_grammar_gives_its_validation_pairs_with_links(tmp_path: Path) -> None:
+def test_a_grammar_run_has_validation_pairs_with_links(tmp_path: Path) -> None:
     config = make_run_config("french", options={"n_train": 50, "n_valid": 7}, settings={"seed": 3})
     (tmp_path / "config.json").write_text(json.dumps(config.to_dict()))
     corpus = Corpus.of_run(tmp_path)
@@ -110,7 +110,7 @@ def test_a_run_of_the_grammar_gives_its_validation_pairs_with_links(tmp_path: Pa
     ]
 
 
-def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
+def test_a_run_on_own_pairs_has_its_held_out_pairs(
     tmp_path: Path, vocabulary: Vocabulary, pairs: list[tuple[str, str]]
 ) -> None:
     run, checkpoint = tmp_path / "mine", tmp_path / "mine" / "checkpoint"
@@ -127,7 +127,7 @@ def test_a_run_of_ones_own_pairs_gives_what_was_set_aside(
     assert corpus_for(tmp_path, symbols) == Corpus.bundled(symbols=True)
 
 
-def test_a_checkpoint_is_measured_in_the_language_that_it_writes(
+def test_the_bundled_corpus_has_the_checkpoints_target_language(
     tmp_path: Path, tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     for code, expected in {"de": Corpus.bundled(target="de"), "fr": Corpus.bundled()}.items():
@@ -155,11 +155,13 @@ def test_a_checkpoint_is_measured_in_the_language_that_it_writes(
         (["<unk>"], ["b"], None),
     ],
 )
-def test_whose_pieces(pieces: list[str], words: list[str], owners: list[int] | None) -> None:
+def test_the_linked_tokens_of_a_word(
+    pieces: list[str], words: list[str], owners: list[int] | None
+) -> None:
     assert words_of(pieces, words) == owners
 
 
-def test_linked_words_link_their_pieces() -> None:
+def test_word_links_become_token_links() -> None:
     gold = Gold(("black", "cats"), ("chats", "noirs"), *parse_links("0-1 1-0"))
     table = pieces_linked(["▁black", "▁cat", "s", "</s>"], ["▁chats", "▁no", "irs", "</s>"], gold)
     assert table is not None

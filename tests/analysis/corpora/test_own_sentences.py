@@ -36,7 +36,7 @@ def golds(target: str) -> Iterator[Gold]:
 
 
 @pytest.mark.parametrize("target", ours.LANGUAGES)
-def test_every_line_is_a_pair_with_links_in_order(target: str) -> None:
+def test_every_row_is_a_pair_with_sorted_links(target: str) -> None:
     rows = lines(target)
     assert len(rows) >= AT_LEAST[target]
     for number, row in enumerate(rows, start=1):
@@ -65,7 +65,7 @@ def test_every_word_is_linked_or_marked_and_only_small_words_are_marked(target: 
 
 
 @pytest.mark.parametrize("target", ours.LANGUAGES)
-def test_signs_are_linked_to_signs(target: str) -> None:
+def test_punctuation_is_linked_to_punctuation(target: str) -> None:
     """A link that is off by one in any sentence meets the full stop or a comma."""
     for gold in golds(target):
         for i, j in gold.possible:
@@ -76,7 +76,7 @@ def test_signs_are_linked_to_signs(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ours.LANGUAGES)
-def test_the_links_are_no_diagonal(target: str) -> None:
+def test_the_links_differ_from_the_diagonal(target: str) -> None:
     """Crossing links, which a grammar of short statements has few of."""
 
     def crossing(all_gold: list[Gold]) -> float:
@@ -89,7 +89,7 @@ def test_the_links_are_no_diagonal(target: str) -> None:
     assert crossing(list(golds(target))) > crossing(grammar)
 
 
-def test_no_sentence_stands_twice() -> None:
+def test_sentences_are_unique() -> None:
     everyday = [[a, b] for code in ours.LANGUAGES for a, b, _ in ours.everyday(code)]
     english = {source for source, _ in everyday}
     assert len(english) == len(everyday) / 2
@@ -104,7 +104,7 @@ def test_no_sentence_stands_twice() -> None:
     assert not probes & set(texts)
 
 
-def test_texts_are_written_as_people_write(vocabulary: Vocabulary) -> None:
+def test_texts_have_normal_spelling(vocabulary: Vocabulary) -> None:
     source, target, gold = ours.linked("fr")[1]
     assert (source, gold and gold.source_words[:3]) == (
         "I haven't seen him since the wedding.",
@@ -124,7 +124,7 @@ def test_texts_are_written_as_people_write(vocabulary: Vocabulary) -> None:
     assert words_of(pieces, ("Do", "n't", "wake", "her", "!")) is not None
 
 
-def test_parts_without_a_counterpart_are_no_links() -> None:
+def test_words_without_a_counterpart_have_no_links() -> None:
     source, _, links = lines("fr")[0]
     assert "-8" in links.split()
     with pytest.raises(ValueError, match="is not a link"):
@@ -133,7 +133,7 @@ def test_parts_without_a_counterpart_are_no_links() -> None:
     assert ours.without_counterpart("fr")[0] == (frozenset(), frozenset({8}))
 
 
-def test_corpora_of_a_language() -> None:
+def test_every_language_has_its_corpora() -> None:
     french, german = (Corpus.bundled(target=code) for code in ours.LANGUAGES)
     assert (french.target, german.target) == ("fr", "de")
     assert french == Corpus.bundled() == Corpus.named("ours-fr")

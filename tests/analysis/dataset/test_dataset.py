@@ -46,14 +46,12 @@ def table(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_parquet(folder / f"{name}.parquet")
 
 
-def test_the_folder_has_these_files_and_nothing_lies_beside_it(dataset: Path) -> None:
+def test_the_folder_has_exactly_these_files(dataset: Path) -> None:
     assert sorted(path.name for path in dataset.iterdir()) == FILES
     assert [path.name for path in dataset.parent.iterdir()] == ["one"]
 
 
-def test_translations_and_steps_are_those_of_each_sentence(
-    dataset: Path, traces: list[Trace]
-) -> None:
+def test_translations_and_steps_equal_single_traces(dataset: Path, traces: list[Trace]) -> None:
     translations, steps = table(dataset, "translations"), table(dataset, "steps")
     assert translations["sentence"].tolist() == [0, 1, 2]
     for number, trace in enumerate(traces):
@@ -79,7 +77,7 @@ def test_translations_and_steps_are_those_of_each_sentence(
             assert list(row["candidate_probabilities"]) == pytest.approx(shares, rel=1e-5)
 
 
-def test_measures_are_a_line_a_head_of_each_sentence(dataset: Path, traces: list[Trace]) -> None:
+def test_measures_have_one_row_per_sentence_and_head(dataset: Path, traces: list[Trace]) -> None:
     vectors = table(dataset, "measures")
     assert list(vectors.columns[:4]) == ["sentence", "kind", "layer", "head"]
     config = traces[0].config
@@ -98,9 +96,7 @@ def test_measures_are_a_line_a_head_of_each_sentence(dataset: Path, traces: list
                         assert rows[name].isna().all()
 
 
-def test_weights_of_different_lengths_lie_end_to_end_without_padding(
-    dataset: Path, traces: list[Trace]
-) -> None:
+def test_weights_are_concatenated_without_padding(dataset: Path, traces: list[Trace]) -> None:
     assert len({len(trace.src_tokens) for trace in traces}) == 3
     with np.load(dataset / "weights.npz", allow_pickle=False) as stored:
         kinds = {kind for kind, _, _ in HEADS}
@@ -118,7 +114,7 @@ def test_weights_of_different_lengths_lie_end_to_end_without_padding(
                 np.testing.assert_allclose(own.sum(axis=1), 1, atol=1e-5)
 
 
-def test_about_says_what_made_it(checkpoints: Path, tmp_path: Path) -> None:
+def test_about_json_describes_model_options_and_corpus(checkpoints: Path, tmp_path: Path) -> None:
     write_dataset(
         Translator.load(checkpoints / "tiny", "cpu"),
         CORPUS.first(1),
@@ -136,7 +132,7 @@ def test_about_says_what_made_it(checkpoints: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "one" / "weights.npz").exists()  # no head was chosen
 
 
-def test_targets_are_forced_and_a_zip_holds_the_same(
+def test_given_targets_are_forced_and_a_zip_has_the_same_files(
     translator: Translator, tmp_path: Path
 ) -> None:
     pairs = Corpus.of_lines(["She paints.\tElle peint.", "Books.\tDes livres ici."], "mine.tsv")
@@ -154,7 +150,7 @@ def test_targets_are_forced_and_a_zip_holds_the_same(
     )
 
 
-def test_tables_are_written_in_pieces(
+def test_tables_do_not_depend_on_the_buffer_size(
     translator: Translator, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "BUFFERED_ROWS", 1)
@@ -169,7 +165,7 @@ class Stop(Exception):
 
 @pytest.mark.parametrize("stage", ["tracing", "packing weights"])
 @pytest.mark.parametrize("name", ["one", "one.zip"])
-def test_what_is_cancelled_leaves_nothing(
+def test_a_cancelled_dataset_leaves_no_files(
     translator: Translator, tmp_path: Path, name: str, stage: str
 ) -> None:
     state: list[Any] = ["", 0]
@@ -194,7 +190,7 @@ def test_what_is_cancelled_leaves_nothing(
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_is_killed_leaves_no_half(checkpoints: Path, tmp_path: Path) -> None:
+def test_a_killed_process_leaves_no_partial_dataset(checkpoints: Path, tmp_path: Path) -> None:
     out = tmp_path / "killed"
     code = f"""
 from transformer import Translator
@@ -229,7 +225,7 @@ write_dataset(translator, corpus, {str(out)!r}, options={{"max_len": 4}}, progre
         (["A.", "B."], {"heads": HEADS, "max_bytes": 99}, "4 heads have more than 99 bytes"),
     ],
 )
-def test_what_cannot_be_traced_is_said_in_a_sentence(
+def test_a_sentence_that_cannot_be_traced_is_one_error_message(
     translator: Translator, tmp_path: Path, lines: list[str], more: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(ValueError, match=says) as refused:
@@ -240,7 +236,9 @@ def test_what_cannot_be_traced_is_said_in_a_sentence(
 
 
 @pytest.mark.parametrize("name", ["one", "one.zip"])
-def test_what_is_there_already_stays(translator: Translator, tmp_path: Path, name: str) -> None:
+def test_an_existing_output_is_not_overwritten(
+    translator: Translator, tmp_path: Path, name: str
+) -> None:
     (tmp_path / name).write_text("mine")
     with pytest.raises(FileExistsError, match="exists already; choose another name"):
         write_dataset(translator, CORPUS, tmp_path / name)

@@ -28,7 +28,7 @@ REFERENCES = [
 ]
 
 
-def test_every_draw_has_as_many_sentences() -> None:
+def test_every_bootstrap_sample_has_all_its_sentences() -> None:
     drawn = resampled_counts(7, count=200)
     assert drawn.shape == (200, 7)
     assert (drawn.sum(axis=1) == 7).all()
@@ -37,7 +37,7 @@ def test_every_draw_has_as_many_sentences() -> None:
     assert (drawn != resampled_counts(7, seed=2, count=200)).any()
 
 
-def test_a_drawn_corpus_is_its_sentences_written_out() -> None:
+def test_a_sample_equals_a_corpus_with_repeated_sentences() -> None:
     losses, tokens = np.array([3.0, 8.0, 1.0, 4.0]), np.array([2.0, 5.0, 1.0, 9.0])
     bleu_counts, bleu = BleuCounts(HYPOTHESES, REFERENCES), BLEU()
     drawn = resampled_counts(4, count=20)
@@ -65,6 +65,6 @@ def test_the_interval_of_a_mean_is_about_two_standard_errors() -> None:
     assert Interval(-0.2, -0.3, -0.1).excludes_zero
 
 
-def test_as_many_of_both() -> None:
+def test_both_groups_are_resampled_to_their_size() -> None:
     with pytest.raises(ValueError, match="4 translations for 3 references"):
         BleuCounts(HYPOTHESES, REFERENCES[1:])

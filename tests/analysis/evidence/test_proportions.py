@@ -17,9 +17,7 @@ from transformer.analysis.evidence.proportions import (
 
 
 @pytest.mark.parametrize(("successes", "total"), [(1, 4), (9, 10), (17, 23), (3, 500)])
-def test_a_score_interval_holds_the_shares_that_a_score_test_accepts(
-    successes: int, total: int
-) -> None:
+def test_a_score_interval_contains_what_the_score_test_accepts(successes: int, total: int) -> None:
     """Wilson's bounds are the shares p at which |observed - p| = z · sqrt(p (1 - p) / n)."""
     share, z = successes / total, norm.ppf(0.975)
 
@@ -31,7 +29,7 @@ def test_a_score_interval_holds_the_shares_that_a_score_test_accepts(
     assert interval.high == pytest.approx(brentq(statistic, share, 1 - 1e-12, xtol=1e-14), abs=1e-9)
 
 
-def test_a_score_interval_at_the_ends_has_a_closed_form() -> None:
+def test_score_intervals_at_0_and_1_have_a_closed_form() -> None:
     """With no success the upper bound is z² / (n + z²)."""
     z2 = norm.ppf(0.975) ** 2
     assert wilson_interval(0, 20).high == pytest.approx(z2 / (20 + z2))
@@ -55,7 +53,7 @@ def test_a_score_interval_at_the_ends_has_a_closed_form() -> None:
         ((7, 34), (1, 34), (0.0189, 0.3404)),
     ],
 )
-def test_independent_groups_as_published(
+def test_independent_groups_equal_a_published_example(
     first: tuple[int, int], second: tuple[int, int], bounds: tuple[float, float]
 ) -> None:
     interval = independent_difference(second, first)
@@ -64,7 +62,7 @@ def test_independent_groups_as_published(
     assert (swapped.low, swapped.high) == pytest.approx((-interval.high, -interval.low))
 
 
-def test_paired_answers_as_published() -> None:
+def test_paired_answers_equal_a_published_example() -> None:
     """Cavo et al. (2012): 59, 6, 16 and 80 patients; the tests of contingencytables (the same
     book, chapter 8) have -0.0621 (-0.1186 to -0.0046) for before minus after."""
     interval = paired_difference(59, 6, 16, 80)
@@ -72,7 +70,7 @@ def test_paired_answers_as_published() -> None:
     assert (interval.low, interval.high) == pytest.approx((0.0046, 0.1186), abs=6e-5)
 
 
-def test_without_correlation_pairs_are_as_good_as_two_groups() -> None:
+def test_uncorrelated_pairs_give_the_interval_of_two_groups() -> None:
     """5 · 20 = 10 · 10: the answers of both times are independent."""
     paired = paired_difference(5, 10, 10, 20)
     independent = independent_difference((15, 45), (15, 45))
@@ -91,7 +89,7 @@ def test_every_table_of_up_to_six_has_valid_bounds() -> None:
 
 
 @pytest.mark.parametrize("students", [12, 30])
-def test_about_95_of_100_classes_are_covered(students: int) -> None:
+def test_the_interval_covers_the_true_difference_in_95_percent(students: int) -> None:
     """Classes drawn at random from a school where 15 of 100 lose and 40 of 100 gain."""
     shares, classes = [0.25, 0.15, 0.40, 0.20], 2000
     tables = np.random.default_rng(1).multinomial(students, shares, size=classes)
@@ -101,7 +99,7 @@ def test_about_95_of_100_classes_are_covered(students: int) -> None:
 
 
 @pytest.mark.parametrize("count", [(0, 0), (3, 2), (-1, 5)])
-def test_an_impossible_share_is_refused(count: tuple[int, int]) -> None:
+def test_an_invalid_share_is_refused(count: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="is not a share"):
         independent_difference((1, 2), count)
     with pytest.raises(ValueError, match="at least 0"):

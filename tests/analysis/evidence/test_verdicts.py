@@ -19,7 +19,7 @@ from transformer.analysis.findings import FINDINGS
 SENTENCES = (12, 50, 200, 800)
 
 
-def test_every_finding_has_a_truth() -> None:
+def test_every_finding_has_a_simulated_truth() -> None:
     assert TRUTHS.keys() == FINDINGS.keys()
 
 
@@ -46,13 +46,13 @@ def test_verdicts_converge_with_the_number_of_sentences(
 
 
 @pytest.mark.parametrize("name", TRUTHS)
-def test_a_few_sentences_show_nothing_of_a_small_effect(translator: Translator, name: str) -> None:
+def test_few_sentences_do_not_show_a_small_effect(translator: Translator, name: str) -> None:
     truth = TRUTHS[name]
     words = [truth.verdict_of(name, truth.near, 12, seed, translator).verdict for seed in (1, 2, 3)]
     assert words.count("not shown") >= 2, words
 
 
-def test_the_rule() -> None:
+def test_the_rule_for_verdicts() -> None:
     def word(low: float, high: float, below: bool = False) -> VerdictWord:
         return Effect("e", "u", Interval((low + high) / 2, low, high), 1.0, below=below).verdict
 
@@ -66,7 +66,7 @@ def test_the_rule() -> None:
 
 
 @pytest.mark.parametrize("n", [12, 40])
-def test_intervals_together_hold_every_truth_in_95_of_100_corpora(n: int) -> None:
+def test_simultaneous_intervals_cover_all_truths_in_95_percent(n: int) -> None:
     """Twenty means that move together, some more than others, over 200 corpora."""
     rng = np.random.default_rng(1)
     truth, spread = np.linspace(-1, 1, 20), np.linspace(0.5, 3, 20)
@@ -89,7 +89,7 @@ def test_intervals_together_hold_every_truth_in_95_of_100_corpora(n: int) -> Non
     assert alone < 0.8 * 200, "one by one they hold less, or this would prove nothing"
 
 
-def test_a_lead_of_one_over_one_is_their_difference() -> None:
+def test_the_maximum_over_one_head_each_is_their_difference() -> None:
     rng = np.random.default_rng(2)
     each = rng.normal(size=(2, 400)) + rng.normal(size=400) + np.array([[0.3], [0.0]])
     samples = BootstrapSamples.from_sentence_values(each)
@@ -106,7 +106,7 @@ def test_a_lead_of_one_over_one_is_their_difference() -> None:
     assert max_difference_interval(several[:2]).value == pytest.approx(several.values[:2].max())
 
 
-def test_rates_of_a_drawn_corpus_are_those_of_its_sentences() -> None:
+def test_rates_of_a_sample_equal_those_of_its_sentences() -> None:
     rng = np.random.default_rng(3)
     above, below = rng.random((2, 3, 7)), rng.random((2, 3, 7)) + 1
     samples = BootstrapSamples.from_ratios(above[0], below[0])

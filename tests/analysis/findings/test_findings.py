@@ -29,7 +29,7 @@ from transformer.measures import MEASURES, PublishedClaim
 from transformer.text import Vocabulary
 
 
-def test_a_shift_head_is_positional_and_a_random_one_is_not(
+def test_an_offset_head_is_positional_and_a_random_one_is_not(
     translator: Translator, vocabulary: Vocabulary, corpus: Corpus
 ) -> None:
     built = shift_model(vocabulary, (1, -2, 0))
@@ -46,7 +46,7 @@ def test_a_shift_head_is_positional_and_a_random_one_is_not(
 
 
 @pytest.mark.parametrize("name", FINDINGS)
-def test_a_few_sentences_test_nothing(translator: Translator, corpus: Corpus, name: str) -> None:
+def test_few_sentences_give_no_verdict(translator: Translator, corpus: Corpus, name: str) -> None:
     finding = FINDINGS[name].run(translator, corpus.first(3))
     assert finding.verdict == "can't be tested here"
     assert finding.effect is None
@@ -54,7 +54,9 @@ def test_a_few_sentences_test_nothing(translator: Translator, corpus: Corpus, na
     assert finding.figures.empty
 
 
-def test_a_measures_claim_is_put_to_its_heads(translator: Translator, corpus: Corpus) -> None:
+def test_a_claim_of_a_measure_is_tested_on_its_heads(
+    translator: Translator, corpus: Corpus
+) -> None:
     """The figures are the measure's own, over the rows of all sentences that have one."""
     measure = MEASURES["itself"]
     claim = PublishedClaim("A head of the second layer looks at itself.", "nobody", 0.99, layer=1)
@@ -74,21 +76,21 @@ def test_a_measures_claim_is_put_to_its_heads(translator: Translator, corpus: Co
     assert "none has a token beyond" in lacking.reason
 
 
-def test_sentences_are_taken_evenly(corpus: Corpus) -> None:
+def test_samples_are_evenly_spaced(corpus: Corpus) -> None:
     assert evenly_spaced(corpus, 3).sentences == corpus.sentences[::4]
     assert evenly_spaced(corpus, 12) is corpus
     measured = FINDINGS["last-cross"]
     assert measured.max_sentences == 60
 
 
-def test_a_sample_of_the_corpus_is_named(translator: Translator, corpus: Corpus) -> None:
+def test_a_finding_names_its_sample(translator: Translator, corpus: Corpus) -> None:
     limited = replace(FINDINGS["single"], max_sentences=8)
     reason = limited.run(translator, corpus).reason
     assert reason.endswith(" Measured on 8 of the corpus's 12 sentences, taken evenly.")
     assert "Measured on" not in FINDINGS["single"].run(translator, corpus).reason
 
 
-def test_heads_that_write_nothing_are_not_missed(translator: Translator, corpus: Corpus) -> None:
+def test_heads_with_zero_output_can_be_removed(translator: Translator, corpus: Corpus) -> None:
     finding = FINDINGS["single"].run(without_output(translator), corpus)
     assert finding.verdict == "holds"
     assert (finding.figures["growth"] == 0).all()
@@ -98,7 +100,9 @@ def test_heads_that_write_nothing_are_not_missed(translator: Translator, corpus:
     assert last.verdict == "refuted"
 
 
-def test_what_a_head_costs_is_a_share_of_the_loss(translator: Translator, corpus: Corpus) -> None:
+def test_the_cost_of_a_head_is_a_fraction_of_the_loss(
+    translator: Translator, corpus: Corpus
+) -> None:
     """A long sentence counts more than a short one."""
     finding = FINDINGS["single"].run(translator, corpus)
     worst = finding.figures.iloc[-1]
@@ -112,7 +116,7 @@ def test_what_a_head_costs_is_a_share_of_the_loss(translator: Translator, corpus
     assert (finding.figures["low"] <= finding.figures["growth"]).all()
 
 
-def test_the_best_of_each_side_is_named_with_its_errors(
+def test_the_best_head_of_each_group_is_named_with_its_error(
     translator: Translator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two layers whose aligners find one of four links a sentence, but for one that finds three."""
@@ -151,7 +155,7 @@ def test_the_best_of_each_side_is_named_with_its_errors(
     assert "learn from 99 sentence pairs" in few.reason
 
 
-def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(translator: Translator) -> None:
+def test_errors_of_a_sample_equal_those_of_its_sentences(translator: Translator) -> None:
     lines = [
         "She paints a boat.\tElle peint un bateau.\t0-0 1-1 2-2 3-3",
         "A pilot hides bread.\tUn pilote cache du pain.\t0-0 1-1 2-2 3-4 3?3",
@@ -167,7 +171,7 @@ def test_errors_of_a_drawn_corpus_are_those_of_its_sentences(translator: Transla
     assert 1 - right.values[0] == pytest.approx(row["aer"].item())
 
 
-def test_blank_out_is_a_token_replaced(translator: Translator, corpus: Corpus) -> None:
+def test_blank_out_equals_replacing_the_token(translator: Translator, corpus: Corpus) -> None:
     trace = translator.trace(corpus.sentences[0].source, corpus.sentences[0].target)
     effects = blank_out(translator, trace)
     assert effects.shape == (len(trace.predicted_ids), len(trace.src_ids) - 1)
@@ -184,7 +188,7 @@ def test_blank_out_is_a_token_replaced(translator: Translator, corpus: Corpus) -
     np.testing.assert_allclose(effects[:, column], expected, atol=1e-5)
 
 
-def test_agreement_of_one_sentence_is_the_mean_over_its_tokens(
+def test_the_agreement_of_a_sentence_is_the_mean_over_tokens(
     translator: Translator, corpus: Corpus
 ) -> None:
     single = corpus.first(1)
@@ -205,7 +209,7 @@ def test_agreement_of_one_sentence_is_the_mean_over_its_tokens(
     )
 
 
-def test_in_the_encoder_a_place_is_turned_by_the_others(
+def test_encoder_blank_out_effects_equal_replaced_tokens(
     translator: Translator, corpus: Corpus
 ) -> None:
     single = corpus.first(1)
@@ -242,7 +246,7 @@ def test_in_the_encoder_a_place_is_turned_by_the_others(
     np.testing.assert_allclose(ranks, expected, atol=1e-6)
 
 
-def test_a_report_holds_all_of_it(translator: Translator, corpus: Corpus) -> None:
+def test_a_report_contains_all_findings(translator: Translator, corpus: Corpus) -> None:
     result = report(translator, corpus, "finding-positional").to_dict()
     assert result["verdict"] == "refuted"
     assert result["unit"] == "% of the rows"
@@ -255,7 +259,7 @@ def test_a_report_holds_all_of_it(translator: Translator, corpus: Corpus) -> Non
     json.dumps(result, allow_nan=False)
 
 
-def test_a_statistical_aligner_may_learn_from_few_pairs_and_it_is_said(
+def test_few_training_pairs_of_the_aligner_are_reported(
     translator: Translator,
 ) -> None:
     grammar = Corpus.bundled(120, symbols=True)

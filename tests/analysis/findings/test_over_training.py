@@ -51,7 +51,7 @@ def test_tolerance_compares_the_first_and_the_last_checkpoint(
         pruning_over_training([(10, translator)], corpus)
 
 
-def test_a_run_keeps_its_last_saves_and_early_ones(translator: Translator, tmp_path: Path) -> None:
+def test_a_run_keeps_early_and_late_saves(translator: Translator, tmp_path: Path) -> None:
     run = RunFolder(tmp_path / "run")
     last = WeightAverager(run, 2)
     models = {
@@ -71,7 +71,7 @@ def test_a_run_keeps_its_last_saves_and_early_ones(translator: Translator, tmp_p
     torch.testing.assert_close(averaged, mean, rtol=2**-10, atol=1e-6)
 
 
-def test_a_checkpoint_brings_what_its_early_saves_scored(
+def test_a_checkpoint_includes_the_scores_of_its_early_saves(
     translator: Translator, corpus: Corpus, tmp_path: Path
 ) -> None:
     folder = tmp_path / "model"

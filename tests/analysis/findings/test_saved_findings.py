@@ -41,7 +41,7 @@ def folder(checkpoints: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(checkpoints / "tiny", tmp_path / "tiny"))
 
 
-def test_what_is_written_is_read_back(folder: Path, summaries: list[dict[str, Any]]) -> None:
+def test_scores_survive_a_round_trip(folder: Path, summaries: list[dict[str, Any]]) -> None:
     path = save_findings(folder, CORPUS, summaries, FINDINGS)
     assert path.name == FINDINGS_FILE
     assert path.stat().st_size < MAX_BYTES / 10
@@ -56,7 +56,7 @@ def test_what_is_written_is_read_back(folder: Path, summaries: list[dict[str, An
         assert back.result["corpus"] == {"name": "our own", "sentences": 12}
 
 
-def test_other_weights_and_other_rules_have_none(
+def test_results_of_other_weights_or_rules_are_ignored(
     folder: Path, summaries: list[dict[str, Any]]
 ) -> None:
     path = save_findings(folder, CORPUS, summaries, FINDINGS)
@@ -85,7 +85,7 @@ def test_other_weights_and_other_rules_have_none(
         ("unit", ["%"]),
     ],
 )
-def test_what_nobody_can_have_written_is_not_read(
+def test_implausible_results_are_ignored(
     folder: Path, summaries: list[dict[str, Any]], name: str, value: Any
 ) -> None:
     path = save_findings(folder, CORPUS, summaries, FINDINGS)
@@ -96,7 +96,7 @@ def test_what_nobody_can_have_written_is_not_read(
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", "[" * 100_000, " " * (MAX_BYTES + 1)])
-def test_any_other_file_is_none(folder: Path, text: str) -> None:
+def test_invalid_files_are_ignored(folder: Path, text: str) -> None:
     (folder / FINDINGS_FILE).write_text(text)
     assert not load_findings(folder, checkpoint_hash(folder), FINDINGS)
 
@@ -106,6 +106,6 @@ def test_any_other_file_is_none(folder: Path, text: str) -> None:
     sorted((ROOT / "checkpoints").glob(f"*/{FINDINGS_FILE}")),
     ids=lambda path: path.parent.name,
 )
-def test_those_that_ship_are_of_the_weights_and_rules_that_ship(path: Path) -> None:
+def test_the_included_findings_match_the_included_weights_and_rules(path: Path) -> None:
     """Else: `python -m transformer analyse … --what findings --sentences 300 --keep`."""
     assert [*load_findings(path.parent, checkpoint_hash(path.parent), FINDINGS)] == [*FINDINGS]

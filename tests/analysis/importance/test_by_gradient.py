@@ -26,7 +26,7 @@ from transformer.hooks import Hooks
 STEP = 1e-4
 
 
-def test_slopes_are_finite_differences(translator: Translator) -> None:
+def test_head_gradients_equal_finite_differences(translator: Translator) -> None:
     """Of every head and of every sentence, in a batch with padding."""
     model = copy.deepcopy(translator.model).double()
     (batch,) = batch_list(translator, encode_corpus(translator, THREE))
@@ -45,7 +45,7 @@ def test_slopes_are_finite_differences(translator: Translator) -> None:
     assert biggest > 1e-3
 
 
-def test_slopes_of_positions_are_finite_differences(translator: Translator) -> None:
+def test_position_gradients_equal_finite_differences(translator: Translator) -> None:
     """One gate at one position, everywhere in the longest sentence; and none on padding."""
     model = copy.deepcopy(translator.model).double()
     (batch,) = batch_list(translator, encode_corpus(translator, THREE))
@@ -69,7 +69,7 @@ def test_slopes_of_positions_are_finite_differences(translator: Translator) -> N
             assert (slopes[name][lengths <= at, head, at] == 0).all()
 
 
-def test_importance_is_the_mean_size_over_sentences_or_positions(translator: Translator) -> None:
+def test_importance_is_the_mean_absolute_gradient(translator: Translator) -> None:
     """Both from the slopes of each sentence alone."""
     alone, n_tgt = [], []
     for sentence in THREE.sentences:
@@ -92,7 +92,7 @@ def test_importance_is_the_mean_size_over_sentences_or_positions(translator: Tra
     assert importances["sentence"].order() != importances["position"].order()
 
 
-def test_layers_of_length_1_and_the_order() -> None:
+def test_importance_is_normalized_per_layer() -> None:
     values = {"encoder": np.array([[3.0, 4.0], [0.0, 0.0]]), "cross": np.array([[0.5, 0.0]])}
     normalized = Importance(values).normalised()
     np.testing.assert_allclose(normalized.values["encoder"], [[0.6, 0.8], [0, 0]])
@@ -103,7 +103,7 @@ def test_layers_of_length_1_and_the_order() -> None:
     assert list(normalized.to_frame()) == ["kind", "layer", "head", "importance"]
 
 
-def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator) -> None:
+def test_a_sentence_without_a_target_uses_the_models_translation(translator: Translator) -> None:
     """Its own greedy translation, cut off where decoding was: the loss is what decoding said."""
     corpus = Corpus("own", (Sentence("She paints."),))
     (batch,) = batch_list(translator, encode_corpus(translator, corpus))
@@ -112,5 +112,5 @@ def test_a_sentence_without_a_target_gets_the_models_own(translator: Translator)
     assert loss == pytest.approx(-expected.log_probability, rel=1e-4)
 
 
-def test_it_can_be_ended(translator: Translator) -> None:
+def test_it_can_be_cancelled(translator: Translator) -> None:
     check_progress(partial(gradient_importance, translator, THREE))

@@ -36,7 +36,7 @@ def loss_by_hand(translator: Translator) -> float:
     return total / tokens
 
 
-def test_each_head_alone(translator: Translator) -> None:
+def test_each_head_is_ablated_alone(translator: Translator) -> None:
     ablation = leave_one_out(translator, THREE, HEADS)
     assert ablation.loss == pytest.approx(loss_by_hand(translator), rel=1e-5)
     assert ablation.groups == tuple((head,) for head in HEADS)
@@ -52,7 +52,7 @@ def test_each_head_alone(translator: Translator) -> None:
     assert "bleu" not in table
 
 
-def test_all_heads_if_none_are_named(translator: Translator) -> None:
+def test_all_heads_are_ablated_by_default(translator: Translator) -> None:
     ablation = leave_one_out(translator, THREE)
     assert ablation.groups == tuple((head,) for head in all_heads(translator.model.config))
 
@@ -81,7 +81,7 @@ def test_bleu_without_heads() -> None:
     assert table.bleu.tolist() == pytest.approx([100, score])
 
 
-def test_heads_gone_from_the_weights_are_heads_switched_off(translator: Translator) -> None:
+def test_removed_heads_equal_ablated_heads(translator: Translator) -> None:
     changed = without_heads(translator, HEADS)
     by_hand = with_gates(translator.model, dict.fromkeys(HEADS, 0.0))
     for name, weight in changed.model.named_parameters():
@@ -91,7 +91,7 @@ def test_heads_gone_from_the_weights_are_heads_switched_off(translator: Translat
         without_heads(translator, [("cross", 9, 0)])
 
 
-def test_a_curve_takes_away_more_and_more(translator: Translator) -> None:
+def test_a_pruning_curve_removes_heads_in_order(translator: Translator) -> None:
     order = [HEADS[2], HEADS[0], HEADS[1]]
     curve = pruning_curve(translator, THREE, order)
     assert curve.off.tolist() == [0, 1, 2, 3]
@@ -118,7 +118,7 @@ def test_a_curve_takes_away_more_and_more(translator: Translator) -> None:
         pruning_curve(translator, THREE, order, counts=[4])
 
 
-def test_budgets_of_the_three_kinds() -> None:
+def test_each_kind_has_its_own_pruning_budget() -> None:
     order: list[Head] = [("cross", n // 4, n % 4) for n in range(8)]
     order += [("encoder", 0, n) for n in range(4)] + [("decoder", 0, n) for n in range(4)]
     order = random_order(order, seed=3)
@@ -133,7 +133,7 @@ def test_budgets_of_the_three_kinds() -> None:
         budgeted(order, {"source": 1})
 
 
-def test_random_orders() -> None:
+def test_random_orders_depend_on_the_seed() -> None:
     heads: list[Head] = [("cross", 0, n) for n in range(40)]
     order = random_order(heads, seed=1)
     assert sorted(order) == heads
@@ -142,7 +142,7 @@ def test_random_orders() -> None:
     assert order != heads
 
 
-def test_kinds_are_pruned_alone_in_order_and_by_chance(translator: Translator) -> None:
+def test_kinds_are_pruned_separately_by_importance_and_at_random(translator: Translator) -> None:
     """Every point is that of `measure_without` with the same heads."""
     order = random_order(all_heads(translator.model.config), 9)
     orders = {"one": order, "other": order[::-1]}
@@ -165,7 +165,7 @@ def test_kinds_are_pruned_alone_in_order_and_by_chance(translator: Translator) -
 
 
 @pytest.mark.parametrize("at", range(1, 22))
-def test_the_first_change_is_found_by_halves(at: int) -> None:
+def test_the_first_change_is_found_by_bisection(at: int) -> None:
     tried: list[int] = []
 
     def output_with(removed: int) -> str:
@@ -176,7 +176,7 @@ def test_the_first_change_is_found_by_halves(at: int) -> None:
     assert len(tried) <= 1 + 3 + 3  # none, three steps, and three halves of eight
 
 
-def test_a_change_that_goes_again_is_still_a_change() -> None:
+def test_a_change_that_disappears_again_still_counts() -> None:
     output_with = "aabaaabb".__getitem__
     count = first_change(output_with, 7, 7)
     assert count is not None

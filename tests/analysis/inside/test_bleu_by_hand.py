@@ -18,7 +18,7 @@ TEXTS = WORDS.map(" ".join)
 
 
 @given(TEXTS, TEXTS)
-def test_it_is_sacrebleus_sentence_figure(output: str, reference: str) -> None:
+def test_sentence_bleu_equals_sacrebleu(output: str, reference: str) -> None:
     computed, reference_score = (
         bleu(output, reference),
         sacrebleu.sentence_bleu(output, [reference]),
@@ -33,20 +33,20 @@ def test_it_is_sacrebleus_sentence_figure(output: str, reference: str) -> None:
 
 
 @given(st.text(max_size=40), st.text(max_size=40))
-def test_any_text_is_cut_as_sacrebleu_cuts_it(output: str, reference: str) -> None:
+def test_any_text_is_tokenized_as_by_sacrebleu(output: str, reference: str) -> None:
     theirs = sacrebleu.sentence_bleu(output, [reference])
     assert bleu(output, reference).score == pytest.approx(theirs.score, abs=1e-9)
     assert len(words(output)) == theirs.sys_len
 
 
-def test_a_word_said_often_counts_as_often_as_the_reference_has_it() -> None:
+def test_repeated_words_are_clipped_to_the_reference_count() -> None:
     """The example of Papineni et al.: seven times "the", of which the reference has two."""
     result = bleu("the the the the the the the", "the cat is on the mat")
     assert result.orders[0].grams == ((("the",), 7, 2),)
     assert result.orders[0].precision == pytest.approx(2 / 7)
 
 
-def test_on_paper() -> None:
+def test_bleu_equals_a_hand_computed_example() -> None:
     result = bleu("a b c d e", "a b c x e f")
     counts = [(order.matched, order.total) for order in result.orders]
     assert counts == [(4, 5), (2, 4), (1, 3), (0, 2)]
@@ -54,7 +54,7 @@ def test_on_paper() -> None:
     assert result.score == pytest.approx(100 * math.exp(1 - 6 / 5) * mean)
 
 
-def test_the_same_text_has_100_and_nothing_has_0() -> None:
+def test_equal_texts_score_100_and_empty_ones_0() -> None:
     same = "Elle n'a jamais vu la mer."
     assert bleu(same, same).score == pytest.approx(100)
     assert bleu("", "la mer").score == 0
@@ -62,7 +62,7 @@ def test_the_same_text_has_100_and_nothing_has_0() -> None:
 
 
 @given(WORDS, st.integers(1, ORDERS))
-def test_grams_are_the_windows_of_a_text(tokens: list[str], n: int) -> None:
+def test_ngrams_are_the_windows_of_a_text(tokens: list[str], n: int) -> None:
     counts = grams(tokens, n)
     assert sum(counts.values()) == max(0, len(tokens) - n + 1)
     windows = zip(*(tokens[at:] for at in range(n)), strict=False)

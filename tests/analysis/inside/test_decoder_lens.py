@@ -50,7 +50,7 @@ def test_a_shortened_encoder_equals_hooks_on_the_memory(translator: Translator, 
     assert shortened.translate(TEXT).text == translator.translate(TEXT, hooks=hooks).text
 
 
-def test_the_lens_ends_with_the_model_itself(translator: Translator) -> None:
+def test_the_last_layer_gives_the_models_translation(translator: Translator) -> None:
     trace = translator.trace(TEXT, beam_size=2)
     lens = decoder_lens(translator, trace, beam_size=2)
     assert len(lens.translations) == translator.model.config.n_layers + 1
@@ -74,7 +74,7 @@ def test_bleu_by_layer_equals_sacrebleu_of_the_translations(translator: Translat
     assert (table["bleu"] <= table["bleu_high"]).all()
 
 
-def test_the_given_translator_is_not_changed_and_bad_counts_are_refused(
+def test_the_translator_is_unchanged_and_invalid_layers_are_refused(
     translator: Translator,
 ) -> None:
     with_encoder_layers(translator, 1)

@@ -37,7 +37,7 @@ def tensor(panel: Panel) -> torch.Tensor:
     return torch.from_numpy(panel.values)
 
 
-def test_the_walk_passes_every_hook_once_and_in_order() -> None:
+def test_the_walkthrough_visits_every_hook_point_in_order() -> None:
     config = ModelConfig.preset("tiny", vocab_size=320)
     walk = boxes(config)
     hooks = Transformer(config).hook_names
@@ -51,7 +51,7 @@ def test_the_walk_passes_every_hook_once_and_in_order() -> None:
     assert walk[3].shape == "n_heads × src × d_k = 4 × src × 16"
 
 
-def test_every_box_says_something_of_its_own_model() -> None:
+def test_every_box_describes_its_model() -> None:
     plain, additive = (
         {box.name: box for box in boxes(ModelConfig(320, score=score, positions=positions))}
         for score, positions in (("scaled_dot", "sinusoidal"), ("additive", "learned"))
@@ -70,7 +70,9 @@ def test_every_box_says_something_of_its_own_model() -> None:
     assert "learned" in additive["encoder.embed.positions"].words
 
 
-def test_a_result_is_what_the_hook_saw(traced_model: TracedModel, all_boxes: list[Opened]) -> None:
+def test_a_box_shows_the_tensor_of_its_hook_point(
+    traced_model: TracedModel, all_boxes: list[Opened]
+) -> None:
     for box in all_boxes:
         assert box.result.role == "result"
         if box.box.site and box.box.step != "logits":
@@ -94,7 +96,7 @@ def test_panels_have_a_label_for_every_row_and_column(all_boxes: list[Opened]) -
                 assert np.shape(panel.cells) == panel.values.shape
 
 
-def test_an_input_is_the_result_of_the_box_it_names(all_boxes: list[Opened]) -> None:
+def test_an_input_equals_the_output_of_the_box_it_names(all_boxes: list[Opened]) -> None:
     by_name = {box.box.name: box for box in all_boxes}
     inputs = [p for box in by_name.values() for p in box.panels if p.role == "input"]
     assert len(inputs) > len(by_name) / 2
@@ -102,7 +104,7 @@ def test_an_input_is_the_result_of_the_box_it_names(all_boxes: list[Opened]) -> 
         np.testing.assert_allclose(panel.values, by_name[panel.origin].result.values, atol=1e-12)
 
 
-def test_weights_have_the_names_they_have_in_the_model(
+def test_weights_have_the_models_parameter_names(
     traced_model: TracedModel, all_boxes: list[Opened]
 ) -> None:
     origins = {p.origin for box in all_boxes for p in box.panels if p.role == "weight"}
@@ -112,7 +114,7 @@ def test_weights_have_the_names_they_have_in_the_model(
         assert hasattr(traced_model.translator.model.get_submodule(module), name)
 
 
-def test_softmax_and_values_are_torchs(traced_model: TracedModel) -> None:
+def test_softmax_and_values_equal_torch(traced_model: TracedModel) -> None:
     for stack, block in (("encoder", "self"), ("decoder", "self"), ("decoder", "cross")):
         attention = f"{stack}.0.{block}_attn"
         q, k, v, scores, weights, heads = (
@@ -137,7 +139,7 @@ def test_softmax_and_values_are_torchs(traced_model: TracedModel) -> None:
             assert np.all(weights.values[np.triu_indices(len(query), 1)] == 0)
 
 
-def test_the_mask_hides_the_future_and_nothing_else(traced_model: TracedModel) -> None:
+def test_the_mask_hides_only_later_tokens(traced_model: TracedModel) -> None:
     future = opened(traced_model.trace, traced_model.translator, "decoder.0.self_attn.mask", 0)
     above = np.triu(np.ones(future.result.values.shape, bool), 1)
     np.testing.assert_array_equal(np.isinf(future.result.values), above)
@@ -147,7 +149,7 @@ def test_the_mask_hides_the_future_and_nothing_else(traced_model: TracedModel) -
         np.testing.assert_array_equal(box.result.values, box.panel("scaled").values)
 
 
-def test_layernorm_by_hand_is_torchs(traced_model: TracedModel) -> None:
+def test_the_layernorm_derivation_equals_torch(traced_model: TracedModel) -> None:
     block = "decoder.0.cross_attn"
     box = opened(traced_model.trace, traced_model.translator, f"{block}.norm")
     norm: Any = traced_model.translator.model.get_submodule("decoder.layers.0.cross_attn_norm.norm")
@@ -162,7 +164,7 @@ def test_layernorm_by_hand_is_torchs(traced_model: TracedModel) -> None:
     torch.testing.assert_close(tensor(box.panel("variance")), variance)
 
 
-def test_what_the_heads_write_adds_up(traced_model: TracedModel) -> None:
+def test_the_outputs_of_the_heads_sum_to_the_attention_output(traced_model: TracedModel) -> None:
     name = "encoder.0.self_attn.output"
     alone = [opened(traced_model.trace, traced_model.translator, name, head) for head in range(4)]
     total = sum(box.panel("u").values for box in alone)
@@ -171,7 +173,7 @@ def test_what_the_heads_write_adds_up(traced_model: TracedModel) -> None:
     np.testing.assert_allclose(total, alone[0].result.values, atol=1e-5)
 
 
-def test_live_and_strongest_units_are_those_above_0(traced_model: TracedModel) -> None:
+def test_active_units_are_those_above_0(traced_model: TracedModel) -> None:
     box = opened(traced_model.trace, traced_model.translator, "encoder.0.ffn.hidden")
     a = box.result.values
     np.testing.assert_allclose(box.panel("live").values[:, 0], np.mean(a > 0, axis=1))
@@ -181,7 +183,7 @@ def test_live_and_strongest_units_are_those_above_0(traced_model: TracedModel) -
     np.testing.assert_array_equal(np.take_along_axis(a, np.array(units), 1), strongest.values)
 
 
-def test_the_top_shows_the_highest_tokens_and_the_one_taken(traced_model: TracedModel) -> None:
+def test_the_output_box_shows_the_top_tokens_and_the_chosen_one(traced_model: TracedModel) -> None:
     trace, translator = traced_model.trace, traced_model.translator
     logits = torch.tensor(trace["hook_logits"]).double()
     shares = opened(trace, translator, "output.softmax").result
@@ -198,7 +200,7 @@ def test_the_top_shows_the_highest_tokens_and_the_one_taken(traced_model: Traced
     )
 
 
-def test_every_line_of_a_working_is_the_number(all_boxes: list[Opened]) -> None:
+def test_every_line_of_a_derivation_equals_the_number(all_boxes: list[Opened]) -> None:
     lines = 0
     for box in all_boxes:
         for panel in box.panels:
@@ -217,7 +219,7 @@ def test_every_line_of_a_working_is_the_number(all_boxes: list[Opened]) -> None:
     assert lines > 500
 
 
-def test_no_symbol_has_two_lower_indices(all_boxes: list[Opened]) -> None:
+def test_no_symbol_has_a_double_subscript(all_boxes: list[Opened]) -> None:
     for box in all_boxes:
         for panel in box.panels:
             for line in worked(panel, 0, 0):
@@ -234,7 +236,7 @@ def test_a_trace_with_an_intervention_is_refused(traced_model: TracedModel) -> N
     opened(changed, traced_model.translator, "encoder.0.self_attn.softmax")
 
 
-def test_what_is_not_there_is_named(traced_model: TracedModel) -> None:
+def test_missing_boxes_and_heads_are_named(traced_model: TracedModel) -> None:
     trace, translator = traced_model.trace, traced_model.translator
     with pytest.raises(ValueError, match=r"no box 'encoder.0.self_attn.querry'; did you mean"):
         opened(trace, translator, "encoder.0.self_attn.querry")
@@ -255,7 +257,7 @@ def test_what_is_not_there_is_named(traced_model: TracedModel) -> None:
         opened(other_config, translator, "encoder.0.self_attn.query")
 
 
-def test_a_file_of_a_trace_opens_too(traced_model: TracedModel, tmp_path: Any) -> None:
+def test_a_loaded_trace_can_be_opened(traced_model: TracedModel, tmp_path: Any) -> None:
     traced_model.trace.save_npz(tmp_path / "trace.npz")
     cached = type(traced_model.trace).load_npz(tmp_path / "trace.npz")
     name = "decoder.0.self_attn.output"

@@ -25,7 +25,7 @@ def trace(tiny_model: Transformer, vocabulary: Vocabulary) -> Trace:
 
 
 @pytest.mark.parametrize("p", [0.0, 0.1, 0.5])
-def test_it_is_what_the_layer_does_in_training(
+def test_dropout_equals_the_layer_in_training(
     tiny_model: Transformer, trace: Trace, p: float
 ) -> None:
     """Of this mask; that it is dropout of this p is tested below."""
@@ -41,7 +41,7 @@ def test_it_is_what_the_layer_does_in_training(
     np.testing.assert_allclose(drop.normed, handed_on, atol=1e-5)
 
 
-def test_what_is_kept_is_louder_by_what_is_lost(tiny_model: Transformer, trace: Trace) -> None:
+def test_kept_values_are_scaled_by_the_keep_rate(tiny_model: Transformer, trace: Trace) -> None:
     drop = apply_dropout(tiny_model, trace, BLOCK, 0, p=0.5, seed=3)
     assert set(drop.mask) == {0.0, 2.0}
     assert drop.probability == 0.5
@@ -55,7 +55,7 @@ def test_what_is_kept_is_louder_by_what_is_lost(tiny_model: Transformer, trace: 
     assert (apply_dropout(tiny_model, trace, BLOCK, 0, p=0.5, seed=4).mask != drop.mask).any()
 
 
-def test_without_dropout_nothing_happens(tiny_model: Transformer, trace: Trace) -> None:
+def test_dropout_rate_0_changes_nothing(tiny_model: Transformer, trace: Trace) -> None:
     drop = apply_dropout(tiny_model, trace, BLOCK, 0, p=0.0, seed=1)
     assert (drop.mask == 1).all()
     assert drop.cosine == pytest.approx(1)
@@ -63,7 +63,7 @@ def test_without_dropout_nothing_happens(tiny_model: Transformer, trace: Trace) 
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
-def test_the_smoothed_loss_is_torchs(trace: Trace, smoothing: float) -> None:
+def test_the_smoothed_loss_equals_torch(trace: Trace, smoothing: float) -> None:
     logits = torch.tensor(trace["hook_logits"]).double()
     for row, gold in enumerate(trace.predicted_ids):
         target = smooth_target(trace, row, smoothing=smoothing)
@@ -77,7 +77,7 @@ def test_the_smoothed_loss_is_torchs(trace: Trace, smoothing: float) -> None:
         assert target.plain_loss == pytest.approx(plain.item(), rel=1e-9)
 
 
-def test_the_target_itself_costs_least_and_being_sure_costs_more(trace: Trace) -> None:
+def test_the_smoothed_target_minimises_the_loss(trace: Trace) -> None:
     target = smooth_target(trace, 1, smoothing=0.1)
     assert target.min_loss <= target.loss
     assert target.min_loss < target.confident_loss
@@ -90,7 +90,7 @@ def test_the_target_itself_costs_least_and_being_sure_costs_more(trace: Trace) -
 @pytest.mark.parametrize(
     ("p", "row", "problem"), [(1.0, 0, "from 0 to 0.99"), (0.1, 99, "there is no row 99")]
 )
-def test_what_cannot_be_is_said(
+def test_invalid_rates_are_refused(
     tiny_model: Transformer, trace: Trace, p: float, row: int, problem: str
 ) -> None:
     with pytest.raises(ValueError, match=problem):
@@ -105,7 +105,7 @@ def translator(vocabulary: Vocabulary) -> Translator:
     return Translator(model, vocabulary)
 
 
-def test_losses_are_torchs_cross_entropy(translator: Translator) -> None:
+def test_losses_equal_torchs_cross_entropy(translator: Translator) -> None:
     steps = shifted(translator, TEXT, TARGET)
     encode, config = translator.vocabulary.encode, translator.model.config
     src, gold = torch.tensor([encode(TEXT)]), torch.tensor(encode(TARGET))
@@ -121,7 +121,7 @@ def test_losses_are_torchs_cross_entropy(translator: Translator) -> None:
     assert list(steps.table["guess"]) == translator.vocabulary.tokens(guesses.indices)
 
 
-def test_a_step_reads_what_stands_before_its_target(translator: Translator) -> None:
+def test_a_step_reads_the_tokens_before_its_target(translator: Translator) -> None:
     steps = shifted(translator, TEXT, TARGET)
     tokens = translator.vocabulary.tokens(translator.vocabulary.encode(TARGET))
     assert list(steps.table["target"]) == tokens
@@ -132,7 +132,7 @@ def test_a_step_reads_what_stands_before_its_target(translator: Translator) -> N
     assert steps.source[-1] == "</s>"
 
 
-def test_all_steps_at_once_are_the_steps_one_by_one(translator: Translator) -> None:
+def test_one_pass_equals_all_single_steps(translator: Translator) -> None:
     """The mask on the future is what lets training ask every step in one pass."""
     steps = shifted(translator, TEXT, TARGET)
     model, config = translator.model, translator.model.config
@@ -145,7 +145,7 @@ def test_all_steps_at_once_are_the_steps_one_by_one(translator: Translator) -> N
         assert -alone.item() == pytest.approx(loss, rel=1e-4)
 
 
-def test_nothing_to_learn_from_is_said(translator: Translator) -> None:
+def test_an_empty_target_is_refused(translator: Translator) -> None:
     with pytest.raises(ValueError, match="no text to translate"):
         shifted(translator, " ", TARGET)
     with pytest.raises(ValueError, match="no translation to force"):

@@ -32,7 +32,9 @@ def shares(traced_model: TracedModel, site: str) -> np.ndarray:
     return powers / powers.sum(axis=1, keepdims=True)
 
 
-def test_it_looks_after_every_sublayer(traced_model: TracedModel, result: Lens) -> None:
+def test_the_lens_reads_the_stream_after_every_sublayer(
+    traced_model: TracedModel, result: Lens
+) -> None:
     assert len(result.sites) == 1 + 3 * traced_model.trace.n_layers
     assert result.sites[0] == "decoder.embed.hook_output"
     assert result.titles[-1] == "layer 1, feed-forward"
@@ -40,7 +42,7 @@ def test_it_looks_after_every_sublayer(traced_model: TracedModel, result: Lens) 
     assert result.top_ids.shape == result.top_probabilities.shape == (*result.rank.shape, 3)
 
 
-def test_the_last_layer_says_exactly_what_the_model_says(
+def test_the_last_layer_equals_the_models_prediction(
     traced_model: TracedModel, result: Lens
 ) -> None:
     logits = torch.tensor(traced_model.trace["hook_logits"]).double()
@@ -50,7 +52,7 @@ def test_the_last_layer_says_exactly_what_the_model_says(
     assert not result.divergence[-1].any()
 
 
-def test_every_figure_is_its_definition(traced_model: TracedModel, result: Lens) -> None:
+def test_every_number_equals_its_definition(traced_model: TracedModel, result: Lens) -> None:
     chosen = np.array(traced_model.trace.predicted_ids)
     last = shares(traced_model, result.sites[-1])
     for number, site in enumerate(result.sites):
@@ -66,7 +68,7 @@ def test_every_figure_is_its_definition(traced_model: TracedModel, result: Lens)
         assert list(result.top_tokens[number][0]) == tokens
 
 
-def test_slices_change_nothing(
+def test_computing_in_slices_gives_the_same_numbers(
     traced_model: TracedModel, result: Lens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lens_module, "ROWS", 3)
@@ -77,7 +79,7 @@ def test_slices_change_nothing(
     np.testing.assert_allclose(repeated.divergence, result.divergence, rtol=1e-5, atol=1e-6)
 
 
-def test_a_line_of_the_table_is_a_site_and_a_position(
+def test_the_table_has_one_row_per_hook_point_and_position(
     traced_model: TracedModel, result: Lens
 ) -> None:
     table = result.to_frame()
@@ -91,7 +93,7 @@ def test_a_line_of_the_table_is_a_site_and_a_position(
     assert line["entropy"] == result.entropy[2, 1]
 
 
-def test_the_shipped_model_repeats_its_input_first_and_then_turns_to_the_next_word() -> None:
+def test_the_included_model_predicts_its_input_first_and_the_next_word_later() -> None:
     """Embedding and output are one matrix, so an embedding alone says itself."""
     translator = Translator.load("checkpoints/en-fr", device="cpu")
     result = lens(translator.trace("I am a student."), translator, k=1)
@@ -101,7 +103,7 @@ def test_the_shipped_model_repeats_its_input_first_and_then_turns_to_the_next_wo
     assert result.divergence[0].min() > result.divergence[-2].max()
 
 
-def test_a_k_that_cannot_be_is_refused(traced_model: TracedModel) -> None:
+def test_an_invalid_k_is_refused(traced_model: TracedModel) -> None:
     for k in (0, 321):
         with pytest.raises(ValueError, match=f"k must be 1 to 320, .* not {k}"):
             lens(traced_model.trace, traced_model.translator, k)

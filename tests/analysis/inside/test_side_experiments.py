@@ -41,7 +41,7 @@ def translator(vocabulary: Vocabulary, request: pytest.FixtureRequest) -> Transl
 
 
 @pytest.mark.parametrize("block", ["encoder.layers.1.ffn", "decoder.layers.0.ffn"])
-def test_both_forms_are_one_function(translator: Translator, block: str) -> None:
+def test_two_linear_maps_equal_two_convolutions(translator: Translator, block: str) -> None:
     result = convolved(translator.model, translator.trace(TEXT, TARGET), block)
     size = abs(result.linear).max()
     assert size > 0
@@ -52,7 +52,7 @@ def test_both_forms_are_one_function(translator: Translator, block: str) -> None
     assert result.kernels == ((config.d_ff, config.d_model, 1), (config.d_model, config.d_ff, 1))
 
 
-def test_the_convolution_is_torchs_own_module(translator: Translator) -> None:
+def test_the_convolution_equals_torchs_module(translator: Translator) -> None:
     config = translator.model.config
     ffn = translator.model.get_submodule("encoder.layers.0.ffn")
     assert isinstance(ffn, FeedForward)
@@ -69,14 +69,14 @@ def test_the_convolution_is_torchs_own_module(translator: Translator) -> None:
         torch.testing.assert_close(computed, ffn(x[None])[0], rtol=1e-4, atol=1e-5)
 
 
-def test_only_a_feed_forward_network_can_be_asked(translator: Translator) -> None:
+def test_only_a_feed_forward_box_has_this_view(translator: Translator) -> None:
     trace = translator.trace(TEXT, TARGET)
     with pytest.raises(ValueError, match="feed-forward"):
         convolved(translator.model, trace, "encoder.layers.0.self_attn")
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_shapes_are_those_of_the_symbols(translator: Translator, attention: str) -> None:
+def test_shapes_match_their_symbols(translator: Translator, attention: str) -> None:
     batch = batched(translator, SOURCES, TARGETS, attention)
     config, encode = translator.model.config, translator.vocabulary.encode
     src, tgt = (max(len(encode(text)) for text in side) for side in (SOURCES, TARGETS))
@@ -98,7 +98,7 @@ def test_shapes_are_those_of_the_symbols(translator: Translator, attention: str)
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_neither_padding_nor_another_sentence_gets_in(
+def test_padding_and_other_sentences_have_no_influence(
     translator: Translator, attention: str
 ) -> None:
     batch = batched(translator, SOURCES, TARGETS, attention)
@@ -113,7 +113,7 @@ def test_a_sentence_alone_has_no_padding(translator: Translator) -> None:
     assert single.max_difference == 0
 
 
-def test_pairs_are_needed(translator: Translator) -> None:
+def test_a_batch_needs_pairs(translator: Translator) -> None:
     with pytest.raises(ValueError, match="0 sentences and 0"):
         batched(translator, [], [], ATTENTIONS[0])
 
@@ -129,7 +129,7 @@ def with_one_matrix(model: Transformer, layer: int) -> Transformer:
 
 @pytest.mark.parametrize("score", ["scaled_dot", "dot", "additive"])
 @pytest.mark.parametrize("layer", [0, 1])
-def test_it_is_what_a_model_with_that_matrix_for_both_does(
+def test_sharing_w_q_and_w_k_equals_a_model_with_one_matrix(
     vocabulary: Vocabulary, score: str, layer: int
 ) -> None:
     config = ModelConfig.preset("tiny", vocab_size=len(vocabulary), score=score)
@@ -145,9 +145,7 @@ def test_it_is_what_a_model_with_that_matrix_for_both_does(
     assert 0 < variant.moved < 1
 
 
-def test_where_the_matrices_are_the_same_nothing_is_moved(
-    tiny_model: Transformer, vocabulary: Vocabulary
-) -> None:
+def test_equal_matrices_change_nothing(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
     shared = with_one_matrix(tiny_model, 0)
     trace = Translator(shared, vocabulary).trace(TEXT, "Elle cache.")
     variant = keys_by_the_query_matrix(shared, trace, 0)

@@ -60,7 +60,7 @@ def printed(program: str) -> float:
     return float(out.getvalue())
 
 
-def test_every_panel_of_every_box_is_printed_again(
+def test_the_snippet_of_every_panel_prints_its_numbers(
     traced_model: TracedModel, walked: list[Opened], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Hundreds of programs that load the same folder: here it is read once.
@@ -75,7 +75,7 @@ def test_every_panel_of_every_box_is_printed_again(
             assert printed(program) == pytest.approx(expected, rel=1e-4, abs=1e-5), program
 
 
-def test_no_program_reads_the_hook_of_the_number_it_prints(
+def test_no_snippet_reads_the_result_from_its_hook_point(
     traced_model: TracedModel, walked: list[Opened]
 ) -> None:
     for result in walked:
@@ -91,7 +91,7 @@ def test_a_masked_score_is_printed_as_minus_infinity(traced_model: TracedModel) 
 
 
 @pytest.mark.parametrize(("box", "panel", "row", "column"), NUMBERS)
-def test_the_shipped_model_says_the_same(
+def test_snippets_work_with_the_included_model(
     english: Translator, box: str, panel: str, row: int, column: int
 ) -> None:
     opened_box = opened(english.trace("I am a student."), english, box, 5)
@@ -100,7 +100,7 @@ def test_the_shipped_model_says_the_same(
     assert printed(program) == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_program_runs_by_itself(english: Translator) -> None:
+def test_a_snippet_is_a_standalone_program(english: Translator) -> None:
     box = opened(english.trace("I am a student."), english, "decoder.0.self_attn.norm")
     program = snippet(box, EN_FR, "y", 1, 9)
     command = [sys.executable, "-c", program]
@@ -110,7 +110,7 @@ def test_a_program_runs_by_itself(english: Translator) -> None:
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_whatever_a_user_writes_is_a_text_in_the_program(english: Translator, text: str) -> None:
+def test_any_user_text_is_quoted_in_the_snippet(english: Translator, text: str) -> None:
     box = opened(english.trace(text, "Oui."), english, "encoder.embed.tokens")
     program = snippet(box, EN_FR, "t", 0, 0)
     literals = [
@@ -120,7 +120,7 @@ def test_whatever_a_user_writes_is_a_text_in_the_program(english: Translator, te
     assert printed(program) == pytest.approx(box.result.values[0, 0], rel=1e-4)
 
 
-def test_a_panel_or_cell_that_is_not_there_is_named(traced_model: TracedModel) -> None:
+def test_a_missing_panel_or_cell_is_named(traced_model: TracedModel) -> None:
     box = opened(traced_model.trace, traced_model.translator, "output.choice")
     with pytest.raises(ValueError, match="no panel 'q'; it has rank, p"):
         snippet(box, str(traced_model.folder), "q", 0, 0)

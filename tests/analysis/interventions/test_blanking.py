@@ -32,7 +32,7 @@ def scored(translator: Translator, ids: list[int], **options: object) -> np.ndar
 
 @pytest.mark.parametrize("head", HEADS)
 @pytest.mark.parametrize("renormalise", [False, True])
-def test_all_at_once_is_one_after_the_other(
+def test_all_cells_at_once_equal_single_cells(
     translator: Translator, trace: Trace, head: Head, renormalise: bool, monkeypatch
 ) -> None:
     # Passes of three variants: the cells of a row are spread over several.
@@ -52,7 +52,7 @@ def test_all_at_once_is_one_after_the_other(
     assert np.abs(cells.effects).max() > 1e-4
 
 
-def test_the_norm_is_of_the_vector_that_is_taken_away(translator: Translator, trace: Trace) -> None:
+def test_the_norm_is_that_of_the_removed_vector(translator: Translator, trace: Trace) -> None:
     """Blanking changes the module's output by exactly α·f(x)."""
     head, name = HEADS[0], "encoder.layers.0.self_attn.hook_output"
     cells = blank_cells(translator, trace, head, [2])
@@ -64,7 +64,9 @@ def test_the_norm_is_of_the_vector_that_is_taken_away(translator: Translator, tr
         assert change[query] == pytest.approx(cells.norms[n], rel=1e-3, abs=1e-6)
 
 
-def test_the_token_predicted_there_and_the_rest(translator: Translator, trace: Trace) -> None:
+def test_effects_on_the_predicted_token_and_on_the_distribution(
+    translator: Translator, trace: Trace
+) -> None:
     cells = blank_cells(translator, trace, ("cross", 1, 2))
     assert len(cells.cells) == LENGTH * len(trace.src_ids)
     for n, (query, _) in enumerate(cells.cells):
@@ -79,7 +81,7 @@ def test_the_token_predicted_there_and_the_rest(translator: Translator, trace: T
     np.testing.assert_array_equal(encoder.other_effects, encoder.total)
 
 
-def test_rank_correlations_by_hand() -> None:
+def test_rank_correlations_equal_a_hand_computed_example() -> None:
     """Spearman 1904: 1 − 6 Σd² / (n (n² − 1)) where no two values are equal."""
     weights, norms = np.array([0.1, 0.2, 0.3, 0.4]), np.array([5.0, 9.0, 8.0, 7.0])
     effects = np.array([[-3.0, -1.0], [1.0, 1.0], [-3.0, 0.0], [0.5, 0.5]])  # sizes 4 2 3 1
@@ -93,7 +95,9 @@ def test_rank_correlations_by_hand() -> None:
     assert np.isnan(still.correlations()["weight_norm"])
 
 
-def test_progress_and_what_is_refused(translator: Translator, trace: Trace) -> None:
+def test_progress_is_reported_and_invalid_heads_are_refused(
+    translator: Translator, trace: Trace
+) -> None:
     shares = check_progress(partial(blank_cells, translator, trace, HEADS[2], [0]))
     assert shares == [0.0, 1.0]
     for head, queries, message in (

@@ -28,7 +28,7 @@ def test_gates_of_1_change_nothing(translator: Translator) -> None:
         assert same.attention_rows(kind).max() < 1e-5
 
 
-def test_before_and_after_are_of_the_originals_tokens(translator: Translator) -> None:
+def test_probabilities_are_those_of_the_original_tokens(translator: Translator) -> None:
     by_hand = Translator(
         with_gates(translator.model, dict.fromkeys(HEADS, 0.0)), translator.vocabulary
     )
@@ -54,7 +54,7 @@ def test_before_and_after_are_of_the_originals_tokens(translator: Translator) ->
     assert comparison.overturned == tuple(moved)
 
 
-def test_what_is_written_freely_is_searched_for_only_if_it_may_differ() -> None:
+def test_free_decoding_runs_only_if_the_output_may_differ() -> None:
     changed = set()
     for source in models.SOURCES:
         translator = models.copying(source)
@@ -73,14 +73,14 @@ def test_what_is_written_freely_is_searched_for_only_if_it_may_differ() -> None:
     assert changed == {True, False}
 
 
-def test_a_shorter_text_may_have_a_shorter_limit(translator: Translator) -> None:
+def test_a_shorter_text_has_a_shorter_length_limit(translator: Translator) -> None:
     shorter = without_pieces(translator, TEXT, [0, 1, 2])
     comparison = compare(translator, TEXT, altered=shorter)
     assert not comparison.original.translation.finished  # as long as it may be
     assert comparison.translation.ids == translator.translate(shorter).ids
 
 
-def test_how_far_attention_moved(translator: Translator) -> None:
+def test_the_change_of_attention_is_total_variation(translator: Translator) -> None:
     comparison = compare(
         translator, TEXT, uniform(translator.model.config, [("cross", 0, 1)]), max_len=6
     )
@@ -94,7 +94,7 @@ def test_how_far_attention_moved(translator: Translator) -> None:
     assert comparison.attention("decoder")[1].min() > 0  # later than the change
 
 
-def test_hidden_tokens_give_up_their_share(translator: Translator) -> None:
+def test_masked_tokens_get_no_attention(translator: Translator) -> None:
     original = translator.trace(TEXT, max_len=5)
     comparison = compare(
         translator, TEXT, masked_tokens(original, [2]), original=original, max_len=5
@@ -104,7 +104,7 @@ def test_hidden_tokens_give_up_their_share(translator: Translator) -> None:
     np.testing.assert_allclose(comparison.attention_rows("encoder")[0], share, atol=1e-5)
 
 
-def test_a_word_really_taken_out(translator: Translator) -> None:
+def test_a_removed_word_equals_the_shorter_text(translator: Translator) -> None:
     shorter = without_pieces(translator, TEXT, [0, 1])  # "A"
     assert shorter == TEXT.removeprefix("A ")
     comparison = compare(translator, TEXT, altered=shorter, max_len=5)
@@ -118,7 +118,7 @@ def test_a_word_really_taken_out(translator: Translator) -> None:
             comparison.attention(kind)
 
 
-def test_what_cannot_be_compared(translator: Translator) -> None:
+def test_invalid_comparisons_are_refused(translator: Translator) -> None:
     original = translator.trace(TEXT, max_len=3)
     with pytest.raises(ValueError, match=r"not of 'She paints\.'"):
         compare(translator, "She paints.", Hooks({}), original=original)

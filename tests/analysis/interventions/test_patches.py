@@ -34,7 +34,9 @@ def second(translator: Translator) -> Trace:
 
 
 @pytest.mark.parametrize(("kind", "layer", "query"), [("encoder", 0, 2), ("cross", 1, 3)])
-def test_a_replaced_row(translator: Translator, trace: Trace, kind, layer, query) -> None:
+def test_a_row_of_weights_is_replaced(
+    translator: Translator, trace: Trace, kind, layer, query
+) -> None:
     n = len(trace.src_tokens)
     row = np.arange(n, dtype=float)
     hooks = replaced_row(trace, (kind, layer, 1), query, row.tolist())
@@ -66,7 +68,7 @@ NAMES = ["replaced row", "replaced cross row", "blanked", "stream", "weights", "
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_decoding_step_by_step_is_one_pass_over_the_output(
+def test_decoding_with_hooks_equals_one_pass_over_the_output(
     translator: Translator, trace: Trace, second: Trace, name: str
 ) -> None:
     """A row is changed when the decoder gets there, and it alone: else the two would differ."""
@@ -81,7 +83,7 @@ def test_decoding_step_by_step_is_one_pass_over_the_output(
     assert abs(plain.log_probability - free.log_probability) > 1e-5
 
 
-def test_nothing_before_the_changed_row_changes(
+def test_rows_before_the_changed_one_stay_unchanged(
     translator: Translator, trace: Trace, second: Trace
 ) -> None:
     ids = list(trace.predicted_ids)
@@ -97,7 +99,7 @@ def test_nothing_before_the_changed_row_changes(
         assert not torch.allclose(changed[first], plain[first])
 
 
-def test_a_blanked_weight_is_gone_and_the_rest_is_as_it_was(
+def test_blanking_sets_one_weight_to_0_and_keeps_the_others(
     translator: Translator, trace: Trace
 ) -> None:
     before = trace.weights("cross", 0)[1, 2]
@@ -109,14 +111,16 @@ def test_a_blanked_weight_is_gone_and_the_rest_is_as_it_was(
         np.testing.assert_allclose(after, expected, atol=1e-6)
 
 
-def test_the_only_weight_of_a_row_leaves_nothing(translator: Translator, trace: Trace) -> None:
+def test_blanking_the_only_weight_of_a_row_gives_zeros(
+    translator: Translator, trace: Trace
+) -> None:
     hooks = blanked(trace, ("decoder", 0, 1), 0, 0, renormalise=True)
     after = translator.trace(TEXT, trace.predicted_ids, hooks=hooks).weights("decoder", 0)
     assert not after[1, 0].any()
     assert np.isfinite(after).all()
 
 
-def test_the_memory_of_another_sentence_gives_its_translation(
+def test_patching_the_encoder_output_gives_the_other_translation(
     translator: Translator, trace: Trace
 ) -> None:
     second = translator.trace("My lamp hides the aunt today.", max_len=LENGTH)
@@ -129,7 +133,7 @@ def test_the_memory_of_another_sentence_gives_its_translation(
     np.testing.assert_allclose(result["hook_logits"], second["hook_logits"], atol=1e-5)
 
 
-def test_a_patch_lands_where_it_was_sent(
+def test_a_patch_changes_only_its_position(
     translator: Translator, trace: Trace, second: Trace
 ) -> None:
     name = "decoder.layers.0.cross_attn.hook_heads"
@@ -140,7 +144,9 @@ def test_a_patch_lands_where_it_was_sent(
     np.testing.assert_allclose(after, expected, atol=1e-6)
 
 
-def test_patches_of_its_own_change_nothing(translator: Translator, trace: Trace) -> None:
+def test_patches_from_the_same_sentence_change_nothing(
+    translator: Translator, trace: Trace
+) -> None:
     ids = list(trace.predicted_ids)
     plain = logits(translator, TEXT, ids)
     for name in ("encoder.layers.1.self_attn.hook_scores", "decoder.layers.0.ffn.hook_hidden"):
@@ -148,7 +154,7 @@ def test_patches_of_its_own_change_nothing(translator: Translator, trace: Trace)
         torch.testing.assert_close(changed, plain)
 
 
-def test_hidden_tokens_are_masked_tokens(translator: Translator, trace: Trace) -> None:
+def test_hiding_tokens_equals_masking_them(translator: Translator, trace: Trace) -> None:
     mask = torch.ones(1, 1, 1, len(trace.src_ids), dtype=torch.bool)
     mask[..., [1, 3]] = False
     ids = list(trace.predicted_ids)
@@ -160,7 +166,7 @@ def test_hidden_tokens_are_masked_tokens(translator: Translator, trace: Trace) -
     torch.testing.assert_close(logits(translator, TEXT, ids, hooks=one_by_one), by_mask)
 
 
-def test_pieces_taken_out_of_the_text(translator: Translator) -> None:
+def test_tokens_are_removed_from_the_text(translator: Translator) -> None:
     pieces = translator.vocabulary.tokens(translator.vocabulary.encode(TEXT))
     aunt = [pieces.index("▁au"), pieces.index("▁au") + 1]
     assert without_pieces(translator, TEXT, aunt) == TEXT.replace(" aunt", "")
@@ -172,7 +178,9 @@ def test_pieces_taken_out_of_the_text(translator: Translator) -> None:
         without_pieces(translator, TEXT, [len(pieces) - 1])
 
 
-def test_what_does_not_fit_is_refused(translator: Translator, trace: Trace, second: Trace) -> None:
+def test_patches_that_do_not_fit_are_refused(
+    translator: Translator, trace: Trace, second: Trace
+) -> None:
     n = len(trace.src_tokens)
     even = [1.0] * n
     for call, message in (
@@ -219,7 +227,7 @@ def test_a_change_for_another_sentence_is_refused(translator: Translator, trace:
             translator.translate("She paints.", hooks=hooks)
 
 
-def test_former_names_of_programs_copied_from_the_lab() -> None:
+def test_former_names_still_work() -> None:
     assert interventions.painted is replaced_row
     assert interventions.hidden is masked_tokens
     assert interventions.together is combined

@@ -47,7 +47,7 @@ def difference(translator: Translator, text: str, hooks: Hooks | None = None) ->
     return float(last[ids[0][same]] - last[ids[1][same]])
 
 
-def test_it_is_each_patch_by_hand(translator: Translator, sweep: PatchingSweep) -> None:
+def test_the_sweep_equals_single_patches(translator: Translator, sweep: PatchingSweep) -> None:
     clean = difference(translator, CLEAN)
     corrupted = difference(translator, CORRUPTED)
     assert sweep.clean == pytest.approx(clean, abs=1e-5)
@@ -74,7 +74,9 @@ def test_it_is_each_patch_by_hand(translator: Translator, sweep: PatchingSweep) 
         assert patch["restored"] == pytest.approx(share, abs=2e-5 / abs(clean - corrupted)), patch
 
 
-def test_what_must_be_0_and_what_must_be_1(translator: Translator, sweep: PatchingSweep) -> None:
+def test_patches_without_effect_are_0_and_complete_ones_1(
+    translator: Translator, sweep: PatchingSweep
+) -> None:
     rounding = 2e-5 / abs(sweep.clean - sweep.corrupted)
     sites, encoder = sweep.map("stream", "encoder")
     assert sites[0] == "encoder.embed.hook_output"
@@ -97,7 +99,7 @@ def test_what_must_be_0_and_what_must_be_1(translator: Translator, sweep: Patchi
     assert np.abs(sweep.heads("encoder")).max() > 100 * rounding
 
 
-def test_every_site_has_its_lines(translator: Translator, sweep: PatchingSweep) -> None:
+def test_every_patched_activation_has_rows(translator: Translator, sweep: PatchingSweep) -> None:
     config, table = translator.model.config, sweep.table
     assert sweep.prefix_tokens == ("<s>", "▁", "E", "ll", "e", "▁")
     assert sweep.answers == ("c", "ve")
@@ -112,7 +114,7 @@ def test_every_site_has_its_lines(translator: Translator, sweep: PatchingSweep) 
     assert all(isinstance(points(name), HookPoint) for name in set(table["site"]))
 
 
-def test_small_batches_progress_and_an_end(
+def test_small_batches_progress_and_cancelling(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = fresh(vocabulary)
@@ -137,7 +139,7 @@ def test_small_batches_progress_and_an_end(
         patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS, progress=progress)
 
 
-def test_it_goes_through_json(sweep: PatchingSweep) -> None:
+def test_it_survives_json(sweep: PatchingSweep) -> None:
     repeated = PatchingSweep.from_dict(json.loads(json.dumps(sweep.to_dict())))
     pd.testing.assert_frame_equal(repeated.table, sweep.table)
     for name in ("clean_tokens", "corrupted_tokens", "prefix_tokens", "answers", "clean"):
@@ -159,7 +161,7 @@ def test_it_goes_through_json(sweep: PatchingSweep) -> None:
         (CLEAN, CORRUPTED, ("", "Elle vend."), "There is no translation to force"),
     ],
 )
-def test_what_is_refused(
+def test_invalid_arguments_are_refused(
     vocabulary: Vocabulary, clean: str, corrupted: str, targets: tuple[str, str], message: str
 ) -> None:
     translator = fresh(vocabulary)
@@ -168,7 +170,7 @@ def test_what_is_refused(
     assert "\n" not in str(caught.value)
 
 
-def test_a_difference_that_is_none_is_refused(vocabulary: Vocabulary) -> None:
+def test_equal_answers_are_refused(vocabulary: Vocabulary) -> None:
     """In a model whose decoder reads nothing of the source there is nothing to restore."""
     translator = fresh(vocabulary)
     with torch.no_grad():
@@ -178,7 +180,7 @@ def test_a_difference_that_is_none_is_refused(vocabulary: Vocabulary) -> None:
         patching_sweep(translator, CLEAN, CORRUPTED, targets=TARGETS)
 
 
-def test_the_models_own_translations_are_taken(translator: Translator) -> None:
+def test_the_models_translations_are_the_default_targets(translator: Translator) -> None:
     """The answers are where the greedy outputs first differ; identical outputs are refused."""
     outputs = [translator.translate(text, candidates=1).ids for text in (CLEAN, CORRUPTED)]
     parts = next((n for n, (a, b) in enumerate(zip(*outputs, strict=False)) if a != b), None)

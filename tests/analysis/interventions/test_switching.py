@@ -15,14 +15,14 @@ TEXT = "My aunt hides the lamp today."
 SOME = [("encoder", 0, 1), ("encoder", 1, 3), ("decoder", 1, 0), ("cross", 0, 2), ("cross", 0, 3)]
 
 
-def test_every_head_once(translator: Translator) -> None:
+def test_every_head_is_patched_once(translator: Translator) -> None:
     config = translator.model.config
     heads = switching.all_heads(config)
     assert len(set(heads)) == len(heads) == 3 * config.n_layers * config.n_heads
     assert switching.check_heads(config, [*heads, heads[0]]) == heads
 
 
-def test_gates_of_1_change_nothing_to_the_last_bit(translator: Translator) -> None:
+def test_gates_of_1_change_no_bit(translator: Translator) -> None:
     config = translator.model.config
     target = translator.vocabulary.encode("Ma tante cache la lampe.")
     hooks = switching.gated(config, dict.fromkeys(switching.all_heads(config), 1.0))
@@ -32,7 +32,7 @@ def test_gates_of_1_change_nothing_to_the_last_bit(translator: Translator) -> No
 
 
 @pytest.mark.parametrize("kind", switching.KINDS)
-def test_a_gate_is_a_factor_of_the_head_in_w_o(translator: Translator, kind: str) -> None:
+def test_a_gate_scales_the_rows_of_w_o(translator: Translator, kind: str) -> None:
     gates = {(kind, 0, 1): 0.25, (kind, 0, 2): -1.0, (kind, 1, 3): 0.0}
     target = translator.vocabulary.encode("Un pilote vend des livres.")
     by_hooks = logits(
@@ -44,7 +44,7 @@ def test_a_gate_is_a_factor_of_the_head_in_w_o(translator: Translator, kind: str
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
-def test_a_head_is_off_while_decoding_too(translator: Translator, beam_size: int) -> None:
+def test_a_head_is_ablated_during_decoding_too(translator: Translator, beam_size: int) -> None:
     by_hand = Translator(
         with_gates(translator.model, dict.fromkeys(SOME, 0.0)), translator.vocabulary
     )
@@ -56,7 +56,7 @@ def test_a_head_is_off_while_decoding_too(translator: Translator, beam_size: int
     assert result.log_probability == pytest.approx(expected.log_probability, abs=1e-4)
 
 
-def test_uniform_looks_alike_at_all_it_may_look_at(translator: Translator) -> None:
+def test_uniform_attention_is_equal_over_unmasked_keys(translator: Translator) -> None:
     hooks = switching.uniform(translator.model.config, SOME)
     before = translator.trace(TEXT, max_len=6)
     after = translator.trace(TEXT, before.predicted_ids, hooks=hooks)
@@ -74,7 +74,7 @@ def test_uniform_looks_alike_at_all_it_may_look_at(translator: Translator) -> No
     )
 
 
-def test_uniform_leaves_padding_and_hidden_tokens_alone(translator: Translator) -> None:
+def test_uniform_attention_ignores_padding_and_masked_tokens(translator: Translator) -> None:
     config, recorded = translator.model.config, {}
     name = "encoder.layers.0.self_attn.hook_weights"
     even = switching.uniform(config, [("encoder", 0, 1)])
@@ -105,7 +105,7 @@ def test_the_mean_is_over_all_positions_of_all_traces(translator: Translator) ->
     assert np.ptp(after[1], axis=0).max() > 1e-4  # another head is still itself
 
 
-def test_together_runs_all_in_the_order_given() -> None:
+def test_combined_hooks_run_in_order() -> None:
     def adds(x: torch.Tensor, name: str) -> torch.Tensor:
         return x + 1
 
@@ -130,7 +130,7 @@ def test_together_runs_all_in_the_order_given() -> None:
         (("cross", -1, 0), "no layer -1"),
     ],
 )
-def test_a_head_that_is_not_there(translator: Translator, head: tuple, message: str) -> None:
+def test_a_missing_head_is_refused(translator: Translator, head: tuple, message: str) -> None:
     for build in (switching.switched_off, switching.uniform):
         with pytest.raises(ValueError, match=message):
             build(translator.model.config, [head])
@@ -138,7 +138,7 @@ def test_a_head_that_is_not_there(translator: Translator, head: tuple, message: 
         switching.to_mean(translator.model.config, [("cross", 0, 0)], [])
 
 
-def test_several_are_causal_if_each_is(translator: Translator) -> None:
+def test_combined_hooks_are_causal_if_each_is(translator: Translator) -> None:
     config = translator.model.config
     off, even = switching.switched_off(config, SOME), switching.uniform(config, SOME)
     assert switching.combined(off, None, even).causal

@@ -31,7 +31,7 @@ def letters() -> Vocabulary:
     return Vocabulary.from_symbols(TASKS["copy"].symbols)
 
 
-def test_moved_to_the_beginning_is_not_moved(translator: Translator) -> None:
+def test_a_shift_of_0_changes_nothing(translator: Translator) -> None:
     plain = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
     pieces = sum(len(translation.ids) for translation in plain)
     expected = sum(translation.log_probability for translation in plain) / pieces
@@ -43,7 +43,7 @@ def test_moved_to_the_beginning_is_not_moved(translator: Translator) -> None:
     )
 
 
-def test_moved_by_hand(vocabulary: Vocabulary) -> None:
+def test_a_shifted_input_equals_a_hand_shifted_one(vocabulary: Vocabulary) -> None:
     """As a model whose table begins later reads the same ids."""
     translator = small(vocabulary, positions="learned", max_len=40)
     later = small(vocabulary, positions="learned", max_len=40)
@@ -57,14 +57,14 @@ def test_moved_by_hand(vocabulary: Vocabulary) -> None:
         positions.shifted_log_probability(translator, PAIRS[:1], 35)
 
 
-def test_without_positions_no_place_is_far(vocabulary: Vocabulary) -> None:
+def test_without_positions_the_shift_has_no_effect(vocabulary: Vocabulary) -> None:
     translator = small(vocabulary, positions="none")
     assert positions.shifted_log_probability(
         translator, PAIRS, 500
     ) == positions.shifted_log_probability(translator, PAIRS, 0)
 
 
-def test_joined_texts_are_one_text(translator: Translator) -> None:
+def test_concatenated_texts_are_one_text(translator: Translator) -> None:
     pieces, result = positions.joined_log_probability(translator, PAIRS[:2])
     joined = translator.translate(" ".join(TEXTS[:2]), target=" ".join(TARGETS[:2]))
     assert pieces == len(joined.src_ids)
@@ -75,7 +75,7 @@ def test_joined_texts_are_one_text(translator: Translator) -> None:
 
 @pytest.mark.parametrize("task", positions.LENGTH_TASKS)
 @pytest.mark.parametrize("length", [2, 17])
-def test_a_model_that_knows_nothing_gets_nothing_right(
+def test_an_untrained_model_has_accuracy_0(
     task: str, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = small(Vocabulary.from_symbols(TASKS[task].symbols))
@@ -92,7 +92,7 @@ def test_a_model_that_knows_nothing_gets_nothing_right(
     assert [len(text.split()) for text in read] == [length] * 5
 
 
-def test_a_model_that_is_always_right_is_seen_to_be(
+def test_a_perfect_model_has_accuracy_1(
     letters: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What comes back is the source: right when the task is to copy, and wrong when to reverse."""
@@ -110,7 +110,7 @@ def test_a_model_that_is_always_right_is_seen_to_be(
     assert positions.accuracy_at_length(translator, "copy", 12, n=7).share == 0
 
 
-def test_where_learned_positions_end_the_error_is_told(letters: Vocabulary) -> None:
+def test_beyond_the_learned_positions_an_error_is_reported(letters: Vocabulary) -> None:
     translator = small(letters, positions="learned", max_len=12)
     assert positions.accuracy_at_length(translator, "copy", 11, n=3).share == 0
     beyond = positions.accuracy_at_length(translator, "copy", 12, n=3)
@@ -120,7 +120,7 @@ def test_where_learned_positions_end_the_error_is_told(letters: Vocabulary) -> N
     )
 
 
-def test_lengths_and_tasks_that_there_are_not(letters: Vocabulary) -> None:
+def test_invalid_lengths_and_tasks_are_refused(letters: Vocabulary) -> None:
     assert set(positions.LENGTH_TASKS) == {"copy", "reverse", "sort", "cipher", "brackets"}
     with pytest.raises(ValueError, match="'dates' has no adjustable length: choose one of copy"):
         positions.accuracy_at_length(small(letters), "dates", 3)
@@ -128,7 +128,7 @@ def test_lengths_and_tasks_that_there_are_not(letters: Vocabulary) -> None:
         positions.accuracy_at_length(small(letters), "copy", 21)
 
 
-def test_our_sentences_are_written_as_people_write() -> None:
+def test_the_sentences_have_normal_spelling() -> None:
     pairs = positions.sentences(300)
     assert len({source for source, _ in pairs}) == 300
     for source, target in pairs:
@@ -144,7 +144,7 @@ def test_our_sentences_are_written_as_people_write() -> None:
     assert all(target.endswith(" ?") and not source.endswith(" ?") for source, target in questions)
 
 
-def test_texts_of_their_own_are_counted_from_the_first(translator: Translator) -> None:
+def test_own_texts_are_numbered_from_the_first(translator: Translator) -> None:
     log_probabilities = positions.separate_log_probabilities(translator, PAIRS, (1, 3))
     each = [translator.translate(src, target=tgt) for src, tgt in PAIRS]
     assert log_probabilities[0] == pytest.approx(
@@ -155,7 +155,7 @@ def test_texts_of_their_own_are_counted_from_the_first(translator: Translator) -
     )
 
 
-def test_places_are_those_that_python_gives(checkpoints: Path) -> None:
+def test_the_computation_equals_the_python_functions(checkpoints: Path) -> None:
     folder, counts, shares = checkpoints / "tiny", [1, 2, 400], list[float]()
     request = {"checkpoint": str(folder), "hash": checkpoint_hash(folder), "french": True}
     request |= {"starts": [0, 7], "moved": 3, "counts": counts}
@@ -173,7 +173,7 @@ def test_places_are_those_that_python_gives(checkpoints: Path) -> None:
 
 
 @pytest.mark.parametrize("measure", [lengths, places])
-def test_another_checkpoint_by_now_is_refused(measure: object, checkpoints: Path) -> None:
+def test_a_changed_checkpoint_is_refused(measure: object, checkpoints: Path) -> None:
     folder = str(checkpoints / "tiny")
     request = {"checkpoint": folder, "hash": "0", "models": [[folder, "0"]], "most": 1}
     request |= {"starts": [0], "counts": [1]}

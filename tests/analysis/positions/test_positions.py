@@ -16,7 +16,7 @@ from transformer.model.positions import sinusoidal as models_own
 from transformer.text import Vocabulary
 
 
-def test_wavelengths_go_from_two_pi_to_just_below_ten_thousand_times_that() -> None:
+def test_wavelengths_range_from_2_pi_to_below_20000_pi() -> None:
     lengths = positions.wavelengths(512)
     assert lengths[0] == pytest.approx(2 * math.pi)
     assert lengths[-1] == pytest.approx(2 * math.pi * 10_000 ** (510 / 512))
@@ -34,13 +34,13 @@ def test_a_wave_repeats_after_its_wavelength() -> None:
 
 
 @pytest.mark.parametrize(("width", "start"), [(6, 0), (7, 3), (64, 1000)])
-def test_the_table_is_the_models_own(width: int, start: int) -> None:
+def test_the_table_equals_the_models(width: int, start: int) -> None:
     own = models_own(50, width, start).numpy()
     np.testing.assert_allclose(positions.sinusoidal(50, width, start), own, atol=1e-6)
 
 
 @pytest.mark.parametrize("width", [6, 7])
-def test_the_slip_moves_cosines_alone(width: int) -> None:
+def test_the_common_error_changes_only_cosines(width: int) -> None:
     by_hand = [
         [
             math.sin(p / 10_000 ** (j / width))
@@ -56,7 +56,7 @@ def test_the_slip_moves_cosines_alone(width: int) -> None:
     )
 
 
-def test_the_dot_product_depends_on_the_distance_alone() -> None:
+def test_the_dot_product_depends_only_on_the_distance() -> None:
     rows = positions.sinusoidal(200, 32)
     for p in (0, 5, 61, 150):
         for k in (0, 1, 7, 49):
@@ -70,7 +70,7 @@ def test_the_dot_product_depends_on_the_distance_alone() -> None:
     )
 
 
-def test_distances_are_those_of_all_pairs() -> None:
+def test_distances_equal_those_of_all_pairs() -> None:
     rows = np.random.default_rng(0).normal(size=(9, 5))
     statistics = positions.distances(rows, 8)
     for k in range(9):
@@ -84,7 +84,7 @@ def test_distances_are_those_of_all_pairs() -> None:
 
 
 @pytest.mark.parametrize("k", [0, 1, 13, -1, -40])
-def test_a_shift_is_one_rotation_of_every_pair(k: int) -> None:
+def test_a_shift_rotates_every_pair(k: int) -> None:
     turn = positions.shift_matrix(k, 16)
     rows = positions.sinusoidal(100, 16)
     for p in (40, 50, 59):
@@ -97,7 +97,7 @@ def test_a_shift_is_one_rotation_of_every_pair(k: int) -> None:
     assert positions.shift_errors(rows, k).max() < 1e-12
 
 
-def test_a_table_that_is_no_sinusoid_does_not_shift() -> None:
+def test_a_learned_table_has_no_shift_matrix() -> None:
     rows = positions.sinusoidal(60, 16)
     rows[30, 3] += 0.25
     errors = positions.shift_errors(rows, 2)
@@ -106,13 +106,13 @@ def test_a_table_that_is_no_sinusoid_does_not_shift() -> None:
     assert errors[28] == pytest.approx(0.25)
 
 
-def test_an_odd_width_has_a_sine_without_its_cosine() -> None:
+def test_an_odd_width_has_an_extra_sine() -> None:
     for call in (lambda: positions.shift_matrix(1, 7), lambda: positions.by_distance(7, 1)):
         with pytest.raises(ValueError, match="a cosine, not 7"):
             call()
 
 
-def test_the_papers_pairs_lie_on_a_circle_and_the_slips_do_not() -> None:
+def test_the_papers_pairs_lie_on_a_circle_and_the_erroneous_ones_do_not() -> None:
     np.testing.assert_allclose(positions.pair_lengths(positions.sinusoidal(50, 12)), 1)
     lengths = positions.pair_lengths(positions.misprinted(50, 12))
     np.testing.assert_allclose(lengths[0], 1)  # at position 0 every sine is 0 and every cosine 1
@@ -122,7 +122,7 @@ def test_the_papers_pairs_lie_on_a_circle_and_the_slips_do_not() -> None:
     assert lengths.min() < 0.1
 
 
-def test_no_matrix_moves_the_slip_along() -> None:
+def test_no_matrix_shifts_the_erroneous_table() -> None:
     width = 16
     paper, slipped = positions.sinusoidal(400, width), positions.misprinted(400, width)
     for k in (1, 7, -7):
@@ -141,7 +141,7 @@ def test_no_matrix_moves_the_slip_along() -> None:
         assert result == pytest.approx(residual.abs().max().item(), rel=1e-6)
 
 
-def test_what_the_slip_does_not_break() -> None:
+def test_what_the_common_error_leaves_intact() -> None:
     """Half of the dot product still depends only on the distance, and positions stay distinct."""
     width, k = 16, 5
     sines = 10_000.0 ** (-np.arange(0, width, 2) / width)
@@ -156,7 +156,7 @@ def test_what_the_slip_does_not_break() -> None:
     assert np.abs(rows).max() <= 1
 
 
-def test_too_few_positions_say_nothing_and_are_refused() -> None:
+def test_too_few_positions_are_refused() -> None:
     rows = positions.misprinted(17, 16)
     with pytest.raises(ValueError, match="16 positions fit any matrix of 16 dimensions"):
         positions.map_residual(rows, 1)
@@ -166,7 +166,7 @@ def test_too_few_positions_say_nothing_and_are_refused() -> None:
         positions.shift_errors(rows, -17)
 
 
-def test_what_is_added_is_what_the_first_layer_reads(
+def test_the_sum_equals_the_input_of_the_first_layer(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     trace = Translator(tiny_model, vocabulary).trace(TEXTS[0])
@@ -215,7 +215,7 @@ def test_the_table_of_a_model_is_its_own_and_a_copy(vocabulary: Vocabulary) -> N
         positions.table(model, "target", 13)
 
 
-def test_a_sinusoid_is_found_again_and_noise_is_not_taken_for_one() -> None:
+def test_a_sinusoid_is_fitted_and_noise_is_not() -> None:
     steps = np.arange(40)[:, None]
     lengths = np.array([7.3, 12.0, 31.0])
     waves = 3 * np.sin(2 * np.pi * steps / lengths + [0.1, 1.0, 2.0]) + [5, -5, 0]
@@ -228,7 +228,7 @@ def test_a_sinusoid_is_found_again_and_noise_is_not_taken_for_one() -> None:
     assert np.median(positions.sinusoid_fit(positions.noise_like(np.empty((11, 400)))).r2) > 0.4
 
 
-def test_the_fit_is_that_of_least_squares() -> None:
+def test_the_fit_equals_least_squares() -> None:
     """The same wavelengths, one after the other, by numpy's lstsq with a constant column."""
     rows = np.random.default_rng(3).normal(size=(15, 4))
     fit = positions.sinusoid_fit(rows, steps=50)
@@ -243,7 +243,7 @@ def test_the_fit_is_that_of_least_squares() -> None:
     np.testing.assert_allclose(fit.r2, best, atol=1e-6)
 
 
-def test_a_dimension_that_never_changes_is_explained_by_nothing() -> None:
+def test_a_constant_dimension_has_no_explained_variance() -> None:
     assert positions.sinusoid_fit(np.ones((10, 2))).r2.tolist() == [0, 0]
     with pytest.raises(ValueError, match="at least 6 positions, not 5"):
         positions.sinusoid_fit(np.ones((5, 2)))

@@ -40,7 +40,7 @@ def hand_made_parts(parts: list[list[list[float]]], kind: str = "encoder") -> Sc
     ],
     ids=str,
 )
-def test_the_parts_sum_to_the_models_scores(
+def test_the_terms_sum_to_the_models_scores(
     vocabulary: Vocabulary, kind: str, more: dict[str, object]
 ) -> None:
     translator = fresh(vocabulary, **more)
@@ -60,7 +60,7 @@ def test_the_parts_sum_to_the_models_scores(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_part_is_what_is_left_when_the_others_are_taken_away(
+def test_a_term_equals_the_score_without_the_others(
     tiny_model: Transformer, vocabulary: Vocabulary, kind: str
 ) -> None:
     """With one half set to zero on its way in, the scores are the other half's alone."""
@@ -86,7 +86,7 @@ def test_a_part_is_what_is_left_when_the_others_are_taken_away(
     )
 
 
-def test_place_to_place_is_the_same_for_every_sentence(
+def test_the_position_term_is_the_same_for_every_sentence(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     translator = Translator(tiny_model, vocabulary)
@@ -98,7 +98,7 @@ def test_place_to_place_is_the_same_for_every_sentence(
     np.testing.assert_allclose(first[:, :n, :n], second[:, :n, :n], atol=1e-9)
 
 
-def test_shares_do_not_see_what_softmax_does_not_see() -> None:
+def test_shares_ignore_constants_that_the_softmax_ignores() -> None:
     flat = [[1.0, 1.0, 1.0], [5.0, 5.0, 5.0], [-2.0, -2.0, -2.0]]
     tilted = [[0.0, 1.0, 2.0], [3.0, 1.0, 2.0], [7.0, 7.0, 7.0]]
     nothing = [[0.0] * 3] * 3
@@ -111,7 +111,7 @@ def test_shares_do_not_see_what_softmax_does_not_see() -> None:
     )
 
 
-def test_in_the_decoder_only_what_may_be_seen_counts() -> None:
+def test_in_the_decoder_only_unmasked_keys_count() -> None:
     future = [[0.0, 9.0, 9.0], [0.0, 0.0, 9.0], [0.0, 0.0, 0.0]]
     past = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     nothing = [[0.0] * 3] * 3
@@ -126,7 +126,7 @@ def test_in_the_decoder_only_what_may_be_seen_counts() -> None:
     np.testing.assert_allclose(alone[1, 1, :2], [np.e / (1 + np.e), 1 / (1 + np.e)])
 
 
-def test_all_four_together_look_where_the_head_looks(
+def test_all_four_terms_together_give_the_heads_attention(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     translator = Translator(tiny_model, vocabulary)
@@ -139,7 +139,9 @@ def test_all_four_together_look_where_the_head_looks(
         np.testing.assert_allclose(summed.alone()[0], trace.weights(kind, 0), atol=1e-5)
 
 
-def test_the_table_says_who_looks_at_what(tiny_model: Transformer, vocabulary: Vocabulary) -> None:
+def test_the_table_names_query_and_key_of_every_row(
+    tiny_model: Transformer, vocabulary: Vocabulary
+) -> None:
     translator = Translator(tiny_model, vocabulary)
     result = score_parts(tiny_model, translator.trace(TEXT)).to_frame()
     assert list(result.columns) == ["head", *PARTS, "place", "word"]
@@ -151,7 +153,9 @@ def test_the_table_says_who_looks_at_what(tiny_model: Transformer, vocabulary: V
     )
 
 
-def test_what_cannot_be_split_says_why(vocabulary: Vocabulary, tiny_model: Transformer) -> None:
+def test_scores_that_cannot_be_split_are_refused(
+    vocabulary: Vocabulary, tiny_model: Transformer
+) -> None:
     translator = fresh(vocabulary, score="additive")
     with pytest.raises(ValueError, match="Additive scores cannot be split"):
         score_parts(translator.model, translator.trace(TEXT), "encoder")

@@ -32,7 +32,7 @@ def cells(table: np.ndarray) -> set[tuple[int, int]]:
     return {(int(i), int(j)) for i, j in zip(*np.nonzero(table), strict=True)}
 
 
-def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
+def test_any_token_of_a_word_may_attend_to_any_token_of_the_other() -> None:
     tables = corpus_tokens.relation_tables(PIECES, GOLD)
     assert {name: cells(table) for name, table in tables.items()} == {
         "verb_subject": {(1, 0), (2, 0)},
@@ -49,7 +49,7 @@ def test_every_piece_of_a_word_looks_for_any_piece_of_the_other() -> None:
     )  # not the gold's words
 
 
-def test_the_best_offset_is_the_commonest() -> None:
+def test_the_best_offset_is_the_most_frequent() -> None:
     tables = corpus_tokens.relation_tables(PIECES, GOLD)
     # Of two rows both are hit at +3; of the pieces, either side hits two of four, −1 first.
     assert corpus_tokens.best_offset([tables], "verb_object") == (3, 1.0, 2)
@@ -67,7 +67,7 @@ def measured(vocabulary: Vocabulary) -> HeadMeasures:
     return measure_heads(translator, Corpus("grammar", Corpus.bundled(120).sentences[48:]))
 
 
-def test_heads_that_count_places_get_what_their_offset_gets(
+def test_offset_heads_reach_the_accuracy_of_their_offset(
     measured: HeadMeasures, vocabulary: Vocabulary
 ) -> None:
     """Every sentence by hand, with the offset's own hits; and none of them is syntactic."""
@@ -103,7 +103,7 @@ def test_heads_that_count_places_get_what_their_offset_gets(
     assert not groups & {"syntactic", "pieces"}
 
 
-def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: HeadMeasures) -> None:
+def test_a_head_is_syntactic_if_10_points_above_the_best_offset(measured: HeadMeasures) -> None:
     """Heads painted a little below and a little above; too few rows never do."""
     name = "verb_subject"
     assert measured.rows["encoder"][name].sum() >= corpus_tokens.MIN_ROWS
@@ -127,7 +127,7 @@ def test_a_head_is_syntactic_from_ten_points_above_the_best_offset(measured: Hea
         assert "syntactic" not in {role.group for role in scarce.met}
 
 
-def test_every_relation_is_a_measure_of_the_grammar() -> None:
+def test_every_grammar_relation_is_a_measure() -> None:
     assert {*corpus_tokens.SOURCE_RELATIONS} == RELATION_TEXTS.keys()
     assert {*corpus_tokens.SOURCE_RELATIONS} <= MEASURES.keys()
     names = {name for e in TASKS["french"].pairs(300, 3) for name, _, _ in e.dependencies}
@@ -135,7 +135,7 @@ def test_every_relation_is_a_measure_of_the_grammar() -> None:
     assert corpus_tokens.RELATIONS.keys() == grammar.RELATIONS.keys()
 
 
-def test_an_untrained_model_is_measured_too(translator: Translator) -> None:
+def test_an_untrained_model_can_be_measured(translator: Translator) -> None:
     measured_heads = measure_heads(translator, Corpus.bundled(60))
     table = measured_heads.table()
     assert (

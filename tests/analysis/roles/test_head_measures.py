@@ -38,7 +38,7 @@ def traces(translator: Translator, corpus: Corpus) -> list[Trace]:
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
-def test_sentence_by_sentence_the_numbers_are_those_of_measures(
+def test_each_sentence_equals_the_measures_alone(
     measured: HeadMeasures, traces: list[Trace], kind: str
 ) -> None:
     control = 0 if kind == "decoder" else -1
@@ -57,7 +57,7 @@ def test_sentence_by_sentence_the_numbers_are_those_of_measures(
 
 
 @pytest.mark.parametrize("kind", WEIGHTS)
-def test_on_one_sentence_the_offsets_are_those_of_measures(
+def test_offsets_of_one_sentence_equal_the_measures(
     translator: Translator, corpus: Corpus, traces: list[Trace], kind: str
 ) -> None:
     for number in (0, 5):
@@ -114,7 +114,7 @@ def by_hand(trace: Trace, kind: str, name: str, layer: int, head: int) -> list[f
 @pytest.mark.parametrize(
     "name", ["punctuation", "delimiters", "duplicate", "previous", "itself", "next"]
 )
-def test_measures_of_tokens_by_hand_and_over_the_corpus_each_row_counts_the_same(
+def test_token_measures_weight_every_row_of_the_corpus_equally(
     measured: HeadMeasures, traces: list[Trace], kind: str, name: str
 ) -> None:
     if name not in measured.values[kind]:
@@ -170,7 +170,7 @@ def test_rare_tokens(
     assert symbols == [0, -2, -1, 0]
 
 
-def test_chance_is_what_even_heads_get(measured: HeadMeasures, traces: list[Trace]) -> None:
+def test_chance_level_equals_uniform_heads(measured: HeadMeasures, traces: list[Trace]) -> None:
     lengths = np.array([len(trace.src_ids) for trace in traces])
     assert measured.chance["encoder"]["entropy"] == pytest.approx(
         (lengths * np.log2(lengths)).sum() / lengths.sum()
@@ -180,7 +180,7 @@ def test_chance_is_what_even_heads_get(measured: HeadMeasures, traces: list[Trac
     assert measured.chance["decoder"]["first"] == pytest.approx(rows.mean())
 
 
-def test_a_hand_built_shift_head_is_positional_through_and_through(vocabulary: Vocabulary) -> None:
+def test_a_head_with_a_fixed_offset_is_completely_positional(vocabulary: Vocabulary) -> None:
     translator = shift_model(vocabulary, (-1, 1, 0, -2))
     texts = ("The baker sells bread at night.", "She hides a boat.", "A pilot finds books today.")
     measured = measure_heads(translator, Corpus("x", tuple(Sentence(t, "Elle") for t in texts)))
@@ -210,7 +210,7 @@ def test_strongest_sentences_come_first(measured: HeadMeasures) -> None:
     assert {number for number, _ in twice} == set(np.flatnonzero(rows))
 
 
-def test_missing_targets_are_the_models_own_greedy_translations(
+def test_missing_targets_are_greedy_translations(
     translator: Translator, measured: HeadMeasures, corpus: Corpus
 ) -> None:
     source = corpus.sentences[0].source
@@ -220,7 +220,7 @@ def test_missing_targets_are_the_models_own_greedy_translations(
     assert own.pairs[1] == measured.pairs[1]
 
 
-def test_progress_rises_to_the_end_and_an_error_in_it_ends_the_pass(
+def test_progress_reaches_1_and_its_errors_end_the_measurement(
     translator: Translator, corpus: Corpus
 ) -> None:
     bare = Corpus("x", tuple(Sentence(s.source, s.target) for s in corpus.sentences[:3]))
@@ -233,7 +233,7 @@ def test_a_sentence_that_is_too_long_is_named(translator: Translator) -> None:
         measure_heads(translator, long)
 
 
-def test_many_long_sentences_are_measured_as_alone(translator: Translator) -> None:
+def test_long_batches_equal_single_sentences(translator: Translator) -> None:
     """Groups of unequal lengths, cut by their size; order and numbers stay."""
     texts = [" ".join(["bread"] * n) for n in (90, 3, 120, 7, 110, 1)]
     together = measure_heads(translator, Corpus("x", tuple(Sentence(t, "du pain") for t in texts)))
@@ -247,7 +247,7 @@ def test_many_long_sentences_are_measured_as_alone(translator: Translator) -> No
             )
 
 
-def test_cards_name_rules_and_come_back_from_a_file(measured: HeadMeasures) -> None:
+def test_cards_name_their_rules_and_survive_a_round_trip(measured: HeadMeasures) -> None:
     cards = head_roles(measured, n_strongest=2)
     config = measured.values["encoder"]["entropy"].shape
     assert len(cards) == 3 * config[0] * config[1]
@@ -267,7 +267,7 @@ def test_cards_name_rules_and_come_back_from_a_file(measured: HeadMeasures) -> N
     assert ROLE_MEASURES.keys() == RULES.keys()
 
 
-def test_far_offsets_are_counted_at_the_edge(measured: HeadMeasures) -> None:
+def test_large_offsets_are_counted_at_the_limit(measured: HeadMeasures) -> None:
     strongest_keys = measured.strongest_keys["encoder"]
     counts, near = strongest_keys.offsets(1, 0), strongest_keys.offsets(1, 0, 2)
     assert near.sum() == counts.sum()

@@ -31,7 +31,7 @@ def traces(translator: Translator) -> list[Trace]:
 
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
-def test_the_weights_are_those_of_the_trace(
+def test_weights_equal_those_of_the_trace(
     translator: Translator, traces: list[Trace], kind: str
 ) -> None:
     point_map = query_key_map(translator, THREE, kind, 1, 2)
@@ -49,7 +49,7 @@ def test_the_weights_are_those_of_the_trace(
     assert np.abs(own - point_map.keys).max() > 1e-3
 
 
-def test_the_factor_is_the_best_there_is(translator: Translator) -> None:
+def test_the_scale_factor_is_optimal(translator: Translator) -> None:
     """Any other makes the part of the squared distances that is not q·k greater."""
     point_map = query_key_map(translator, THREE, "encoder", 0, 1)
     queries, keys = point_map.queries / point_map.factor, point_map.keys * point_map.factor
@@ -62,7 +62,9 @@ def test_the_factor_is_the_best_there_is(translator: Translator) -> None:
     )
 
 
-def test_agreement_by_hand(translator: Translator, traces: list[Trace]) -> None:
+def test_agreement_equals_a_hand_computed_correlation(
+    translator: Translator, traces: list[Trace]
+) -> None:
     point_map = query_key_map(translator, THREE, "decoder", 0, 3)
     scores, nearness = [], []
     start = 0
@@ -84,7 +86,7 @@ def test_agreement_by_hand(translator: Translator, traces: list[Trace]) -> None:
 @given(
     seed=st.integers(0, 1000), n=st.integers(3, 30), d=st.integers(2, 12), scale=st.floats(0.1, 50)
 )
-def test_the_plane_is_that_of_the_singular_values(seed: int, n: int, d: int, scale: float) -> None:
+def test_the_plane_equals_that_of_the_svd(seed: int, n: int, d: int, scale: float) -> None:
     generator = np.random.default_rng(seed)
     # Axes of very different spread, so that they are distinguishable.
     vectors = generator.normal(size=(n, d)) * scale * 2.0 ** -np.arange(d) + 5
@@ -98,7 +100,7 @@ def test_the_plane_is_that_of_the_singular_values(seed: int, n: int, d: int, sca
         np.testing.assert_allclose(np.abs(points), np.abs(by_hand), atol=1e-6 * values[0])
 
 
-def test_vectors_on_a_line_and_all_alike() -> None:
+def test_collinear_and_equal_vectors() -> None:
     points, explained = principal_plane(np.array([[1.0], [2.0], [6.0]]))
     np.testing.assert_allclose(points, [[-2, 0], [-1, 0], [3, 0]])
     np.testing.assert_allclose(explained, [1, 0])
@@ -107,7 +109,7 @@ def test_vectors_on_a_line_and_all_alike() -> None:
     assert not explained.any()
 
 
-def test_whole_sentences_as_far_as_there_is_room(
+def test_whole_sentences_up_to_the_maximum(
     vocabulary: Vocabulary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     translator = fresh(vocabulary)
@@ -119,7 +121,7 @@ def test_whole_sentences_as_far_as_there_is_room(
     assert len(query_key_map(translator, THREE, "cross", 0, 0).query_tokens) == 1
 
 
-def test_it_goes_through_json(translator: Translator) -> None:
+def test_it_survives_json(translator: Translator) -> None:
     point_map: QueryKeyMap = query_key_map(translator, THREE, "cross", 0, 1)
     loaded = json.loads(json.dumps(point_map.to_dict()))
     assert len(loaded["points"]) == sum(
@@ -130,7 +132,7 @@ def test_it_goes_through_json(translator: Translator) -> None:
         np.testing.assert_allclose(sentence["weights"], point_map.weights(number), atol=1e-4)
 
 
-def test_what_is_refused(vocabulary: Vocabulary) -> None:
+def test_invalid_arguments_are_refused(vocabulary: Vocabulary) -> None:
     with pytest.raises(ValueError, match="no head 9; the heads are 0 to 3"):
         query_key_map(fresh(vocabulary), THREE, "encoder", 0, 9)
     additive = fresh(vocabulary, score="additive")

@@ -73,7 +73,7 @@ def aligner(to: TargetRow, layer: int = 1, head: int = 2) -> AlignerHead:
     return AlignerHead(layer, head, "weights", to, to, ())
 
 
-def test_a_measured_aligner_is_told_of_whatever_the_other_heads_do() -> None:
+def test_a_measured_aligner_is_always_reported() -> None:
     clear = TraceWithWeights(
         {("cross", 0, 0): ALIGNED, ("cross", 1, 2): pointing([0, 1, 1, 3, 4, 5], 6, 0.6)}
     )
@@ -82,7 +82,7 @@ def test_a_measured_aligner_is_told_of_whatever_the_other_heads_do() -> None:
     assert {head.pattern: head for head in salient_heads(clear)}["aligns"].head == 0
 
 
-def test_it_is_read_from_the_row_that_reads_the_word() -> None:
+def test_it_uses_the_row_that_reads_the_word() -> None:
     """le, para, pluie, rouge are written by rows 0 to 3 and read by rows 1 to 4."""
     later = pointing([5, 0, 2, 3, 1, 4], 6)
     aligns = {
@@ -100,7 +100,7 @@ def test_it_is_read_from_the_row_that_reads_the_word() -> None:
     assert (wrong.word, wrong.attended_word) == ("rouge", "umbrella")
 
 
-def test_where_it_is_unsure_it_is_told_of_with_its_weight() -> None:
+def test_an_uncertain_link_is_reported_with_its_weight() -> None:
     aligns = {head.pattern: head for head in salient_heads(TraceWithWeights({}), aligner("input"))}[
         "aligns"
     ]
@@ -108,11 +108,11 @@ def test_where_it_is_unsure_it_is_told_of_with_its_weight() -> None:
     assert aligns.weight < sentence_heads.MIN_SHARE
 
 
-def test_nothing_is_said_of_even_weights() -> None:
+def test_uniform_weights_give_no_notice() -> None:
     assert salient_heads(TraceWithWeights({})) == []
 
 
-def test_each_sort_is_found_where_it_was_put() -> None:
+def test_each_kind_of_head_is_recognised() -> None:
     trace = TraceWithWeights(
         {("cross", 1, 2): ALIGNED, ("encoder", 0, 1): BACK, ("encoder", 1, 0): REST}
     )
@@ -134,7 +134,7 @@ def test_each_sort_is_found_where_it_was_put() -> None:
     assert (rests.count, rests.of) == (1, 3 * LAYERS * HEADS)
 
 
-def test_a_decided_head_that_does_not_align_is_not_taken_for_one_that_does() -> None:
+def test_a_sharp_head_that_does_not_align_is_no_aligner() -> None:
     # Decided, and one to one, but each word at its neighbour; the others agree on the translation.
     astray = pointing([1, 0, 1, 2, 4, 5], 6, 0.99)
     aligned = pointing([0, 2, 3, 1, 4, 5], 6, 0.7)
@@ -144,14 +144,14 @@ def test_a_decided_head_that_does_not_align_is_not_taken_for_one_that_does() -> 
     assert (aligns.layer, aligns.head) == (0, 1)
 
 
-def test_a_head_that_looks_at_one_word_always_does_not_align() -> None:
+def test_a_head_on_one_word_is_no_aligner() -> None:
     same = pointing([2] * 6, 6)
     assert "aligns" not in by_pattern(
         TraceWithWeights({("cross", 0, 0): same, ("cross", 1, 1): same})
     )
 
 
-def test_the_decoders_first_row_has_no_choice_and_does_not_count() -> None:
+def test_the_first_decoder_row_does_not_count() -> None:
     rest = np.tril(np.full((6, 6), 1e-3, np.float32))
     rest[:, 0] = [1, 0.4, 0.4, 0.4, 0.4, 0.4]
     assert salient_heads(TraceWithWeights({("decoder", 0, 0): rest})) == []
@@ -162,21 +162,19 @@ def test_the_decoders_first_row_has_no_choice_and_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("tokens", [("▁a", "</s>"), (".", "</s>"), ("▁a", ".", "▁b", "</s>")])
-def test_fewer_than_two_words_show_nothing(tokens: tuple[str, ...]) -> None:
+def test_fewer_than_two_words_give_no_notice(tokens: tuple[str, ...]) -> None:
     trace = replace(TraceWithWeights({}), src_tokens=tokens, tgt_tokens=("<s>",))
     assert {head.pattern for head in salient_heads(trace)} <= {"rests"}
 
 
-def test_of_equal_weights_a_word_has_one_pair() -> None:
+def test_with_equal_weights_a_word_has_one_link() -> None:
     pairs = strongest_pairs(np.full((1, 3, 4), 0.25))
     assert pairs.sum() == 1
     shares, _ = alignment(np.eye(3)[None])
     assert shares[0] == 1
 
 
-def test_what_is_said_of_a_model_is_in_its_trace(
-    trace: Trace, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_notices_agree_with_the_trace(trace: Trace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sentence_heads, "MIN_SHARE", 0.0)
     heads = salient_heads(trace)
     assert {head.pattern for head in heads} == {"aligns", "back", "rests"}

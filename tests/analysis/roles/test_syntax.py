@@ -51,7 +51,7 @@ FILE = """# sent_id = a1
 """
 
 
-def test_trees_count_written_words_and_keep_our_names_of_relations(tmp_path: Path) -> None:
+def test_trees_count_surface_words_and_use_our_relation_names(tmp_path: Path) -> None:
     path = tmp_path / "trees.conllu"
     path.write_text(FILE, encoding="utf-8")
     first, second = read_trees(path)
@@ -70,7 +70,7 @@ def test_trees_count_written_words_and_keep_our_names_of_relations(tmp_path: Pat
         ("\n\n", "has no sentence"),
     ],
 )
-def test_what_is_no_conllu_is_refused(tmp_path: Path, text: str, reason: str) -> None:
+def test_invalid_conllu_is_refused(tmp_path: Path, text: str, reason: str) -> None:
     path = tmp_path / "bad.conllu"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(CorpusError, match=reason):
@@ -88,7 +88,7 @@ def grammar_trees(corpus: Corpus) -> tuple[list[Tree], list[Tree]]:
     return sources, targets
 
 
-def test_encoder_hits_are_those_of_the_grammar_measures(translator: Translator) -> None:
+def test_encoder_hits_equal_the_grammar_measures(translator: Translator) -> None:
     """Independent code: `measures/grammar.py` counts rows of padded batches, by masks."""
     ours = Corpus.bundled(400)
     corpus = Corpus(
@@ -128,7 +128,7 @@ def constant_heads(best: list[int], n_heads: int = 2) -> np.ndarray:
     return table
 
 
-def test_a_head_that_finds_the_other_end_beats_the_offset() -> None:
+def test_a_syntactic_head_beats_the_offset() -> None:
     rng = np.random.default_rng(1)
     arcs, strongest = [], []
     for _ in range(200):
@@ -144,7 +144,7 @@ def test_a_head_that_finds_the_other_end_beats_the_offset() -> None:
     assert score.low < 1 - score.offset_accuracy < score.high
 
 
-def test_decoder_rows_count_only_what_is_already_written() -> None:
+def test_decoder_rows_count_only_earlier_words() -> None:
     tree = Tree("x", "a b", ("a", "b"), (("object", 0, 1),))
     words = [0, 1]
     assert syntax._arcs(tree, words, "verb to object", "decoder") == []
@@ -152,12 +152,12 @@ def test_decoder_rows_count_only_what_is_already_written() -> None:
     assert syntax._arcs(tree, words, "verb to object", "encoder") == [([0], [1])]
 
 
-def test_few_rows_say_nothing() -> None:
+def test_few_rows_give_no_verdict() -> None:
     arcs = [[([0], [1])]] * 40
     assert syntax._score("encoder", "verb to object", arcs, [constant_heads([1, 0])] * 40) is None
 
 
-def test_both_sides_need_the_same_sentences(translator: Translator) -> None:
+def test_both_languages_need_the_same_sentences(translator: Translator) -> None:
     tree = Tree("x", "a", ("a",), ())
     with pytest.raises(ValueError, match="1 source trees and 0 target trees; both sides need"):
         syntax_scores(translator, [tree], [])
@@ -166,7 +166,7 @@ def test_both_sides_need_the_same_sentences(translator: Translator) -> None:
 SCORE = SyntaxScore("encoder", "verb to object", 1, 2, 0.5, 0.1, 0.3, -2, 0.3, 120)
 
 
-def test_a_report_is_read_back_for_its_own_weights_alone(checkpoints: Path, tmp_path: Path) -> None:
+def test_a_report_is_loaded_only_for_its_weights(checkpoints: Path, tmp_path: Path) -> None:
     folder = tmp_path / "model"
     shutil.copytree(checkpoints / "tiny", folder)
     config = ModelConfig.preset("tiny", vocab_size=320)

@@ -32,7 +32,7 @@ def test_limits_of_the_formulas() -> None:
     assert table["path"]["restricted"] == 1
 
 
-def test_separable_with_k_equal_to_n_is_attention_and_a_feed_forward_layer() -> None:
+def test_a_separable_convolution_with_k_n_costs_attention_plus_feed_forward() -> None:
     """Section 4: self-attention's n²·d, and n·d² of a position-wise layer."""
     costs = formulas(50, 16, 3, 5)["cost"]
     assert separable(50, 16, k=50) == costs["self-attention"] + costs["recurrent"]
@@ -40,9 +40,7 @@ def test_separable_with_k_equal_to_n_is_attention_and_a_feed_forward_layer() -> 
 
 @pytest.mark.parametrize("layer", TABLE_1)
 @pytest.mark.parametrize("other_layer", TABLE_1)
-def test_curves_cross_where_a_walk_over_all_lengths_sees_them_cross(
-    layer: str, other_layer: str
-) -> None:
+def test_crossings_equal_a_search_over_all_lengths(layer: str, other_layer: str) -> None:
     d, k, r = 40, 5, 7
     lengths = np.arange(r, 2000)
     first, second = (
@@ -58,13 +56,13 @@ def test_curves_cross_where_a_walk_over_all_lengths_sees_them_cross(
         assert met[0] - 1 <= where <= met[0]
 
 
-def test_self_attention_is_cheaper_than_recurrence_below_d() -> None:
+def test_self_attention_is_cheaper_than_recurrence_for_n_below_d() -> None:
     assert crossing("self-attention", "recurrent", 512, 3, 15) == 512
 
 
 @pytest.mark.parametrize("name", RIVALS)
 @pytest.mark.parametrize(("n", "d", "k", "r"), [(12, 8, 3, 5), (5, 16, 7, 3), (33, 4, 1, 9)])
-def test_counts_have_a_closed_form_and_pytorchs_own_total(
+def test_counts_equal_a_closed_form_and_pytorchs_counter(
     name: str, n: int, d: int, k: int, r: int
 ) -> None:
     counts = count(name, n, d, k, r)
@@ -87,7 +85,7 @@ def test_counts_have_a_closed_form_and_pytorchs_own_total(
     ("name", "ratio"),
     [("self-attention", 2), ("recurrent", 1), ("convolutional", 1), ("restricted", 2)],
 )
-def test_mixing_is_table_1_times_a_constant(name: str, ratio: int) -> None:
+def test_the_counts_are_proportional_to_table_1(name: str, ratio: int) -> None:
     for n, d, k, r in [(16, 8, 3, 5), (32, 8, 3, 5), (16, 24, 3, 5), (16, 8, 9, 5), (16, 8, 3, 11)]:
         mixing = count(name, n, d, k, r).mixing
         assert mixing == ratio * formulas(n, d, k, r)["cost"][name]

@@ -36,7 +36,7 @@ def by_walking(name: str, n: int, n_layers: int, k: int, r: int) -> list[set[int
 
 @pytest.mark.parametrize("name", paths.STACKS)
 @pytest.mark.parametrize(("n", "k", "r"), [(1, 3, 3), (12, 3, 5), (23, 5, 7), (9, 1, 1)])
-def test_gradients_reach_what_a_walk_over_offsets_reaches(
+def test_path_lengths_from_gradients_equal_a_graph_search(
     name: str, n: int, k: int, r: int
 ) -> None:
     field = paths.receptive_field(name, n, 4, k, r)
@@ -45,9 +45,7 @@ def test_gradients_reach_what_a_walk_over_offsets_reaches(
 
 @pytest.mark.parametrize("name", paths.STACKS)
 @pytest.mark.parametrize(("n", "k", "r"), [(14, 3, 5), (11, 5, 3)])
-def test_a_changed_first_input_changes_the_last_output_from_that_depth_on(
-    name: str, n: int, k: int, r: int
-) -> None:
+def test_inputs_affect_outputs_from_the_path_length_on(name: str, n: int, k: int, r: int) -> None:
     """The layers run forward, twice: without gradients, and in the order that a model has."""
     needed = int(paths.layers_needed(name, n, k, r))
     for depth in (needed - 1, needed):
@@ -62,12 +60,12 @@ def test_a_changed_first_input_changes_the_last_output_from_that_depth_on(
 
 @pytest.mark.parametrize("name", paths.STACKS)
 @pytest.mark.parametrize(("k", "r"), [(3, 3), (5, 9), (7, 5)])
-def test_the_formula_is_what_gradients_say(name: str, k: int, r: int) -> None:
+def test_the_formula_equals_path_lengths_from_gradients(name: str, k: int, r: int) -> None:
     for n in (1, 2, 3, 8, 9, 27, 40):
         assert paths.layers_needed(name, n, k, r) == paths.path_length(name, n, k, r)
 
 
-def test_a_kernel_of_one_position_never_gets_anywhere() -> None:
+def test_a_kernel_of_one_position_connects_nothing() -> None:
     for name in ("convolutional", "restricted", "dilated"):
         assert (
             paths.layers_needed(name, 5, k=1, r=1)
@@ -76,7 +74,7 @@ def test_a_kernel_of_one_position_never_gets_anywhere() -> None:
         )
 
 
-def test_powers_of_k_would_not_reach_every_place() -> None:
+def test_dilations_of_powers_of_k_do_not_reach_every_position() -> None:
     """Why `stack` uses (k+1)/2: with 1, 3, 9 … position 0 never reaches position 63 of 64."""
     reached = {63}
     for layer in reversed(range(8)):
@@ -92,18 +90,18 @@ def longest(node: Any) -> int:
 
 
 @pytest.mark.parametrize("name", RIVALS)
-def test_the_chain_is_the_longest_way_through_the_graph(name: str) -> None:
+def test_sequential_operations_equal_the_longest_path_in_the_graph(name: str) -> None:
     out = RIVALS[name](RivalConfig(4))(torch.zeros(1, 4, 4, requires_grad=True))
     assert paths.chain(name, 4, r=5) == longest(out.grad_fn)
 
 
-def test_only_the_recurrent_chain_grows_with_the_sequence() -> None:
+def test_only_recurrent_layers_need_more_sequential_operations() -> None:
     for name in RIVALS:
         grown = paths.chain(name, 40) - paths.chain(name, 10)
         assert grown == (2 * 30 if name == "recurrent" else 0)  # one product, one tanh a step
 
 
-def test_the_steps_of_a_recurrent_layer_are_its_tanhs_but_one() -> None:
+def test_recurrent_steps_are_counted_by_their_tanh() -> None:
     out = RIVALS["recurrent"](RivalConfig(4))(torch.zeros(1, 9, 4, requires_grad=True))
     recorded, waiting = set(), [out.grad_fn]
     while waiting:
@@ -114,11 +112,11 @@ def test_the_steps_of_a_recurrent_layer_are_its_tanhs_but_one() -> None:
     assert paths.steps(9) == sum("Tanh" in type(node).__name__ for node in recorded) - 1 == 8
 
 
-def test_a_long_chain_needs_no_deep_stack_of_python() -> None:
+def test_long_paths_do_not_exceed_the_recursion_limit() -> None:
     assert paths.chain("recurrent", 3000) > 6000
 
 
-def test_lengths_are_a_row_a_stack_and_length() -> None:
+def test_the_table_has_a_row_per_stack_and_length() -> None:
     table = paths.lengths((2, 9), k=3, r=5)
     assert len(table) == 2 * len(paths.STACKS)
     assert table["measured"].tolist() == table["formula"].tolist()

@@ -30,7 +30,7 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_rows_are_those_of_the_model_s_own_score_function(kind: Score) -> None:
+def test_scores_equal_the_models_score_function(kind: Score) -> None:
     """The same query and keys through `ScoreFunction` and autograd."""
     d_k, keys, rows, seed = 6, 5, 3, 4
     drawn = draw(d_k, keys=keys, rows=rows, seed=seed)[kind]
@@ -54,7 +54,7 @@ def test_rows_are_those_of_the_model_s_own_score_function(kind: Score) -> None:
     np.testing.assert_allclose(drawn.gradient**2, (drawn.query_gradients**2).sum(-1))
 
 
-def test_the_norm_of_the_jacobian_by_finite_differences() -> None:
+def test_the_jacobian_norm_equals_finite_differences() -> None:
     scores, step = RNG.normal(size=7) * 2, 1e-6
     columns = []
     for j in range(7):
@@ -63,7 +63,7 @@ def test_the_norm_of_the_jacobian_by_finite_differences() -> None:
     assert jacobian(softmax(scores)) == pytest.approx(np.linalg.norm(np.stack(columns)), rel=1e-7)
 
 
-def test_the_norm_of_the_jacobian_in_closed_form() -> None:
+def test_the_jacobian_norm_equals_its_closed_form() -> None:
     assert jacobian(np.array([0.5, 0.5])) == pytest.approx(0.5)
     assert jacobian(np.array([1.0, 0.0, 0.0])) == 0
     even = np.full(32, 1 / 32)  # of n equal weights: √(1/n - 1/n²)
@@ -73,7 +73,7 @@ def test_the_norm_of_the_jacobian_in_closed_form() -> None:
 
 
 @pytest.mark.parametrize("d_k", [4, 64, 512])
-def test_the_variance_is_that_of_the_closed_form(d_k: int) -> None:
+def test_the_variance_equals_its_closed_form(d_k: int) -> None:
     """Footnote 4: q·k has variance d_k. Within four standard errors over the rows."""
     for kind, drawn in draw(d_k, rows=400, seed=7).items():
         variances = drawn.scores.var(axis=-1, ddof=1)
@@ -81,7 +81,7 @@ def test_the_variance_is_that_of_the_closed_form(d_k: int) -> None:
         assert abs(variances.mean() - variance(kind, d_k)) < 4 * error, kind
 
 
-def test_the_variance_of_additive_scores_by_another_way() -> None:
+def test_the_variance_of_additive_scores_equals_a_simulation() -> None:
     """By lot, with four million numbers in place of the quadrature."""
     q = RNG.normal(size=(40000, 1))
     within = np.tanh(q + RNG.normal(size=(40000, 100))).var(axis=-1, ddof=1).mean()
@@ -91,7 +91,7 @@ def test_the_variance_of_additive_scores_by_another_way() -> None:
     assert variance("scaled_dot", 77) == 1
 
 
-def test_without_the_scale_the_softmax_stops_answering() -> None:
+def test_unscaled_scores_saturate_the_softmax() -> None:
     table = measure((4, 256), rows=64).set_index(["score", "d_k"])
     assert table.loc[("dot", 256), "still"] > 0.3
     assert table.loc[("dot", 4), "still"] < 0.05
@@ -105,7 +105,7 @@ def test_without_the_scale_the_softmax_stops_answering() -> None:
     assert dot["gradient_mean"] > 3 * dot["gradient"]  # a few rows have nearly all of it
 
 
-def test_a_draw_is_the_same_for_the_same_seed_and_refuses_no_size() -> None:
+def test_samples_repeat_with_their_seed_and_empty_ones_are_refused() -> None:
     first, same, other_seed = (draw(4, keys=3, rows=2, seed=seed)["dot"] for seed in (1, 1, 2))
     assert np.array_equal(first.scores, same.scores)
     assert not np.array_equal(first.scores, other_seed.scores)
@@ -113,7 +113,7 @@ def test_a_draw_is_the_same_for_the_same_seed_and_refuses_no_size() -> None:
         draw(0)
 
 
-def test_entropy_in_bits() -> None:
+def test_entropy_is_in_bits() -> None:
     assert entropy(np.full(8, 1 / 8)) == pytest.approx(3)
     assert entropy(np.array([1.0, 0, 0])) == 0
 
@@ -140,7 +140,7 @@ def test_heads_of_a_real_model(tiny_model: Transformer, vocabulary: Vocabulary) 
         heads(translator.trace("A pilot.", names=[n for n in sites if n.endswith("weights")]))
 
 
-def test_a_mask_is_kept_and_a_model_without_a_scale_is_unscaled_as_it_is(
+def test_masks_are_respected_and_unscaled_models_recognised(
     tiny_model: Transformer, vocabulary: Vocabulary
 ) -> None:
     """Two keys, by hand: scores 0 and 4 over d_k = 4."""

@@ -10,12 +10,12 @@ ROWS = {row.name: row for row in TABLE_2}
 
 
 @pytest.mark.parametrize(("name", "hours"), [("Transformer, base", 12), ("Transformer, big", 84)])
-def test_its_costs_are_hours_times_gpus_times_speed(name: str, hours: float) -> None:
+def test_training_costs_are_hours_times_gpus_times_speed(name: str, hours: float) -> None:
     assert ROWS[name].cost_de == pytest.approx(cost(hours), rel=0.01)
     assert ROWS[name].cost_fr == ROWS[name].cost_de
 
 
-def test_what_the_paper_says_of_it_in_words() -> None:
+def test_the_table_agrees_with_the_papers_text() -> None:
     """Section 6.1: over 2 BLEU better than any other into German, ensembles too; base beats all."""
     other_models = [row for row in TABLE_2 if row.kind != "ours"]
     best = max(row.de for row in other_models if row.de is not None)

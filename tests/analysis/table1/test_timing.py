@@ -15,7 +15,7 @@ from transformer.model.rivals import RIVALS, RivalConfig
 LONG = [n for n in timing.LENGTHS if n >= timing.FITTED]
 
 
-def test_a_slope_and_its_error_are_scipys() -> None:
+def test_slopes_and_standard_errors_equal_scipy() -> None:
     n = np.array(LONG, float)
     seconds = 1e-7 * n**1.7 * np.array([1.1, 0.9, 1.05, 0.97, 1.02])[: len(n)]
     fit, expected = timing.slope(n, seconds), linregress(np.log(n), np.log(seconds))
@@ -24,7 +24,7 @@ def test_a_slope_and_its_error_are_scipys() -> None:
     assert fit.lengths == len(n)
 
 
-def test_few_points_have_no_error() -> None:
+def test_few_points_have_no_standard_error() -> None:
     two = timing.slope(np.array([1.0, 4.0]), np.array([3.0, 48.0]))
     assert two.slope == pytest.approx(2)
     assert math.isnan(two.error)
@@ -46,7 +46,7 @@ def test_slopes_leave_short_sequences_out() -> None:
     assert len(timing.frame(timings)) == len(timings)
 
 
-def test_a_small_budget_ends_early() -> None:
+def test_a_small_time_budget_ends_early() -> None:
     timings = list(timing.measure(d=8, k=3, r=5, budget=0.05))
     assert {measured.layer for measured in timings} <= set(RIVALS)
     assert timings[0].layer == "self-attention"
@@ -59,7 +59,7 @@ def test_a_small_budget_ends_early() -> None:
     assert len(timings) < len(RIVALS) * len(timing.LENGTHS)
 
 
-def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sizes_over_the_memory_limit_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     config = RivalConfig(8, r=5)
     limit = timing.memory("self-attention", 128, config)
     monkeypatch.setattr("transformer.analysis.table1.timing.MAX_MEMORY_BYTES", limit)
@@ -67,7 +67,7 @@ def test_what_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     assert longest["self-attention"] == 128 < longest["convolutional"]
 
 
-def test_what_there_is_already_is_told_with_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partial_results_are_reported_with_the_progress(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("torch.set_num_threads", lambda count: None)
     progress_calls: list[tuple[float, str, int]] = []
 

@@ -11,27 +11,27 @@ from pathlib import Path
 import pytest
 
 from tests import imports
-from tests.imports import FLOORS
+from tests.imports import LAYERS
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# The doors: `import transformer` and `python -m transformer` may look into floors 0 to 5, and
-# nothing may look into them but each other.
-DOORS = {"transformer", "transformer.cli", "transformer.__main__"}
-# Commands that write what pages show: they look into the pages' rooms, and are read when asked for.
-OF_PAGES = {"transformer.cli.site"}
-# May be imported here alone.
+# Entry points: `import transformer` and `python -m transformer` may import layers 0 to 5, and only
+# entry points may import them.
+ENTRY_POINTS = {"transformer", "transformer.cli", "transformer.__main__"}
+# Commands that write pages may import transformer/ui. They are imported only when they run.
+PAGE_COMMANDS = {"transformer.cli.site"}
+# Third-party packages that only these packages may import.
 ONLY_IN = {"streamlit": {"app", "pages", "transformer.ui"}}
-# Packages that these rooms or modules alone may import: figures draw, everything else computes.
-# `Trace.explore()` opens the explorer in a notebook; `cli.site` writes pages.
+# Packages that only these packages or modules may import. Figures draw, everything else computes;
+# `Trace.explore()` opens the explorer in a notebook.
 PRIVATE = {
     "transformer.figures": {"app", "pages", "transformer.ui", "transformer.inference.trace"},
-    # Optional: without it every translation is the same, later.
+    # Optional: without it translations are equal, but slower.
     "transformer.inference.fast": {"transformer.inference.acceleration"},
 }
-# May not be reached from here, not even through another room.
+# Packages that must not be reached from a package, not even through another one.
 NEVER_IN = {"transformer.figures": {"torch", "streamlit", "transformer.model"}}
-# Folders of transformer/ui that are one page's, by its file; all else there is shared.
+# Folders of transformer/ui/pages by the file of their page; the rest of transformer/ui is shared.
 PAGES = {
     **{page: page for page in ("attention", "findings", "inside", "lab", "positions", "why")},
     "app": "home",
@@ -52,7 +52,7 @@ def is_internal(name: str) -> bool:
 
 
 def page_folder(module: str) -> str:
-    """The folder of the page that a file or a module belongs to; "" for what all pages share."""
+    """Return the folder of the page to which a module belongs; "" for shared modules."""
     parts = module.split(".")
     if parts[0] in ("pages", "app"):
         return PAGES.get(parts[-1], "")
@@ -60,25 +60,32 @@ def page_folder(module: str) -> str:
 
 
 def between_pages(module: str, name: str) -> bool:
-    """Whether an import reaches into another page's folder. What all share may ask its front, where
-    the page declares the parameters of its URL."""
+    """Return whether an import reaches into another page's folder.
+
+    Shared modules may import its `__init__.py`, which declares the parameters of the page's URL.
+    """
     page, other_page = page_folder(module), page_folder(name)
     if not name.startswith("transformer.ui.") or other_page in ("", page):
         return False
     return bool(page) or name != f"transformer.ui.pages.{other_page}"
 
 
-def faults(root: Path) -> list[str]:
+def find_violations(root: Path) -> list[str]:
     """Return a message for every import below `root` that breaks a rule."""
     links = imports.graph(root)
     messages = [
-        f"{package_of(m)} has no floor" for m in links if package_of(m) not in FLOORS.keys() | DOORS
+        f"{package_of(m)} has no layer"
+        for m in links
+        if package_of(m) not in LAYERS.keys() | ENTRY_POINTS
     ]
     if messages:
         return sorted(set(messages))
     for module, names in links.items():
         importer = package_of(module)
-        floor = (6 if module in OF_PAGES else 5) if importer in DOORS else FLOORS[importer]
+        if importer in ENTRY_POINTS:
+            layer = 6 if module in PAGE_COMMANDS else 5
+        else:
+            layer = LAYERS[importer]
         for name in sorted(names):
             if name in ONLY_IN and importer not in ONLY_IN[name]:
                 messages.append(f"{module} imports {name}")
@@ -93,52 +100,56 @@ def faults(root: Path) -> list[str]:
             if between_pages(module, name):
                 messages.append(f"{module} imports {name}, of another page")
             imported = package_of(name)
-            if imported in DOORS:
-                if importer not in DOORS:
-                    messages.append(f"{module} imports {name}, a door")
-            elif imported not in FLOORS:
-                messages.append(f"{module} imports {name}, which has no floor")
-            elif FLOORS[imported] > floor:
+            if imported in ENTRY_POINTS:
+                if importer not in ENTRY_POINTS:
+                    messages.append(f"{module} imports {name}, an entry point")
+            elif imported not in LAYERS:
+                messages.append(f"{module} imports {name}, which has no layer")
+            elif LAYERS[imported] > layer:
                 messages.append(
-                    f"{module} (floor {floor}) imports {name} (floor {FLOORS[imported]})"
+                    f"{module} (layer {layer}) imports {name} (layer {LAYERS[imported]})"
                 )
             if module.startswith(imports.UI) and name.startswith(imports.UI):
-                below, above = (imports.ui_layer(name_, PAGES.values()) for name_ in (module, name))
-                if above > below:
+                importing, imported_layer = (
+                    imports.ui_layer(name_, PAGES.values()) for name_ in (module, name)
+                )
+                if imported_layer > importing:
                     messages.append(
-                        f"{module} (layer {below} of ui) imports {name} (layer {above})"
+                        f"{module} (layer {importing} of ui) imports {name} "
+                        f"(layer {imported_layer})"
                     )
-        for bad in sorted(NEVER_IN.get(importer, set()) & {*imports.reach(module, links)}):
-            messages.append(f"{module} reaches {bad}")
-    for cycle in (imports.circle(links), imports.circle(_folded(links, package_of))):
+        for forbidden in sorted(NEVER_IN.get(importer, set()) & {*imports.reach(module, links)}):
+            messages.append(f"{module} reaches {forbidden}")
+    for cycle in (imports.find_cycle(links), imports.find_cycle(_grouped(links, package_of))):
         if cycle:
-            messages.append("circle: " + " > ".join(cycle))
+            messages.append("cycle: " + " > ".join(cycle))
     inner = {
         m: n
         for m, n in links.items()
         if package_of(m) == "transformer.analysis" and m != package_of(m)
     }
-    if cycle := imports.circle(_folded(inner, lambda module: ".".join(module.split(".")[:3]))):
-        messages.append("circle: " + " > ".join(cycle))
+    subpackages = _grouped(inner, lambda module: ".".join(module.split(".")[:3]))
+    if cycle := imports.find_cycle(subpackages):
+        messages.append("cycle: " + " > ".join(cycle))
     return messages
 
 
-def _folded(links: imports.Graph, fold: Callable[[str], str]) -> imports.Graph:
-    """Rooms with the rooms that they import."""
-    rooms: imports.Graph = {}
+def _grouped(links: imports.Graph, group: Callable[[str], str]) -> imports.Graph:
+    """Return each group of modules with the groups that it imports."""
+    groups: imports.Graph = {}
     for module, names in links.items():
-        other_packages = {fold(name) for name in names if is_internal(name)} - {fold(module)}
-        rooms.setdefault(fold(module), set()).update(other_packages)
-    return rooms
+        others = {group(name) for name in names if is_internal(name)} - {group(module)}
+        groups.setdefault(group(module), set()).update(others)
+    return groups
 
 
-def test_imports_keep_to_the_floors() -> None:
+def test_imports_respect_the_layers() -> None:
     assert imports.sources(ROOT), "no source found"
-    assert faults(ROOT) == []
+    assert find_violations(ROOT) == []
 
 
-BROKEN = {
-    "upward": ({"text/a.py": "import transformer.model.b", "model/b.py": ""}, "floor 0"),
+FORBIDDEN = {
+    "upward": ({"text/a.py": "import transformer.model.b", "model/b.py": ""}, "layer 0"),
     "upward inside a function": (
         {
             "config.py": "def f():\n    from transformer.text import a",
@@ -146,56 +157,56 @@ BROKEN = {
             "text/a.py": "",
         }
         | {"model/b.py": "def f():\n    from transformer.ui import x"},
-        "transformer.model.b (floor 1) imports transformer.ui.x (floor 6)",
+        "transformer.model.b (layer 1) imports transformer.ui.x (layer 6)",
     ),
     "relative upward": (
         {"hooks.py": "from .jobs import queue", "jobs/queue.py": ""},
-        "transformer.hooks (floor 0) imports transformer.jobs.queue (floor 5)",
+        "transformer.hooks (layer 0) imports transformer.jobs.queue (layer 5)",
     ),
-    "streamlit low down": ({"jobs/q.py": "import streamlit as st"}, "imports streamlit"),
+    "streamlit in jobs": ({"jobs/q.py": "import streamlit as st"}, "imports streamlit"),
     "torch in figures": (
         {"figures/f.py": "import torch.nn"},
         "transformer.figures.f reaches torch",
     ),
-    "torch behind figures": (
+    "torch through another package": (
         {"figures/f.py": "from transformer.text import a", "text/a.py": "import torch"},
         "transformer.figures.f reaches torch",
     ),
-    "a room nobody knows": ({"attic/old.py": ""}, "transformer.attic has no floor"),
-    "circle of two files": (
+    "an unknown package": ({"attic/old.py": ""}, "transformer.attic has no layer"),
+    "cycle of two files": (
         {"text/a.py": "from . import b", "text/b.py": "from transformer.text.a import c"},
-        "circle: transformer.text.a > transformer.text.b > transformer.text.a",
+        "cycle: transformer.text.a > transformer.text.b > transformer.text.a",
     ),
-    "circle through a room's front": (
+    "cycle through an __init__.py": (
         {"text/__init__.py": "from transformer.text.a import c", "text/a.py": "from . import d"},
-        "circle: transformer.text > transformer.text.a > transformer.text",
+        "cycle: transformer.text > transformer.text.a > transformer.text",
     ),
-    "circle of two rooms": (
+    "cycle of two packages": (
         {"analysis/a.py": "import transformer.training.a", "training/a.py": ""}
         | {"training/b.py": "import transformer.analysis.b", "analysis/b.py": ""},
-        "circle: transformer.analysis > transformer.training > transformer.analysis",
+        "cycle: transformer.analysis > transformer.training > transformer.analysis",
     ),
-    "circle of two rooms of analysis": (
+    "cycle of two packages of analysis": (
         {"analysis/x/a.py": "from transformer.analysis.y import a", "analysis/y/a.py": ""}
         | {"analysis/y/b.py": "from transformer.analysis.x import b", "analysis/x/b.py": ""},
-        "circle: transformer.analysis.x > transformer.analysis.y > transformer.analysis.x",
+        "cycle: transformer.analysis.x > transformer.analysis.y > transformer.analysis.x",
     ),
-    "a figure in the analysis": (
+    "figures in the analysis": (
         {"figures/words.py": "", "analysis/a.py": "from transformer.figures import words"},
         "transformer.analysis.a imports transformer.figures.words, which is not for it",
     ),
-    "what is only fast, outside": (
+    "the fast backend outside inference": (
         {"inference/fast/a.py": "", "inference/b.py": "from transformer.inference.fast import a"},
         "transformer.inference.b imports transformer.inference.fast.a, which is not for it",
     ),
-    "a page into another's folder": (
+    "a page imports another page": (
         {
             "ui/pages/lab/a.py": "from transformer.ui.pages.training import b",
             "ui/pages/training/b.py": "",
         },
         "transformer.ui.pages.lab.a imports transformer.ui.pages.training.b, of another page",
     ),
-    "what all share into a page": (
+    "a shared module imports a page": (
         {
             "ui/widgets/frame.py": "from transformer.ui.pages.lab import a",
             "ui/pages/lab/a.py": "",
@@ -206,36 +217,36 @@ BROKEN = {
         {"ui/widgets/a.py": "from transformer.ui.shell import page", "ui/shell/page.py": ""},
         "transformer.ui.widgets.a (layer 5 of ui) imports transformer.ui.shell.page (layer 6)",
     ),
-    "a service into a widget": (
+    "a service imports a widget": (
         {"ui/services/a.py": "from transformer.ui.widgets import b", "ui/widgets/b.py": ""},
         "transformer.ui.services.a (layer 3 of ui) imports transformer.ui.widgets.b (layer 5)",
     ),
-    "state into a service": (
+    "state imports a service": (
         {"ui/state.py": "from transformer.ui.services.a import b", "ui/services/a.py": ""},
         "transformer.ui.state (layer 2 of ui) imports transformer.ui.services.a (layer 3)",
     ),
-    "the front door from inside": (
+    "an entry point from inside": (
         {"__init__.py": "", "model/a.py": "from transformer import Hooks"},
-        "transformer.model.a imports transformer, a door",
+        "transformer.model.a imports transformer, an entry point",
     ),
-    "the command line into the pages": (
+    "the command line imports ui": (
         {"cli.py": "from transformer.ui import x", "ui/x.py": ""},
-        "transformer.cli (floor 5) imports transformer.ui.x (floor 6)",
+        "transformer.cli (layer 5) imports transformer.ui.x (layer 6)",
     ),
 }
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_a_broken_rule_is_found(case: str, tmp_path: Path) -> None:
-    files, fault = BROKEN[case]
+@pytest.mark.parametrize("case", FORBIDDEN)
+def test_a_forbidden_import_is_found(case: str, tmp_path: Path) -> None:
+    files, message = FORBIDDEN[case]
     for name, source in files.items():
         file = tmp_path / "transformer" / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source)
-    assert fault in "\n".join(faults(tmp_path))
+    assert message in "\n".join(find_violations(tmp_path))
 
 
-def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
+def test_allowed_imports_give_no_message(tmp_path: Path) -> None:
     files = {
         "app.py": "import streamlit\nfrom transformer.ui.shell import page",
         "pages/translate.py": "import streamlit\nimport transformer.inference.translator",
@@ -258,11 +269,11 @@ def test_a_sound_house_has_no_fault(tmp_path: Path) -> None:
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(source)
-    assert faults(tmp_path) == []
+    assert find_violations(tmp_path) == []
 
 
-def test_nobody_imports_from_a_test_file() -> None:
-    """It could not be split, renamed or joined alone: shared code belongs in a helper."""
+def test_no_module_imports_a_test_file() -> None:
+    """Shared code belongs in a helper, so that test files can be split, renamed and merged."""
     pattern = re.compile(r"^ *(?:from|import)\b[^\n(]*(?:\([^)]*)?\btest_", re.M)
     assert pattern.search("import os\nfrom tests.ui import (\n    conftest,\n    test_gate,\n)\n")
     files = ROOT.glob("[a-z]*/**/*.py")
@@ -270,29 +281,29 @@ def test_nobody_imports_from_a_test_file() -> None:
 
 
 def _loaded(program: str) -> set[str]:
-    """Every module that a new process has after this program."""
-    done = subprocess.run(
+    """Return the modules that are loaded after this program has run in a new process."""
+    process = subprocess.run(
         [sys.executable, "-c", f"import sys; {program}; print(*sys.modules)"],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=True,
     )
-    return {*done.stdout.split()}
+    return {*process.stdout.split()}
 
 
-def test_a_translator_is_imported_without_the_pages_and_plotly() -> None:
+def test_importing_a_translator_loads_neither_pages_nor_plotly() -> None:
     loaded = _loaded("from transformer import Hooks, Translator")
     assert loaded & {"plotly", "streamlit", "sacrebleu", "scipy"} == set()
     assert {"torch", "transformer"} <= loaded
 
 
-def test_a_page_waits_for_nothing_that_only_measurements_need() -> None:
+def test_pages_do_not_import_what_only_measurements_need() -> None:
     loaded = _loaded("import transformer.ui.shell.asgi")
     assert {"scipy.stats", "scipy.optimize"} & loaded == set()
 
 
-def test_who_only_watches_over_jobs_has_no_torch() -> None:
+def test_supervising_processes_do_not_import_torch() -> None:
     """Only child processes that train or compute import it."""
     watches = ("jobs.worker", "jobs.compute_process", "cluster.host")
     loaded = _loaded("; ".join(f"import transformer.{name}" for name in watches))
