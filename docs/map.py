@@ -23,8 +23,8 @@ WIDTH = 28
 HEAD = """# Package map
 
 Each line is a package, or a module directly in `transformer/`, with its import layer and the first
-sentence of its docstring. Imports point to the same layer or a lower one (`tests/test_import_layers.py`).
-`python docs/map.py` writes this page.
+sentence of its docstring. A module imports only from its own layer or a lower one, which
+`tests/test_import_layers.py` checks. `python docs/map.py` writes this page.
 
 ```text
 """
