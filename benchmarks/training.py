@@ -1,11 +1,12 @@
 """Time of our training step and that of `torch.nn.Transformer`, and the effect of optimisations.
 
-    python -m benchmarks.training [--rounds 5] [--only ours|peer]
+    python -m benchmarks.training [--rounds 5] [--only ours|peer] [--processor-time]
 
 The preset "small" (d_model 256, 6+6 layers, 8 heads, d_ff 1024) with 8,000 tokens learns from 128
 pairs of 16 + 16 tokens without padding. The engines take turns, so that other work on the machine
-affects all equally. Prints medians. Each engine is a separate process, because allocator settings
-apply to a whole process.
+affects all equally. Prints medians. `--processor-time` counts the processor time of all threads, which
+other work affects less. Each engine is a separate process, because allocator settings apply to a
+whole process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from typing import Any
 from benchmarks.training_engines import LENGTH, PAIRS
 
 PEER = "nn.Transformer"
-_SERVE = "from benchmarks.training_engines import serve; serve"
 # (process, allocator setting, step) and its label in the table.
 ENGINES = {
     ("ours", "keep", "bf16"): "ours, bf16",
@@ -38,9 +38,10 @@ ENGINES = {
 class Engine:
     """A process that runs training steps on request."""
 
-    def __init__(self, name: str, setting: str) -> None:
+    def __init__(self, name: str, setting: str, clock: str) -> None:
+        serve = f"serve({name!r}, {setting == 'keep'}, {clock!r})"
         self.process = subprocess.Popen(
-            [sys.executable, "-c", f"{_SERVE}({name!r}, {setting == 'keep'})"],
+            [sys.executable, "-c", f"from benchmarks.training_engines import serve; {serve}"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -76,9 +77,11 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", choices=("ours", "peer"), help="half of the table")
+    parser.add_argument("--processor-time", action="store_true", help="of all threads")
     options = parser.parse_args()
+    clock = "process_time" if options.processor_time else "perf_counter"
     chosen = {key: name for key, name in ENGINES.items() if options.only in (None, key[0])}
-    engines = {kind: Engine(*kind) for kind in dict.fromkeys(key[:2] for key in chosen)}
+    engines = {kind: Engine(*kind, clock) for kind in dict.fromkeys(key[:2] for key in chosen)}
     print("warming up", flush=True)
     seconds: dict[tuple[str, str, str], list[float]] = {key: [] for key in chosen}
     for round_ in range(-2, options.rounds):  # two rounds to warm up caches and allocators

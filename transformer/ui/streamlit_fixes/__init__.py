@@ -8,7 +8,9 @@ file. Its test in `tests/ui/streamlit_fixes/` fails as soon as Streamlit no long
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module, metadata
+from importlib import import_module
+
+import streamlit
 
 TESTED_RELEASE = "1.67"
 TESTED_VERSION = "1.67.0"
@@ -28,7 +30,7 @@ def install() -> None:
         SystemExit: with one sentence naming the version to install, if the installed Streamlit is
             of another release or has changed what a fix relies on.
     """
-    installed = metadata.version("streamlit")
+    installed = streamlit.__version__
     if installed.split(".")[:2] != TESTED_RELEASE.split("."):
         raise SystemExit(
             f"Heads Up works with Streamlit {TESTED_RELEASE}, and {installed} is installed: run "
