@@ -4,9 +4,9 @@
 
 The preset "small" (d_model 256, 6+6 layers, 8 heads, d_ff 1024) with 8,000 tokens learns from 128
 pairs of 16 + 16 tokens without padding. The engines take turns, so that other work on the machine
-affects all equally. Prints medians. `--processor-time` counts the processor time of all threads, which
-other work affects less. Each engine is a separate process, because allocator settings apply to a
-whole process.
+affects all equally. Prints medians. `--processor-time` counts the processor time of all threads,
+which other work affects less. Each engine is a separate process, because allocator settings apply
+to a whole process.
 """
 
 from __future__ import annotations
