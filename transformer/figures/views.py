@@ -32,6 +32,7 @@ COMPONENTS = (
     "seeit",
     "follow",
     "wall",
+    "connections",
 )
 """Views that a page can mount: `browser/film.js` exports `filmView`, and so on."""
 

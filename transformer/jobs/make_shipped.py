@@ -90,6 +90,8 @@ def make_shipped_run(
             _write_lines(new.inspect_path, run.inspect())
         for step in steps:
             write_snapshot(new, step, run.snapshot(step), run.labels())
+        if run.connections_path.is_dir():
+            shutil.copytree(run.connections_path, new.connections_path)
         if run.checkpoint_path.is_dir() and not checkpoint:
             shutil.copytree(run.checkpoint_path, new.checkpoint_path)
         if target_path.exists():

@@ -24,7 +24,7 @@ from transformer.training.run import LoopState, RunFolder, resume_error
 def save_resume(run: RunFolder, learner: MixedPrecision[Any], loop: LoopState) -> None:
     """Write weights, Adam's moments and loop state to one file, atomically. Raises OSError."""
     tensors = {name: tensor.cpu().contiguous() for name, tensor in learner.tensors().items()}
-    _save(tensors, run.resume_path, {"progress": json.dumps(asdict(loop))})
+    save_tensors(tensors, run.resume_path, {"progress": json.dumps(asdict(loop))})
 
 
 def load_resume(run: RunFolder, learner: MixedPrecision[Any]) -> None:
@@ -56,7 +56,7 @@ class WeightAverager:
     def add(self, model: Transformer, step: int) -> None:
         """Save the weights of this step and delete files no longer needed. Raises OSError."""
         weights = {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
-        _save(weights, self.folder / f"{step:08d}.safetensors")
+        save_tensors(weights, self.folder / f"{step:08d}.safetensors")
         for old in self._files()[: -self.count]:
             if not self._early(old):
                 old.unlink()
@@ -94,7 +94,10 @@ class WeightAverager:
         return sorted(self.folder.glob("[0-9]*.safetensors"))
 
 
-def _save(tensors: dict[str, Tensor], path: Path, metadata: dict[str, str] | None = None) -> None:
+def save_tensors(
+    tensors: dict[str, Tensor], path: Path, metadata: dict[str, str] | None = None
+) -> None:
+    """Write the tensors as safetensors, atomically. Raises OSError."""
     with atomic_path(path) as temporary:
         try:
             save_file(tensors, temporary, metadata=metadata)

@@ -20,7 +20,7 @@ from transformer.text.tasks import TASKS
 from transformer.training.estimate import Estimate
 from transformer.training.run import RunError
 from transformer.ui import state
-from transformer.ui.pages.training import curves, finished_run, ideas, quick_settings
+from transformer.ui.pages.training import connections, curves, finished_run, ideas, quick_settings
 from transformer.ui.services import live_classes, live_jobs
 from transformer.ui.shell import visitor
 from transformer.ui.widgets import frame, metrics_tail, quantities, run_facts
@@ -57,6 +57,8 @@ def show(name: str, owner: str) -> None:
     starts_soon = info.status != "paused" and not has_metrics and info.queue_position in (None, 1)
     every = (FIRST_REFRESH_SECONDS if starts_soon else REFRESH_SECONDS) if live else None
     fragment(_watched, "watched", every)(name, owner, live, starts_soon, other_runs)
+    if not info.layer:
+        connections.show(info, live_jobs.jobs().folder(name))
 
 
 def _watched(

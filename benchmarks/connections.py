@@ -1,0 +1,122 @@
+"""How well edge attribution predicts the effect of an edge, at the steps of the shipped runs.
+
+    python -m benchmarks.connections [toy-induction …] [--keep]
+
+Each run is trained again with its own settings and seed, and its weights are kept at the steps of
+its film. The attention of the repeat is compared with the film: only in float32 and on a machine of
+the same type is it the same. At every step the 24 connections with the largest scores are patched,
+at the last step all of them. The table has, for each step, the share of positions where the right
+token comes first, the sum of the drawn effects, and Spearman's rank correlation of score and effect
+over the drawn connections; then, for the last step, the same over all connections, and how many of
+the 24 largest effects are among the 24 largest scores.
+
+`--keep` writes the connections into the run's folder, where the Train page shows them, if the
+repeat has the attention of the film at every step. Run it again when a shipped run is replaced.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from transformer.analysis.circuits import find_connections
+from transformer.analysis.circuits.connections import N_DRAWN, Connections
+from transformer.app_folders import SHIPPED_RUNS, checkpoints_folder
+from transformer.training import evaluation_callback, step_weights
+from transformer.training.connections import held_out_pairs, run_connections
+from transformer.training.run import RunFolder
+from transformer.training.step_weights import StepWeights
+from transformer.training.train_folder import train_run
+
+DEFAULT_RUNS = ("toy-induction", "toy-reverse-learned", "toy-modular")
+"""Runs in float32, which can be repeated exactly."""
+TOLERANCE = 1 / 1024
+"""Maximum difference of attention weights; a film rounds them to multiples of 1/1024."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__.splitlines()[0],
+        epilog=__doc__.split("\n\n", 1)[1],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("runs", nargs="*", default=DEFAULT_RUNS, metavar="RUN")
+    parser.add_argument("--keep", action="store_true", help="write them into the runs' folders")
+    options = parser.parse_args()
+    # Every picture of the film is needed, however long it takes, and all weights.
+    evaluation_callback.FREE_SECONDS = math.inf
+    step_weights.MAX_STEPS = 10**6
+    for name in options.runs:
+        measure(checkpoints_folder() / SHIPPED_RUNS / name, keep=options.keep)
+
+
+def measure(shipped_path: Path, *, keep: bool) -> None:
+    """Repeat a run, print its table, and with `keep` store its connections."""
+    shipped = RunFolder(shipped_path)
+    with tempfile.TemporaryDirectory() as folder:
+        repeat = RunFolder(Path(folder) / "run")
+        repeat.path.mkdir()
+        repeat.write_config(shipped.config())
+        began = time.perf_counter()
+        status = train_run(repeat.path)
+        print(f"\n{shipped_path.name}: {status} in {time.perf_counter() - began:.0f} s")
+        differences = [_difference(shipped, repeat, step) for step in shipped.snapshots()]
+        is_same = max(differences) <= TOLERANCE
+        print(
+            f"largest difference of attention from the film: {max(differences):.4f} "
+            f"({'the same run' if is_same else 'another run'})"
+        )
+        began = time.perf_counter()
+        connections = run_connections(repeat.path, shipped.snapshots())
+        seconds = (time.perf_counter() - began) / len(connections)
+        print(f"{seconds:.2f} s a step for scores and {N_DRAWN} patched connections")
+        print("step   right  effect  rank correlation")
+        for step, each in connections.items():
+            effect = each.patched["effect"].sum()
+            print(f"{step:5d}  {each.accuracy:5.0%}  {effect:6.2f}  {each.rank_correlation:5.2f}")
+        _print_all_edges(repeat, max(connections))
+        if keep and is_same:
+            _keep(repeat, shipped)
+        elif keep:
+            print("not kept: the film shows another run")
+
+
+def _difference(shipped: RunFolder, repeat: RunFolder, step: int) -> float:
+    """Return the largest difference of attention weights at a step; infinity if it is missing."""
+    film, repeated = shipped.snapshot(step), repeat.snapshot(step)
+    if film.keys() != repeated.keys():
+        return math.inf
+    return max(float(np.abs(film[name].astype(np.float32) - repeated[name]).max()) for name in film)
+
+
+def _print_all_edges(run: RunFolder, step: int) -> None:
+    config = run.config()
+    model = StepWeights(run).load(config.model, step)  # type: ignore[attr-defined]
+    every: Connections = find_connections(model, held_out_pairs(run), patched=None)
+    sizes = every.table["effect"].abs()
+    ranks = every.table[["score", "effect"]].abs().rank()
+    absolute = ranks["score"].corr(ranks["effect"])
+    largest = {*sizes.nlargest(N_DRAWN).index}
+    print(
+        f"step {step}, all {len(every.table)} connections: rank correlation "
+        f"{every.rank_correlation:.2f}, of absolute values {float(absolute):.2f}; "
+        f"{len(largest & {*range(N_DRAWN)})} of the {N_DRAWN} largest effects are drawn"
+    )
+
+
+def _keep(repeat: RunFolder, shipped: RunFolder) -> None:
+    shipped.connections_path.mkdir(exist_ok=True)
+    for old in shipped.connections_path.glob("*.json"):
+        old.unlink()
+    for path in sorted(repeat.connections_path.glob("*.json")):
+        (shipped.connections_path / path.name).write_bytes(path.read_bytes())
+    print(f"kept in {shipped.connections_path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+// The graph of connections as SVG: the encoder on the left, the decoder on the right, information flows upwards.
+
+import { inputColour, svg } from "./connections-svg.js";
+import { counted, headName } from "./naming.js";
+import { numberText } from "./numbers.js";
+
+const ROW_HEIGHT = 46; // px between two rows
+const SIDE_MARGIN = 58; // px for the names of the rows, on both sides
+const MAX_LINE = 11; // px of the strongest connection of the film
+const HEAD_KINDS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
+const HEAD_INPUTS = ["query", "key", "value"];
+
+// Place every node: `column` from 0 to 1 in its half, `row` from the bottom. All edges lead upwards.
+export function graphLayout(data) {
+  const { layers, heads } = data;
+  const base = 2 * layers; // the first row of decoder heads
+  const places = data.nodes.map((node) => {
+    const [kind, layer, part] = node.split(".");
+    const at = { stack: kind === "source" || kind === "encoder" ? 0 : 1, column: 0.5, row: 0, kind, layer: Number(layer), head: -1, text: node };
+    if (kind === "target") return { ...at, row: base - 1 };
+    if (kind === "output") return { ...at, row: base + 3 * layers };
+    if (kind === "source") return at;
+    const start = kind === "encoder" ? 1 + 2 * at.layer : base + 3 * at.layer;
+    if (part === "ffn") return { ...at, kind: "ffn", row: start + (kind === "encoder" ? 1 : 2), text: "FFN" };
+    const head = Number(part);
+    return { ...at, head, column: (head + 0.5) / heads, row: start + (kind === "cross" ? 1 : 0), text: counted(head) };
+  });
+  return { places, rows: base + 3 * layers + 1, names: data.nodes.map((_, i) => nodeName(places[i])) };
+}
+
+function nodeName(place) {
+  if (place.head >= 0) return `${HEAD_KINDS[place.kind]} ${headName({ layer: place.layer, head: place.head })}`;
+  if (place.kind === "ffn") return `${place.stack ? "decoder" : "encoder"} feed-forward network ${counted(place.layer)}`;
+  return { source: "source embedding", target: "target embedding", output: "output" }[place.kind];
+}
+
+// "cross-attention layer 2, head 1 → output", and the input of a head.
+export function edgeName(data, edge) {
+  const { names } = graphLayout(data);
+  return `${names[edge[0]]} → ${names[edge[1]]}${edge[2] < 3 ? ` (${HEAD_INPUTS[edge[2]]})` : ""}`;
+}
+
+/** @param {HTMLElement} root @param {Look} look */
+export function drawGraph(root, data, layout, now, look, { selected, select }) {
+  const size = look.size || 1;
+  const width = Math.max(root.clientWidth, 280);
+  const [row, margin] = [ROW_HEIGHT * size, SIDE_MARGIN * size];
+  const height = layout.rows * row;
+  const half = (width - 2 * margin) / 2;
+  const point = ({ stack, column, row: at }) => ({
+    x: margin + stack * half + half * (0.04 + 0.92 * column),
+    y: height - (at + 0.5) * row,
+  });
+  const points = layout.places.map(point);
+  const greatest = Math.max(...data.frames.flatMap((frame) => frame.edges.map((edge) => Math.abs(edge[4]))), 1e-9);
+  const picture = svg("svg", {
+    viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+    "aria-label": `Graph of ${now.edges.length} connections at step ${now.step}; the list below has their names and values`,
+  });
+  const line = (edge) => Math.max((Math.abs(edge[4]) / greatest) * MAX_LINE * size, 0.6);
+  const order = now.edges.map((_, i) => i).sort((a, b) => Number(a === selected) - Number(b === selected) || line(now.edges[a]) - line(now.edges[b]));
+  for (const i of order) {
+    const edge = now.edges[i];
+    picture.append(...connection(points[edge[0]], points[edge[1]], edge, {
+      width: line(edge),
+      colour: i === selected ? look.choice : inputColour(edge[2], look),
+      faint: selected >= 0 && i !== selected,
+      title: `${edgeName(data, edge)}: score ${numberText(edge[3], 3)}, effect ${numberText(edge[4], 3)}`,
+      select: () => { if (i !== selected) select(i); },
+    }));
+  }
+  const used = new Set(now.edges.flatMap((edge) => [edge[0], edge[1]]));
+  const radius = Math.min(11 * size, (half * 0.92) / data.heads / 2 - 1);
+  layout.places.forEach((place, i) => picture.append(...nodeOf(place, points[i], used.has(i), radius, look, size, layout.names[i])));
+  picture.append(...rowNames(layout, points, width, look, size));
+  root.replaceChildren(picture);
+}
+
+// A curve that leaves upwards and arrives from below, and a wider invisible one to point at.
+function connection(from, to, edge, { width, colour, faint, title, select }) {
+  const bend = Math.max((from.y - to.y) / 2, 12);
+  const d = `M${from.x},${from.y} C${from.x},${from.y - bend} ${to.x},${to.y + bend} ${to.x},${to.y}`;
+  const seen = svg("path", {
+    d, fill: "none", stroke: colour, "stroke-width": width, "stroke-opacity": faint ? 0.25 : 0.75, class: "hu-edge",
+    ...(edge[4] < 0 ? { "stroke-dasharray": `${Math.max(2 * width, 4)} ${Math.max(width, 3)}` } : {}),
+  });
+  const target = svg("path", { d, fill: "none", stroke: "transparent", "stroke-width": Math.max(width, 10), class: "hu-edge-target" });
+  target.append(svg("title", {}, title));
+  target.addEventListener("pointerenter", select);
+  target.addEventListener("click", select);
+  return [seen, target];
+}
+
+/** @param {Look} look */
+function nodeOf(place, { x, y }, isUsed, radius, look, size, name) {
+  const stroke = isUsed ? look.text : look.faint;
+  const common = { fill: look.ground, stroke, "stroke-width": isUsed ? 1.6 : 1 };
+  const font = { x, y, "text-anchor": "middle", "dominant-baseline": "central", fill: isUsed ? look.text : look.muted, "pointer-events": "none" };
+  const isHead = place.head >= 0;
+  const wide = { source: 56, target: 56, output: 56, ffn: 36 }[place.kind] * size;
+  const shape = isHead
+    ? svg("circle", { ...common, cx: x, cy: y, r: radius })
+    : svg("rect", { ...common, x: x - wide / 2, y: y - 10 * size, width: wide, height: 20 * size, rx: place.kind === "ffn" ? 3 : 9 * size });
+  shape.append(svg("title", {}, name));
+  const letters = svg("text", { ...font, "font-size": Math.min(11 * size, isHead ? radius * 1.2 : 99) }, place.text);
+  return [shape, letters];
+}
+
+// The name of each row of heads, at the outer side of its stack.
+/** @param {Look} look */
+function rowNames(layout, points, width, look, size) {
+  const titles = { encoder: "self", decoder: "self", cross: "cross" };
+  return layout.places.flatMap((place, i) => {
+    if (place.head !== 0) return [];
+    const x = place.stack ? width : 0;
+    const anchor = place.stack ? "end" : "start";
+    return [svg("text", { x, y: points[i].y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": 11 * size, fill: look.muted },
+      `${titles[place.kind]} ${counted(place.layer)}`)];
+  });
+}

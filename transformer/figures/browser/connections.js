@@ -1,0 +1,190 @@
+// The film of connections: the strongest edges between heads at one training step, a slider over the steps, and the
+// estimated score of each edge beside its true effect. `.show(data)` takes the data of figures/connections.py.
+
+import { colours, el } from "./base.js";
+import { inputColour } from "./connections-svg.js";
+import { drawGraph, edgeName, graphLayout } from "./connections-graph.js";
+import { drawScatter } from "./connections-scatter.js";
+import { makeLarger } from "./help.js";
+import { nameExactly } from "./naming.js";
+import { numberText } from "./numbers.js";
+
+const STEP_PACE = [250, 700]; // minimum and maximum ms per step
+const WHOLE_LENGTH = 9000; // ms of the whole film
+const INPUT_TEXTS = ["query", "key", "value", "all it reads"];
+const keptSteps = new Map(); // the selected step by the name of the run, while the page is open
+
+export function connectionsView(root) {
+  let data = null;
+  let state = { size: "normal" };
+  let [frame, selected, playing, framing, layout] = [0, -1, 0, 0, null];
+
+  const ctx = /** @type {any} */ ({
+    set: (changed) => { state = { ...state, ...changed }; redraw(); },
+    get state() { return state; },
+  });
+  const larger = makeLarger(ctx, "Larger graph");
+  const play = el("button", { type: "button", class: "hu-button hu-play" }, "Play");
+  const step = el("strong", { class: "hu-step" });
+  const note = el("span", { class: "hu-step-note" });
+  const range = el("input", { type: "range", min: 0, step: 1, "aria-label": "Step of training of the connections" });
+  const bars = el("div", { class: "hu-edge-bars", "aria-hidden": "true" });
+  const scrub = el("section", { class: "hu-scrub", "aria-label": "Steps of training of the connections" },
+    el("div", { class: "hu-scrub-line" }, play, step, note, el("div", { class: "hu-tools" }, larger.node)),
+    el("div", { class: "hu-track-place" }, bars, range));
+  const caption = el("p", { class: "hu-caption", role: "status" });
+  const graph = el("div", { class: "hu-edge-graph" });
+  const legend = el("p", { class: "hu-edge-legend" });
+  const detail = el("p", { class: "hu-edge-detail", role: "status" });
+  const scatter = el("div", { class: "hu-edge-scatter" });
+  const agreement = el("p", { class: "hu-note" });
+  const rows = el("tbody", {});
+  const table = el("details", { class: "hu-edge-list" }, el("summary", {}, "All drawn connections"),
+    el("div", { class: "hu-edge-table" }, el("table", { class: "hu-table hu-compact" },
+      el("thead", {}, el("tr", {}, ...["From", "To", "Input", "Score", "Effect"].map((name) => el("th", { scope: "col" }, name)))), rows)));
+  const empty = el("p", { class: "hu-empty", role: "status" }, "No connections yet. Compute them for a step first.");
+  const shown = el("div", {}, scrub, caption,
+    el("div", { class: "hu-edge-split" },
+      el("section", { "aria-label": "Graph of connections" }, graph, legend, detail),
+      el("section", { "aria-label": "Score and effect" }, el("h3", { class: "hu-title" }, "Estimate against patching"), scatter, agreement, table)));
+  const pane = el("div", { class: "hu hu-explorer hu-film hu-connections" }, empty, shown);
+  root.append(pane);
+
+  play.addEventListener("click", () => (playing ? pause() : start()));
+  range.addEventListener("input", () => { pause(); go(Number(range.value)); });
+  scrub.addEventListener("keydown", (event) => {
+    if (event.target === range) return; // it handles its own keys
+    const to = { ArrowLeft: frame - 1, ArrowRight: frame + 1, Home: 0, End: data.frames.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    pause();
+    go(to);
+  });
+
+  function show(next) {
+    const opens = !data || data.name !== next.name || !data.frames.length;
+    data = next;
+    nameExactly(data.exact);
+    layout = graphLayout(data);
+    const last = Math.max(data.frames.length - 1, 0);
+    if (opens) {
+      pause();
+      const before = data.frames.findIndex((each) => each.step === keptSteps.get(data.name));
+      frame = before < 0 ? last : before;
+    }
+    frame = Math.min(frame, last);
+    redraw();
+  }
+
+  function go(number) {
+    frame = Math.min(Math.max(number, 0), data.frames.length - 1);
+    selected = -1;
+    if (data.name) keptSteps.set(data.name, data.frames[frame].step);
+    redraw();
+  }
+
+  function start() {
+    if (data.frames.length < 2) return;
+    if (frame === data.frames.length - 1) go(0);
+    const pace = Math.min(Math.max(WHOLE_LENGTH / data.frames.length, STEP_PACE[0]), STEP_PACE[1]);
+    const next = () => {
+      go(frame + 1);
+      if (frame === data.frames.length - 1) return pause();
+      playing = setTimeout(next, pace);
+    };
+    playing = setTimeout(next, pace);
+    redraw();
+  }
+
+  function pause() {
+    clearTimeout(playing);
+    playing = 0;
+    redraw();
+  }
+
+  function select(edge) {
+    selected = edge;
+    redraw();
+  }
+
+  function redraw() {
+    if (!data || !pane.isConnected) return; // colours can only be read on the page
+    const any = data.frames.length > 0;
+    [empty.hidden, shown.hidden] = [any, !any];
+    pane.dataset.size = state.size;
+    if (!any) return;
+    const look = colours(pane);
+    const now = data.frames[frame];
+    larger.draw();
+    play.textContent = playing ? "Pause" : "Play";
+    play.disabled = data.frames.length < 2;
+    step.textContent = `Step ${now.step.toLocaleString("en")}`;
+    note.textContent = `picture ${frame + 1} of ${data.frames.length}`;
+    [range.max, range.value, range.disabled] = [data.frames.length - 1, frame, data.frames.length < 2];
+    range.setAttribute("aria-valuetext", `step ${now.step}`);
+    bars.replaceChildren(...data.frames.map((each, i) => {
+      const bar = el("span", { "data-now": Number(i === frame), title: `Step ${each.step}: ${sharePercent(each.accuracy)} right` });
+      bar.style.height = `${Math.max(100 * each.accuracy, 3)}%`;
+      return bar;
+    }));
+    caption.setAttribute("aria-live", playing ? "off" : "polite");
+    caption.textContent = captionOf(data, now);
+    drawGraph(graph, data, layout, now, look, { selected, select });
+    legend.replaceChildren(...legendOf(look));
+    detail.textContent = selected < 0 || !now.edges[selected]
+      ? "Point at a connection to read its score and its effect."
+      : `${edgeName(data, now.edges[selected])}: score ${numberText(now.edges[selected][3], 3)}, effect ${numberText(now.edges[selected][4], 3)}.`;
+    drawScatter(scatter, now, look, { selected, select, title: (edge) => edgeName(data, edge) });
+    agreement.textContent = agreementOf(now);
+    rows.replaceChildren(...now.edges.map((edge, i) => tableRow(edge, i)));
+  }
+
+  function tableRow(edge, i) {
+    const button = el("button", { type: "button" }, layout.names[edge[0]]);
+    button.addEventListener("click", () => select(i));
+    return el("tr", { "data-selected": Number(i === selected) }, el("td", {}, button), el("td", {}, layout.names[edge[1]]),
+      el("td", {}, INPUT_TEXTS[edge[2]]), el("td", {}, numberText(edge[3], 3)), el("td", {}, numberText(edge[4], 3)));
+  }
+
+  const resized = new ResizeObserver(() => {
+    cancelAnimationFrame(framing);
+    framing = requestAnimationFrame(redraw);
+  });
+  resized.observe(pane);
+  return {
+    show,
+    close: () => {
+      resized.disconnect();
+      cancelAnimationFrame(framing);
+      clearTimeout(playing);
+      playing = 0;
+    },
+  };
+}
+
+const sharePercent = (share) => `${Math.round(100 * share)} %`;
+
+function captionOf(data, now) {
+  const strongest = now.edges.reduce((best, edge) => (!best || edge[4] > best[4] ? edge : best), null);
+  const right = `The right token comes first at ${sharePercent(now.accuracy)} of the positions.`;
+  return strongest && strongest[4] > 0.05
+    ? `${right} Strongest connection: ${edgeName(data, strongest)}, effect ${numberText(strongest[4], 2)}.`
+    : `${right} No connection changes the output by more than 0.05 yet.`;
+}
+
+function agreementOf(now) {
+  const count = `the ${now.edges.length} drawn of ${now.total.toLocaleString("en")} connections`;
+  return now.rho === null
+    ? `Too few connections for a rank correlation over ${count}.`
+    : `Spearman's rank correlation of score and effect over ${count}: ${now.rho.toFixed(2).replace("-", "−")}. On the line, the estimate is exact.`;
+}
+
+function legendOf(look) {
+  const mark = (text, colour, dashed) => {
+    const line = el("span", { class: "hu-edge-mark", "aria-hidden": "true" });
+    line.style.borderTop = `4px ${dashed ? "dashed" : "solid"} ${colour}`;
+    return el("span", {}, line, text);
+  };
+  const inputs = ["to a query", "to a key", "to a value", "to a feed-forward network or the output"];
+  return [...inputs.map((text, i) => mark(text, inputColour(i, look), false)), mark("dashed: makes the output worse", look.muted, true)];
+}

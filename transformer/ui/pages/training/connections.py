@@ -1,0 +1,89 @@
+"""The film of connections on the page of a run: how the strongest edges between heads form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from transformer.figures.connections import connections_data, connections_page
+from transformer.jobs import RunInfo
+from transformer.jobs.computation import connections_computation
+from transformer.jobs.folder import JobFolder
+from transformer.run_config import TrainingRun
+from transformer.training.connections import is_current, why_unavailable
+from transformer.ui.widgets import exact, frame
+from transformer.ui.widgets.computed import computed
+from transformer.ui.widgets.tables import download
+from transformer.ui.widgets.views import component
+
+SECONDS_PER_STEP = 0.5
+"""Measured for two layers of four heads on one core."""
+ABOUT = """
+Circles are heads, squares are feed-forward networks. A line is the message that one of them passes
+to another: the thicker it is, the more the output depends on it.
+
+**Score** estimates this for every connection from one gradient (edge attribution patching): the
+clean output of the sender minus its output for another example, times the gradient at the input of
+the receiver. The estimate is linear, also in the layer normalizations on the way.
+
+**Effect** is the truth for the connections that are drawn: the model runs again, and only this
+receiver gets this sender's output for the other example.
+
+Both are the fall of the logit of the right token, compared with the other example's token. The
+other example has the same length, so a connection that passes only positions on has no effect.
+"""
+_connections = component("connections")
+
+
+def show(info: RunInfo, folder: JobFolder) -> None:
+    """Draw the film of the run's connections, a button to compute it, or why there is none."""
+    st.header("Connections as they formed", help=ABOUT)
+    if info.live:
+        st.caption("The connections between heads can be computed as soon as the run has ended.")
+        return
+    if reason := why_unavailable(folder):
+        st.caption(frame.plain(frame.as_sentence(reason)))
+        return
+    stored = [step for step in folder.connection_steps() if is_current(folder.connections(step))]
+    missing = [step for step in folder.weight_steps() if step not in stored]
+    results: dict[int, dict[str, Any]] = {step: folder.connections(step) for step in stored}
+    if missing:
+        steps = f"{len(missing)} steps" if len(missing) > 1 else "1 step"
+        result = computed(
+            connections_computation(folder.path, missing),
+            button="Compute connections",
+            about=f"Scores every connection between heads at {steps} of this training and patches "
+            f"the strongest. Takes about {max(1, round(len(missing) * SECONDS_PER_STEP))} s.",
+        )
+        if result is not None:
+            results |= {int(step): values for step, values in result["connections"].items()}
+    if results:
+        _draw(folder, results)
+
+
+def _draw(folder: JobFolder, results: dict[int, dict[str, Any]]) -> None:
+    config = folder.config()
+    assert isinstance(config, TrainingRun)
+    examples: list[list[str]] = next(
+        (each["examples"] for each in results.values() if each.get("examples")), []
+    )
+    data = connections_data(
+        results,
+        config.model.n_layers,
+        config.model.n_heads,
+        examples=examples,
+        name=folder.name,
+        exact=exact.is_on(),
+    )
+    if examples:
+        source, target = examples[0]
+        st.caption(frame.plain(f"Measured on held-out examples such as: {source} → {target}"))
+    _connections(key=f"connections-{folder.name}", data=data)
+    title = f"{config.title}: connections as they formed"
+    download(
+        "Download the film (.html)",
+        lambda: connections_page(data, title).encode(),
+        f"{folder.name}-connections.html",
+        about="One file that opens without a server.",
+    )
