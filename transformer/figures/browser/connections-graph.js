@@ -5,7 +5,7 @@ import { counted, headName } from "./naming.js";
 import { numberText } from "./numbers.js";
 
 const ROW_HEIGHT = 46; // px between two rows
-const SIDE_MARGIN = 58; // px for the names of the rows, on both sides
+const SIDE_MARGIN = 50; // px for the names of the rows, on both sides
 const MAX_LINE = 11; // px of the strongest connection of the film
 const HEAD_KINDS = { encoder: "encoder", decoder: "decoder", cross: "cross-attention" };
 const HEAD_INPUTS = ["query", "key", "value"];
@@ -106,11 +106,15 @@ function nodeOf(place, { x, y }, isUsed, radius, look, size, name) {
   return [shape, letters];
 }
 
-// The name of each row of heads, at the outer side of its stack.
+// The name of each stack and of each of its rows of heads, at its outer side.
 /** @param {Look} look */
 function rowNames(layout, points, width, look, size) {
   const titles = { encoder: "self", decoder: "self", cross: "cross" };
   return layout.places.flatMap((place, i) => {
+    if (["source", "target"].includes(place.kind)) {
+      const name = place.stack ? "Decoder" : "Encoder";
+      return [svg("text", { x: place.stack ? width : 0, y: points[i].y, "text-anchor": place.stack ? "end" : "start", "dominant-baseline": "central", "font-size": 12 * size, "font-weight": 600, fill: look.text }, name)];
+    }
     if (place.head !== 0) return [];
     const x = place.stack ? width : 0;
     const anchor = place.stack ? "end" : "start";

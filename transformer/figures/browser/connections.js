@@ -51,7 +51,11 @@ export function connectionsView(root) {
   root.append(pane);
 
   play.addEventListener("click", () => (playing ? pause() : start()));
-  range.addEventListener("input", () => { pause(); go(Number(range.value)); });
+  range.addEventListener("input", () => {
+    const to = Number(range.value); // before `pause` draws the old step again
+    pause();
+    go(to);
+  });
   scrub.addEventListener("keydown", (event) => {
     if (event.target === range) return; // it handles its own keys
     const to = { ArrowLeft: frame - 1, ArrowRight: frame + 1, Home: 0, End: data.frames.length - 1 }[event.key];
@@ -119,7 +123,7 @@ export function connectionsView(root) {
     play.textContent = playing ? "Pause" : "Play";
     play.disabled = data.frames.length < 2;
     step.textContent = `Step ${now.step.toLocaleString("en")}`;
-    note.textContent = `picture ${frame + 1} of ${data.frames.length}`;
+    note.textContent = `picture ${frame + 1} of ${data.frames.length} · bars: share of right tokens`;
     [range.max, range.value, range.disabled] = [data.frames.length - 1, frame, data.frames.length < 2];
     range.setAttribute("aria-valuetext", `step ${now.step}`);
     bars.replaceChildren(...data.frames.map((each, i) => {

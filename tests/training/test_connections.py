@@ -1,0 +1,128 @@
+"""Connections at the steps of a run: weights that are kept, results that are stored, refusals."""
+
+from __future__ import annotations
+
+import math
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.training.conftest import QUICK, SMALL
+from transformer.analysis.circuits import find_connections
+from transformer.checkpoint import load_checkpoint
+from transformer.config import ModelConfig, TrainingConfig
+from transformer.run_config import FilmRun, TaskRun
+from transformer.training import evaluation_callback, step_weights
+from transformer.training.connections import (
+    compute,
+    held_out_pairs,
+    run_connections,
+    why_unavailable,
+)
+from transformer.training.run import RunError, RunFolder
+from transformer.training.step_weights import StepWeights
+from transformer.training.train_folder import train_run
+
+CONFIG = TaskRun(
+    title="Copy",
+    task="copy",
+    options={"n_train": 200, "n_valid": 40, "longest": 4},
+    model=ModelConfig(vocab_size=30, **{**SMALL, "dropout": 0.0}),
+    training=TrainingConfig(**{**QUICK, "steps": 8, "average": 1}),
+)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """Return a run of 8 steps with a snapshot at 0, 1, 2, 4 and more."""
+    run = RunFolder(tmp_path_factory.mktemp("trained"))
+    run.write_config(CONFIG)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evaluation_callback, "FREE_SECONDS", math.inf)
+        assert train_run(run.path) == "finished"
+    return run
+
+
+@pytest.fixture
+def run(trained: RunFolder, tmp_path: Path) -> RunFolder:
+    return RunFolder(shutil.copytree(trained.path, tmp_path / "run"))
+
+
+def test_weights_are_kept_at_every_snapshot(run: RunFolder) -> None:
+    assert run.weight_steps() == run.snapshots() == list(range(9))
+    final, _ = load_checkpoint(run.checkpoint_path)
+    kept = StepWeights(run).load(CONFIG.model, 8)
+    for name, weight in final.named_parameters():
+        assert torch.equal(weight, kept.get_parameter(name)), name
+    first = StepWeights(run).load(CONFIG.model, 0)
+    assert not torch.equal(first.embedding.weight, kept.embedding.weight)
+
+
+def test_steps_are_thinned_and_large_models_left_out(
+    run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step_weights, "MAX_STEPS", 5)
+    weights = StepWeights(run)
+    model = weights.load(CONFIG.model, 8)
+    weights.save(model, 16)
+    assert len(weights.steps()) == 5
+    assert {0, 16} < {*weights.steps()}
+    monkeypatch.setattr(step_weights, "MAX_PARAMETERS", 100)
+    weights.save(model, 32)
+    assert 32 not in weights.steps()
+
+
+def test_connections_are_computed_once_and_stored(run: RunFolder) -> None:
+    stages: list[str] = []
+    first = run_connections(
+        run.path, [0, 8], progress=lambda _, stage, __=None: stages.append(stage)
+    )
+    assert list(first) == run.connection_steps() == [0, 8]
+    assert "step 8" in stages
+    model = StepWeights(run).load(CONFIG.model, 8)
+    expected = find_connections(model, held_out_pairs(run))
+    stored = run.connections(8)
+    assert stored["edges"] == len(expected.table)
+    assert [row["score"] for row in stored["table"]] == pytest.approx(
+        expected.strongest()["score"].tolist(), rel=1e-4
+    )
+    shutil.rmtree(run.step_weights_path)  # they come from the folder now, as in a shipped run
+    again = run_connections(run.path)
+    assert again[8].table["effect"].tolist() == pytest.approx(
+        first[8].patched["effect"].tolist(), rel=1e-4
+    )
+    assert not why_unavailable(run)
+
+
+def test_a_page_gets_the_same_numbers(run: RunFolder) -> None:
+    result = compute({"run": str(run.path), "steps": [4]}, lambda *_: None)
+    assert result["connections"]["4"]["table"] == run.connections(4)["table"]
+
+
+def test_a_rewound_run_computes_later_steps_again(run: RunFolder) -> None:
+    run_connections(run.path, [2, 8])
+    run.rewind(4)
+    assert run.weight_steps() == [0, 1, 2, 3, 4]
+    assert run.connection_steps() == [2]
+
+
+def test_what_cannot_be_computed_is_refused_in_a_sentence(run: RunFolder) -> None:
+    with pytest.raises(RunError, match=r"^the weights of step 7,000 are not kept; the"):
+        run_connections(run.path, [7000])
+    (run.step_weights_path / "00000008.safetensors").write_bytes(b"")
+    with pytest.raises(RunError, match=r"^the weights of step 8 cannot be read"):
+        run_connections(run.path, [8])
+    shutil.rmtree(run.step_weights_path)
+    with pytest.raises(RunError, match="were not kept; train a similar run"):
+        run_connections(run.path)
+    large = replace(CONFIG.model, d_model=256, n_heads=8, n_layers=6, d_ff=1024)
+    run.write_config(replace(CONFIG, model=large))
+    assert "parameters; connections are computed for models with at most" in why_unavailable(run)
+    many = replace(CONFIG.model, d_model=64, n_heads=16, n_layers=6, d_ff=8)
+    run.write_config(replace(CONFIG, model=many))
+    assert "connections between its heads; at most 8,000" in why_unavailable(run)
+    run.write_config(FilmRun(title="A film", checkpoint="en-fr"))
+    assert why_unavailable(run) == "this run has no encoder and decoder whose weights were kept"
