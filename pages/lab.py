@@ -8,6 +8,7 @@ from transformer.ui.pages.lab import (
     align,
     attribution,
     dataset,
+    gender,
     importance,
     menu,
     query_keys,
@@ -25,6 +26,7 @@ PARTS = {
     "map": query_keys.show,
     "matter": importance.show,
     "align": align.show,
+    "job": gender.show,
     "dataset": dataset.show,
 }
 

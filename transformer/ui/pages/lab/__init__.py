@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from transformer.analysis.gender.sentences import EXAMPLES
 from transformer.measures import MEASURES
 from transformer.ui.address import View, field
 
@@ -15,6 +16,7 @@ EXPERIMENTS = {
     "cards": "Head roles",
     "map": "Query–key map",
     "align": "Word alignment",
+    "job": "Whose job?",
     "dataset": "Export a dataset",
 }
 CELL_PAIRS = {
@@ -98,6 +100,8 @@ class Lab(View):
         traced: heads whose weights a dataset includes.
         by, to: scores and row of the alignment, as in `alignment.leaderboard`; links: the
             visitor's own gold links.
+        pair: the sentence of a minimal pair, with he or she; silent: whether the heads that look at
+            its pronoun are switched off.
     """
 
     lab: str = field("", "Experiment", choices={"": "Default", **EXPERIMENTS})
@@ -122,6 +126,8 @@ class Lab(View):
     by: str = field("weights", "Scores", choices=SCORE_LABELS)
     to: str = field("output", "Row", choices=ROW_LABELS)
     links: str = field(form=LINKS_FORM)
+    pair: str = field(EXAMPLES[0], "Sentence with he or she")
+    silent: int = field(0, "Switch off the heads that look at the pronoun", bounds=(0, 1))
 
     @property
     def experiment(self) -> str:

@@ -1,0 +1,174 @@
+"""The grammatical gender of a translated occupation, by a rule that can be checked by hand.
+
+1. The occupation's noun is the target word that the aligner head links with it. Of several, a noun
+   from the lists of `nouns` comes first, then the one with the largest score.
+2. If that noun is in the lists and its form shows a gender ("infirmière", "Lehrerin"), it decides.
+3. If it has one gender for everybody ("la victime", "die Person"), nothing is decided.
+4. Otherwise the article directly before it decides, or the one before an adjective, unless it
+   shows no gender ("l'", "les", German "der" after the first word).
+
+A noun that is not in the lists may be a wrong translation ("la maison" for "the housekeeper"). Its
+article is read, as the published evaluation does, but the reading is marked: it says which gender
+the words have, not that a person of this gender is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from transformer.analysis.alignment.aligner_head import AlignerHead
+from transformer.analysis.alignment.sentence_alignment import aligned
+from transformer.analysis.gender.nouns import (
+    ARTICLES,
+    LANGUAGES,
+    Gender,
+    may_be_noun,
+    noun_class,
+)
+from transformer.analysis.gender.sentences import WORD
+from transformer.inference import Trace, Translator
+from transformer.languages import language_name
+
+NOT_ALIGNED = "no word is aligned with it"
+ONE_GENDER = "the noun has one gender for everybody"
+NO_ARTICLE = "no article before the noun"
+SAME_FORM = "the article shows no gender"
+UNDECIDED = (NOT_ALIGNED, ONE_GENDER, NO_ARTICLE, SAME_FORM)
+"""Reasons why a gender cannot be decided."""
+MAX_ADJECTIVES = 1
+"""Number of words between article and noun at most."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The gender of one occupation in one translation.
+
+    Attributes:
+        gender: None if it cannot be decided.
+        noun, article: positions in the words of the translation; -1 if there is none.
+        person: whether the noun is in our lists of words for people.
+        reason: why it is not decided, one of `UNDECIDED`; "" if it is.
+    """
+
+    gender: Gender | None
+    noun: int
+    article: int
+    person: bool
+    reason: str = ""
+
+
+def check_language(code: str) -> None:
+    """Raise ValueError for a target language whose articles we do not know."""
+    if code not in LANGUAGES:
+        names = " and ".join(language_name(known) for known in LANGUAGES)
+        given = language_name(code) if code else "an unknown language"
+        raise ValueError(
+            f"the gender of a translated occupation can be read in {names}, not in {given}"
+        )
+
+
+def read_gender(language: str, words: Sequence[str], noun: int) -> Reading:
+    """Return the gender that the noun at a position of a translation shows; steps 2 to 4 above.
+
+    Args:
+        words: as `WORD` splits the translation.
+        noun: position of the noun; -1 if none is aligned.
+    """
+    if noun < 0:
+        return Reading(None, -1, -1, False, NOT_ALIGNED)
+    shows = noun_class(language, words[noun])
+    article = _article(language, words, noun)
+    known = shows is not None
+    if shows == "fixed":
+        return Reading(None, noun, article, known, ONE_GENDER)
+    if shows == "masculine" or shows == "feminine":
+        return Reading(shows, noun, article, known)
+    if article < 0:
+        return Reading(None, noun, -1, known, NO_ARTICLE)
+    form = words[article].casefold()
+    gender = ARTICLES[language][form]
+    if language == "de" and form == "der" and article == 0:
+        gender = "masculine"  # the subject of a sentence
+    return Reading(gender, noun, article, known, "" if gender else SAME_FORM)
+
+
+def _article(language: str, words: Sequence[str], noun: int) -> int:
+    for at in range(noun - 1, max(noun - 2 - MAX_ADJECTIVES, -1), -1):
+        if words[at].casefold() in ARTICLES[language]:
+            return at
+        if not words[at][:1].isalpha() or not (language == "de" or may_be_noun("fr", words[at])):
+            break
+    return -1
+
+
+def aligned_noun(
+    language: str,
+    words: Sequence[str],
+    scores: Float[np.ndarray, "target source"],
+    occupation: Sequence[int],
+) -> int:
+    """Return the position of the target noun that is linked with an occupation; step 1 above.
+
+    Args:
+        scores: of the aligner head, a row for each word of the translation.
+        occupation: positions of its words in the source.
+
+    Returns:
+        -1 if no noun is linked with it.
+    """
+    linked: list[int] = [
+        at
+        for at in np.flatnonzero(np.isin(scores.argmax(-1), list(occupation))).tolist()
+        if may_be_noun(language, words[at])
+    ]
+    if not linked:
+        return -1
+    known = [at for at in linked if noun_class(language, words[at]) is not None]
+    return max(known or linked, key=lambda at: (scores[at, list(occupation)].max(), -at))
+
+
+@dataclass(frozen=True)
+class ReadTranslation:
+    """A translation split into words, with its alignment.
+
+    Attributes:
+        source, words: the words of both sides.
+        owners: the word of every token of the translation, without `</s>`.
+        scores: of the aligner head, (word of the translation, source word).
+    """
+
+    source: tuple[str, ...]
+    words: tuple[str, ...]
+    owners: tuple[int, ...]
+    scores: Float[np.ndarray, "target source"]
+
+    def reading(self, language: str, first: int, last: int) -> Reading:
+        """Return the gender of the occupation that consists of the source words first to last."""
+        noun = aligned_noun(language, self.words, self.scores, range(first, last + 1))
+        return read_gender(language, self.words, noun)
+
+
+def aligner_sites(aligner: AlignerHead) -> list[str]:
+    """Return the hook points that `read_translation` needs in a trace."""
+    names = ["hook_weights", *(["hook_heads", "hook_value"] if aligner.by == "norms" else [])]
+    return [f"decoder.layers.{aligner.layer}.cross_attn.{name}" for name in names]
+
+
+def read_translation(
+    translator: Translator, aligner: AlignerHead, trace: Trace
+) -> ReadTranslation | None:
+    """Return the words of a traced translation with their alignment; None if there are no words or
+    tokens do not match them."""
+    source, words = WORD.findall(trace.source), WORD.findall(trace.text)
+    head = aligner.layer, aligner.head, aligner.by, aligner.to
+    try:
+        alignment = aligned(translator.model, trace, *head, (source, words))
+    except ValueError:
+        return None
+    return ReadTranslation(
+        alignment.source, alignment.target, alignment.owners, alignment.scores[aligner.to]
+    )

@@ -1,0 +1,280 @@
+"""Whose job?: the gender of two translated occupations, for one minimal pair and over WinoMT."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+import streamlit as st
+
+from transformer.analysis.gender.minimal_pair import MinimalPair, PairSide, minimal_pair
+from transformer.analysis.gender.nouns import LANGUAGES
+from transformer.analysis.gender.pronoun_heads import KINDS as LOOKING_KINDS
+from transformer.analysis.gender.pronoun_heads import N_HEADS
+from transformer.analysis.gender.readings import Reading
+from transformer.analysis.gender.sentences import EXAMPLES, WORD, pronoun_positions
+from transformer.analysis.interventions.switching import Head, switched_off
+from transformer.figures.state import KINDS
+from transformer.languages import language_name
+from transformer.ui import state
+from transformer.ui.pages.lab import Lab, gender_figures
+from transformer.ui.services import models
+from transformer.ui.services.memory_cache import cached
+from transformer.ui.services.models import Model
+from transformer.ui.widgets import exact, frame, tables
+
+PRONOUNS = {"he": "With he", "she": "With she"}
+_CHIP = "padding:0 .3em;border-radius:5px;font-weight:600;"
+_STYLES = {
+    "masculine": f"{_CHIP}background:#0072b22e;outline:2px solid #0072b2",
+    "feminine": f"{_CHIP}background:#d55e002e;outline:2px dashed #d55e00",
+    None: f"{_CHIP}background:#8882;outline:1px dotted #888",
+}
+MAX_CHARACTERS = 300
+"""Maximum length of the sentence."""
+
+
+def show(model: Model) -> None:
+    frame.lead_text(
+        "English *the nurse* has no gender; French and German must choose one. The pronoun later "
+        "in the sentence says which. Change **he** to **she** and see whether the translation of "
+        "the occupation follows."
+    )
+    if (reason := _unsuitable(model)) is not None:
+        st.info(reason)
+        return
+    _sentence()
+    pair = _pair(model)
+    if pair is not None:
+        _translations(pair)
+        heads = _looking_heads(model, pair)
+        _heads(pair, heads, from_figures=_has_heads(model))
+        if state.view(Lab).silent:
+            _without_heads(model, pair, heads)
+        _code(model)
+    gender_figures.show(model)
+
+
+def _unsuitable(model: Model) -> str | None:
+    """Return why this model cannot be used here; None if it can."""
+    languages = model.about.languages
+    if languages is None or languages[0] != "en" or languages[1] not in LANGUAGES:
+        targets = " or ".join(language_name(code) for code in LANGUAGES)
+        return (
+            f"This needs a model that translates English into {targets}, such as en-fr; this one "
+            f"translates {frame.plain(model.about.source)} into {frame.plain(model.about.target)}."
+        )
+    if model.aligner is None:
+        return (
+            "This model has no aligner head, which finds the translation of an occupation; "
+            "`python -m benchmarks.gold_alignments` chooses one and stores it with the model."
+        )
+    return None
+
+
+def _sentence() -> None:
+    st.text_input(
+        placeholder=EXAMPLES[0], live="400ms", max_chars=MAX_CHARACTERS, **state.bound("pair")
+    )
+    current = state.view(Lab).pair
+    st.session_state["pair-example"] = current if current in EXAMPLES else None
+    st.pills(
+        "Examples",
+        EXAMPLES,
+        key="pair-example",
+        required=True,
+        label_visibility="collapsed",
+        on_change=_example,
+    )
+
+
+def _example() -> None:
+    if st.session_state["pair-example"] is not None:
+        state.change(pair=st.session_state["pair-example"])
+
+
+def _pair(model: Model) -> MinimalPair | None:
+    """Return the pair; draw what is wrong with the sentence and return None if it is none."""
+    try:
+        return _cached_pair(model, state.view(Lab).pair, ())
+    except ValueError as error:
+        st.warning(frame.plain(frame.as_sentence(error)))
+        return None
+
+
+@cached("Translating both sentences …")
+def _cached_pair(model: Model, text: str, off: tuple[Head, ...]) -> MinimalPair:
+    translator = model.translator
+    if model.aligner is None or model.about.languages is None:
+        raise ValueError("the model needs an aligner head and known languages")
+    hooks = switched_off(translator.model.config, off) if off else None
+    return minimal_pair(translator, model.aligner, model.about.languages[1], text, hooks)
+
+
+def _translations(pair: MinimalPair, title: str = "") -> None:
+    for column, (name, label) in zip(st.columns(2), PRONOUNS.items(), strict=True):
+        side: PairSide = getattr(pair, name)
+        with column, st.container(border=True, gap="xsmall"):
+            st.markdown(f"**{label}{title}**")
+            st.html(f"<div>{_source_html(side.source)}</div>")
+            st.html(f'<div style="line-height:2">{_translation_html(side)}</div>')
+    tables.show(
+        "Grammatical gender of each occupation",
+        ["Occupation", *PRONOUNS.values(), "The pronoun"],
+        [
+            [
+                occupation,
+                _reading_text(pair.he, n),
+                _reading_text(pair.she, n),
+                _verdict(*pair.genders(n)),
+            ]
+            for n, occupation in enumerate(pair.occupations)
+        ],
+    )
+
+
+def _source_html(text: str) -> str:
+    return _marked(text, dict.fromkeys(_pronouns(text), "text-decoration:underline"), {})
+
+
+def _pronouns(text: str) -> list[int]:
+    return pronoun_positions(WORD.findall(text))
+
+
+def _translation_html(side: PairSide) -> str:
+    styles: dict[int, str] = {}
+    labels: dict[int, str] = {}
+    for reading in side.readings:
+        for at in (reading.article, reading.noun):
+            if at >= 0:
+                styles[at] = _STYLES[reading.gender]
+        if reading.noun >= 0:
+            labels[reading.noun] = reading.gender or "not decidable"
+    return _marked(side.text, styles, labels)
+
+
+def _marked(text: str, styles: dict[int, str], labels: dict[int, str]) -> str:
+    """Return the text as HTML, with styles and small labels for some of its words."""
+    parts, end = [], 0
+    for n, match in enumerate(WORD.finditer(text)):
+        parts.append(escape(text[end : match.start()]))
+        word = escape(match[0])
+        parts.append(f'<span style="{styles[n]}">{word}</span>' if n in styles else word)
+        if n in labels:
+            parts.append(f"<sub>&nbsp;{labels[n]}</sub>")
+        end = match.end()
+    return "".join([*parts, escape(text[end:])])
+
+
+def _reading_text(side: PairSide, occupation: int) -> str:
+    reading = side.readings[occupation]
+    return f"{_words_of(side, reading)}{_because(reading)}"
+
+
+def _words_of(side: PairSide, reading: Reading) -> str:
+    words = [side.words[at] for at in (reading.article, reading.noun) if at >= 0]
+    return " ".join(words).replace("' ", "'") + ": " if words else ""
+
+
+def _because(reading: Reading) -> str:
+    if reading.gender is None:
+        return f"not decidable, {reading.reason}"
+    known = "" if reading.person else ", by its article only: not a known word for a person"
+    return f"{reading.gender}{known}"
+
+
+def _verdict(he: str | None, she: str | None) -> str:
+    if he is None or she is None:
+        return "cannot be compared"
+    return "changes the gender" if he != she else f"changes nothing: {he} both times"
+
+
+def _has_heads(model: Model) -> bool:
+    return model.gender is not None and model.gender.effect is not None
+
+
+def _looking_heads(model: Model, pair: MinimalPair) -> list[Head]:
+    """Return the heads chosen over WinoMT, else those that look most in this pair."""
+    if model.gender is not None and model.gender.effect is not None:
+        return [(head.kind, head.layer, head.head) for head in model.gender.effect.heads]
+    return pair.heads(N_HEADS)
+
+
+def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> None:
+    st.subheader("Who looks at the pronoun?")
+    st.markdown(
+        (
+            f"These {len(heads)} heads look at the pronoun most over WinoMT: "
+            if from_figures
+            else f"These {len(heads)} heads look at the pronoun most in this pair: "
+        )
+        + "in the encoder from the occupation, in cross-attention while the article is written. "
+        "The last column is a word next to the pronoun, for comparison."
+    )
+    rows = []
+    for kind, layer, head in heads:
+        weights = [
+            _mean(side.weights[:, LOOKING_KINDS.index(kind), layer, head])
+            for side in (pair.he, pair.she)
+        ]
+        rows.append(
+            [
+                f"{KINDS[kind]}, {exact.head(layer, head)}",
+                *(f"{each[0]:.0%}" for each in weights),
+                f"{(weights[0][1] + weights[1][1]) / 2:.0%}",
+            ]
+        )
+    tables.show(
+        "Attention weight in this pair, mean over its occupations",
+        ["Head", "On the pronoun, he", "On the pronoun, she", "On a word next to it"],
+        [[cell.replace("nan%", "–") for cell in row] for row in rows],
+    )
+    silent = bool(state.view(Lab).silent)
+    frame.state_button(
+        "Switch them on again" if silent else f"Switch off these {len(heads)} heads",
+        "toggle_on" if silent else "toggle_off",
+        {"silent": int(not silent)},
+        type="secondary" if silent else "primary",
+    )
+
+
+def _mean(weights: np.ndarray) -> np.ndarray:
+    """Return the mean over the occupations that have weights; NaN if none has."""
+    known = weights[~np.isnan(weights).any(-1)]
+    return known.mean(0) if len(known) else np.full(2, np.nan)
+
+
+def _without_heads(model: Model, pair: MinimalPair, heads: Sequence[Head]) -> None:
+    st.subheader("Without these heads")
+    off = _cached_pair(model, state.view(Lab).pair, tuple(heads))
+    _translations(off, ", heads off")
+    before = [pair.genders(n) for n in range(len(pair.occupations))]
+    after = [off.genders(n) for n in range(len(off.occupations))]
+    changed = sum(
+        was != now
+        for b, a in zip(before, after, strict=True)
+        for was, now in zip(b, a, strict=True)
+    )
+    st.markdown(
+        f"**{changed} of {2 * len(before)} genders differ from those with all heads.** A head that "
+        "looks at the pronoun does other work too, so other words may change as well."
+    )
+
+
+def _code(model: Model) -> None:
+    languages = model.about.languages or ("en", "fr")
+    exact.python_code(
+        "The same from Python",
+        f"""from transformer import Translator
+from transformer.analysis.alignment.aligner_head import load_aligner_head
+from transformer.analysis.gender.minimal_pair import minimal_pair
+from transformer.checkpoint import checkpoint_hash
+
+folder = {str(models.public_path(model.name))!r}
+translator = Translator.load(folder)
+aligner = load_aligner_head(folder, checkpoint_hash(folder), translator.model.config)
+pair = minimal_pair(translator, aligner, {languages[1]!r}, {state.view(Lab).pair!r})
+print(pair.he.text, pair.she.text, sep="\\n")
+print([pair.genders(n) for n in range(len(pair.occupations))], pair.heads())""",
+    )
