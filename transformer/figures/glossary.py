@@ -367,6 +367,19 @@ TERMS = (
         "lab?lab=cards",
         ("Syntactic",),
     ),
+    Term(
+        "Minimal pair",
+        "Two sentences that differ in one word, such as he and she. What differs between their "
+        "translations is due to that word.",
+        "lab?lab=job",
+        ("Minimal pairs",),
+    ),
+    Term(
+        "Grammatical gender",
+        "A class of a noun that its article and adjectives agree with. It belongs to the word: la "
+        "victime and die Person are feminine for everybody, whoever is meant.",
+        "lab?lab=job",
+    ),
 )
 _BY_NAME = {name.lower(): term for term in TERMS for name in (term.name, *term.also)}
 

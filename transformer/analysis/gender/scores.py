@@ -190,7 +190,11 @@ def _score(
         return None
     drawn = resampled_counts(len(counts)) @ counts.reshape(len(counts), -1)
     bounds = percentile_interval(float(value), formula(drawn.reshape(-1, *counts.shape[1:]))[0])
-    return Score(name, bounds.value, bounds.low, bounds.high, int(count))
+    low, high = bounds.low, bounds.high
+    if low == high and value in (0, 1):  # no draw can differ: the exact binomial bound instead
+        reach = 1 - 0.025 ** (1 / float(count))
+        low, high = (0.0, reach) if value == 0 else (1 - reach, 1.0)
+    return Score(name, bounds.value, low, high, int(count))
 
 
 def _share(part: Float[np.ndarray, "*draws"], total: Float[np.ndarray, "*draws"]) -> Shares:

@@ -25,7 +25,7 @@ from transformer.ui.services.models import Model
 from transformer.ui.widgets import exact, frame, tables
 
 PRONOUNS = {"he": "With he", "she": "With she"}
-_CHIP = "padding:0 .3em;border-radius:5px;font-weight:600;"
+_CHIP = "padding:0 .3em;margin:0 2px;border-radius:5px;font-weight:600;"
 _STYLES = {
     "masculine": f"{_CHIP}background:#0072b22e;outline:2px solid #0072b2",
     "feminine": f"{_CHIP}background:#d55e002e;outline:2px dashed #d55e00",

@@ -21,7 +21,9 @@ CHART = Chart(
     percent=True,
 )  # fmt: skip
 DEFINITIONS = {
-    "Accuracy": "the gender is that of the pronoun; with he and with she separately",
+    "Accuracy": "the gender is that of the pronoun; a model that ignores the pronoun gets 50 % of "
+    "the pairs right",
+    "Accuracy, he": "the same, of the sentences with he; then with she",
     "ΔG": "F1 on he minus F1 on she; 0 is equal treatment",
     "ΔS": "accuracy where the pronoun agrees with the stereotype, minus where it does not",
     "Gender changes": "minimal pairs in which he and she give different genders",
@@ -120,7 +122,7 @@ def _effect(effect: PronounEffect) -> None:
     st.markdown(
         f"Over {effect.pairs:,} minimal pairs with the same beginning of the translation, *she* "
         "instead of *he* raises the log probability of the feminine article, against the "
-        f"masculine one, by **{effect.intact.value:.2f} nats** (95 %: {effect.intact.low:.2f} to "
+        f"masculine one, by **{effect.intact.value:.2f} nats** (95 %: {effect.intact.low:.2f} to "
         f"{effect.intact.high:.2f}). Without the {n} heads that look at the pronoun most: "
         f"**{effect.off.value:.2f}** ({effect.off.low:.2f} to {effect.off.high:.2f}); without "
         f"{n} random heads: {effect.random.value:.2f} (10 draws: {effect.random.low:.2f} to "
