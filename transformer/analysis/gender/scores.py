@@ -185,16 +185,17 @@ def _score(
     counts: Float[np.ndarray, "cluster a b c"],
     formula: Callable[[Float[np.ndarray, "*draws a b c"]], Shares],
 ) -> Score | None:
-    value, count = formula(counts.sum(0))
+    values, totals = formula(counts.sum(0, keepdims=True))
+    value, count = float(values[0]), int(totals[0])
     if count < MIN_COUNT:
         return None
     drawn = resampled_counts(len(counts)) @ counts.reshape(len(counts), -1)
-    bounds = percentile_interval(float(value), formula(drawn.reshape(-1, *counts.shape[1:]))[0])
+    bounds = percentile_interval(value, formula(drawn.reshape(-1, *counts.shape[1:]))[0])
     low, high = bounds.low, bounds.high
     if low == high and value in (0, 1):  # no draw can differ: the exact binomial bound instead
-        reach = 1 - 0.025 ** (1 / float(count))
+        reach = 1 - 0.025 ** (1 / count)
         low, high = (0.0, reach) if value == 0 else (1 - reach, 1.0)
-    return Score(name, bounds.value, low, high, int(count))
+    return Score(name, value, low, high, count)
 
 
 def _share(part: Float[np.ndarray, "*draws"], total: Float[np.ndarray, "*draws"]) -> Shares:
