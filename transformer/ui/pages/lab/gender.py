@@ -22,7 +22,7 @@ from transformer.ui.pages.lab import Lab, gender_figures
 from transformer.ui.services import models
 from transformer.ui.services.memory_cache import cached
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets import display_names, frame, tables
 
 PRONOUNS = {"he": "With he", "she": "With she"}
 _CHIP = "padding:0 .3em;margin:0 2px;border-radius:5px;font-weight:600;"
@@ -220,7 +220,7 @@ def _heads(pair: MinimalPair, heads: Sequence[Head], *, from_figures: bool) -> N
         ]
         rows.append(
             [
-                f"{KINDS[kind]}, {exact.head(layer, head)}",
+                f"{KINDS[kind]}, {display_names.head(layer, head)}",
                 *(f"{each[0]:.0%}" for each in weights),
                 f"{(weights[0][1] + weights[1][1]) / 2:.0%}",
             ]
@@ -264,7 +264,7 @@ def _without_heads(model: Model, pair: MinimalPair, heads: Sequence[Head]) -> No
 
 def _code(model: Model) -> None:
     languages = model.about.languages or ("en", "fr")
-    exact.python_code(
+    display_names.python_code(
         "The same from Python",
         f"""from transformer import Translator
 from transformer.analysis.alignment.aligner_head import load_aligner_head

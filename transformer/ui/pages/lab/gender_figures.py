@@ -13,7 +13,7 @@ from transformer.languages import language_name
 from transformer.measures.chart import Chart
 from transformer.measures.naming import file_name
 from transformer.ui.services.models import Model
-from transformer.ui.widgets import exact, frame, tables
+from transformer.ui.widgets import display_names, frame, tables
 from transformer.ui.widgets.charts import chart, dark
 
 CHART = Chart(
@@ -135,7 +135,7 @@ def _effect(effect: PronounEffect) -> None:
         ["Head", "Weight on it", "On a word next to it", "Difference, 95 %", "She − he, 95 %"],
         [
             [
-                f"{KINDS[head.kind]}, {exact.head(head.layer, head.head)}",
+                f"{KINDS[head.kind]}, {display_names.head(head.layer, head.head)}",
                 f"{head.weight:.1%}",
                 f"{head.neighbours:.1%}",
                 f"{head.low:+.1%} to {head.high:+.1%}".replace("-", "−"),
