@@ -25,7 +25,7 @@ def return_freed_memory() -> bool:
     what its largest rerun has freed. With two arenas, and every block above 1 MB in a mapping of
     its own, freed tensors return to the system. Returns whether the allocator accepted it.
     """
-    return _set_options({_ARENA_MAX: 2, _MMAP_THRESHOLD: 1 << 20})
+    return _set_options({_ARENA_MAX: 2, _MMAP_THRESHOLD: 1 << 17})
 
 
 def _set_options(options: dict[int, int]) -> bool:

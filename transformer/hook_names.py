@@ -61,18 +61,37 @@ def aliases(n_layers: int) -> Mapping[str, str]:
     return MappingProxyType(names)
 
 
+def from_first_layer(name: str, n_layers: int) -> str:
+    """Return a name or pattern with its negative layer replaced by the one it stands for:
+    `decoder.layers.-1` is the last layer. Beyond the first layer the name stays as it is."""
+
+    def replaced(match: re.Match[str]) -> str:
+        layer = n_layers - int(match[2])
+        return f"{match[1]}{layer}" if layer >= 0 else match[0]
+
+    return re.sub(r"(\b(?:layers|blocks)\.)-(\d+)\b", replaced, name)
+
+
+def canonical(name: str, n_layers: int) -> str:
+    """Return our name of a hook point, given it, an alias, or one of them with a negative layer."""
+    name = from_first_layer(name, n_layers)
+    return aliases(n_layers).get(name, name)
+
+
 def matching(pattern: str, hook_names: Sequence[str]) -> list[str]:
     """Return our names of the hook points that match a name or pattern, in the order of
     `hook_names`.
 
     Args:
         pattern: our name or an alias; `*`, `?` and `[…]` match as in `fnmatch`, `*` dots as well.
+            A negative layer counts from the last (`from_first_layer`).
         hook_names: all hook points of the model, by our names.
 
     Raises:
         ValueError: if no hook point matches; the message has similar names.
     """
     alias_names = aliases(_depth(hook_names))
+    pattern = from_first_layer(pattern, _depth(hook_names))
     if pattern in alias_names and alias_names[pattern] in hook_names:
         return [alias_names[pattern]]
     matches = {name for name in hook_names if name == pattern or fnmatchcase(name, pattern)}

@@ -80,10 +80,13 @@ def test_transformer_lens_names_are_aliases(translator: Translator) -> None:
             ("encoder.blocks.0.attn.hook_pattern", "encoder.layers.0.self_attn.hook_weights"),
             ("decoder.blocks.1.attn.hook_pattern", "decoder.layers.1.self_attn.hook_weights"),
             ("decoder.blocks.1.cross_attn.hook_pattern", CROSS.replace("*", "1")),
+            (CROSS.replace("*", "-1"), CROSS.replace("*", "1")),
+            ("encoder.blocks.-2.attn.hook_pattern", "encoder.layers.0.self_attn.hook_weights"),
         ):
             assert alias in tensors
             assert (tensors[alias] == tensors[name]).all()
         assert "decoder.blocks.1.hook_resid_pre" not in tensors
+        assert CROSS.replace("*", "-3") not in tensors
         with pytest.raises(KeyError, match=r"decoder\.blocks\.1\.attn\.hook_q"):
             tensors["decoder.blocks.1.attn.hook_q"]
 

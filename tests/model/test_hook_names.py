@@ -77,6 +77,15 @@ def test_wildcards_match_all_layers_and_dots() -> None:
     assert matching("*", names) == list(names)
 
 
+def test_a_negative_layer_counts_from_the_last() -> None:
+    names = make_model().hook_names
+    assert matching(CROSS.format(-1), names) == [CROSS.format(1)]
+    assert matching("decoder.blocks.-2.cross_attn.hook_pattern", names) == [CROSS.format(0)]
+    assert matching("encoder.layers.-1.*", names) == matching("encoder.layers.1.*", names)
+    with pytest.raises(ValueError, match=r"no hook 'decoder\.layers\.-3\."):
+        matching(CROSS.format(-3), names)
+
+
 def test_filters_are_names_lists_or_functions() -> None:
     names = make_model().hook_names
     assert select(None, names) == names

@@ -7,15 +7,15 @@ from collections.abc import Iterator, Mapping
 from torch import Tensor
 
 from transformer.config import did_you_mean
-from transformer.hook_names import aliases
+from transformer.hook_names import canonical
 
 
 class ActivationCache(Mapping[str, Tensor]):
     """Tensors recorded by `Translator.run_with_cache`, with the batch dimension, on the CPU.
 
-    `cache[name]` accepts hook names and their aliases (`hook_names.aliases`); iteration yields hook
-    names only. Positions at or beyond `src_lengths[i]` and `tgt_lengths[i]` are padding of
-    sentence i.
+    `cache[name]` accepts hook names and their aliases (`hook_names.aliases`), also with a negative
+    layer, counted from the last; iteration yields hook names only. Positions at or beyond
+    `src_lengths[i]` and `tgt_lengths[i]` are padding of sentence i.
     """
 
     def __init__(
@@ -25,18 +25,18 @@ class ActivationCache(Mapping[str, Tensor]):
         src_lengths: tuple[int, ...],
         tgt_lengths: tuple[int, ...],
     ) -> None:
-        self._tensors, self._aliases = dict(tensors), aliases(n_layers)
+        self._tensors, self._n_layers = dict(tensors), n_layers
         self.src_lengths, self.tgt_lengths = src_lengths, tgt_lengths
 
     def __getitem__(self, name: str) -> Tensor:
         """Raises KeyError, with similar names, for a hook point that was not recorded."""
-        canonical = self._aliases.get(name, name)
-        if canonical not in self._tensors:
-            raise KeyError(f"the cache has no {name!r}{did_you_mean(canonical, self._tensors)}")
-        return self._tensors[canonical]
+        ours = canonical(name, self._n_layers)
+        if ours not in self._tensors:
+            raise KeyError(f"the cache has no {name!r}{did_you_mean(ours, self._tensors)}")
+        return self._tensors[ours]
 
     def __contains__(self, name: object) -> bool:
-        return self._aliases.get(str(name), name) in self._tensors
+        return isinstance(name, str) and canonical(name, self._n_layers) in self._tensors
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._tensors)

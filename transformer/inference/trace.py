@@ -21,7 +21,7 @@ from transformer.config import did_you_mean
 from transformer.figures.explorer import ExplorerView
 from transformer.figures.explorer_sides import ExplorerData
 from transformer.hook_axes import hook_axes
-from transformer.hook_names import NamesFilter, aliases, select
+from transformer.hook_names import NamesFilter, canonical, select
 from transformer.inference import trace_files
 from transformer.inference.external_weights import trace_fields
 from transformer.inference.results import Translation
@@ -57,7 +57,7 @@ class Trace(Mapping[str, Array]):
     `trace[name]` is the read-only array of a hook point, without the batch dimension: weights are
     (n_heads, query, key), queries, keys and values (n_heads, length, d_k), residual streams
     (length, d_model), `hook_logits` (tgt, vocab). `names` lists the recorded hook points. Names of
-    TransformerLens (`hook_names.aliases`) work too.
+    TransformerLens (`hook_names.aliases`) and negative layers, counted from the last, work too.
 
     Attributes:
         src_tokens: labels of the source positions, `</s>` last.
@@ -112,17 +112,21 @@ class Trace(Mapping[str, Array]):
 
     def __getitem__(self, name: str) -> Array:
         """Raises KeyError, with similar names, for a hook point that was not recorded."""
-        canonical = aliases(self.n_layers).get(name, name)
-        if canonical not in self.tensors:
-            raise KeyError(f"the trace has no {name!r}{did_you_mean(canonical, self.tensors)}")
-        tensor = self.tensors[canonical]
+        ours = self._canonical(name)
+        if ours not in self.tensors:
+            raise KeyError(f"the trace has no {name!r}{did_you_mean(ours, self.tensors)}")
+        tensor = self.tensors[ours]
         array = tensor.numpy() if isinstance(tensor, torch.Tensor) else tensor
         view: Array = array[0]
         view.flags.writeable = False
         return view
 
     def __contains__(self, name: object) -> bool:
-        return aliases(self.n_layers).get(str(name), name) in self.tensors
+        return isinstance(name, str) and self._canonical(name) in self.tensors
+
+    def _canonical(self, name: str) -> str:
+        stack, _, _ = name.partition(".")  # the stacks of a foreign model can differ in depth
+        return canonical(name, layers_of(self.config, stack))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.tensors)
