@@ -37,7 +37,7 @@ from transformer.analysis.evidence.bootstrap import (
 from transformer.analysis.gender.nouns import counterpart
 from transformer.analysis.gender.readings import ReadTranslation
 from transformer.analysis.gender.sentences import OccupationSentence, pronoun_positions
-from transformer.analysis.interventions.switching import Head, all_heads, switched_off, together
+from transformer.analysis.interventions.switching import Head, all_heads, switched_off
 from transformer.hooks import Hooks
 from transformer.inference import Translator
 from transformer.inference.acceleration import fast_products
@@ -294,7 +294,7 @@ def article_margins(
 def _margins(
     translator: Translator, steps: Sequence[ArticleStep], off: Hooks
 ) -> Float[np.ndarray, "pair 2"]:
-    return article_margins(translator, steps, lambda batch: together(off)).reshape(-1, 2)
+    return article_margins(translator, steps, lambda batch: off).reshape(-1, 2)
 
 
 def _largest(values: Float[np.ndarray, "kind layer head"], count: int) -> list[Head]:
